@@ -2,7 +2,8 @@
  * Measures the clients beside a connection that floods with WINDOW_UPDATE frames, with the rule about frames
  * (src/transport/frame-floods.ts) and without it.
  *
- *   npm run build && node --conditions=source bench/frame-floods.ts [--connections 1] [--clients 8] [--seconds 5] [--rounds 3]
+ *   npm run build && node --conditions=source bench/frame-floods.ts [--connections 1] [--clients 8] [--seconds 5] \\
+ *     [--rounds 3]
  *
  * Each row has a node of its own. The clients make one small call after the other on a connection that they share. A
  * flooding connection that is closed is opened again.
@@ -30,7 +31,8 @@ const lines = [
   '|---|---|---|---|---|---|---|---|',
 ];
 for (let round = 1; round <= rounds; round++) {
-  for (const rule of ['on', 'off']) for (const flood of [false, true]) lines.push(await measure({ round, rule, flood }));
+  for (const rule of ['on', 'off'])
+    for (const flood of [false, true]) lines.push(await measure({ round, rule, flood }));
 }
 process.stdout.write(`${lines.join('\n')}\n`);
 

@@ -79,7 +79,10 @@ export const WAYS: Readonly<Record<Operation, Ways>> = {
       'POST /api/v1/db/{database}/presenters',
     ],
   },
-  setVersionStatus: { grpc: ['ActivateStateView', 'DeactivateStateView'], http: [] },
+  setVersionStatus: {
+    grpc: ['ActivateComponent', 'DeactivateComponent', 'ActivateStateView', 'DeactivateStateView'],
+    http: [],
+  },
   deleteVersions: { grpc: ['DeleteComponent'], http: ['DELETE /databases/{database}/state-views/{name}'] },
   expireSnapshots: {
     grpc: ['ExpireSnapshots'],

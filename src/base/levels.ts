@@ -18,9 +18,10 @@ export interface LevelRange {
  * 4   transactions whose refusals are kept (ADR 0142)
  * 5   replicas compare their histories (ADR 0170), and nodes their clocks
  * 6   grants that bound how many databases there are (ADR 0180)
+ * 7   versions of components that are published inactive, and deletions of inactive versions alone
  * ```
  */
-export const LEVELS: LevelRange = { min: 1, max: 6 };
+export const LEVELS: LevelRange = { min: 1, max: 7 };
 
 /** Of everything that says nothing else. */
 export const LEVEL_FIRST = 1;

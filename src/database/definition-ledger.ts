@@ -66,6 +66,8 @@ export type DefinitionOutcome =
   | { readonly kind: 'too-many' }
   | { readonly kind: 'status-set'; readonly isNew: boolean }
   | { readonly kind: 'deleted'; readonly removed: readonly RemovedBlob[] }
+  /** One of the versions is active, and inactive ones alone were to be deleted. Nothing changed. */
+  | { readonly kind: 'still-active'; readonly version: VersionNumber }
   | { readonly kind: 'expired'; readonly foldEpoch: number }
   /** There is no such version, or none of the name. */
   | { readonly kind: 'absent' };
@@ -202,7 +204,7 @@ export class DefinitionLedger {
   }
 
   #define(
-    { blob, definition }: DefinitionEntry & { readonly kind: 'define' },
+    { blob, definition, isInactive }: DefinitionEntry & { readonly kind: 'define' },
     { revision, timeMs }: LedgerPlace & { readonly timeMs: number },
   ): DefinitionOutcome {
     const held = this.#blobs.get(blob.digest);
@@ -221,7 +223,8 @@ export class DefinitionLedger {
     name.last += 1;
     const version = toVersionNumber(name.last);
     const at = { definedAt: revision, definedAtMs: timeMs };
-    name.versions.set(version, { definition, component: blob, version, ...at, status: NEW_VERSION_STATUS });
+    const status = { ...NEW_VERSION_STATUS, active: isInactive !== true };
+    name.versions.set(version, { definition, component: blob, version, ...at, status });
     this.#names.set(keyOf(title), name);
     held.versionCount += 1;
     this.#versionCount += 1;
@@ -237,11 +240,13 @@ export class DefinitionLedger {
     return { kind: 'status-set', isNew };
   }
 
-  #delete({ version, ...title }: DefinitionEntry & { readonly kind: 'delete' }): DefinitionOutcome {
+  #delete({ version, onlyInactive, ...title }: DefinitionEntry & { readonly kind: 'delete' }): DefinitionOutcome {
     const name = this.#names.get(keyOf(title));
     const all = [...(name?.versions.values() ?? [])];
     const gone = version === undefined ? all : all.filter((each) => each.version === version);
     if (name === undefined || gone.length === 0) return { kind: 'absent' };
+    const active = onlyInactive === true ? gone.find(({ status }) => status.active) : undefined;
+    if (active !== undefined) return { kind: 'still-active', version: active.version };
     // The name stays, with its last number and its epoch: neither is ever given again.
     for (const each of gone) name.versions.delete(each.version);
     this.#versionCount -= gone.length;
@@ -285,6 +290,7 @@ export function isChange(outcome: DefinitionOutcome): boolean {
     case 'part-refused':
     case 'no-component':
     case 'too-many':
+    case 'still-active':
     case 'absent':
       return false;
   }

@@ -2,7 +2,7 @@
  * The payloads of log entries that define components (docs/formats/definitions.md).
  *
  * ```
- * u8 format = 2 | u8 kind | u64 LE recorded_time_ms | …
+ * u8 format = 2 or 7 | u8 kind | u64 LE recorded_time_ms | …
  * kind 2  blob part    32 bytes digest | varint size of the whole | varint part | the bytes of the part
  * kind 3  define       32 bytes digest | varint size | definition
  * kind 4  set status   name | varint version | u8 active | u8 mode
@@ -10,8 +10,9 @@
  * kind 6  expire       name of a State View
  * name = u8 kind of component | varint length, UTF-8
  * ```
- * The format is the feature level: releases that know level 1 alone take none of them in (ADR 0047). All parts of a
- * blob but the last have 1 MiB. Reading is total on whatever the bytes are.
+ * The format is the feature level: releases that know level 1 alone take none of them in (ADR 0047). Two entries have
+ * format 7: a definition of a version that is not active, and a deletion that deletes inactive versions alone. All
+ * parts of a blob but the last have 1 MiB. Reading is total on whatever the bytes are.
  */
 import { assert, ByteReader, ByteWriter, encodeUtf8, NO_BYTES, parseHex, toHex } from '#base';
 import {
@@ -31,7 +32,9 @@ import { COMPONENT_BYTES_MAX } from './limits.ts';
 import { type ComponentName, isComponentName } from './names.ts';
 import { stampRecordedTime } from './transaction-body.ts';
 
-export const DEFINITION_FORMAT = 2;
+const FORMAT = 2;
+/** Format of definitions of versions that are not active, and of deletions of inactive versions alone. */
+const INACTIVE_FORMAT = 7;
 /** Bytes of every part of a blob but the last (decisions 9.1). */
 export const BLOB_PART_BYTES: number = 1024 * 1024;
 
@@ -50,10 +53,20 @@ export interface ComponentTitle {
 
 export type DefinitionEntry =
   | { readonly kind: 'part'; readonly blob: ComponentReference; readonly part: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'define'; readonly blob: ComponentReference; readonly definition: Definition }
+  | {
+      readonly kind: 'define';
+      readonly blob: ComponentReference;
+      readonly definition: Definition;
+      /** A new version is not active. */
+      readonly isInactive?: true;
+    }
   | (ComponentTitle & { readonly kind: 'set-status'; readonly version: VersionNumber; readonly status: VersionStatus })
-  /** Without a version: all of the name. */
-  | (ComponentTitle & { readonly kind: 'delete'; readonly version: VersionNumber | undefined })
+  /** Without a version: all of the name. `onlyInactive`: nothing is deleted if one of them is active. */
+  | (ComponentTitle & {
+      readonly kind: 'delete';
+      readonly version: VersionNumber | undefined;
+      readonly onlyInactive?: true;
+    })
   /** What was folded of any version of the State View does not count any more. */
   | { readonly kind: 'expire'; readonly name: ComponentName };
 
@@ -65,7 +78,7 @@ export interface TimedDefinitionEntry {
 /** The recorded time is 0 until `stampDefinitionEntry`. */
 export function encodeDefinitionEntry(entry: DefinitionEntry): Uint8Array {
   const writer = new ByteWriter(HEAD_BYTES + (entry.kind === 'part' ? entry.bytes.length : 0));
-  writer.u8(DEFINITION_FORMAT);
+  writer.u8(isOfInactive(entry) ? INACTIVE_FORMAT : FORMAT);
   writer.u8(kindOf(entry));
   writer.u64le(0);
   switch (entry.kind) {
@@ -95,9 +108,20 @@ export function encodeDefinitionEntry(entry: DefinitionEntry): Uint8Array {
   return writer.handOver();
 }
 
+/** Returns whether a payload of a database is an entry that defines something. */
+export function definesSomething(payload: Uint8Array): boolean {
+  return payload[0] === FORMAT || payload[0] === INACTIVE_FORMAT;
+}
+
+function isOfInactive(entry: DefinitionEntry): boolean {
+  return (
+    (entry.kind === 'define' && entry.isInactive === true) || (entry.kind === 'delete' && entry.onlyInactive === true)
+  );
+}
+
 /** Writes the leader's time into a payload, in place. */
 export function stampDefinitionEntry(payload: Uint8Array, recordedTimeMs: number): void {
-  assert(payload[0] === DEFINITION_FORMAT, 'What is stamped as a definition is one', payload[0]);
+  assert(definesSomething(payload), 'What is stamped as a definition is one', payload[0]);
   stampRecordedTime(payload, STAMP_AT, recordedTimeMs);
 }
 
@@ -125,10 +149,11 @@ export function splitDefinitionPayload(
 
 function decode(payload: Uint8Array, isHead: boolean): TimedDefinitionEntry | undefined {
   const reader = new ByteReader(payload);
-  if (reader.u8() !== DEFINITION_FORMAT) return undefined;
+  if (!definesSomething(payload)) return undefined;
+  const isInactive = reader.u8() === INACTIVE_FORMAT;
   const kind = reader.u8();
   const recordedTimeMs = reader.u64le();
-  const entry = readEntry(reader, kind, isHead);
+  const entry = isInactive ? readInactive(reader, kind) : readEntry(reader, kind, isHead);
   return entry === undefined || reader.failed || reader.left > 0 ? undefined : { recordedTimeMs, entry };
 }
 
@@ -150,6 +175,12 @@ function readEntry(reader: ByteReader, kind: number, isHead: boolean): Definitio
   return kind === ENTRY_KIND.EXPIRE && title.component === 'state-view'
     ? { kind: 'expire', name: title.name }
     : undefined;
+}
+
+function readInactive(reader: ByteReader, kind: number): DefinitionEntry | undefined {
+  const entry = kind === ENTRY_KIND.DEFINE || kind === ENTRY_KIND.DELETE ? readEntry(reader, kind, false) : undefined;
+  if (entry?.kind === 'define') return { ...entry, isInactive: true };
+  return entry?.kind === 'delete' ? { ...entry, onlyInactive: true } : undefined;
 }
 
 function readPart(reader: ByteReader, isHead: boolean): DefinitionEntry | undefined {

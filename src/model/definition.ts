@@ -105,7 +105,7 @@ export interface PresenterReference {
   readonly version: VersionNumber | undefined;
 }
 
-/** Of a version of a State View. Those of the other kinds are always active and lazy. */
+/** Status of a version. Versions of State Changes and presenters are always lazy. */
 export interface VersionStatus {
   readonly active: boolean;
   readonly mode: MaintenanceMode;

@@ -104,10 +104,10 @@ export { decodeDefinition, encodeDefinition } from './definition-bytes.ts';
 export {
   BLOB_PART_BYTES,
   type ComponentTitle,
-  DEFINITION_FORMAT,
   type DefinitionEntry,
   decodeDefinitionEntry,
   decodeDefinitionHead,
+  definesSomething,
   encodeDefinitionEntry,
   partCountOf,
   splitDefinitionPayload,

@@ -90,6 +90,13 @@ export function versionNotFound(
   return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
 }
 
+/** Error for the deletion of inactive versions of which one is active. */
+export function versionActive({ component, name, version }: NamedVersion): DatabaseError {
+  const { what } = NOT_DEFINED[component];
+  const message = `version ${version} of the ${what} ${quote(name)} is active; deactivate it first`;
+  return new DatabaseError('constraint_violated', message, { details: { reason: 'VersionActive' } });
+}
+
 /** Error for the publication of a State View whose presenter is not published. */
 export function presenterNotPublished(
   { name, version }: PresenterReference,

@@ -18,6 +18,7 @@ import {
   toVersionNumber,
 } from '#model';
 import { sha256 } from '../support/database-host.ts';
+import { withInactive } from '../support/definition-entries.ts';
 import { arbDefinition, componentName } from '../support/definitions.ts';
 import { NaiveLedger } from '../support/naive-ledger.ts';
 import { runs } from '../support/runs.ts';
@@ -43,28 +44,30 @@ const arbPart = fc.record({ blob: arbBlob, part: fc.nat(1) }).map(({ blob, part 
   return { kind: 'part', blob, part: isFirst ? 0 : part, bytes };
 });
 
-const arbEntry: fc.Arbitrary<DefinitionEntry> = fc.oneof(
-  { weight: 4, arbitrary: arbPart },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('define' as const),
-      blob: arbBlob,
-      definition: fc.constantFrom(...DEFINITIONS),
-    }),
-  },
-  fc
-    .tuple(arbTitle, arbVersion, fc.boolean(), fc.constantFrom(...MAINTENANCE_MODES))
-    .map(([title, version, active, mode]) => ({
-      kind: 'set-status' as const,
-      ...title,
-      version,
-      status: { active, mode },
-    })),
-  fc
-    .tuple(arbTitle, fc.option(arbVersion, { nil: undefined }))
-    .map(([title, version]) => ({ kind: 'delete' as const, ...title, version })),
-  arbTitle.map(({ name }) => ({ kind: 'expire' as const, name })),
+const arbEntry: fc.Arbitrary<DefinitionEntry> = withInactive(
+  fc.oneof(
+    { weight: 4, arbitrary: arbPart },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('define' as const),
+        blob: arbBlob,
+        definition: fc.constantFrom(...DEFINITIONS),
+      }),
+    },
+    fc
+      .tuple(arbTitle, arbVersion, fc.boolean(), fc.constantFrom(...MAINTENANCE_MODES))
+      .map(([title, version, active, mode]) => ({
+        kind: 'set-status' as const,
+        ...title,
+        version,
+        status: { active, mode },
+      })),
+    fc
+      .tuple(arbTitle, fc.option(arbVersion, { nil: undefined }))
+      .map(([title, version]) => ({ kind: 'delete' as const, ...title, version })),
+    arbTitle.map(({ name }) => ({ kind: 'expire' as const, name })),
+  ),
 );
 
 interface Step {

@@ -20,7 +20,7 @@ import { ParameterTerm } from '../../proto/gen/cairn/v1/event.ts';
 import { changeText, NO_EVENT } from '../support/components/change-text.ts';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
-import { failureOf, type GrpcFailure } from '../support/grpc-client.ts';
+import { failureOf, type GrpcFailure, outcomeOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { jsonOf } from '../support/http-client.ts';
 import { startTestServer } from '../support/server.ts';
@@ -154,6 +154,105 @@ it('SPEC-GRPC-VERSIONS are listed with what they are, deactivated and activated'
   expect([gone.code, gone.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
   const mode = await failureOf(server.client.send('activateStateView', { ...titled, maintenanceMode: 9 as 0 }));
   expect([mode.code, mode.fields]).toEqual(['INVALID_ARGUMENT', ['maintenance_mode']]);
+});
+
+describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
+  const { COMPONENT_KIND_STATE_CHANGE: CHANGE, COMPONENT_KIND_PRESENTER: PRESENTER } = ComponentKind;
+  const { MAINTENANCE_MODE_LAZY: LAZY, MAINTENANCE_MODE_EAGER: EAGER } = MaintenanceMode;
+
+  /** Publishes two versions of a State Change, of which the second is not active. */
+  async function twoChanges(): Promise<string> {
+    const databaseName = await bank();
+    const bytes = Buffer.from(await wat(changeText(NO_EVENT)));
+    for (const description of ['first', 'second']) {
+      const request = { databaseName, stateChangeName: 'book', description, wasmBytes: bytes };
+      const inactive = description === 'second';
+      const publication = PublishStateChangeRequest.fromPartial({ ...request, inactive });
+      await server.client.send('publishStateChange', publication, SLOW);
+    }
+    return databaseName;
+  }
+
+  const activeOf = async (databaseName: string): Promise<readonly (readonly [number, boolean])[]> => {
+    const { versions } = await server.client.send('listComponentVersions', { databaseName, kind: CHANGE });
+    return versions.map(({ version, active }) => [version, active] as const);
+  };
+  const outcomeOfCommand = (databaseName: string, version?: number): Promise<string> => {
+    const request = { method: 'POST', path: '/', queryParams: [], headers: [] };
+    const asked = { databaseName, stateChangeName: 'book', version, request };
+    return outcomeOf(server.client.send('decideStateChange', asked, SLOW));
+  };
+
+  it('are used by commands from their activation until their deactivation', async () => {
+    const databaseName = await twoChanges();
+    const second = { databaseName, kind: CHANGE, name: 'book', version: 2 };
+    expect(await activeOf(databaseName)).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+    expect(await outcomeOfCommand(databaseName, 2)).toBe('NOT_FOUND StateChangeNotFound');
+    const on = await server.client.send('activateComponent', { ...second, maintenanceMode: LAZY });
+    expect([on.version?.version, on.version?.active]).toEqual([2, true]);
+    expect(await outcomeOfCommand(databaseName, 2)).toBe('OK');
+    for (const version of [1, 2]) await server.client.send('deactivateComponent', { ...second, version });
+    expect(await outcomeOfCommand(databaseName)).toBe('NOT_FOUND StateChangeNotFound');
+  });
+
+  it('keep their status when the same is published again, active or not', async () => {
+    const databaseName = await twoChanges();
+    const bytes = Buffer.from(await wat(changeText(NO_EVENT)));
+    for (const inactive of [true, false]) {
+      for (const description of ['first', 'second']) {
+        const request = { databaseName, stateChangeName: 'book', description, wasmBytes: bytes, inactive };
+        await server.client.send('publishStateChange', PublishStateChangeRequest.fromPartial(request), SLOW);
+      }
+    }
+    expect(await activeOf(databaseName)).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+  });
+
+  it('are deleted only while they are not active, when the request says so', async () => {
+    const databaseName = await twoChanges();
+    const all = { databaseName, kind: CHANGE, name: 'book', onlyInactive: true };
+    for (const version of [1, undefined]) {
+      const refused = await outcomeOf(server.client.send('deleteComponent', { ...all, version }));
+      expect([version, refused]).toEqual([version, 'FAILED_PRECONDITION VersionActive']);
+    }
+    await server.client.send('deleteComponent', { ...all, version: 2 });
+    expect(await activeOf(databaseName)).toEqual([[1, true]]);
+    await server.client.send('deactivateComponent', { ...all, version: 1 });
+    await server.client.send('deleteComponent', all);
+    expect(await activeOf(databaseName)).toEqual([]);
+  });
+
+  it.each([
+    ['kind', { kind: 0 as const }],
+    ['maintenance_mode', { kind: PRESENTER, maintenanceMode: EAGER }],
+  ])('are refused with the field %s', async (field, part) => {
+    const request = { databaseName: 'nowhere', name: 'x', version: 1, maintenanceMode: LAZY, ...part };
+    const failure = await failureOf(server.client.send('activateComponent', request));
+    expect([failure.code, failure.fields]).toEqual(['INVALID_ARGUMENT', [field]]);
+  });
+
+  it('are published inactive as presenters and State Views, too', async () => {
+    const databaseName = await bank();
+    await publish(databaseName, { inactive: true });
+    const presenter = {
+      databaseName,
+      presenterName: 'page',
+      wasmBytes: Buffer.from(await wat(SHOWING)),
+      inactive: true,
+    };
+    const offers = [{ contentType: 'text/html' }];
+    const publication = PublishPresenterRequest.fromPartial({ ...presenter, offers });
+    await server.client.send('publishPresenter', publication, SLOW);
+    const { versions } = await server.client.send('listComponentVersions', { databaseName, kind: 0 });
+    expect(versions.map(({ active }) => active)).toEqual([false, false]);
+    const view = { databaseName, stateViewName: 'balances', parameters: OF_A };
+    expect(await outcomeOf(server.client.send('fetchStateView', view))).toBe('NOT_FOUND StateViewNotFound');
+  });
 });
 
 describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {

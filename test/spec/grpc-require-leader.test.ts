@@ -2,8 +2,10 @@
 // comes to. Method: three real nodes in this process, each of which is asked the same.
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  ActivateComponentRequest,
   ActivateStateViewRequest,
   ComponentKind,
+  DeactivateComponentRequest,
   DeactivateStateViewRequest,
   DefineStateChangeRequest,
   DefineStateViewRequest,
@@ -92,6 +94,7 @@ const deletionOf =
     client.call('deleteDatabase', { databaseName, databaseId: '0193a1b2-c3d4-7e5f-8a9b-100000000000' }, options);
 
 const KEPT = { stateViewName: 'kept', version: 1 };
+const TITLED = { kind: ComponentKind.COMPONENT_KIND_STATE_VIEW, name: 'kept', version: 1 };
 const SCHEDULED = MaintenanceMode.MAINTENANCE_MODE_SCHEDULED;
 
 /** Under another name each time: of what is there already nothing is written. */
@@ -118,6 +121,8 @@ const REQUESTS: Readonly<Partial<Record<UnaryName, (databaseName: string) => obj
   activateStateView: (databaseName) =>
     ActivateStateViewRequest.fromPartial({ ...KEPT, databaseName, maintenanceMode: SCHEDULED }),
   deactivateStateView: (databaseName) => DeactivateStateViewRequest.fromPartial({ ...KEPT, databaseName }),
+  activateComponent: (databaseName) => ActivateComponentRequest.fromPartial({ ...TITLED, databaseName }),
+  deactivateComponent: (databaseName) => DeactivateComponentRequest.fromPartial({ ...TITLED, databaseName }),
   expireSnapshots: (databaseName) =>
     ExpireSnapshotsRequest.fromPartial({ databaseName, stateViewName: KEPT.stateViewName }),
 };

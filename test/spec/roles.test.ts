@@ -194,6 +194,8 @@ const FIELDS: Readonly<Record<string, Asked>> = {
   FetchStateViewAtRevision: { stateViewName: 'v', revision: 1 },
   ActivateStateView: { stateViewName: 'v', version: 1 },
   DeactivateStateView: { stateViewName: 'v', version: 1 },
+  ActivateComponent: { kind: 1, name: 'v', version: 1 },
+  DeactivateComponent: { kind: 1, name: 'v', version: 1 },
   DeleteComponent: { kind: 1, name: 'v' },
   ExpireSnapshots: { stateViewName: 'v' },
   ListComponentVersions: { kind: 1 },
@@ -201,9 +203,9 @@ const FIELDS: Readonly<Record<string, Asked>> = {
   ExecuteStateChange: { stateChangeName: 'c', version: 1, request: COMMAND_REQUEST },
   DecideStateChange: { stateChangeName: 'c', request: COMMAND_REQUEST },
   IssueApiKey: { name: 'of a test', roles: ['reader:absent-*'] },
-  FetchApiKey: { id: PLACES.key_id },
-  RotateApiKey: { id: PLACES.key_id },
-  RevokeApiKey: { id: PLACES.key_id },
+  FetchApiKey: { id: PLACES['key_id'] },
+  RotateApiKey: { id: PLACES['key_id'] },
+  RevokeApiKey: { id: PLACES['key_id'] },
 };
 
 async function call(name: string, databaseName: string, key: string): Promise<string> {

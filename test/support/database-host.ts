@@ -14,7 +14,7 @@ import {
   type TransactOutcome,
 } from '#database';
 import type { KvBatch, KvStore } from '#kv';
-import { DEFINITION_FORMAT } from '#model';
+import { definesSomething } from '#model';
 import { memoryKv } from './memory-kv.ts';
 
 export const sha256: Sha256 = (parts) => {
@@ -119,7 +119,7 @@ export class DatabaseHost {
     const different: number[] = [];
     for (let index = this.machine.appliedIndex + 1; index <= this.#log.length; index++) {
       const payload = this.#log[index - 1] ?? new Uint8Array(0);
-      const defines = payload[0] === DEFINITION_FORMAT;
+      const defines = definesSomething(payload);
       const outcome = defines ? this.#defineAt(index, payload) : await this.#applyAt(index, payload);
       if (JSON.stringify(outcome) !== JSON.stringify(this.#outcomes[index - 1])) different.push(index);
     }

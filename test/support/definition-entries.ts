@@ -38,6 +38,17 @@ const arbTitle = fc.constantFrom(...DEFINITIONS).map(({ kind: component, name })
 const arbVersion = fc.integer({ min: 1, max: 3 }).map(toVersionNumber);
 const arbBlob = fc.constantFrom(...SMALL_BLOBS);
 
+/** The same about versions that are not active; entries of other kinds are left as they are. */
+function ofInactive(entry: DefinitionEntry): DefinitionEntry {
+  if (entry.kind === 'define') return { ...entry, isInactive: true };
+  return entry.kind === 'delete' ? { ...entry, onlyInactive: true } : entry;
+}
+
+/** Adds entries about versions that are not active. */
+export function withInactive(entries: fc.Arbitrary<DefinitionEntry>): fc.Arbitrary<DefinitionEntry> {
+  return fc.tuple(entries, fc.boolean()).map(([entry, isInactive]) => (isInactive ? ofInactive(entry) : entry));
+}
+
 const arbEntry: fc.Arbitrary<DefinitionEntry> = fc.oneof(
   { weight: 5, arbitrary: arbBlob.map((blob) => partOf(blob, 0)) },
   {
@@ -70,4 +81,6 @@ export function stamped(entry: DefinitionEntry, timeMs: number): Uint8Array {
 }
 
 /** Payloads, stamped one after the other. */
-export const arbDefining: fc.Arbitrary<Uint8Array> = arbEntry.map((entry) => stamped(entry, 1_700_000_000_500));
+export const arbDefining: fc.Arbitrary<Uint8Array> = withInactive(arbEntry).map((entry) =>
+  stamped(entry, 1_700_000_000_500),
+);

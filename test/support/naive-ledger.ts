@@ -62,6 +62,9 @@ export class NaiveLedger {
           ({ version, isDeleted }) =>
             !isDeleted && isOf(version, entry) && version.version === (entry.version ?? version.version),
         );
+        const active = gone.find(({ version }) => version.status.active);
+        if (entry.onlyInactive === true && active !== undefined)
+          return { kind: 'still-active', version: active.version.version };
         for (const each of gone) each.isDeleted = true;
         return gone.length === 0
           ? { kind: 'absent' }
@@ -110,7 +113,7 @@ export class NaiveLedger {
   }
 
   #define(
-    { blob, definition }: DefinitionEntry & { readonly kind: 'define' },
+    { blob, definition, isInactive }: DefinitionEntry & { readonly kind: 'define' },
     revision: Revision,
     timeMs: number,
   ): DefinitionOutcome {
@@ -128,7 +131,7 @@ export class NaiveLedger {
     if (names.size > this.#limits.namesMax || this.#alive().length >= this.#limits.versionsMax)
       return { kind: 'too-many' };
     const version = toVersionNumber(this.#ever.filter((each) => isOf(each.version, title)).length + 1);
-    const status = { active: true, mode: 'lazy' } as const;
+    const status = { active: isInactive !== true, mode: 'lazy' } as const;
     const defined = {
       definition,
       component: blob,

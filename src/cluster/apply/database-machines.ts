@@ -38,8 +38,8 @@ import {
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import {
   type ApiKey,
-  DEFINITION_FORMAT,
   decodeDefinitionEntry,
+  definesSomething,
   faultInTransactPayload,
   stampDefinitionEntry,
   stampPayload,
@@ -338,11 +338,6 @@ class CatalogParts implements StateImport {
     const content = this.#catalog.finish(last);
     return typeof content === 'string' ? content : { last, basis: 0, bytes: data.length, content };
   }
-}
-
-/** The format of an entry of a database says what it is. */
-function definesSomething(payload: Uint8Array): boolean {
-  return payload[0] === DEFINITION_FORMAT;
 }
 
 function faultInDatabaseEntry(payload: Uint8Array): string | undefined {

@@ -133,8 +133,8 @@ function componentActs(service: Service, note: Note): ComponentActs {
     setVersionStatus: note(
       'set-version-status',
       (request) => service.setVersionStatus(request),
-      ({ databaseName, name, version, status: { active, mode } }) => ({
-        ...versionOf(databaseName, { kind: 'state-view', name, version }),
+      ({ databaseName, kind, name, version, status: { active, mode } }) => ({
+        ...versionOf(databaseName, { kind, name, version }),
         status: active ? `active, ${mode}` : 'inactive',
       }),
     ),

@@ -58,7 +58,7 @@ export interface NamedTokenRequest extends TokensRequest {
 export interface RotateApiKeyRequest extends NamedKeyRequest {
   /** How long the previous secret stays valid. Absent: a day. 0: it is replaced at once. */
   readonly overlapSeconds?: number | undefined;
-  /** SHA-256 of the secret, where the caller has made it, so that it can repeat the request. Absent: the node makes it. */
+  /** SHA-256 of the secret, where the caller has made it, so that it can repeat the request. Absent: the node does. */
   readonly hash?: Uint8Array | undefined;
 }
 

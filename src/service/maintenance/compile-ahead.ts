@@ -1,6 +1,6 @@
 /**
- * Compiles the components of active versions before they are used: then the first use on a node takes as long as
- * the next one, and operators see on which nodes a component is ready.
+ * Compiles components before they are used: those of active versions, and of later ones, which may become active. Then
+ * the first use on a node takes as long as the next one, and operators see on which nodes a component is ready.
  *
  * It looks at the databases of this node at intervals, as keep-views.ts does, because a follower learns of a definition
  * from its log, which calls no listener here. One component is compiled at a time, in the process that publishes, and
@@ -22,7 +22,7 @@ import { isGone } from './maintained-views.ts';
 const KNOWN_MAX = 10_000;
 
 export interface CompileAheadListeners extends KeepViewsListeners {
-  /** A component of an active version does not run on this node. */
+  /** A component does not run on this node. */
   readonly onRefused: (binding: Binding, version: DefinedVersion, fault: string) => void;
 }
 
@@ -83,9 +83,9 @@ class CompileAhead implements Disposable {
     const last = await reads.lastDefinition(binding);
     if (last === 0 || this.#tried.get(binding) === last) return;
     const definitions = await reads.definitions(binding);
-    for (const version of definitions.list(LATEST)) {
+    for (const version of usable(definitions.list(LATEST))) {
       if (this.#isStopped) return;
-      if (version.status.active) await this.#prepare(binding, version);
+      await this.#prepare(binding, version);
     }
     this.#tried.set(binding, last);
   }
@@ -108,6 +108,15 @@ class CompileAhead implements Disposable {
     if (!this.#failing.has(binding)) this.#listeners.onFailure(binding, failure);
     this.#failing.add(binding);
   }
+}
+
+/** The versions that are active, and those after the last active one of their name. */
+function usable(versions: readonly DefinedVersion[]): readonly DefinedVersion[] {
+  const titleOf = ({ definition: { kind, name } }: DefinedVersion): string => `${kind}/${name}`;
+  const lastActive = new Map(
+    versions.filter(({ status }) => status.active).map((each) => [titleOf(each), each.version]),
+  );
+  return versions.filter((each) => each.status.active || each.version > (lastActive.get(titleOf(each)) ?? 0));
 }
 
 /** The next look finds it: others publish now, or the database or the version is gone. */

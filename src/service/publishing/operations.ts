@@ -16,6 +16,8 @@ export interface PublishComponentRequest extends DefiningRequest {
   readonly component: Uint8Array;
   /** The request's word for the component. */
   readonly componentField: string;
+  /** A new version is not active; one that exists keeps its status. */
+  readonly isInactive?: boolean | undefined;
   /** The version that it is to be, new or published so before; absent: whichever it becomes. */
   readonly version?: number | undefined;
 }
@@ -32,6 +34,7 @@ export interface PublishComponentReply extends VersionReply {
 
 /** Names and versions are as they were asked for. */
 export interface SetVersionStatusRequest extends DefiningRequest {
+  readonly kind: ComponentKind;
   readonly name: string;
   readonly version: number | bigint;
   readonly status: VersionStatus;
@@ -42,6 +45,8 @@ export interface DeleteVersionsRequest extends DefiningRequest {
   readonly name: string;
   /** Absent: all of the name. */
   readonly version?: number | bigint | undefined;
+  /** Refuses to delete an active version. */
+  readonly onlyInactive?: boolean | undefined;
 }
 
 export interface ExpireSnapshotsRequest extends DefiningRequest {

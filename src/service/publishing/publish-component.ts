@@ -51,6 +51,7 @@ interface Publication {
   readonly definition: Definition;
   readonly blob: ComponentReference;
   readonly bytes: Uint8Array;
+  readonly isInactive?: boolean | undefined;
 }
 
 /**
@@ -61,7 +62,7 @@ export async function publishComponent(
   context: ServiceContext,
   request: PublishComponentRequest,
 ): Promise<PublishComponentReply> {
-  const { definition, component: bytes } = request;
+  const { definition, component: bytes, isInactive } = request;
   checkRequest(request);
   assert(definition !== undefined, 'A definition that has no faults is there');
   // A database that is not there is said before a component is looked at, which takes long.
@@ -72,7 +73,7 @@ export async function publishComponent(
     const { version: wanted } = request;
     if (wanted !== undefined) await checkVersion(context, binding, { definition, blob, wanted });
     await lookAt(context, request, { definition, blob, bytes });
-    const { version, isNew } = await publish({ definition, blob, bytes }, define, binding);
+    const { version, isNew } = await publish({ definition, blob, bytes, isInactive }, define, binding);
     const { kind: component, name } = definition;
     if (wanted !== undefined && version !== wanted) throw anotherVersion(definition, { wanted, version });
     return { ...(await versionReply(context, binding, { component, name, version })), isNew };
@@ -166,11 +167,11 @@ async function lookAt(
 const STEPS_PER_PART = 4;
 
 async function publish(
-  { definition, blob, bytes }: Publication,
+  { definition, blob, bytes, isInactive }: Publication,
   define: Define,
   binding: Binding,
 ): Promise<{ readonly version: VersionNumber; readonly isNew: boolean }> {
-  const whole: DefinitionEntry = { kind: 'define', blob, definition };
+  const whole: DefinitionEntry = { kind: 'define', blob, definition, ...(isInactive === true && { isInactive }) };
   const count = partCountOf(blob);
   let entry: DefinitionEntry = whole;
   for (let steps = STEPS_PER_PART * (count + 1); steps > 0; steps--) {

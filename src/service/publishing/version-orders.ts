@@ -1,9 +1,9 @@
 /** What becomes of versions that were published: activated, deactivated, deleted, folded anew. */
 import type { Binding } from '#cluster';
-import { type ComponentName, type ComponentTitle, isComponentName, isVersionNumber, type VersionNumber } from '#model';
+import { type ComponentTitle, isComponentName, isVersionNumber, type VersionNumber } from '#model';
 import { LATEST, titleVersions } from '../components/defined-version.ts';
 import type { ServiceContext } from '../context.ts';
-import { versionNotFound } from '../errors.ts';
+import { versionActive, versionNotFound } from '../errors.ts';
 import { scopeOf } from '../instance.ts';
 import type { ReadScope } from '../operations.ts';
 import { defining } from './define.ts';
@@ -18,8 +18,8 @@ import { versionReply } from './version-reply.ts';
 
 /** @throws DatabaseError not_found: there is no such version; whatever a write may end in */
 export function setVersionStatus(context: ServiceContext, request: SetVersionStatusRequest): Promise<VersionReply> {
-  const { name, version, status } = request;
-  const asked = { component: 'state-view', name, version } as const;
+  const { kind: component, name, version, status } = request;
+  const asked = { component, name, version };
   return defining(context, request, async (binding, define) => {
     const found = knownVersion(asked);
     if (found === undefined) throw await notFound(context, binding, asked);
@@ -29,16 +29,18 @@ export function setVersionStatus(context: ServiceContext, request: SetVersionSta
   });
 }
 
-/** @throws DatabaseError not_found: there is none; whatever a write may end in */
+/** @throws DatabaseError not_found: there is none; constraint_violated: one is active; whatever a write may end in */
 export function deleteVersions(context: ServiceContext, request: DeleteVersionsRequest): Promise<ReadScope> {
-  const { kind: component, name, version } = request;
+  const { kind: component, name, version, onlyInactive } = request;
   const asked = { component, name, version };
   return defining(context, request, async (binding, define) => {
     const isName = isComponentName(name);
     const isVersion = version === undefined || (typeof version === 'number' && isVersionNumber(version));
     if (!isName || !isVersion) throw await notFound(context, binding, asked);
-    const { kind } = await define({ kind: 'delete', component, name, version });
-    if (kind === 'absent') throw await notFound(context, binding, asked);
+    const only = onlyInactive === true ? ({ onlyInactive } as const) : {};
+    const outcome = await define({ kind: 'delete', component, name, version, ...only });
+    if (outcome.kind === 'absent') throw await notFound(context, binding, asked);
+    if (outcome.kind === 'still-active') throw versionActive({ ...asked, version: outcome.version });
     return nowOf(context, binding);
   });
 }
@@ -63,13 +65,11 @@ interface Asked {
   readonly version?: number | bigint | undefined;
 }
 
-function knownVersion<Kind extends Asked['component']>({
+function knownVersion({
   component,
   name,
   version,
-}: Asked & { readonly component: Kind }):
-  | { readonly component: Kind; readonly name: ComponentName; readonly version: VersionNumber }
-  | undefined {
+}: Asked): (ComponentTitle & { readonly version: VersionNumber }) | undefined {
   if (!isComponentName(name) || typeof version !== 'number' || !isVersionNumber(version)) return undefined;
   return { component, name, version };
 }

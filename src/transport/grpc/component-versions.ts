@@ -3,8 +3,10 @@ import { instantFromMs, parseHex } from '#base';
 import { type ComponentKind, type DefinedVersion, Faults, type MaintenanceMode } from '#model';
 import type { GrpcContext } from './context.ts';
 import {
+  ActivateComponentReply,
   ActivateStateViewReply,
   type ComponentVersion,
+  DeactivateComponentReply,
   DeactivateStateViewReply,
   DeleteComponentReply,
   ExpireSnapshotsReply,
@@ -34,6 +36,8 @@ const SENT_MODES: Readonly<Record<MaintenanceMode, SentMode>> = {
 
 /** Their replies and their errors say where the leader is. */
 export const VERSION_WRITES: readonly string[] = [
+  'ActivateComponent',
+  'DeactivateComponent',
   'ActivateStateView',
   'DeactivateStateView',
   'DeleteComponent',
@@ -42,8 +46,10 @@ export const VERSION_WRITES: readonly string[] = [
 
 export function versionMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
-    settingStatus(context, 'ActivateStateView', ActivateStateViewReply),
-    settingStatus(context, 'DeactivateStateView', DeactivateStateViewReply),
+    settingStatus(context, ACTIVATE, ActivateComponentReply),
+    settingStatus(context, DEACTIVATE, DeactivateComponentReply),
+    settingStatus(context, ACTIVATE_VIEW, ActivateStateViewReply),
+    settingStatus(context, DEACTIVATE_VIEW, DeactivateStateViewReply),
     deleting(context),
     expiring(context),
     listing(context),
@@ -52,19 +58,51 @@ export function versionMethods(context: GrpcContext): readonly UnaryMethod[] {
 
 interface StatusRequest {
   readonly databaseName: string;
+  readonly kind: ComponentKind;
   readonly name: string;
   readonly version: number | bigint;
   readonly mode: MaintenanceMode;
 }
 
-/** The method that has no mode sets none: a version that is not served is not kept. */
+const DATABASE = [0x0a, 'database_name'] as const;
+const KIND = [0x10, 'kind'] as const;
+const NAME = [0x1a, 'name'] as const;
+const VIEW_NAME = [0x12, 'state_view_name'] as const;
+const MODE = 'maintenance_mode';
+
+/** A deactivation has no mode: a version that is not served is not kept. */
+const DEACTIVATE: MessageShape = {
+  type: 'DeactivateComponentRequest',
+  texts: new Map([DATABASE, NAME]),
+  numbers: new Map([KIND, [0x20, 'version']]),
+};
+const ACTIVATE: MessageShape = {
+  type: 'ActivateComponentRequest',
+  texts: new Map([DATABASE, NAME]),
+  numbers: new Map([KIND, [0x20, 'version'], [0x28, MODE]]),
+};
+const DEACTIVATE_VIEW: MessageShape = {
+  type: 'DeactivateStateViewRequest',
+  texts: new Map([DATABASE, VIEW_NAME]),
+  numbers: new Map([[0x18, 'version']]),
+};
+const ACTIVATE_VIEW: MessageShape = {
+  type: 'ActivateStateViewRequest',
+  texts: new Map([DATABASE, VIEW_NAME]),
+  numbers: new Map([
+    [0x18, 'version'],
+    [0x20, MODE],
+  ]),
+};
+
 function settingStatus(
   { service, leaderTrailers }: GrpcContext,
-  name: 'ActivateStateView' | 'DeactivateStateView',
+  shape: MessageShape,
   reply: Pick<MessageType<{ readonly version: ComponentVersion | undefined }>, 'encode'>,
 ): UnaryMethod {
-  const active = name === 'ActivateStateView';
-  const parse = (message: Uint8Array): StatusRequest => parseStatus(message, { type: `${name}Request`, active });
+  const name = shape.type.slice(0, -'Request'.length);
+  const active = name.startsWith('Activate');
+  const parse = (message: Uint8Array): StatusRequest => parseStatus(message, shape);
   return unary({ name, parse, reply, traits: { mustAnswer: true } }, async (request, call) => {
     const { mode, ...asked } = request;
     const setting = { ...asked, status: { active, mode }, ...writeOf(call) };
@@ -74,41 +112,38 @@ function settingStatus(
   });
 }
 
-function parseStatus(message: Uint8Array, { type, active }: { type: string; active: boolean }): StatusRequest {
+function parseStatus(message: Uint8Array, shape: MessageShape): StatusRequest {
   const faults = new Faults();
-  const numbers = new Map([[0x18, 'version']]);
-  if (active) numbers.set(0x20, 'maintenance_mode');
-  const shape: MessageShape = {
-    type,
-    texts: new Map([
-      [0x0a, 'database_name'],
-      [0x12, 'state_view_name'],
-    ]),
-    numbers,
-  };
   const fields = new Fields(message, shape, { field: '', faults });
-  const number = Number(fields.number('maintenance_mode') ?? 0);
+  const isOfView = shape.texts.has(VIEW_NAME[0]);
+  const kind = isOfView ? 'state-view' : kindOf(fields, faults);
+  const number = Number(fields.number(MODE) ?? 0);
   const mode = MODES[number];
-  if (mode === undefined) faults.add('maintenance_mode', `must be from 0 to ${MODES.length - 1}`, number);
+  if (mode === undefined) faults.add(MODE, `must be from 0 to ${MODES.length - 1}`, number);
+  else if (mode !== 'lazy' && kind !== 'state-view')
+    faults.add(MODE, 'must be absent: only State Views have a maintenance mode', number);
   faults.throwIfAny('The request is malformed');
   return {
     databaseName: fields.text('database_name') ?? '',
-    name: fields.text('state_view_name') ?? '',
+    kind,
+    name: fields.text(isOfView ? VIEW_NAME[1] : NAME[1]) ?? '',
     version: fields.number('version') ?? 0,
     mode: mode ?? 'lazy',
   };
 }
 
+/** Refuses every kind at once. */
+function kindOf(fields: Fields, faults: Faults): ComponentKind {
+  const number = Number(fields.number('kind') ?? 0);
+  const kind = KINDS[number];
+  if (kind === undefined) faults.add('kind', `must be from 1 to ${KINDS.length - 1}`, number);
+  return kind ?? 'state-view';
+}
+
 const DELETE: MessageShape = {
   type: 'DeleteComponentRequest',
-  texts: new Map([
-    [0x0a, 'database_name'],
-    [0x1a, 'name'],
-  ]),
-  numbers: new Map([
-    [0x10, 'kind'],
-    [0x20, 'version'],
-  ]),
+  texts: new Map([DATABASE, NAME]),
+  numbers: new Map([KIND, [0x20, 'version'], [0x28, 'only_inactive']]),
 };
 
 interface DeleteRequest {
@@ -116,21 +151,20 @@ interface DeleteRequest {
   readonly kind: ComponentKind;
   readonly name: string;
   readonly version: number | bigint | undefined;
+  readonly onlyInactive: boolean;
 }
 
 function parseDelete(message: Uint8Array): DeleteRequest {
   const faults = new Faults();
   const fields = new Fields(message, DELETE, { field: '', faults });
-  const number = Number(fields.number('kind') ?? 0);
-  const kind = KINDS[number];
-  // Every kind at once is asked for by nobody who means it.
-  if (kind === undefined) faults.add('kind', `must be from 1 to ${KINDS.length - 1}`, number);
+  const kind = kindOf(fields, faults);
   faults.throwIfAny('The request is malformed');
   return {
     databaseName: fields.text('database_name') ?? '',
-    kind: kind ?? 'state-view',
+    kind,
     name: fields.text('name') ?? '',
     version: fields.number('version'),
+    onlyInactive: Number(fields.number('only_inactive') ?? 0) !== 0,
   };
 }
 
@@ -148,10 +182,7 @@ function deleting({ service, leaderTrailers }: GrpcContext): UnaryMethod {
 
 const EXPIRE: MessageShape = {
   type: 'ExpireSnapshotsRequest',
-  texts: new Map([
-    [0x0a, 'database_name'],
-    [0x12, 'state_view_name'],
-  ]),
+  texts: new Map([DATABASE, VIEW_NAME]),
 };
 
 function parseExpire(message: Uint8Array): { readonly databaseName: string; readonly name: string } {
@@ -176,11 +207,8 @@ function expiring({ service, leaderTrailers }: GrpcContext): UnaryMethod {
 
 const LIST: MessageShape = {
   type: 'ListComponentVersionsRequest',
-  texts: new Map([
-    [0x0a, 'database_name'],
-    [0x1a, 'name'],
-  ]),
-  numbers: new Map([[0x10, 'kind']]),
+  texts: new Map([DATABASE, NAME]),
+  numbers: new Map([KIND]),
 };
 
 interface ListRequest {

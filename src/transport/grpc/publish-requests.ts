@@ -31,6 +31,7 @@ import { entriesOf } from './pair-fields.ts';
 import {
   DATABASE_NAME,
   EVENT_TYPES,
+  INACTIVE,
   OFFERED_CONTENT,
   PRESENTER_VERSION,
   PUBLISH_PRESENTER,
@@ -49,7 +50,7 @@ import { Fields, type MessageShape } from './request-walk.ts';
 
 export type PublishRequest = Pick<
   PublishComponentRequest,
-  'databaseName' | 'definition' | 'component' | 'componentField' | 'faults'
+  'databaseName' | 'definition' | 'component' | 'componentField' | 'faults' | 'isInactive'
 >;
 
 /** By the number of the enum; none of both is given: by revision. */
@@ -131,7 +132,8 @@ interface Place {
 function publishRequest(fields: Fields, definition: Definition | undefined, faults: Faults): PublishRequest {
   const component = fields.bytes(WASM_BYTES) ?? NO_BYTES;
   const databaseName = fields.text('database_name') ?? '';
-  return { databaseName, definition, component, componentField: WASM_BYTES, faults };
+  const isInactive = Number(fields.number(INACTIVE) ?? 0) !== 0;
+  return { databaseName, definition, component, componentField: WASM_BYTES, faults, isInactive };
 }
 
 /** A request that has its definition, with the component in it, as one message. */

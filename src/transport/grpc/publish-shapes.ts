@@ -10,6 +10,7 @@ export const SCHEMA_JSON = 'content_schema_json';
 export const PRESENTER_VERSION = 'presenter_version';
 export const STATE_VIEW_NAMES = 'state_view_names';
 export const SETTINGS = 'settings';
+export const INACTIVE = 'inactive';
 
 export const PUBLISH_STATE_VIEW: MessageShape = {
   type: 'PublishStateViewRequest',
@@ -34,6 +35,7 @@ export const PUBLISH_STATE_VIEW: MessageShape = {
     [0x58, PRESENTER_VERSION],
     [0x60, 'priority'],
     [0x68, 'key_type'],
+    [0x88, INACTIVE],
   ]),
 };
 
@@ -47,6 +49,7 @@ export const PUBLISH_STATE_CHANGE: MessageShape = {
     [0x32, STATE_VIEW_NAMES],
   ]),
   bytes: new Map([[0x2a, WASM_BYTES]]),
+  numbers: new Map([[0x38, INACTIVE]]),
 };
 
 export const PUBLISH_PRESENTER: MessageShape = {
@@ -57,6 +60,7 @@ export const PUBLISH_PRESENTER: MessageShape = {
     [0x32, WASM_BYTES],
     [0x3a, SETTINGS],
   ]),
+  numbers: new Map([[0x40, INACTIVE]]),
 };
 
 export const OFFERED_CONTENT: MessageShape = {

@@ -20,6 +20,7 @@ const OF_ALL = {
   description: 'description',
   source_code_uri: 'sourceCodeURI',
   wasm_bytes: 'source',
+  inactive: 'rollout',
 };
 const FIELDS: readonly (readonly [string, ResourceKind, Readonly<Record<string, string>>])[] = [
   [

@@ -23,6 +23,15 @@ function blobOf(size: number): ComponentReference {
 
 const name = componentName('open');
 const version = toVersionNumber(7);
+const OF_INACTIVE: readonly DefinitionEntry[] = [
+  {
+    kind: 'define',
+    blob: blobOf(3),
+    definition: { kind: 'state-change', name, description: 'd', sourceCodeUri: undefined, stateViews: [name] },
+    isInactive: true,
+  },
+  { kind: 'delete', component: 'presenter', name, version, onlyInactive: true },
+];
 const ENTRIES: readonly DefinitionEntry[] = [
   { kind: 'part', blob: blobOf(3), part: 0, bytes: new Uint8Array([1, 2, 3]) },
   { kind: 'part', blob: blobOf(BLOB_PART_BYTES + 2), part: 1, bytes: new Uint8Array([1, 2]) },
@@ -38,7 +47,7 @@ const ENTRIES: readonly DefinitionEntry[] = [
 ];
 
 describe('an entry of a definition', () => {
-  it.each(ENTRIES)('comes back from its bytes with the time that was stamped: $kind', (entry) => {
+  it.each([...ENTRIES, ...OF_INACTIVE])('comes back from its bytes with the time that was stamped: $kind', (entry) => {
     const payload = encodeDefinitionEntry(entry);
     stampDefinitionEntry(payload, 1_767_225_600_123);
     expect(decodeDefinitionEntry(payload)).toStrictEqual({ recordedTimeMs: 1_767_225_600_123, entry });
@@ -48,7 +57,20 @@ describe('an entry of a definition', () => {
     expect(ENTRIES.map((entry) => encodeDefinitionEntry(entry)[0])).toStrictEqual(ENTRIES.map(() => 2));
   });
 
-  it.each(ENTRIES)('is none when a byte is missing or follows: $kind', (entry) => {
+  it('is of the format 7, which is its feature level, when it is about inactive versions', () => {
+    expect(OF_INACTIVE.map((entry) => encodeDefinitionEntry(entry)[0])).toStrictEqual([7, 7]);
+  });
+
+  it.each(ENTRIES.filter(({ kind }) => kind !== 'define' && kind !== 'delete'))(
+    'is none in format 7: $kind',
+    (entry) => {
+      const payload = encodeDefinitionEntry(entry);
+      payload[0] = 7;
+      expect(decodeDefinitionEntry(payload)).toBeUndefined();
+    },
+  );
+
+  it.each([...ENTRIES, ...OF_INACTIVE])('is none when a byte is missing or follows: $kind', (entry) => {
     const payload = encodeDefinitionEntry(entry);
     expect(decodeDefinitionEntry(payload.subarray(0, -1))).toBeUndefined();
     expect(decodeDefinitionEntry(new Uint8Array([...payload, 0]))).toBeUndefined();
@@ -56,7 +78,11 @@ describe('an entry of a definition', () => {
 
   it('is read from any bytes without throwing', () => {
     const changed = fc
-      .tuple(fc.constantFrom(...ENTRIES.filter(({ kind }) => kind !== 'part')), fc.nat(), fc.nat(255))
+      .tuple(
+        fc.constantFrom(...[...ENTRIES, ...OF_INACTIVE].filter(({ kind }) => kind !== 'part')),
+        fc.nat(),
+        fc.nat(255),
+      )
       .map(([entry, place, byte]) => {
         const payload = encodeDefinitionEntry(entry);
         payload[place % payload.length] = byte;

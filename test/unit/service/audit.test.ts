@@ -72,7 +72,7 @@ test.each([
   ],
   [
     'setVersionStatus',
-    { database: 'shop', component: 'state-view', name: 'balances', version: 3, status: 'active, eager' },
+    { database: 'shop', component: 'presenter', name: 'balances', version: 3, status: 'active, eager' },
   ],
   ['deleteVersions', { database: 'shop', component: 'presenter', name: 'balances', version: 3 }],
   ['expireSnapshots', { database: 'shop', component: 'state-view', name: 'balances', version: 'all', foldEpoch: 2 }],

@@ -208,6 +208,8 @@ export interface PublishStateChangeRequest {
   readonly wasmBytes: Buffer;
   /** The State Views that it reads. */
   readonly stateViewNames: readonly string[];
+  /** A new version is not active until ActivateComponent. A version that exists keeps its status. Needs feature level 7. */
+  readonly inactive?: boolean | undefined;
 }
 
 export interface PublishStateChangeReply {
@@ -301,7 +303,11 @@ export interface PublishStateViewRequest {
   /** If not empty: of the events of event_selection, it folds only those of these types. */
   readonly eventTypes: readonly string[];
   /** A JSON Schema of the content, kept as it is, instead of content_schema. */
-  readonly contentSchemaJson?: Buffer | undefined;
+  readonly contentSchemaJson?:
+    | Buffer
+    | undefined;
+  /** A new version is not active until it is activated. A version that exists keeps its status. Needs feature level 7. */
+  readonly inactive?: boolean | undefined;
 }
 
 export interface PublishStateViewReply {
@@ -348,6 +354,8 @@ export interface PublishPresenterRequest {
   readonly wasmBytes: Buffer;
   /** Passed to the presenter with every presentation. */
   readonly settings: { [key: string]: string };
+  /** A new version is not active until ActivateComponent. A version that exists keeps its status. Needs feature level 7. */
+  readonly inactive?: boolean | undefined;
 }
 
 export interface PublishPresenterRequest_SettingsEntry {
@@ -359,13 +367,46 @@ export interface PublishPresenterReply {
   readonly version: number;
 }
 
+/** Versions of State Changes and presenters have no maintenance mode. */
+export interface ActivateComponentRequest {
+  readonly databaseName: string;
+  /** Required. */
+  readonly kind: ComponentKind;
+  readonly name: string;
+  readonly version: number;
+  readonly maintenanceMode: MaintenanceMode;
+}
+
+export interface ActivateComponentReply {
+  readonly version: ComponentVersion | undefined;
+}
+
+export interface DeactivateComponentRequest {
+  readonly databaseName: string;
+  /** Required. */
+  readonly kind: ComponentKind;
+  readonly name: string;
+  readonly version: number;
+}
+
+export interface DeactivateComponentReply {
+  readonly version: ComponentVersion | undefined;
+}
+
 export interface DeleteComponentRequest {
   readonly databaseName: string;
   /** Required. */
   readonly kind: ComponentKind;
   readonly name: string;
   /** Absent: every version. */
-  readonly version?: number | undefined;
+  readonly version?:
+    | number
+    | undefined;
+  /**
+   * FAILED_PRECONDITION, reason VersionActive, if one of the versions is active; then none is deleted. Needs feature
+   * level 7.
+   */
+  readonly onlyInactive?: boolean | undefined;
 }
 
 export interface DeleteComponentReply {
@@ -405,7 +446,7 @@ export interface ComponentVersion {
   readonly publishedAt:
     | Timestamp
     | undefined;
-  /** The version is active. Only State Views have active versions. */
+  /** The version is active: reads and commands use it. */
   readonly active: boolean;
   readonly maintenanceMode: MaintenanceMode;
 }
@@ -1821,6 +1862,7 @@ function createBasePublishStateChangeRequest(): PublishStateChangeRequest {
     sourceCodeUri: undefined,
     wasmBytes: Buffer.alloc(0),
     stateViewNames: [],
+    inactive: undefined,
   };
 }
 
@@ -1843,6 +1885,9 @@ export const PublishStateChangeRequest: MessageFns<PublishStateChangeRequest> = 
     }
     for (const v of message.stateViewNames) {
       writer.uint32(50).string(v!);
+    }
+    if (message.inactive !== undefined) {
+      writer.uint32(56).bool(message.inactive);
     }
     return writer;
   },
@@ -1908,6 +1953,14 @@ export const PublishStateChangeRequest: MessageFns<PublishStateChangeRequest> = 
             message.stateViewNames.push(reader.string());
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.inactive = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1931,6 +1984,7 @@ export const PublishStateChangeRequest: MessageFns<PublishStateChangeRequest> = 
     message.sourceCodeUri = object.sourceCodeUri ?? undefined;
     message.wasmBytes = object.wasmBytes ?? Buffer.alloc(0);
     message.stateViewNames = object.stateViewNames?.map((e) => e) || [];
+    message.inactive = object.inactive ?? undefined;
     return message;
   },
 };
@@ -2605,6 +2659,7 @@ function createBasePublishStateViewRequest(): PublishStateViewRequest {
     reduceFn: undefined,
     eventTypes: [],
     contentSchemaJson: undefined,
+    inactive: undefined,
   };
 }
 
@@ -2657,6 +2712,9 @@ export const PublishStateViewRequest: MessageFns<PublishStateViewRequest> = {
     }
     if (message.contentSchemaJson !== undefined) {
       writer.uint32(130).bytes(message.contentSchemaJson);
+    }
+    if (message.inactive !== undefined) {
+      writer.uint32(136).bool(message.inactive);
     }
     return writer;
   },
@@ -2802,6 +2860,14 @@ export const PublishStateViewRequest: MessageFns<PublishStateViewRequest> = {
             message.contentSchemaJson = Buffer.from(reader.bytes());
             continue;
           }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.inactive = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2837,6 +2903,7 @@ export const PublishStateViewRequest: MessageFns<PublishStateViewRequest> = {
     message.reduceFn = object.reduceFn ?? undefined;
     message.eventTypes = object.eventTypes?.map((e) => e) || [];
     message.contentSchemaJson = object.contentSchemaJson ?? undefined;
+    message.inactive = object.inactive ?? undefined;
     return message;
   },
 };
@@ -3256,6 +3323,7 @@ function createBasePublishPresenterRequest(): PublishPresenterRequest {
     sourceCodeUri: undefined,
     wasmBytes: Buffer.alloc(0),
     settings: {},
+    inactive: undefined,
   };
 }
 
@@ -3282,6 +3350,9 @@ export const PublishPresenterRequest: MessageFns<PublishPresenterRequest> = {
     globalThis.Object.entries(message.settings).forEach(([key, value]: [string, string]) => {
       PublishPresenterRequest_SettingsEntry.encode({ key: key as any, value }, writer.uint32(58).fork()).join();
     });
+    if (message.inactive !== undefined) {
+      writer.uint32(64).bool(message.inactive);
+    }
     return writer;
   },
 
@@ -3357,6 +3428,14 @@ export const PublishPresenterRequest: MessageFns<PublishPresenterRequest> = {
             }
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.inactive = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3389,6 +3468,7 @@ export const PublishPresenterRequest: MessageFns<PublishPresenterRequest> = {
       },
       {},
     );
+    message.inactive = object.inactive ?? undefined;
     return message;
   },
 };
@@ -3515,8 +3595,316 @@ export const PublishPresenterReply: MessageFns<PublishPresenterReply> = {
   },
 };
 
+function createBaseActivateComponentRequest(): ActivateComponentRequest {
+  return { databaseName: "", kind: 0, name: "", version: 0, maintenanceMode: 0 };
+}
+
+export const ActivateComponentRequest: MessageFns<ActivateComponentRequest> = {
+  encode(message: ActivateComponentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.kind !== 0) {
+      writer.uint32(16).int32(message.kind);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
+    }
+    if (message.version !== 0) {
+      writer.uint32(32).uint64(message.version);
+    }
+    if (message.maintenanceMode !== 0) {
+      writer.uint32(40).int32(message.maintenanceMode);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ActivateComponentRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseActivateComponentRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.maintenanceMode = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ActivateComponentRequest>): ActivateComponentRequest {
+    return ActivateComponentRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ActivateComponentRequest>): ActivateComponentRequest {
+    const message = createBaseActivateComponentRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.kind = object.kind ?? 0;
+    message.name = object.name ?? "";
+    message.version = object.version ?? 0;
+    message.maintenanceMode = object.maintenanceMode ?? 0;
+    return message;
+  },
+};
+
+function createBaseActivateComponentReply(): ActivateComponentReply {
+  return { version: undefined };
+}
+
+export const ActivateComponentReply: MessageFns<ActivateComponentReply> = {
+  encode(message: ActivateComponentReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== undefined) {
+      ComponentVersion.encode(message.version, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ActivateComponentReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseActivateComponentReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = ComponentVersion.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ActivateComponentReply>): ActivateComponentReply {
+    return ActivateComponentReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ActivateComponentReply>): ActivateComponentReply {
+    const message = createBaseActivateComponentReply() as any;
+    message.version = (object.version !== undefined && object.version !== null)
+      ? ComponentVersion.fromPartial(object.version)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseDeactivateComponentRequest(): DeactivateComponentRequest {
+  return { databaseName: "", kind: 0, name: "", version: 0 };
+}
+
+export const DeactivateComponentRequest: MessageFns<DeactivateComponentRequest> = {
+  encode(message: DeactivateComponentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.databaseName !== "") {
+      writer.uint32(10).string(message.databaseName);
+    }
+    if (message.kind !== 0) {
+      writer.uint32(16).int32(message.kind);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
+    }
+    if (message.version !== 0) {
+      writer.uint32(32).uint64(message.version);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeactivateComponentRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeactivateComponentRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.databaseName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.version = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeactivateComponentRequest>): DeactivateComponentRequest {
+    return DeactivateComponentRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeactivateComponentRequest>): DeactivateComponentRequest {
+    const message = createBaseDeactivateComponentRequest() as any;
+    message.databaseName = object.databaseName ?? "";
+    message.kind = object.kind ?? 0;
+    message.name = object.name ?? "";
+    message.version = object.version ?? 0;
+    return message;
+  },
+};
+
+function createBaseDeactivateComponentReply(): DeactivateComponentReply {
+  return { version: undefined };
+}
+
+export const DeactivateComponentReply: MessageFns<DeactivateComponentReply> = {
+  encode(message: DeactivateComponentReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== undefined) {
+      ComponentVersion.encode(message.version, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeactivateComponentReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeactivateComponentReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = ComponentVersion.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeactivateComponentReply>): DeactivateComponentReply {
+    return DeactivateComponentReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeactivateComponentReply>): DeactivateComponentReply {
+    const message = createBaseDeactivateComponentReply() as any;
+    message.version = (object.version !== undefined && object.version !== null)
+      ? ComponentVersion.fromPartial(object.version)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseDeleteComponentRequest(): DeleteComponentRequest {
-  return { databaseName: "", kind: 0, name: "", version: undefined };
+  return { databaseName: "", kind: 0, name: "", version: undefined, onlyInactive: undefined };
 }
 
 export const DeleteComponentRequest: MessageFns<DeleteComponentRequest> = {
@@ -3532,6 +3920,9 @@ export const DeleteComponentRequest: MessageFns<DeleteComponentRequest> = {
     }
     if (message.version !== undefined) {
       writer.uint32(32).uint64(message.version);
+    }
+    if (message.onlyInactive !== undefined) {
+      writer.uint32(40).bool(message.onlyInactive);
     }
     return writer;
   },
@@ -3581,6 +3972,14 @@ export const DeleteComponentRequest: MessageFns<DeleteComponentRequest> = {
             message.version = longToNumber(reader.uint64());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.onlyInactive = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3602,6 +4001,7 @@ export const DeleteComponentRequest: MessageFns<DeleteComponentRequest> = {
     message.kind = object.kind ?? 0;
     message.name = object.name ?? "";
     message.version = object.version ?? undefined;
+    message.onlyInactive = object.onlyInactive ?? undefined;
     return message;
   },
 };

@@ -30,8 +30,12 @@ import {
   RotateApiKeyRequest,
 } from "./api_key.ts";
 import {
+  ActivateComponentReply,
+  ActivateComponentRequest,
   ActivateStateViewReply,
   ActivateStateViewRequest,
+  DeactivateComponentReply,
+  DeactivateComponentRequest,
   DeactivateStateViewReply,
   DeactivateStateViewRequest,
   DecideStateChangeReply,
@@ -360,6 +364,28 @@ export const EventStoreService = {
       Buffer.from(PublishPresenterReply.encode(value).finish()),
     responseDeserialize: (value: Buffer): PublishPresenterReply => PublishPresenterReply.decode(value),
   },
+  activateComponent: {
+    path: "/cairn.v1.EventStore/ActivateComponent" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ActivateComponentRequest): Buffer =>
+      Buffer.from(ActivateComponentRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ActivateComponentRequest => ActivateComponentRequest.decode(value),
+    responseSerialize: (value: ActivateComponentReply): Buffer =>
+      Buffer.from(ActivateComponentReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ActivateComponentReply => ActivateComponentReply.decode(value),
+  },
+  deactivateComponent: {
+    path: "/cairn.v1.EventStore/DeactivateComponent" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeactivateComponentRequest): Buffer =>
+      Buffer.from(DeactivateComponentRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeactivateComponentRequest => DeactivateComponentRequest.decode(value),
+    responseSerialize: (value: DeactivateComponentReply): Buffer =>
+      Buffer.from(DeactivateComponentReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeactivateComponentReply => DeactivateComponentReply.decode(value),
+  },
   deleteComponent: {
     path: "/cairn.v1.EventStore/DeleteComponent" as const,
     requestStream: false as const,
@@ -467,6 +493,8 @@ export interface EventStoreServer extends UntypedServiceImplementation {
   executeStateChange: handleUnaryCall<ExecuteStateChangeRequest, ExecuteStateChangeReply>;
   decideStateChange: handleUnaryCall<DecideStateChangeRequest, DecideStateChangeReply>;
   publishPresenter: handleUnaryCall<PublishPresenterRequest, PublishPresenterReply>;
+  activateComponent: handleUnaryCall<ActivateComponentRequest, ActivateComponentReply>;
+  deactivateComponent: handleUnaryCall<DeactivateComponentRequest, DeactivateComponentReply>;
   deleteComponent: handleUnaryCall<DeleteComponentRequest, DeleteComponentReply>;
   expireSnapshots: handleUnaryCall<ExpireSnapshotsRequest, ExpireSnapshotsReply>;
   listComponentVersions: handleUnaryCall<ListComponentVersionsRequest, ListComponentVersionsReply>;
@@ -825,6 +853,36 @@ export interface EventStoreClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PublishPresenterReply) => void,
+  ): ClientUnaryCall;
+  activateComponent(
+    request: ActivateComponentRequest,
+    callback: (error: ServiceError | null, response: ActivateComponentReply) => void,
+  ): ClientUnaryCall;
+  activateComponent(
+    request: ActivateComponentRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ActivateComponentReply) => void,
+  ): ClientUnaryCall;
+  activateComponent(
+    request: ActivateComponentRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ActivateComponentReply) => void,
+  ): ClientUnaryCall;
+  deactivateComponent(
+    request: DeactivateComponentRequest,
+    callback: (error: ServiceError | null, response: DeactivateComponentReply) => void,
+  ): ClientUnaryCall;
+  deactivateComponent(
+    request: DeactivateComponentRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeactivateComponentReply) => void,
+  ): ClientUnaryCall;
+  deactivateComponent(
+    request: DeactivateComponentRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeactivateComponentReply) => void,
   ): ClientUnaryCall;
   deleteComponent(
     request: DeleteComponentRequest,

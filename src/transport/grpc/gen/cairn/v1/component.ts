@@ -84,6 +84,14 @@ export interface PublishPresenterReply {
   readonly version: number;
 }
 
+export interface ActivateComponentReply {
+  readonly version: ComponentVersion | undefined;
+}
+
+export interface DeactivateComponentReply {
+  readonly version: ComponentVersion | undefined;
+}
+
 export interface DeleteComponentReply {
 }
 
@@ -109,7 +117,7 @@ export interface ComponentVersion {
   readonly publishedAt:
     | Timestamp
     | undefined;
-  /** The version is active. Only State Views have active versions. */
+  /** The version is active: reads and commands use it. */
   readonly active: boolean;
   readonly maintenanceMode: MaintenanceMode;
 }
@@ -500,6 +508,98 @@ export const PublishPresenterReply: MessageFns<PublishPresenterReply> = {
             }
 
             message.version = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseActivateComponentReply(): ActivateComponentReply {
+  return { version: undefined };
+}
+
+export const ActivateComponentReply: MessageFns<ActivateComponentReply> = {
+  encode(message: ActivateComponentReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== undefined) {
+      ComponentVersion.encode(message.version, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ActivateComponentReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseActivateComponentReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = ComponentVersion.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeactivateComponentReply(): DeactivateComponentReply {
+  return { version: undefined };
+}
+
+export const DeactivateComponentReply: MessageFns<DeactivateComponentReply> = {
+  encode(message: DeactivateComponentReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== undefined) {
+      ComponentVersion.encode(message.version, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeactivateComponentReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeactivateComponentReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = ComponentVersion.decode(reader, reader.uint32());
             continue;
           }
         }
