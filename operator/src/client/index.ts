@@ -46,4 +46,5 @@ export type {
 } from './components.ts';
 export { Connections } from './connections.ts';
 export { type Database, type Databases, GrpcDatabases } from './databases.ts';
-export type { ApiKey, KeySpec, Keys } from './keys.ts';
+export { GrpcComponents } from './grpc-components.ts';
+export { type ApiKey, GrpcKeys, type KeySpec, type Keys } from './keys.ts';

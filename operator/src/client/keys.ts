@@ -1,4 +1,7 @@
 /** API keys of a cluster. The caller makes the id and the secret, so that a repeated call has the same outcome. */
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
+import type { Timestamp } from '../../../proto/gen/google/protobuf/timestamp.ts';
+import { type Channel, failedWith } from './channel.ts';
 
 /** What a key gives, and until when. */
 export interface KeySpec {
@@ -26,4 +29,60 @@ export interface Keys {
   expire(id: string, expiresMs: number): Promise<void>;
   /** Succeeds when there is none. */
   revoke(id: string): Promise<void>;
+}
+
+export class GrpcKeys implements Keys {
+  readonly #channel: Channel;
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+  }
+
+  async list(): Promise<readonly ApiKey[]> {
+    const { apiKeys } = await this.#channel.call(EventStoreService.listApiKeys, {});
+    return apiKeys.map(({ id, name, roles, createdAt, expiresAt, secrets }) => ({
+      id,
+      name,
+      roles,
+      createdMs: msOf(createdAt) ?? 0,
+      expiresMs: msOf(expiresAt),
+      sha256: secrets[0]?.sha256.toString('hex') ?? '',
+    }));
+  }
+
+  async issue({
+    id,
+    name,
+    roles,
+    expiresMs,
+    sha256,
+  }: KeySpec & { readonly id: string; readonly sha256: string }): Promise<void> {
+    const expiresAt = timestampOf(expiresMs);
+    const request = { id, name, roles, expiresAt, secretSha256: Buffer.from(sha256, 'hex') };
+    await this.#channel.call(EventStoreService.issueApiKey, request);
+  }
+
+  async expire(id: string, expiresMs: number): Promise<void> {
+    await this.#revoke(id, expiresMs);
+  }
+
+  async revoke(id: string): Promise<void> {
+    await this.#revoke(id);
+  }
+
+  async #revoke(id: string, expiresMs?: number): Promise<void> {
+    const request = { id, expiresAt: timestampOf(expiresMs) };
+    await this.#channel.call(EventStoreService.revokeApiKey, request).catch((error: unknown) => {
+      if (!failedWith(error, 'NOT_FOUND')) throw error;
+    });
+  }
+}
+
+function timestampOf(ms: number | undefined): Timestamp | undefined {
+  if (ms === undefined) return undefined;
+  return { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 };
+}
+
+function msOf(at: Timestamp | undefined): number | undefined {
+  return at && at.seconds * 1000 + Math.floor(at.nanos / 1_000_000);
 }
