@@ -133,6 +133,28 @@ it('keys converge under faults and kills, and none is left without an owner (KE1
   await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
 });
 
+it('a Secret that another owner takes between the observation and the write is not written (KE2)', async () => {
+  const world = new AccessWorld(1);
+  const { runtime, server, cairn } = world;
+  const { store } = server;
+  const apply = store.apply.bind(store);
+  let isFirst = true;
+  store.apply = (target, ...rest) => {
+    if (isFirst && target.collection === pathOf(SECRET)) {
+      isFirst = false;
+      world.deleteSecret('orders');
+      store.create(world.secretTarget('orders'), { metadata: {}, data: { user: 'eA==' } }, 'user');
+    }
+    return apply(target, ...rest);
+  };
+  world.setCluster('True');
+  world.grant('orders');
+  const operator = world.start();
+  await runtime.advance(60_000);
+  expect([isFirst, world.secret('orders'), cairn.keys.size]).toEqual([false, { user: 'x' }, 0]);
+  operator.killAfter(0);
+});
+
 it('a key is replaced on demand and after days, and all keys are revoked with the object (KE3, KE4)', async () => {
   const world = new AccessWorld(1);
   const { runtime, cairn } = world;
