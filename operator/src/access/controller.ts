@@ -18,7 +18,7 @@ import {
   sourceOf,
   unless,
 } from '../kube/index.ts';
-import { type Clusters, reportStatus, setFinalizer } from '../reconcile/index.ts';
+import { type ClusterState, type Clusters, reportStatus, setFinalizer } from '../reconcile/index.ts';
 import { idPrefixOf, newKeyText } from './key-text.ts';
 import {
   type Action,
@@ -33,7 +33,7 @@ import {
   statusOf,
   type World,
 } from './plan.ts';
-import { rolesOf } from './roles.ts';
+import { type Roles, rolesOf } from './roles.ts';
 
 export interface AccessControllerOptions {
   readonly api: Api;
@@ -66,6 +66,8 @@ const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
 const MANAGER = 'cairn-access';
 const STATUS_MANAGER = 'cairn-access-status';
 const KEY_BYTES = 40;
+/** Of a cluster that is open to everybody there are no keys. */
+const OPEN: Roles = { problem: ['AuthenticationOff', 'the cluster does not authenticate clients: none needs a key'] };
 
 const EVENTS: Partial<Record<Action['kind'], Omit<EventText, 'action'>>> = {
   issue: { type: 'Normal', reason: 'Issued', note: 'an API key was issued' },
@@ -104,9 +106,10 @@ export class AccessController implements Controller<Observed, Step> {
     const granted = [...databases.items.values()].filter(
       (database) => database.metadata.namespace === namespace && database.spec.clusterRef.name === spec.clusterRef.name,
     );
-    const keys = cluster.kind === 'ready' ? await this.#keysOf(resource, cluster.cluster) : { unknown: undefined };
+    const isOpen = cluster.kind === 'ready' && !cluster.cluster.spec.auth.enabled;
+    const roles = isOpen ? OPEN : rolesOf(spec.grants, granted);
+    const keys = await this.#keysOf(resource, cluster);
     const secret = keptOf(resource, object);
-    const roles = rolesOf(spec.grants, granted);
     return { resource, cluster, roles, secret, object, keys, wallMs: api.runtime.wallMs() };
   }
 
@@ -190,9 +193,11 @@ export class AccessController implements Controller<Observed, Step> {
     return this.#options.connect(cluster.cluster);
   }
 
-  async #keysOf({ metadata }: EventAccess, cluster: CairnCluster): Promise<World['keys']> {
+  async #keysOf({ metadata }: EventAccess, state: ClusterState): Promise<World['keys']> {
+    if (state.kind !== 'ready') return { unknown: undefined };
+    if (!state.cluster.spec.auth.enabled) return [];
     try {
-      const keys: readonly ApiKey[] = await (await this.#options.connect(cluster)).list();
+      const keys: readonly ApiKey[] = await (await this.#options.connect(state.cluster)).list();
       return keys.filter(({ id }) => id.startsWith(idPrefixOf(metadata.uid)));
     } catch (error) {
       return { unknown: error instanceof Error ? error : new Error(String(error)) };

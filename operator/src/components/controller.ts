@@ -17,7 +17,7 @@ import { waitOf } from './rollout.ts';
 import { type LoadedSource, SourceProblem, sourceOf } from './source.ts';
 import { statusOf } from './status.ts';
 import { type TargetOptions, Targets } from './targets.ts';
-import type { ComponentResource, Source, World } from './world.ts';
+import type { ComponentResource, Source, Target, World } from './world.ts';
 
 export interface ComponentControllerOptions extends TargetOptions {
   readonly api: Api;
@@ -28,6 +28,7 @@ interface Observed extends World {
   readonly loaded: LoadedSource | undefined;
   /** Clients by the names of EventDatabases. */
   readonly components: ReadonlyMap<string, Components>;
+  readonly failures: Map<string, Error>;
   /** Errors after which the queue retries sooner than the next regular check. */
   readonly error: Error | undefined;
 }
@@ -75,7 +76,8 @@ export class ComponentController implements Controller<Observed, Step> {
     const { loaded, source, error: sourceError } = isDeleted ? DELETED : await this.#sourceOf(resource);
     const { targets, missing, components, error } = await this.#targets.of(resource);
     const wallMs = api.runtime.wallMs();
-    return { resource, source, loaded, targets, missing, components, error: sourceError ?? error, wallMs };
+    const failures = new Map<string, Error>();
+    return { resource, source, loaded, targets, missing, components, failures, error: sourceError ?? error, wallMs };
   }
 
   plan(world: Observed): readonly Step[] {
@@ -92,15 +94,23 @@ export class ComponentController implements Controller<Observed, Step> {
     const { resource: object } = world;
     if (action.kind === 'hold' || action.kind === 'release')
       await setFinalizer(api, { kind: RESOURCES[kind], object }, FINALIZER, action.kind === 'hold');
-    else await this.#change(action, world);
+    else {
+      const id = action.kind === 'publish' ? action.target.id : action.id;
+      const target = world.targets.find((one) => one.id === id);
+      if (target === undefined || world.failures.has(target.name)) return;
+      // A database that fails does not hold up the others.
+      await this.#change(action, target, world).catch((error: unknown) => {
+        world.failures.set(target.name, error instanceof Error ? error : new Error(String(error)));
+      });
+    }
   }
 
-  async #change(action: DatabaseAction, { resource: object, components, loaded, targets }: Observed): Promise<void> {
+  async #change(action: DatabaseAction, target: Target, world: Observed): Promise<void> {
     const { kind } = this.#options;
-    const id = action.kind === 'publish' ? action.target.id : action.id;
-    const target = targets.find((one) => one.id === id);
-    const client = components.get(target?.name ?? '');
-    if (client === undefined || target === undefined) throw new Error(`${id.database} is not reachable`);
+    const { resource: object, components, loaded } = world;
+    const { id } = target;
+    const client = components.get(target.name);
+    if (client === undefined) throw new Error(`${id.database} is not reachable`);
     if (action.kind === 'publish') {
       if (loaded === undefined) throw new Error('the source is not loaded');
       const version = await client.publish(id, publicationOf(kind, object), await loaded.load());
@@ -116,13 +126,14 @@ export class ComponentController implements Controller<Observed, Step> {
   /** A pass that acted reports nothing: its world has changed, and the next pass observes it. */
   async report(world: Observed, { done, failure }: Outcome<Step>): Promise<void> {
     const { api, kind } = this.#options;
-    if (done > 0) return;
+    if (done > 0 && world.failures.size === 0) return;
     const waitMs = waitOf(world);
     if (waitMs !== undefined) this.#later.again(keyOf(world.resource), waitMs);
     const status = statusOf(world, failure?.message);
     const { kind: name } = RESOURCES[kind];
     await reportStatus(api, { kind: RESOURCES[kind], object: world.resource, status, manager: `cairn-${name}-status` });
-    if (world.error !== undefined) throw world.error;
+    const error = world.error ?? [...world.failures.values()][0];
+    if (error !== undefined) throw error;
   }
 
   #tell(object: ComponentResource, reason: string, note: string): void {

@@ -10,9 +10,12 @@ type ComponentStatus = StateViewStatus;
 type DatabaseStatus = NonNullable<ComponentStatus['databases']>[number];
 
 const SHORT = 12;
+const MESSAGE_LENGTH_MAX = 1024;
 
-export function statusOf(world: World, failure?: string): ComponentStatus {
-  const { resource, source, targets, wallMs } = world;
+/** `failed` is the error of an action that concerns no database. */
+export function statusOf(world: World, failed?: string): ComponentStatus {
+  const { resource, source, targets, failures, wallMs } = world;
+  const failure = failed ?? [...failures.values()][0]?.message;
   const wanted = 'problem' in source ? undefined : source;
   const before = resource.status;
   const isChanged = wanted !== undefined && before?.digest !== undefined && before.digest !== wanted.digest;
@@ -30,21 +33,21 @@ export function statusOf(world: World, failure?: string): ComponentStatus {
   };
 }
 
-function databaseStatus({ resource, source }: World, { name, published, state }: Target): DatabaseStatus {
+function databaseStatus({ resource, source, failures }: World, { name, published, state }: Target): DatabaseStatus {
   const record = published && { publishedVersion: published.version, publication: published.publication };
-  if ('problem' in state) return { name, ...record, message: state.problem };
+  if ('problem' in state) return { name, ...record, message: state.problem.slice(0, MESSAGE_LENGTH_MAX) };
   const active = state.versions.findLast(({ isActive: is }) => is);
   const counted = 'problem' in source ? active?.digest : source.digest;
   const nodesReady = state.holders.filter(({ compiled }) => compiled.has(counted ?? '')).length;
   const refusal = state.holders.flatMap(({ refused }) => refused.get(counted ?? '') ?? [])[0];
-  const off = isActive(resource) ? {} : { message: 'switched off' };
+  const message = failures.get(name)?.message ?? refusal ?? (isActive(resource) ? undefined : 'switched off');
   return {
     name,
     ...(active && { version: active.version, digest: active.digest }),
     ...record,
     nodesReady,
     nodesTotal: state.holders.length,
-    ...(refusal === undefined ? off : { message: refusal }),
+    ...(message !== undefined && { message: message.slice(0, MESSAGE_LENGTH_MAX) }),
   };
 }
 

@@ -41,5 +41,7 @@ export interface World {
   readonly targets: readonly Target[];
   /** Names of databases that the spec names and that do not exist. */
   readonly missing: readonly string[];
+  /** Errors of the actions of this pass, by the names of databases. */
+  readonly failures: ReadonlyMap<string, Error>;
   readonly wallMs: number;
 }

@@ -4,7 +4,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { idPrefixOf, parseKeyText } from '../../../operator/src/access/index.ts';
-import { EVENT_DATABASE, type EventAccess } from '../../../operator/src/api/index.ts';
+import { CAIRN_CLUSTER, EVENT_DATABASE, type EventAccess } from '../../../operator/src/api/index.ts';
 import { pathOf } from '../../../operator/src/kube/index.ts';
 import { EVERY_FAULT } from '../../support/kube-api/faults.ts';
 import { AccessWorld, SECRET } from '../../support/operator/access-world.ts';
@@ -180,6 +180,23 @@ it('a key is replaced on demand and after days, and all keys are revoked with th
   world.withdraw('orders');
   await runtime.advance(60_000);
   expect([world.granted('orders'), [...cairn.keys.keys()], world.secret('orders')]).toEqual([undefined, [], undefined]);
+  operator.killAfter(0);
+});
+
+it('a cluster that is open to everybody needs no key, and delays no deletion (KE4)', async () => {
+  const world = new AccessWorld(1);
+  const { runtime, server, cairn } = world;
+  world.setCluster('True');
+  server.store.merge(world.target(CAIRN_CLUSTER, 'events'), { spec: { auth: { enabled: false } } }, 'user');
+  world.grant('orders');
+  const operator = world.start();
+  await runtime.advance(60_000);
+  expect(world.granted('orders')?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason).toBe(
+    'AuthenticationOff',
+  );
+  world.withdraw('orders');
+  await runtime.advance(10_000);
+  expect([world.granted('orders'), cairn.keys.size]).toEqual([undefined, 0]);
   operator.killAfter(0);
 });
 

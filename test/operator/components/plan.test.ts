@@ -62,6 +62,7 @@ function worldOf(sketch: Sketch): World {
       },
     ],
     missing: [],
+    failures: new Map(),
     wallMs: NOW,
   };
 }

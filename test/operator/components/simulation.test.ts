@@ -200,6 +200,26 @@ it('limits that are not measured keep a canary at its step (KP6)', async () => {
   operator.killAfter(0);
 });
 
+it('a database that refuses a publication does not hold up the others (KP2)', async () => {
+  const world = new ComponentWorld(1);
+  const { runtime, components } = world;
+  for (const name of DATABASES) world.addDatabase(name);
+  world.setCluster('True');
+  world.provide(Buffer.from('one'));
+  world.publish('view');
+  components.refusing.add('audit');
+  const operator = world.start();
+  await runtime.advance(120_000);
+  expect(DATABASES.map((name) => components.of(idOf(name))[0]?.isActive)).toEqual([undefined, true, true]);
+  const { status } = world.view('view') ?? {};
+  expect(status?.conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('Failed');
+  expect(status?.databases?.[0]?.message).toBe('naive: RESOURCE_EXHAUSTED');
+  components.refusing.clear();
+  await runtime.advance(300_000);
+  expect(world.view('view')?.status?.databasesReady).toBe(3);
+  operator.killAfter(0);
+});
+
 it('an older resource keeps its component, and a younger one follows when it is deleted (KP1)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;

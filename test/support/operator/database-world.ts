@@ -45,7 +45,7 @@ export class DatabaseWorld {
       if (found !== undefined) store.delete(target);
       return;
     }
-    if (found === undefined) store.create(target, { spec: {} }, 'user');
+    if (found === undefined) store.create(target, { spec: { auth: { enabled: true } } }, 'user');
     const conditions = [{ type: 'Ready', status: ready, reason: 'Test', message: '' }];
     store.replace({ ...target, isStatus: true }, { status: { conditions } }, 'cluster-controller');
   }

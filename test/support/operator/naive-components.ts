@@ -32,6 +32,8 @@ export class NaiveComponents {
   readonly faults: string[] = [];
   /** Whether nodes compile what is published. */
   isCompiling = true;
+  /** Databases that take no publication. */
+  readonly refusing: Set<string> = new Set<string>();
   /** Number of publications that were sent. */
   sent = 0;
   readonly #runtime: ManualRuntime;
@@ -73,6 +75,7 @@ export class NaiveComponents {
 
   #publish(id: ComponentId, publication: Publication, wasm: Buffer): number {
     this.sent += 1;
+    if (this.refusing.has(id.database)) throw callError('RESOURCE_EXHAUSTED');
     const digest = digestOf(wasm);
     const kept = this.of(id);
     const same = kept.find((one) => one.digest === digest && isDeepStrictEqual(one.publication, publication));
