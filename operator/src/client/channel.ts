@@ -18,7 +18,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 
-/** What a client shows and trusts. Texts are in PEM. */
+/** Credentials of a client, and the authorities that it trusts. Texts are in PEM. */
 export interface Identity {
   /** API key. Absent: requests are not authenticated. */
   readonly key?: string | undefined;

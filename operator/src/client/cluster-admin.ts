@@ -23,7 +23,7 @@ export interface ClusterNode {
   readonly name: string;
   readonly zone: string;
   readonly state: 'active' | 'leaving' | 'removed';
-  /** Whether it answered for this description. What follows is 0 or absent if it did not. */
+  /** It answered for this description. The fields below are 0 or absent if it did not. */
   readonly answers: boolean;
   /** Its role in the group of the catalog. */
   readonly role: NodeRole;
@@ -37,6 +37,8 @@ export interface ClusterNode {
   /** Entries that its most lagging replica has not acknowledged. */
   readonly lag: number;
   readonly release?: string | undefined;
+  /** Digests of components of active versions that it cannot run. */
+  readonly refused: readonly string[];
 }
 
 export interface ClusterDatabase {
@@ -71,7 +73,7 @@ export interface ClusterAdmin {
   undrain(node: number): Promise<void>;
   /** The node begins to leave: its replicas move, then it is removed. */
   decommission(node: number): Promise<void>;
-  /** As `decommission`, once another node can take its place. */
+  /** The same as `decommission`, once another node can take its place. */
   replace(node: number): Promise<void>;
   /** A node that leaves stays. */
   recommission(node: number): Promise<void>;
@@ -201,6 +203,7 @@ function nodeOf({ node, own, state, catalogRole, ...rest }: NodeMessage): Cluste
   const { name, zone, answers, levelMax, isDraining, copies, leads, movableLeads, lag } = rest;
   const measures = { copies, leads, movableLeads, lag, levelMax };
   const release = own?.release;
+  const refused = own?.refused.map(({ digest }) => digest) ?? [];
   return {
     id: node,
     name,
@@ -210,6 +213,7 @@ function nodeOf({ node, own, state, catalogRole, ...rest }: NodeMessage): Cluste
     role: ROLES[catalogRole],
     isDraining,
     release,
+    refused,
     ...measures,
   };
 }

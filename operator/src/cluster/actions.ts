@@ -1,0 +1,141 @@
+/**
+ * Actions of the controller: their types, and how one of them is carried out.
+ *
+ * Every action is idempotent, or names what it depends on: a uid, or the pods that must be in service meanwhile. The
+ * caches of the operator lag behind, so the pods are read again from the API server before a pod or a claim is deleted.
+ */
+import type { ClusterAdmin } from '../client/index.ts';
+import { type Api, apply, hasCode, type Kind, type KubeObject, pathOf } from '../kube/index.ts';
+import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
+import type { Member, WantedObject } from './world.ts';
+
+/** A pod as the plan assumes it. */
+export interface Expected {
+  readonly name: string;
+  readonly uid: string;
+  readonly isReady: boolean;
+}
+
+export type Action =
+  | { readonly kind: 'apply'; readonly object: WantedObject }
+  /** Changes labels, annotations, finalizers or the spec of the object with this uid; null removes a field. */
+  | { readonly kind: 'patch'; readonly of: Kind; readonly object: KubeObject; readonly body: Patch }
+  | {
+      readonly kind: 'delete';
+      readonly of: Kind;
+      readonly object: KubeObject;
+      readonly why: string;
+      /** Pods that must still be as the plan assumes. */
+      readonly expects?: readonly Expected[];
+      /** A Kubernetes node that must still be gone or not ready. */
+      readonly lostNode?: string | undefined;
+      /** Orphan: its pods stay. Now: does not wait for the kubelet. */
+      readonly how?: 'Orphan' | 'Now';
+    }
+  | { readonly kind: NodeOrder; readonly node: number; readonly name: string }
+  | { readonly kind: 'finalize' }
+  /** Nothing is done now; the world is observed again soon. */
+  | { readonly kind: 'wait'; readonly reason: string; readonly message: string };
+
+export type NodeOrder = 'drain' | 'undrain' | 'decommission' | 'recommission';
+
+interface Patch {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+export interface Ports {
+  readonly api: Api;
+  readonly admin: ClusterAdmin;
+  /** Remembers an applied object as the API server returned it. */
+  readonly onApplied: (object: WantedObject, result: KubeObject) => void;
+  /** Kind of a wanted object. */
+  readonly kindOf: (object: WantedObject) => Kind;
+}
+
+export const MANAGER = 'cairn-operator';
+
+/** Whether the world must be observed before the next action. */
+export function isIrreversible({ kind }: Action): boolean {
+  return kind !== 'apply' && kind !== 'patch' && kind !== 'wait';
+}
+
+export function wait(reason: string, message: string): readonly Action[] {
+  return [{ kind: 'wait', reason, message }];
+}
+
+export function metadataPatch(
+  of: Kind,
+  object: KubeObject,
+  field: 'annotations' | 'labels',
+  values: Readonly<Record<string, string | null>>,
+): Action {
+  return { kind: 'patch', of, object, body: { metadata: { [field]: values } } };
+}
+
+export function expectedOf(members: readonly Member[]): readonly Expected[] {
+  return members.flatMap(({ name, pod }) =>
+    pod === undefined ? [] : [{ name, uid: pod.metadata.uid, isReady: isReady(pod) && !isTerminating(pod) }],
+  );
+}
+
+export async function act(action: Action, { api, admin, onApplied, kindOf }: Ports): Promise<void> {
+  switch (action.kind) {
+    case 'apply': {
+      const owner = { manager: MANAGER, force: true };
+      onApplied(action.object, await apply(api, kindOf(action.object), action.object, owner));
+      return;
+    }
+    case 'patch': {
+      const { uid } = action.object.metadata;
+      const body = { ...action.body, metadata: { ...action.body.metadata, uid } };
+      await api.patch(pathOf(action.of, action.object.metadata), body, 'merge');
+      return;
+    }
+    case 'delete':
+      if (action.expects !== undefined) await verifyPods(api, action.object, action.expects);
+      if (action.lostNode !== undefined) await verifyLost(api, action.lostNode);
+      await api.delete(pathOf(action.of, action.object.metadata), deleteOptions(action)).catch((error: unknown) => {
+        if (!hasCode(error, 404)) throw error;
+      });
+      return;
+    case 'drain':
+      await admin.drain(action.node, { isDryRun: false });
+      return;
+    case 'finalize':
+      await admin.finalize();
+      return;
+    case 'wait':
+      return;
+    case 'undrain':
+    case 'decommission':
+    case 'recommission':
+      await admin[action.kind](action.node);
+  }
+}
+
+function deleteOptions({ object, how }: Action & { readonly kind: 'delete' }): object {
+  return {
+    preconditions: { uid: object.metadata.uid },
+    ...(how === 'Orphan' && { propagationPolicy: 'Orphan' }),
+    ...(how === 'Now' && { gracePeriodSeconds: 0 }),
+  };
+}
+
+async function verifyPods(api: Api, { metadata }: KubeObject, expects: readonly Expected[]): Promise<void> {
+  const { items } = await api.list<Pod>(pathOf(POD, { namespace: metadata.namespace }));
+  const found = new Map(items.map((pod) => [pod.metadata.name, pod]));
+  for (const { name, uid, isReady: isExpected } of expects) {
+    const pod = found.get(name);
+    const isSame = pod?.metadata.uid === uid && (isReady(pod) && !isTerminating(pod)) === isExpected;
+    if (!isSame) throw new Error(`pod ${name} has changed since it was observed`);
+  }
+}
+
+async function verifyLost(api: Api, name: string): Promise<void> {
+  const found = await api.get<KubeNode>(pathOf(KUBE_NODE, { name })).catch((error: unknown) => {
+    if (!hasCode(error, 404)) throw error;
+    return undefined;
+  });
+  if (isReady(found)) throw new Error(`Kubernetes node ${name} is ready again`);
+}

@@ -1,0 +1,134 @@
+/** The controller of CairnClusters: observes, plans, acts and reports (../kube/controller.ts). */
+import type { CairnCluster } from '../api/index.ts';
+import { CallError, type ClusterAdmin } from '../client/index.ts';
+import { type Api, applyStatus, type Controller, type EventRecorder, type Kind, type Outcome } from '../kube/index.ts';
+import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
+import { Applied } from './applied.ts';
+import { CLUSTER, type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
+import { plan } from './plan.ts';
+import { type Extras, noteOf, REASONS, statusOf } from './status.ts';
+import type { OwnedObject, WantedObject, World } from './world.ts';
+
+/** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
+export interface ObjectsOf {
+  cluster(key: string): CairnCluster | undefined;
+  pods(cluster: CairnCluster): readonly Pod[];
+  claims(cluster: CairnCluster): readonly Claim[];
+  set(cluster: CairnCluster): StatefulSet | undefined;
+  /** Objects of all kinds that the cluster is the controller of. */
+  owned(cluster: CairnCluster): readonly OwnedObject[];
+  /** Undefined when the operator may not read them. */
+  kubeNodes(): ReadonlyMap<string, KubeNode> | undefined;
+}
+
+export interface ClusterPorts {
+  readonly api: Api;
+  readonly objects: ObjectsOf;
+  /** The admin API of a cluster, at these pods in this order. Rejects when there are no credentials yet. */
+  readonly adminOf: (cluster: CairnCluster, pods: readonly string[], signal: AbortSignal) => Promise<ClusterAdmin>;
+  readonly render: (
+    cluster: CairnCluster,
+    facts: { readonly replicas: number; readonly storageSize: string },
+  ) => readonly WantedObject[];
+  readonly kindOf: (object: WantedObject) => Kind;
+  readonly extrasOf: (cluster: CairnCluster) => Extras;
+  readonly usageOf?: (cluster: CairnCluster, pods: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  readonly events: Pick<EventRecorder, 'record'>;
+}
+
+/** A converged cluster is observed so often: lost nodes and the time of a finalization give no message of a watch. */
+export const CLUSTER_RECHECK_MS = 30_000;
+
+interface Observed {
+  readonly world: World;
+  readonly admin: ClusterAdmin | undefined;
+}
+
+/** An action with what it is carried out by. */
+interface Due {
+  readonly action: Action;
+  readonly admin: ClusterAdmin | undefined;
+}
+
+export function clusterController(ports: ClusterPorts): Controller<Observed, Due> {
+  const applied = new Applied();
+  return {
+    name: 'cluster',
+    observe: (key, signal) => observe(key, signal, ports, applied),
+    plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin })),
+    isIrreversible: ({ action }) => isIrreversible(action),
+    act: ({ action, admin = UNREACHABLE }) =>
+      act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) }),
+    report: (observed, outcome) => report(observed, outcome, ports),
+  };
+}
+
+async function observe(
+  key: string,
+  signal: AbortSignal,
+  ports: ClusterPorts,
+  applied: Applied,
+): Promise<Observed | undefined> {
+  const { objects, api } = ports;
+  const cluster = objects.cluster(key);
+  if (cluster === undefined) return undefined;
+  const pods = objects.pods(cluster);
+  // Ready nodes answer at once.
+  const names = pods
+    .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
+    .map(({ metadata }) => metadata.name);
+  const admin = names.length === 0 ? undefined : await ports.adminOf(cluster, names, signal).catch(() => undefined);
+  const description = await admin?.describe().catch((error: unknown) => {
+    if (error instanceof CallError && !error.isTransient) throw error;
+    return undefined;
+  });
+  const owned = objects.owned(cluster);
+  const world: World = {
+    nowMs: api.runtime.wallMs(),
+    cluster,
+    render: (facts) => ports.render(cluster, facts),
+    isApplied: (object) => applied.isApplied(object, owned),
+    owned,
+    set: objects.set(cluster),
+    pods,
+    claims: objects.claims(cluster),
+    kubeNodes: objects.kubeNodes(),
+    description,
+    usage: (await ports.usageOf?.(cluster, names)) ?? new Map(),
+  };
+  return { world, admin };
+}
+
+async function report(
+  { world }: Observed,
+  outcome: Outcome<Due>,
+  { api, extrasOf, events }: ClusterPorts,
+): Promise<void> {
+  const { cluster } = world;
+  const done = { ...outcome, plan: outcome.plan.map(({ action }) => action) };
+  for (const action of done.plan.slice(0, outcome.done)) {
+    if (action.kind === 'wait' || action.kind === 'apply') continue;
+    events.record(cluster, { type: 'Normal', reason: REASONS[action.kind], action: action.kind, note: noteOf(action) });
+  }
+  const failed = done.plan[outcome.done];
+  if (outcome.failure !== undefined && failed !== undefined) {
+    const note = `${noteOf(failed)}: ${outcome.failure.message}`;
+    events.record(cluster, { type: 'Warning', reason: 'Failed', action: failed.kind, note });
+  }
+  if (cluster.metadata.deletionTimestamp !== undefined) return;
+  await applyStatus(api, { kind: CLUSTER, object: cluster }, statusOf(world, done, extrasOf(cluster)), {
+    manager: `${MANAGER}-status`,
+  });
+}
+
+const REFUSED = (): Promise<never> => Promise.reject(new Error('no node of the cluster answers'));
+const UNREACHABLE: ClusterAdmin = {
+  describe: REFUSED,
+  drain: REFUSED,
+  undrain: REFUSED,
+  decommission: REFUSED,
+  replace: REFUSED,
+  recommission: REFUSED,
+  finalize: REFUSED,
+  recover: REFUSED,
+};

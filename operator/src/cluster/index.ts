@@ -1,0 +1,17 @@
+/**
+ * The controller of CairnClusters: it installs, scales, upgrades and repairs a cluster.
+ *
+ * For: from a CairnCluster, its pods and what the cluster says of itself to the next action. Each pass observes the
+ * world, plans by rules in order of precedence (plan.ts), acts and reports the status.
+ *
+ * Not here: the objects of a cluster, which are an input; certificates; databases and components.
+ *
+ * The state of what has begun is in Kubernetes and in the cluster: annotations, labels, nodes that leave or are
+ * drained. So another operator continues after any action.
+ *
+ * Invariants: KC1 to KC8 (plan.ts).
+ */
+export { CLUSTER_RECHECK_MS, type ClusterPorts, clusterController, type ObjectsOf } from './controller.ts';
+export { ClusterInformers, type InformersOptions } from './informers.ts';
+export type { Extras, Finding } from './status.ts';
+export type { OwnedObject, WantedObject, World } from './world.ts';

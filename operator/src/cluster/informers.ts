@@ -1,0 +1,103 @@
+/** Informers of the objects that the controller of clusters reads. */
+import type { CairnCluster } from '../api/index.ts';
+import { type Api, Informer, type Kind, type KubeObject, keyOf, pathOf, type Source, sourceOf } from '../kube/index.ts';
+import type { ObjectsOf } from './controller.ts';
+import { CLAIM, CLUSTER, type Claim, KUBE_NODE, type KubeNode, POD, type Pod, type StatefulSet } from './kinds.ts';
+import type { OwnedObject } from './world.ts';
+
+/** All objects of clusters have it. */
+const SELECTOR = 'labelSelector=app.kubernetes.io/name=cairn';
+const INSTANCE = 'app.kubernetes.io/instance';
+const BY_CLUSTER = 'cluster';
+
+export interface InformersOptions {
+  readonly onError: (error: unknown) => void;
+  /** Kinds of owned objects that the Kubernetes cluster serves. */
+  readonly owned: readonly Kind[];
+  /** Absent: all namespaces. */
+  readonly namespace?: string | undefined;
+  /** Whether the operator may read Kubernetes nodes. */
+  readonly readsKubeNodes: boolean;
+}
+
+export class ClusterInformers implements ObjectsOf {
+  readonly clusters: Informer<CairnCluster>;
+  readonly #pods: Informer<Pod>;
+  readonly #claims: Informer<Claim>;
+  readonly #owned: ReadonlyMap<Kind, Informer<OwnedObject>>;
+  readonly #kubeNodes: Informer<KubeNode> | undefined;
+
+  constructor(api: Api, { onError, owned, namespace, readsKubeNodes }: InformersOptions) {
+    const of = <Item extends KubeObject>(kind: Kind): Informer<Item> => {
+      const indexes = { [BY_CLUSTER]: (object: Item) => clusterKeysOf(object) };
+      return new Informer<Item>(api, `${pathOf(kind, { namespace })}?${SELECTOR}`, { onError, indexes });
+    };
+    this.clusters = new Informer(api, pathOf(CLUSTER, { namespace }), { onError });
+    this.#pods = of(POD);
+    this.#claims = of(CLAIM);
+    this.#owned = new Map(owned.map((kind) => [kind, of<OwnedObject>(kind)]));
+    this.#kubeNodes = readsKubeNodes ? new Informer(api, pathOf(KUBE_NODE), { onError }) : undefined;
+  }
+
+  /** Follows the API server until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clusters } = this;
+    const others = [this.#pods, this.#claims, ...this.#owned.values()];
+    await Promise.all([clusters.run(signal), this.#kubeNodes?.run(signal), ...others.map((each) => each.run(signal))]);
+  }
+
+  /** Changes of a cluster and of its objects. Kubernetes nodes change every few seconds, so they are not among them. */
+  get sources(): readonly Source[] {
+    const synced = this.#kubeNodes?.synced ?? Promise.resolve();
+    const nodes: Source = { synced, subscribe: () => () => undefined };
+    const owned = [...this.#owned.values()].map((each) => sourceOf(each, clusterKeysOf));
+    return [
+      sourceOf(this.clusters),
+      sourceOf(this.#pods, clusterKeysOf),
+      sourceOf(this.#claims, clusterKeysOf),
+      nodes,
+      ...owned,
+    ];
+  }
+
+  cluster(key: string): CairnCluster | undefined {
+    return this.clusters.items.get(key);
+  }
+
+  pods(cluster: CairnCluster): readonly Pod[] {
+    return this.#pods.by(BY_CLUSTER, keyOf(cluster));
+  }
+
+  claims(cluster: CairnCluster): readonly Claim[] {
+    return this.#claims.by(BY_CLUSTER, keyOf(cluster));
+  }
+
+  set(cluster: CairnCluster): StatefulSet | undefined {
+    return this.owned(cluster)
+      .filter(isSet)
+      .find(({ metadata }) => metadata.name === cluster.metadata.name);
+  }
+
+  owned(cluster: CairnCluster): readonly OwnedObject[] {
+    return [...this.#owned].flatMap(([of, informer]) =>
+      informer
+        .by(BY_CLUSTER, keyOf(cluster))
+        .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === cluster.metadata.uid))
+        // Items of lists have no kind.
+        .map((object) => ({ ...object, kind: of.kind, of })),
+    );
+  }
+
+  kubeNodes(): ReadonlyMap<string, KubeNode> | undefined {
+    return this.#kubeNodes && new Map([...this.#kubeNodes.items.values()].map((node) => [node.metadata.name, node]));
+  }
+}
+
+function clusterKeysOf({ metadata: { namespace, labels } }: KubeObject): readonly string[] {
+  const name = labels?.[INSTANCE];
+  return name === undefined ? [] : [keyOf({ metadata: { namespace, name } })];
+}
+
+function isSet(object: OwnedObject): object is OwnedObject & StatefulSet {
+  return object.kind === 'StatefulSet';
+}

@@ -1,0 +1,103 @@
+/** Kubernetes objects as far as the controller reads them. */
+import type { Condition, Kind, KubeObject, Metadata } from '../kube/index.ts';
+
+export const POD: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
+export const CLAIM: Kind = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims' };
+export const STATEFUL_SET: Kind = { apiVersion: 'apps/v1', kind: 'StatefulSet', plural: 'statefulsets' };
+export const KUBE_NODE: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes' };
+export const CLUSTER: Kind = { apiVersion: 'cairn.dev/v1alpha1', kind: 'CairnCluster', plural: 'cairnclusters' };
+
+/** Hash of the template that a pod was made of. */
+export const TEMPLATE_ANNOTATION = 'cairn.dev/template';
+/** On a pod: time at which the operator began to drain it. */
+export const DRAIN_ANNOTATION = 'cairn.dev/draining-since';
+/** On a claim: number of the node that leaves the cluster because of a lower spec.replicas. */
+export const RETIRING_ANNOTATION = 'cairn.dev/retiring';
+/** On a claim that is kept: number of the node that was removed, 0 when it never joined. Its data is used no more. */
+export const RELEASED_LABEL = 'cairn.dev/released';
+/** On the StatefulSet: the release that an upgrade to a higher feature level was finalized with. */
+export const FINAL_ANNOTATION = 'cairn.dev/final-version';
+export const FINALIZER = 'cairn.dev/volumes';
+
+export interface Live extends Metadata {
+  readonly deletionTimestamp?: string;
+  readonly creationTimestamp?: string;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly { readonly uid: string }[];
+}
+
+type StateOf = Pick<Condition, 'type' | 'status'> & Partial<Pick<Condition, 'reason' | 'lastTransitionTime'>>;
+
+export interface Pod extends KubeObject {
+  readonly metadata: Live;
+  readonly spec?: { readonly nodeName?: string };
+  readonly status?: {
+    readonly conditions?: readonly StateOf[];
+    readonly containerStatuses?: readonly { readonly state?: { readonly running?: object } }[];
+  };
+}
+
+export interface Claim extends KubeObject {
+  readonly metadata: Live;
+  readonly spec?: {
+    readonly storageClassName?: string;
+    readonly resources?: { readonly requests?: { readonly storage?: string } };
+  };
+  readonly status?: { readonly phase?: string; readonly capacity?: { readonly storage?: string } };
+}
+
+export interface StatefulSet extends KubeObject {
+  readonly metadata: Live;
+  readonly spec: {
+    readonly replicas?: number;
+    readonly volumeClaimTemplates?: readonly Omit<Claim, 'metadata'>[];
+  };
+}
+
+export interface KubeNode extends KubeObject {
+  readonly status?: { readonly conditions?: readonly StateOf[] };
+}
+
+/** The Kubernetes node that the volume of a claim was made for. */
+const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+
+export function volumeNodeOf({ metadata }: Claim): string | undefined {
+  return metadata.annotations?.[SELECTED_NODE];
+}
+
+export function isTerminating({ metadata }: { readonly metadata: Live }): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+export function isReady(object: Pod | KubeNode | undefined): boolean {
+  return stateOf(object, 'Ready')?.status === 'True';
+}
+
+/** Time since which a condition has its status, in milliseconds since the Unix epoch. */
+export function sinceMs(object: Pod | KubeNode | undefined, type: string): number | undefined {
+  const since = stateOf(object, type)?.lastTransitionTime;
+  return since === undefined ? undefined : Date.parse(since);
+}
+
+function stateOf(object: Pod | KubeNode | undefined, type: string): StateOf | undefined {
+  return object?.status?.conditions?.find((condition) => condition.type === type);
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+};
+
+/** Bytes of a quantity such as 20Gi; 0 when it is absent. */
+export function bytesOf(quantity: string | undefined): number {
+  const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity ?? '') ?? [];
+  return Number(number) * (UNITS[unit] ?? 1);
+}

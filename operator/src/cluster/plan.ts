@@ -1,0 +1,64 @@
+/**
+ * The plan for a cluster: rules in order of precedence. The first one that applies decides, so that one change happens
+ * at a time. All of it is pure.
+ *
+ * Invariants:
+ *   KC1  The operator stops a node in service only while all other members are in service, and have been for
+ *        stableSeconds.
+ *   KC2  It never takes the quorum: a majority of the voters is in service without the node that it stops, replaces or
+ *        removes. A single node is the exception: it restarts, and is never replaced.
+ *   KC3  A pod is removed by a lower number of replicas only after its node was removed from the cluster, which moves
+ *        its replicas first.
+ *   KC4  The claim of a node in service is never deleted. A claim is deleted when its node is lost for afterSeconds,
+ *        when its node was removed, or when the CairnCluster is deleted with reclaimPolicy Delete.
+ *   KC5  An upgrade is finalized only when all nodes answer and run spec.version. A release below the finalized one is
+ *        not rolled out.
+ *   KC6  A node that the operator drained is restarted or undrained, and so is never left drained.
+ *   KC7  The plan of a converged world is empty.
+ *   KC8  A pod is deleted when its node has no leaderships that others could have, or drainTimeoutSeconds after the
+ *        begin of the drain.
+ */
+import type { Action } from './actions.ts';
+import { finalize } from './rules/finalize.ts';
+import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
+import { lost, orphans } from './rules/repair.ts';
+import { fix, roll, undo } from './rules/roll.ts';
+import { abandonRetirement, reuse, scaleDown } from './rules/scale.ts';
+import { recreateSet, resize } from './rules/storage.ts';
+import type { World } from './world.ts';
+
+type Rule = (world: World) => readonly Action[] | undefined;
+
+/** The first one that applies decides. */
+const RULES: Readonly<Record<string, Rule>> = {
+  deletion,
+  finalizer,
+  undo,
+  abandonRetirement,
+  reuse,
+  install,
+  unwanted,
+  fix,
+  lost,
+  orphans,
+  scaleDown,
+  roll,
+  finalize,
+};
+
+/** They apply beside the others. */
+const STORAGE_RULES: Readonly<Record<string, Rule>> = { resize, recreateSet };
+
+export function plan(world: World): readonly Action[] {
+  const decided = firstOf(RULES, world);
+  if (world.cluster.metadata.deletionTimestamp !== undefined) return decided;
+  return [...decided, ...firstOf(STORAGE_RULES, world)];
+}
+
+function firstOf(rules: Readonly<Record<string, Rule>>, world: World): readonly Action[] {
+  for (const rule of Object.values(rules)) {
+    const actions = rule(world) ?? [];
+    if (actions.length > 0) return actions;
+  }
+  return [];
+}

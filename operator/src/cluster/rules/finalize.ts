@@ -1,0 +1,35 @@
+/** The rule that ends an upgrade (KC5). */
+import { type Action, metadataPatch } from '../actions.ts';
+import { CLUSTER, FINAL_ANNOTATION } from '../kinds.ts';
+import { wantedOf } from '../wanted.ts';
+import { ailmentOf, isOutdated, membersOf, type World } from '../world.ts';
+
+export function finalize(world: World): readonly Action[] | undefined {
+  const { cluster, nowMs } = world;
+  const { finalize: policy, finalizeAfterSeconds } = cluster.spec.update;
+  const level = levelToRaise(world);
+  if (level === undefined || policy === 'Manual' || !isUniform(world)) return undefined;
+  const applied = cluster.status?.conditions?.find(({ type }) => type === 'ConfigurationApplied');
+  if (applied?.status !== 'True' || applied.observedGeneration !== cluster.metadata.generation) return undefined;
+  if (nowMs - Date.parse(applied.lastTransitionTime) < finalizeAfterSeconds * 1000) return undefined;
+  const final = `${cluster.spec.version}@${level}`;
+  return [metadataPatch(CLUSTER, cluster, 'annotations', { [FINAL_ANNOTATION]: final }), { kind: 'finalize' }];
+}
+
+/** The feature level that all nodes know, when the cluster is at a lower one. */
+export function levelToRaise({ description }: World): number | undefined {
+  const nodes = description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
+  const level = Math.min(...nodes.map(({ levelMax }) => levelMax));
+  return description?.isConfirmed === true && Number.isFinite(level) && level > description.level ? level : undefined;
+}
+
+/** Whether all nodes are in service and run spec.version. */
+export function isUniform(world: World): boolean {
+  const { hash } = wantedOf(world);
+  const nodes = world.description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
+  return (
+    world.description?.isConfirmed === true &&
+    membersOf(world).every((member) => ailmentOf(member, world) === undefined && !isOutdated(member, hash)) &&
+    nodes.every(({ answers, release }) => answers && release === world.cluster.spec.version)
+  );
+}

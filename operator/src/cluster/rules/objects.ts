@@ -1,0 +1,54 @@
+/** Rules for the owned objects: they are as the spec says, and end with the cluster. */
+import { type Action, wait } from '../actions.ts';
+import { CLAIM, CLUSTER, FINALIZER, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { wantedOf } from '../wanted.ts';
+import type { World } from '../world.ts';
+
+/** A cluster that is being deleted: its volumes are deleted after its pods, or kept. */
+export function deletion(world: World): readonly Action[] | undefined {
+  const { cluster, set, pods, claims } = world;
+  if (cluster.metadata.deletionTimestamp === undefined) return undefined;
+  const going = wait('Deleting', 'the cluster is being deleted');
+  if (!hasFinalizer(world)) return going;
+  if (cluster.spec.reclaimPolicy === 'Retain') return [finalizers(world, false)];
+  const why = 'the CairnCluster is deleted';
+  if (set !== undefined && !isTerminating(set)) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
+  if (set !== undefined || pods.length > 0) return going;
+  const claim = claims.find((each) => !isTerminating(each));
+  if (claim !== undefined) return [{ kind: 'delete', of: CLAIM, object: claim, why }];
+  return claims.length > 0 ? going : [finalizers(world, false)];
+}
+
+/** Only a cluster whose volumes are to be deleted with it has a finalizer. */
+export function finalizer(world: World): readonly Action[] | undefined {
+  const isWanted = world.cluster.spec.reclaimPolicy === 'Delete';
+  return hasFinalizer(world) === isWanted ? undefined : [finalizers(world, isWanted)];
+}
+
+/** Applies what differs, in the order in which pods need it. */
+export function install(world: World): readonly Action[] | undefined {
+  return wantedOf(world)
+    .objects.filter((object) => !world.isApplied(object))
+    .map((object) => ({ kind: 'apply', object }));
+}
+
+/** Deletes owned objects that the spec no longer wants, such as the routes of a Gateway. */
+export function unwanted(world: World): readonly Action[] | undefined {
+  const keyOf = ({ kind, metadata }: { readonly kind: string; readonly metadata: { readonly name: string } }): string =>
+    `${kind}/${metadata.name}`;
+  const wanted = new Set(wantedOf(world).objects.map(keyOf));
+  const object = world.owned.find((each) => !wanted.has(keyOf(each)) && !isTerminating(each));
+  if (object === undefined) return undefined;
+  return [{ kind: 'delete', of: object.of, object, why: 'the spec no longer wants it' }];
+}
+
+function hasFinalizer({ cluster }: World): boolean {
+  return cluster.metadata.finalizers?.includes(FINALIZER) ?? false;
+}
+
+function finalizers({ cluster }: World, isWanted: boolean): Action {
+  const { finalizers: found = [], resourceVersion } = cluster.metadata;
+  const others = found.filter((each) => each !== FINALIZER);
+  const body = { metadata: { finalizers: isWanted ? [...others, FINALIZER] : others, resourceVersion } };
+  return { kind: 'patch', of: CLUSTER, object: cluster, body };
+}

@@ -1,0 +1,68 @@
+/**
+ * Rules that replace a lost node by one with an empty volume, and remove the lost one from the cluster afterwards.
+ *
+ * A node is lost when it does not answer, its pod is not ready, and the reason lasts: its volume is lost or is on a
+ * Kubernetes node that is gone, the Kubernetes node of its pod is gone or not ready, or it was removed by hand.
+ */
+import { type Action, expectedOf, wait } from '../actions.ts';
+import { CLAIM, isReady, isTerminating, POD, sinceMs, volumeNodeOf } from '../kinds.ts';
+import { ailmentOf, hasQuorumWithout, type Member, membersOf, orphansOf, type World } from '../world.ts';
+
+/** KC2, KC4. */
+export function lost(world: World): readonly Action[] | undefined {
+  const { cluster, description } = world;
+  if (cluster.spec.repair.policy === 'Manual' || description?.isConfirmed !== true) return undefined;
+  const members = membersOf(world);
+  const found = members.filter((member) => member.ordinal < cluster.spec.replicas && isOverdue(member, world));
+  const [target] = found;
+  if (target === undefined) return undefined;
+  const { name, claim, pod } = target;
+  const others = members.filter((member) => !found.includes(member));
+  const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  if (ailment !== undefined) return wait('RepairWaits', `${name} is not replaced yet: ${ailment}`);
+  if (!hasQuorumWithout(target, world)) return undefined;
+  const why = `${name} is lost: ${causeOf(target, world)}`;
+  const expects = expectedOf([target, ...others]);
+  const kubeNode = pod?.spec?.nodeName ?? (claim && volumeNodeOf(claim));
+  const isNodeLost = world.kubeNodes !== undefined && !isReady(world.kubeNodes.get(kubeNode ?? ''));
+  const guards = { why, expects, lostNode: isNodeLost ? kubeNode : undefined };
+  if (claim !== undefined && !isTerminating(claim)) return [{ kind: 'delete', of: CLAIM, object: claim, ...guards }];
+  return pod && [{ kind: 'delete', of: POD, object: pod, ...guards, how: 'Now' }];
+}
+
+/** Removes nodes from the cluster whose place another node has taken. */
+export function orphans(world: World): readonly Action[] | undefined {
+  if (world.description?.isConfirmed !== true || world.set === undefined) return undefined;
+  const node = orphansOf(world).find(({ state }) => state === 'active');
+  if (node === undefined || membersOf(world).some((member) => ailmentOf(member, world) !== undefined)) return undefined;
+  return [{ kind: 'decommission', node: node.id, name: node.name }];
+}
+
+/** Why a member is lost; undefined when it is not. */
+function causeOf({ pod, claim, node }: Member, { kubeNodes, cluster }: World): string | undefined {
+  if (pod === undefined || isReady(pod)) return undefined;
+  if (node?.state === 'removed') return `its node ${node.id} was removed from the cluster`;
+  // A cluster that was never founded has no node to lose.
+  if (node?.answers !== false || cluster.status?.clusterID === undefined) return undefined;
+  if (claim === undefined) return 'it has no volume claim';
+  if (claim.status?.phase === 'Lost') return 'its volume is lost';
+  if (kubeNodes === undefined) return undefined;
+  const { nodeName } = pod.spec ?? {};
+  if (nodeName !== undefined) {
+    const kubeNode = kubeNodes.get(nodeName);
+    if (kubeNode === undefined) return `its Kubernetes node ${nodeName} is gone`;
+    return isReady(kubeNode) ? undefined : `its Kubernetes node ${nodeName} is not ready`;
+  }
+  const volumeNode = volumeNodeOf(claim);
+  if (volumeNode === undefined || kubeNodes.has(volumeNode)) return undefined;
+  return `its volume is on the Kubernetes node ${volumeNode}, which is gone`;
+}
+
+/** Whether a member is lost for repair.afterSeconds. */
+function isOverdue(member: Member, world: World): boolean {
+  if (causeOf(member, world) === undefined) return false;
+  const { pod } = member;
+  const since =
+    sinceMs(pod, 'Ready') ?? sinceMs(pod, 'PodScheduled') ?? Date.parse(pod?.metadata.creationTimestamp ?? '');
+  return world.nowMs - since >= world.cluster.spec.repair.afterSeconds * 1000;
+}

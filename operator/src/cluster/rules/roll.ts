@@ -1,0 +1,137 @@
+/**
+ * Rules that replace the pods whose template has changed, one after the other.
+ *
+ * ```
+ *   outdated ──> marked and drained ──> no leaderships left, or drainTimeoutSeconds ──> deleted ──> ready, caught up,
+ *                     │                                                                             stable ──> next
+ *                     └── another member is not in service, or the spec went back ──> undrained
+ * ```
+ * The mark is an annotation of the pod with the time, so any operator continues or undoes what another one began.
+ */
+import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
+import { DRAIN_ANNOTATION, FINAL_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
+import { wantedOf } from '../wanted.ts';
+import {
+  ailmentOf,
+  drainStartMs,
+  hasQuorumWithout,
+  isOutdated,
+  isStable,
+  type Member,
+  membersOf,
+  type World,
+} from '../world.ts';
+
+interface Target {
+  readonly member: Member & { readonly pod: Pod };
+  readonly isInService: boolean;
+  /** Why it cannot be replaced now. */
+  readonly obstacle: string | undefined;
+}
+
+/** Replaces an outdated pod that is out of service. It waits for nothing: it may be what everything else waits for. */
+export function fix(world: World): readonly Action[] | undefined {
+  const target = targetOf(world);
+  return target === undefined || target.isInService ? undefined : [replacementOf(target.member, [target.member])];
+}
+
+export function roll(world: World): readonly Action[] | undefined {
+  const target = targetOf(world);
+  if (target === undefined) return undefined;
+  const { member, obstacle } = target;
+  const { pod, node, name } = member;
+  if (obstacle !== undefined) return wait('RollWaits', `pod ${name} is not replaced yet: ${obstacle}`);
+  const replaced = replacementOf(member, membersOf(world));
+  if (node === undefined || isAlone(world)) return [replaced];
+  const drain: Action = { kind: 'drain', node: node.id, name };
+  const startMs = drainStartMs(pod);
+  if (startMs === undefined) {
+    const now = new Date(world.nowMs).toISOString();
+    return [metadataPatch(POD, pod, 'annotations', { [DRAIN_ANNOTATION]: now }), drain];
+  }
+  if (!node.isDraining) return [drain];
+  const isLate = world.nowMs - startMs >= world.cluster.spec.update.drainTimeoutSeconds * 1000;
+  if (node.movableLeads === 0 || isLate) return [replaced];
+  return wait('Draining', `node ${node.id} (${name}) transfers its leaderships`);
+}
+
+/** Puts nodes into service again that were drained and are not to be replaced now (KC6). */
+export function undo(world: World): readonly Action[] | undefined {
+  const target = targetOf(world);
+  for (const { ordinal, name, pod, node } of membersOf(world)) {
+    if (pod === undefined || isTerminating(pod) || drainStartMs(pod) === undefined) continue;
+    if (target?.member.ordinal === ordinal && target.obstacle === undefined) continue;
+    // A node that does not answer may be drained all the same.
+    if (node?.answers !== true) continue;
+    if (node.isDraining) return [{ kind: 'undrain', node: node.id, name }];
+    return [metadataPatch(POD, pod, 'annotations', { [DRAIN_ANNOTATION]: null })];
+  }
+  return undefined;
+}
+
+function replacementOf({ pod }: Target['member'], expected: readonly Member[]): Action {
+  return { kind: 'delete', of: POD, object: pod, why: 'its template has changed', expects: expectedOf(expected) };
+}
+
+/** Whether spec.version is below the release that the cluster was finalized with, whose data it cannot read. */
+export function isBelowFinal({ cluster, description }: World): boolean {
+  const [version = '', level] = cluster.metadata.annotations?.[FINAL_ANNOTATION]?.split('@') ?? [];
+  if (level === undefined || (description !== undefined && description.level < Number(level))) return false;
+  const [wanted, final] = [cluster.spec.version, version].map((text) => text.split(/[.-]/).slice(0, 3).map(Number));
+  for (const [at, part] of (final ?? []).entries()) {
+    const other = wanted?.[at] ?? 0;
+    if (other !== part) return other < part;
+  }
+  return false;
+}
+
+/** The pod to replace next, with the least leaderships; undefined when there is none, or the spec forbids it. */
+function targetOf(world: World): Target | undefined {
+  const { strategy, paused } = world.cluster.spec.update;
+  const { hash } = wantedOf(world);
+  if (strategy === 'OnDelete' || isBelowFinal(world)) return undefined;
+  const outdated = membersOf(world).flatMap((member) => {
+    const { pod } = member;
+    return pod !== undefined && isOutdated(member, hash) ? [{ ...member, pod }] : [];
+  });
+  const begun = outdated.filter(({ pod }) => drainStartMs(pod) !== undefined);
+  const open = paused ? begun : outdated;
+  const broken = open.find((member) => isBroken(member, world));
+  if (broken !== undefined) return { member: broken, isInService: false, obstacle: undefined };
+  const [next] = [
+    ...begun,
+    ...open.toSorted((one, other) => leadsOf(one) - leadsOf(other) || other.ordinal - one.ordinal),
+  ];
+  return next && { member: next, isInService: true, obstacle: obstacleOf(next, world) };
+}
+
+/** Whether a pod is out of service, so that to delete it stops nothing. */
+function isBroken({ pod, node }: Member, { description, cluster }: World): boolean {
+  if (isReady(pod)) return false;
+  if (description?.isConfirmed === true) return node?.answers !== true;
+  // Without an answer only what has not started is known not to run.
+  const isRunning = pod?.status?.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
+  return !isRunning || cluster.status?.clusterID === undefined;
+}
+
+/** KC1, KC2. */
+function obstacleOf(target: Member, world: World): string | undefined {
+  if (world.description?.isConfirmed !== true) return 'the cluster does not answer, or has no leader of its catalog';
+  const others = membersOf(world).filter(({ ordinal }) => ordinal !== target.ordinal);
+  const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  if (ailment !== undefined) return ailment;
+  const unstable = others.find((member) => !isStable(member, world));
+  if (unstable !== undefined) return `pod ${unstable.name} has been ready for less than update.stableSeconds`;
+  if (isAlone(world) || hasQuorumWithout(target, world)) return undefined;
+  return 'without it too few voters of the catalog are in service';
+}
+
+/** Whether a cluster has one node, which cannot be drained. */
+function isAlone(world: World): boolean {
+  const nodes = world.description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
+  return membersOf(world).length === 1 && nodes.length === 1;
+}
+
+function leadsOf({ node }: Member): number {
+  return node?.leads ?? 0;
+}

@@ -1,0 +1,72 @@
+/**
+ * Rules for the number of nodes.
+ *
+ * ```
+ *   up     claims of removed nodes deleted ──> replicas raised ──> nodes join by themselves
+ *   down   claim marked as retiring ──> node leaves ──> node removed ──> claim marked as released ──> replicas lowered
+ * ```
+ * One node leaves at a time, the one of the highest ordinal first.
+ */
+import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
+import { CLAIM, isTerminating, POD, RELEASED_LABEL, RETIRING_ANNOTATION } from '../kinds.ts';
+import { isStillborn } from '../wanted.ts';
+import { ailmentOf, isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
+
+/** Deletes claims of removed nodes whose ordinals are used again: their data has moved to other nodes. */
+export function reuse(world: World): readonly Action[] | undefined {
+  const { replicas } = world.cluster.spec;
+  for (let ordinal = 0; ordinal < replicas; ordinal += 1) {
+    const member = memberOf(world, ordinal);
+    const { name, claim, pod } = member;
+    if (claim === undefined || !isReleased(claim)) continue;
+    const why = `node ${claim.metadata.labels?.[RELEASED_LABEL]} was removed, and ${name} joins as a new one`;
+    if (!isTerminating(claim)) return [{ kind: 'delete', of: CLAIM, object: claim, why, expects: unready(member) }];
+    if (pod === undefined || isTerminating(pod)) return wait('ScalingUp', `the volume of ${name} is being deleted`);
+    return [{ kind: 'delete', of: POD, object: pod, why, expects: unready(member) }];
+  }
+  return undefined;
+}
+
+/** Keeps a node that was about to leave when spec.replicas was raised again. */
+export function abandonRetirement(world: World): readonly Action[] | undefined {
+  const { cluster, description } = world;
+  if (description?.isConfirmed !== true) return undefined;
+  for (const { ordinal, name, claim } of membersOf(world)) {
+    const retiring = claim?.metadata.annotations?.[RETIRING_ANNOTATION];
+    if (claim === undefined || retiring === undefined || ordinal >= cluster.spec.replicas) continue;
+    const node = description.nodes.find(({ id }) => id === Number(retiring));
+    if (node?.state === 'leaving') return [{ kind: 'recommission', node: node.id, name }];
+    const marks = metadataPatch(CLAIM, claim, 'annotations', { [RETIRING_ANNOTATION]: null });
+    return node?.state === 'removed' ? [released(claim, node.id), marks] : [marks];
+  }
+  return undefined;
+}
+
+export function scaleDown(world: World): readonly Action[] | undefined {
+  const count = replicasOf(world) ?? 0;
+  if (count <= world.cluster.spec.replicas || isStillborn(world)) return undefined;
+  if (world.description?.isConfirmed !== true) {
+    return wait('ScaleDownWaits', 'the cluster does not answer, or has no leader of its catalog');
+  }
+  const { name, claim, node } = memberOf(world, count - 1);
+  if (node === undefined || node.state === 'removed') {
+    return claim === undefined || isReleased(claim) ? undefined : [released(claim, node?.id ?? 0)];
+  }
+  const others = membersOf(world).filter(({ ordinal }) => ordinal < count - 1);
+  const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  if (ailment !== undefined) return wait('ScaleDownWaits', ailment);
+  if (node.state === 'leaving')
+    return wait('ScalingDown', `node ${node.id} (${name}) moves its replicas to other nodes`);
+  const order: Action = { kind: 'decommission', node: node.id, name };
+  if (claim === undefined) return [order];
+  return [metadataPatch(CLAIM, claim, 'annotations', { [RETIRING_ANNOTATION]: String(node.id) }), order];
+}
+
+function released(claim: NonNullable<Member['claim']>, node: number): Action {
+  return metadataPatch(CLAIM, claim, 'labels', { [RELEASED_LABEL]: String(node) });
+}
+
+/** The pod of a removed node, which is never ready. */
+function unready(member: Member): ReturnType<typeof expectedOf> {
+  return expectedOf([member]).map((each) => ({ ...each, isReady: false }));
+}

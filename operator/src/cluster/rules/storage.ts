@@ -1,0 +1,44 @@
+/**
+ * Rules for the volumes. Claims grow first; then the StatefulSet, whose templates are immutable, is deleted under its
+ * pods and applied again. They come after all others, so that storage which cannot grow stops nothing else.
+ */
+import type { Action } from '../actions.ts';
+import { bytesOf, CLAIM, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { hasOtherTemplates, storageSize } from '../wanted.ts';
+import { isReleased, memberOf, membersOf, replicasOf, type World } from '../world.ts';
+
+const GROWTH = 1.25;
+const GIB = 2 ** 30;
+
+export function resize(world: World): readonly Action[] | undefined {
+  const size = grownSize(world);
+  const body = { spec: { resources: { requests: { storage: size } } } };
+  return membersOf(world).flatMap(({ claim }) => {
+    if (claim === undefined || isTerminating(claim) || isReleased(claim)) return [];
+    if (bytesOf(claim.spec?.resources?.requests?.storage) >= bytesOf(size)) return [];
+    return [{ kind: 'patch' as const, of: CLAIM, object: claim, body }];
+  });
+}
+
+export function recreateSet(world: World): readonly Action[] | undefined {
+  const { set } = world;
+  if (set === undefined || isTerminating(set) || !hasOtherTemplates(world)) return undefined;
+  // The number of pods that are wanted follows from the claims while there is no StatefulSet.
+  if (memberOf(world, (replicasOf(world) ?? 0) - 1).claim === undefined) return undefined;
+  return [
+    { kind: 'delete', of: STATEFUL_SET, object: set, why: 'its volume claim templates have changed', how: 'Orphan' },
+  ];
+}
+
+/** The next size of the volumes: larger than now when one of them is nearly full, and the last growth has ended. */
+function grownSize(world: World): string {
+  const { cluster, claims, usage } = world;
+  const now = storageSize(world);
+  const { autoGrow } = cluster.spec.storage;
+  if (autoGrow === undefined || ![...usage.values()].some((percent) => percent >= autoGrow.thresholdPercent))
+    return now;
+  const isGrowing = claims.some(({ status }) => bytesOf(status?.capacity?.storage) < bytesOf(now));
+  if (isGrowing || bytesOf(now) >= bytesOf(autoGrow.maxSize)) return now;
+  const next = `${Math.ceil((bytesOf(now) * GROWTH) / GIB)}Gi`;
+  return bytesOf(next) > bytesOf(autoGrow.maxSize) ? autoGrow.maxSize : next;
+}

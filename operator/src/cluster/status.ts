@@ -1,0 +1,254 @@
+/** The status of a CairnCluster: a pure function of the world and of the outcome of the last pass. */
+import type { CairnCluster, CairnClusterCondition, CairnClusterStatus } from '../api/index.ts';
+import { failedWith, serviceAddress } from '../client/index.ts';
+import { type Condition, conditionsOf, type Outcome } from '../kube/index.ts';
+import type { Action } from './actions.ts';
+import { bytesOf, isReady } from './kinds.ts';
+import { isUniform, levelToRaise } from './rules/finalize.ts';
+import { isBelowFinal } from './rules/roll.ts';
+import { storageSize, wantedOf } from './wanted.ts';
+import { ailmentOf, isOutdated, isReleased, type Member, membersOf, replicasOf, type World } from './world.ts';
+
+export interface Finding {
+  readonly status: Condition['status'];
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Parts of the status that other parts of the operator know. */
+export interface Extras {
+  readonly adminSecretName?: string | undefined;
+  readonly caSecretName?: string | undefined;
+  readonly tls: Finding;
+}
+
+const HTTP_PORT = 3000;
+const MCP_PORT = 3001;
+
+export function statusOf(world: World, outcome: Outcome<Action>, extras: Extras): CairnClusterStatus {
+  const { cluster, description, nowMs, pods } = world;
+  const { generation } = cluster.metadata;
+  const found = Object.entries(findingsOf(world, outcome, extras.tls)).map(([type, finding]) => ({
+    type,
+    observedGeneration: generation,
+    ...finding,
+  }));
+  const clusterID = description?.clusterID ?? cluster.status?.clusterID;
+  const version = oldestRelease(world) ?? cluster.status?.version;
+  const { adminSecretName, caSecretName } = extras;
+  return {
+    observedGeneration: generation,
+    conditions: conditionsOf(cluster.status?.conditions, found, nowMs),
+    replicas: pods.length,
+    readyReplicas: pods.filter(isReady).length,
+    selector: selectorOf(cluster),
+    targetVersion: cluster.spec.version,
+    members: membersOf(world).map((member) => memberStatus(member, cluster)),
+    endpoints: endpointsOf(cluster),
+    storageSize: storageSize(world),
+    ...(version !== undefined && { version }),
+    ...(clusterID !== undefined && { clusterID }),
+    ...(adminSecretName !== undefined && { adminSecretName }),
+    ...(caSecretName !== undefined && { caSecretName }),
+  };
+}
+
+function findingsOf(
+  world: World,
+  outcome: Outcome<Action>,
+  tls: Finding,
+): Readonly<Record<CairnClusterCondition, Finding>> {
+  const parts = {
+    Ready: readiness(world),
+    QuorumHealthy: quorum(world),
+    Progressing: progress(outcome),
+    VersionUniform: uniformity(world),
+    TLSReady: tls,
+    StorageHealthy: storage(world),
+    ComponentsSynced: components(world),
+    ConfigurationApplied: configuration(world),
+    Quiesced: quiescence(outcome),
+  };
+  const { Ready, ConfigurationApplied, VersionUniform, Quiesced } = parts;
+  const [missing] = Object.entries({ Ready, ConfigurationApplied, VersionUniform, Quiesced }).filter(
+    ([, { status }]) => status !== 'True',
+  );
+  const Stable = missing === undefined ? yes('Stable') : no(`Not${missing[0]}`, missing[1].message);
+  return { ...parts, Stable };
+}
+
+function yes(reason: string, message = ''): Finding {
+  return { status: 'True', reason, message };
+}
+
+function no(reason: string, message: string): Finding {
+  return { status: 'False', reason, message };
+}
+
+function unknown(reason: string, message: string): Finding {
+  return { status: 'Unknown', reason, message };
+}
+
+const UNREACHABLE = unknown('ClusterUnreachable', 'no node answers the admin API');
+
+function readiness(world: World): Finding {
+  const { cluster, description } = world;
+  const members = membersOf(world);
+  const ailment = members.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  if (description === undefined && cluster.status?.clusterID === undefined) {
+    return no('Installing', ailment ?? 'the nodes are not started yet');
+  }
+  if (ailment !== undefined) return no('NodesNotReady', ailment);
+  const found = replicasOf(world);
+  if (found !== cluster.spec.replicas) return no('Scaling', `there are ${found ?? 0} pods`);
+  const { status, reason, message } = quorum(world);
+  return status === 'True' ? yes('AllNodesReady') : { status: 'False', reason, message };
+}
+
+function quorum({ description }: World): Finding {
+  if (description === undefined) return UNREACHABLE;
+  if (!description.isConfirmed) return no('NoCatalogLeader', 'the catalog has no leader that answers');
+  const voters = description.nodes.filter(({ role, state }) => role === 'voter' && state !== 'removed');
+  const silent = voters.filter(({ answers }) => !answers).map(({ id, name }) => `${id} (${name})`);
+  if (2 * silent.length >= voters.length) return no('NoQuorum', `these voters do not answer: ${silent.join(', ')}`);
+  const headless = description.databases.filter(({ leader }) => leader === undefined).map(({ name }) => name);
+  if (headless.length === 0) return yes('Quorum');
+  const more = headless.length > 3 ? `, and ${headless.length - 3} more` : '';
+  return no('DatabasesWithoutLeader', `these databases have no leader: ${headless.slice(0, 3).join(', ')}${more}`);
+}
+
+function progress({ plan, failure }: Outcome<Action>): Finding {
+  const [next] = plan;
+  if (failure !== undefined) {
+    return no(failedWith(failure, 'FAILED_PRECONDITION') ? 'Refused' : 'Failed', failure.message);
+  }
+  if (next === undefined) return no('Converged', '');
+  return next.kind === 'wait' ? yes(next.reason, next.message) : yes(REASONS[next.kind], noteOf(next));
+}
+
+function quiescence({ plan, failure }: Outcome<Action>): Finding {
+  if (failure !== undefined) return no('Failed', failure.message);
+  return plan.length === 0 ? yes('Quiesced') : no('Acting', 'the operator is changing something, or waits to');
+}
+
+/** Reasons of conditions and events. */
+export const REASONS: Readonly<Record<Action['kind'], string>> = {
+  apply: 'Applying',
+  patch: 'Marking',
+  delete: 'Deleting',
+  drain: 'Draining',
+  undrain: 'Undraining',
+  decommission: 'Decommissioning',
+  recommission: 'Recommissioning',
+  finalize: 'Finalizing',
+  wait: 'Waiting',
+};
+
+/** An action as a sentence. */
+export function noteOf(action: Action): string {
+  switch (action.kind) {
+    case 'apply':
+      return `applies ${action.object.kind} ${action.object.metadata.name}`;
+    case 'patch':
+      return `changes ${action.of.kind} ${action.object.metadata.name}`;
+    case 'delete':
+      return `deletes ${action.of.kind} ${action.object.metadata.name}: ${action.why}`;
+    case 'finalize':
+      return 'finalizes the upgrade';
+    case 'wait':
+      return action.message;
+    case 'drain':
+    case 'undrain':
+    case 'decommission':
+    case 'recommission':
+      return `${action.kind} of node ${action.node} (${action.name})`;
+  }
+}
+
+function uniformity(world: World): Finding {
+  const { cluster, description } = world;
+  const { version } = cluster.spec;
+  if (description === undefined) return UNREACHABLE;
+  const other = description.nodes.find((node) => node.state !== 'removed' && node.release !== version);
+  if (other !== undefined) {
+    const runs = other.release === undefined ? 'does not answer' : `runs ${other.release}`;
+    return no('Upgrading', `node ${other.id} (${other.name}) ${runs}`);
+  }
+  if (!isUniform(world)) return no('Upgrading', 'not all nodes are in service');
+  if (levelToRaise(world) === undefined) return yes('Uniform');
+  return no('NotFinal', 'all nodes run the release; a rollback is possible until the upgrade is finalized');
+}
+
+function storage(world: World): Finding {
+  const size = storageSize(world);
+  const claims = world.claims.filter((claim) => !isReleased(claim));
+  if (claims.length === 0) return unknown('NoVolumes', 'there are no volumes yet');
+  const small = claims.find(
+    ({ status }) => status?.phase !== 'Bound' || bytesOf(status.capacity?.storage) < bytesOf(size),
+  );
+  if (small !== undefined) return no('Growing', `claim ${small.metadata.name} does not have ${size} yet`);
+  const { thresholdPercent = 90 } = world.cluster.spec.storage.autoGrow ?? {};
+  const [full] = [...world.usage].filter(([, percent]) => percent >= thresholdPercent);
+  return full === undefined ? yes('Healthy') : no('NearlyFull', `the volume of ${full[0]} is nearly full`);
+}
+
+function components({ description }: World): Finding {
+  if (description === undefined) return UNREACHABLE;
+  const node = description.nodes.find(({ refused }) => refused.length > 0);
+  if (node === undefined) return yes('Synced');
+  return no('ComponentsRefused', `node ${node.id} (${node.name}) cannot run ${node.refused.slice(0, 3).join(', ')}`);
+}
+
+function configuration(world: World): Finding {
+  const { objects, hash } = wantedOf(world);
+  const { strategy, paused } = world.cluster.spec.update;
+  const object = objects.find((each) => !world.isApplied(each));
+  if (object !== undefined) return no('Applying', `${object.kind} ${object.metadata.name} is not applied yet`);
+  const names = membersOf(world).filter((member) => isOutdated(member, hash));
+  if (names.length === 0) return yes('Applied');
+  const message = `these pods run with an earlier configuration: ${names.map(({ name }) => name).join(', ')}`;
+  if (isBelowFinal(world))
+    return no('RollbackImpossible', `the upgrade is final, so spec.version must not be lower; ${message}`);
+  if (strategy === 'OnDelete') return no('WaitsForDeletion', message);
+  return no(paused ? 'Paused' : 'Rolling', message);
+}
+
+function oldestRelease({ description }: World): string | undefined {
+  const releases =
+    description?.nodes.flatMap(({ state, release }) => (state === 'removed' ? [] : (release ?? []))) ?? [];
+  return releases.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }))[0];
+}
+
+/** Keeps the last known values of a node that does not answer. */
+function memberStatus(
+  { name, pod, node }: Member,
+  { status }: CairnCluster,
+): NonNullable<CairnClusterStatus['members']>[number] {
+  const before = status?.members?.find((member) => member.name === name);
+  const id = node?.id ?? before?.id;
+  const version = node?.release ?? before?.version;
+  const zone = node?.zone ?? before?.zone;
+  const role = node === undefined ? before?.role : ROLES[node.role];
+  return {
+    name,
+    ready: isReady(pod),
+    ...(id !== undefined && { id }),
+    ...(role !== undefined && { role }),
+    ...(version !== undefined && { version }),
+    ...(zone !== undefined && zone !== '' && { zone }),
+  };
+}
+
+const ROLES = { voter: 'Voter', learner: 'Learner', none: 'None' } as const;
+
+function selectorOf({ metadata }: CairnCluster): string {
+  return `app.kubernetes.io/name=cairn,app.kubernetes.io/instance=${metadata.name},app.kubernetes.io/component=node`;
+}
+
+function endpointsOf(cluster: CairnCluster): NonNullable<CairnClusterStatus['endpoints']> {
+  const grpc = serviceAddress(cluster);
+  const host = grpc.slice(0, grpc.lastIndexOf(':'));
+  const scheme = cluster.spec.tls.disabled ? 'http' : 'https';
+  const mcp = cluster.spec.network.mcp ? { mcp: `${scheme}://${host}:${MCP_PORT}` } : {};
+  return { grpc, http: `${scheme}://${host}:${HTTP_PORT}`, ...mcp };
+}

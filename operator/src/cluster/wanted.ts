@@ -1,0 +1,113 @@
+/** The objects to apply now: those of the spec, with the number of pods and the size of volumes that are due. */
+import { createHash } from 'node:crypto';
+import { bytesOf, type Claim, isTerminating, TEMPLATE_ANNOTATION } from './kinds.ts';
+import { isReleased, memberOf, membersOf, replicasOf, type WantedObject, type World } from './world.ts';
+
+export interface WantedObjects {
+  readonly objects: readonly WantedObject[];
+  /** Hash of the template of the pods. */
+  readonly hash: string;
+}
+
+/** The rendered StatefulSet as far as it is read here. */
+interface RenderedSet extends WantedObject {
+  readonly spec: {
+    readonly template: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } };
+    readonly volumeClaimTemplates: readonly (Omit<Claim, 'metadata' | 'status'> & { readonly metadata: object })[];
+  };
+}
+
+const cache = new WeakMap<World, WantedObjects>();
+
+export function wantedOf(world: World): WantedObjects {
+  const known = cache.get(world);
+  if (known !== undefined) return known;
+  const rendered = world.render({ replicas: podCount(world), storageSize: storageSize(world) });
+  let hash = '';
+  const objects = rendered.map((object) => {
+    if (!isSet(object)) return object;
+    hash = createHash('sha256').update(JSON.stringify(object.spec.template)).digest('hex').slice(0, 16);
+    return completed(object, world, hash);
+  });
+  const wanted = { objects, hash };
+  cache.set(world, wanted);
+  return wanted;
+}
+
+/** Number of pods that there should be now. It follows spec.replicas as fast as nodes leave (KC3). */
+function podCount(world: World): number {
+  const { cluster, pods, claims, description } = world;
+  const { replicas } = cluster.spec;
+  const found = replicasOf(world);
+  if (found === undefined) {
+    // The StatefulSet was deleted under its pods, or with its volumes kept: their nodes are members of the cluster.
+    const kept = claims.filter((claim) => !isReleased(claim));
+    const ordinals = [...pods, ...kept].map(({ metadata }) =>
+      Number(metadata.name.slice(metadata.name.lastIndexOf('-') + 1)),
+    );
+    return Math.max(replicas, ...ordinals.map((ordinal) => ordinal + 1));
+  }
+  if (isStillborn(world) || (found === 0 && pods.length > 0)) return 0;
+  if (replicas >= found) {
+    const isReused = Array.from({ length: replicas - found }, (_, more) => memberOf(world, found + more));
+    return isReused.some(({ claim }) => isReleased(claim)) ? found : replicas;
+  }
+  const { claim, node } = memberOf(world, found - 1);
+  const isGone = description?.isConfirmed === true && (node === undefined || node.state === 'removed');
+  return isGone && (claim === undefined || isReleased(claim)) ? found - 1 : found;
+}
+
+/**
+ * Whether a cluster that waits for more nodes than there can be was never founded. Its pods have the list of the first
+ * nodes from their start, so all of them are removed before fewer are started.
+ */
+export function isStillborn(world: World): boolean {
+  const { cluster, description } = world;
+  const found = replicasOf(world) ?? 0;
+  if (found <= cluster.spec.replicas || cluster.status?.clusterID !== undefined || description !== undefined)
+    return false;
+  return membersOf(world).some(({ pod }) => pod !== undefined && pod.spec?.nodeName === undefined);
+}
+
+/** Size of the volumes: that of the spec, or of the largest claim, which may have grown. */
+export function storageSize({ cluster, claims }: World): string {
+  const sizes = claims
+    .filter((claim) => !isReleased(claim) && !isTerminating(claim))
+    .map(({ spec }) => spec?.resources?.requests?.storage ?? '0');
+  return sizes.reduce((most, size) => (bytesOf(size) > bytesOf(most) ? size : most), cluster.spec.storage.size);
+}
+
+/** Whether the StatefulSet makes claims of another size or class than it should. That part of it is immutable. */
+export function hasOtherTemplates(world: World): boolean {
+  const [found] = world.set?.spec.volumeClaimTemplates ?? [];
+  const set = world.render({ replicas: podCount(world), storageSize: storageSize(world) }).find(isSet);
+  const [wanted] = set?.spec.volumeClaimTemplates ?? [];
+  if (found === undefined || wanted === undefined) return false;
+  const isSameSize = bytesOf(sizeOf(found)) === bytesOf(sizeOf(wanted));
+  const { storageClassName } = wanted.spec ?? {};
+  return !isSameSize || (storageClassName !== undefined && storageClassName !== found.spec?.storageClassName);
+}
+
+function sizeOf({ spec }: Pick<Claim, 'spec'>): string | undefined {
+  return spec?.resources?.requests?.storage;
+}
+
+function isSet(object: WantedObject): object is RenderedSet {
+  return object.kind === 'StatefulSet';
+}
+
+/** The StatefulSet with the hash in the annotations of its pods, and with the immutable part that it has already. */
+function completed(object: RenderedSet, world: World, hash: string): WantedObject {
+  const { template, volumeClaimTemplates } = object.spec;
+  const annotations = { ...template.metadata?.annotations, [TEMPLATE_ANNOTATION]: hash };
+  const [found] = world.set?.spec.volumeClaimTemplates ?? [];
+  const kept = found?.spec;
+  const templates = volumeClaimTemplates.map((claim) => {
+    if (kept === undefined) return claim;
+    const { storageClassName: _wanted, ...spec } = claim.spec ?? {};
+    const { storageClassName, resources } = kept;
+    return { ...claim, spec: { ...spec, ...(storageClassName !== undefined && { storageClassName }), resources } };
+  });
+  const made = { ...template, metadata: { ...template.metadata, annotations } };
+  return { ...object, spec: { ...object.spec, template: made, volumeClaimTemplates: templates } };
+}

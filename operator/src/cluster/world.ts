@@ -1,0 +1,151 @@
+/**
+ * Everything that the plan for a cluster depends on, and what follows from it directly.
+ *
+ * A member is an ordinal of the StatefulSet: its pod, its claim, and the node of the cluster that runs in the pod. A
+ * pod with a new volume joins as a new node of the same name, so the member's node is the latest one of its name.
+ */
+import type { CairnCluster } from '../api/index.ts';
+import type { ClusterDescription, ClusterNode } from '../client/index.ts';
+import type { Kind, KubeObject, Wanted } from '../kube/index.ts';
+import {
+  type Claim,
+  DRAIN_ANNOTATION,
+  isReady,
+  isTerminating,
+  type KubeNode,
+  type Live,
+  type Pod,
+  RELEASED_LABEL,
+  type StatefulSet,
+  sinceMs,
+  TEMPLATE_ANNOTATION,
+} from './kinds.ts';
+
+/** An object to apply. */
+export interface WantedObject extends Wanted {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+export interface OwnedObject extends KubeObject {
+  readonly metadata: Live;
+  readonly kind: string;
+  readonly of: Kind;
+}
+
+export interface World {
+  /** Milliseconds since the Unix epoch. */
+  readonly nowMs: number;
+  readonly cluster: CairnCluster;
+  /** The desired objects for a number of pods and a size of volumes. Pure. */
+  readonly render: (facts: { readonly replicas: number; readonly storageSize: string }) => readonly WantedObject[];
+  /** Whether the object was applied in this form, and was not changed since. */
+  readonly isApplied: (object: WantedObject) => boolean;
+  /** Objects that the cluster owns. */
+  readonly owned: readonly OwnedObject[];
+  readonly set: StatefulSet | undefined;
+  readonly pods: readonly Pod[];
+  readonly claims: readonly Claim[];
+  /** Kubernetes nodes by name; undefined when the operator may not read them. */
+  readonly kubeNodes: ReadonlyMap<string, KubeNode> | undefined;
+  /** Absent when no node answers. */
+  readonly description: ClusterDescription | undefined;
+  /** Share of its volume in percent that each pod uses, by name, as far as it is known. */
+  readonly usage: ReadonlyMap<string, number>;
+}
+
+export interface Member {
+  readonly ordinal: number;
+  readonly name: string;
+  readonly pod: Pod | undefined;
+  readonly claim: Claim | undefined;
+  readonly node: ClusterNode | undefined;
+}
+
+/** Entries that a node in service may lag. Under load every follower lags some. */
+const LAG_MAX = 1_000;
+
+/** Number of pods that the StatefulSet has; undefined before the installation. */
+export function replicasOf({ set }: World): number | undefined {
+  return set === undefined ? undefined : (set.spec.replicas ?? 1);
+}
+
+export function memberOf(world: World, ordinal: number): Member {
+  const name = `${world.cluster.metadata.name}-${ordinal}`;
+  return {
+    ordinal,
+    name,
+    pod: world.pods.find(({ metadata }) => metadata.name === name),
+    claim: world.claims.find(({ metadata }) => metadata.name === `data-${name}`),
+    node: latest(world.description?.nodes.filter((node) => node.name === name)),
+  };
+}
+
+/** The members of the StatefulSet, in the order of their ordinals. */
+export function membersOf(world: World): readonly Member[] {
+  return Array.from({ length: replicasOf(world) ?? 0 }, (_, ordinal) => memberOf(world, ordinal));
+}
+
+/** Nodes that were not removed and that no member runs any more: lost ones, whose volume another node has replaced. */
+export function orphansOf(world: World): readonly ClusterNode[] {
+  const nodes = world.description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
+  const prefix = `${world.cluster.metadata.name}-`;
+  const current = new Set(membersOf(world).map(({ node }) => node?.id));
+  return nodes.filter(({ id, name, answers }) => name.startsWith(prefix) && !current.has(id) && !answers);
+}
+
+/** Why a member is not in full service; undefined when it is. */
+export function ailmentOf({ name, pod, node }: Member, world: World): string | undefined {
+  if (pod === undefined) return `pod ${name} does not exist`;
+  if (isTerminating(pod)) return `pod ${name} is terminating`;
+  if (!isReady(pod)) return `pod ${name} is not ready`;
+  if (drainStartMs(pod) !== undefined) return `pod ${name} is being drained`;
+  if (node === undefined || node.state === 'removed') return `pod ${name} is not a node of the cluster yet`;
+  if (!node.answers) return `node ${node.id} (${name}) does not answer`;
+  if (node.state === 'leaving') return `node ${node.id} (${name}) is leaving the cluster`;
+  if (node.isDraining) return `node ${node.id} (${name}) is drained`;
+  if (node.lag > LAG_MAX || isBehind(node, world)) return `node ${node.id} (${name}) has not caught up`;
+  return undefined;
+}
+
+function isBehind({ id }: ClusterNode, { description }: World): boolean {
+  const members = description?.databases.flatMap((database) => database.members) ?? [];
+  return members.some(({ node, isCaughtUp }) => node === id && !isCaughtUp);
+}
+
+/** Whether a majority of the voters of the catalog is in service without a node. */
+export function hasQuorumWithout(without: Member, world: World): boolean {
+  const voters = world.description?.nodes.filter(({ role, state }) => role === 'voter' && state !== 'removed') ?? [];
+  const healthy = membersOf(world).filter(
+    (member) => member.ordinal !== without.ordinal && ailmentOf(member, world) === undefined,
+  );
+  const counted = healthy.filter(({ node }) => node?.role === 'voter');
+  return 2 * counted.length > voters.length;
+}
+
+export function isReleased(claim: Claim | undefined): boolean {
+  return claim?.metadata.labels?.[RELEASED_LABEL] !== undefined;
+}
+
+export function drainStartMs(pod: Pod | undefined): number | undefined {
+  const since = pod?.metadata.annotations?.[DRAIN_ANNOTATION];
+  return since === undefined ? undefined : Date.parse(since);
+}
+
+/** Whether a pod has been ready for update.stableSeconds. */
+export function isStable({ pod }: Member, { nowMs, cluster }: World): boolean {
+  const since = isReady(pod) ? sinceMs(pod, 'Ready') : undefined;
+  return since !== undefined && nowMs - since >= cluster.spec.update.stableSeconds * 1000;
+}
+
+/** Whether a pod was made of another template than the current one. */
+export function isOutdated({ pod }: Member, hash: string): boolean {
+  return pod !== undefined && !isTerminating(pod) && pod.metadata.annotations?.[TEMPLATE_ANNOTATION] !== hash;
+}
+
+function latest(nodes: readonly ClusterNode[] = []): ClusterNode | undefined {
+  return nodes.reduce<ClusterNode | undefined>(
+    (last, node) => (last === undefined || node.id > last.id ? node : last),
+    undefined,
+  );
+}

@@ -1,0 +1,299 @@
+// A naive model of a cluster of Cairn: processes on volumes, membership, replicas and leaderships. One step changes one
+// thing. It refuses orders by rules of its own, which follow docs/operations/cluster.md.
+import { Metadata, status } from '@grpc/grpc-js';
+import {
+  CallError,
+  type ClusterAdmin,
+  type ClusterDescription,
+  type ClusterNode,
+} from '../../../../operator/src/client/index.ts';
+import type { Random } from '../../../model/generate/random.ts';
+
+/** Contents of a volume. */
+export interface Volume {
+  node?: number;
+}
+
+export interface Process {
+  readonly pod: string;
+  readonly volume: Volume;
+  readonly release: string;
+  readonly levelMax: number;
+  /** The pods that must be there when a cluster is founded. */
+  readonly founders: readonly string[];
+  isDraining: boolean;
+  isCaughtUp: boolean;
+}
+
+interface Node {
+  readonly id: number;
+  readonly name: string;
+  state: ClusterNode['state'];
+}
+
+interface Database {
+  readonly name: string;
+  readonly replicas: Set<number>;
+  leader: number | undefined;
+}
+
+const COPIES = 3;
+
+export class CairnModel implements ClusterAdmin {
+  readonly processes: Map<string, Process> = new Map();
+  readonly nodes: Node[] = [];
+  readonly voters: Set<number> = new Set();
+  readonly databases: Database[] = [];
+  level = 0;
+  /** Nothing happens by itself while it is set. */
+  isFrozen = false;
+  /** Called before an upgrade is finalized. */
+  onFinalize: () => void = () => undefined;
+  readonly #random: Random;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** The process of a node, when it runs as a member. */
+  processOf(id: number): Process | undefined {
+    return [...this.processes.values()].find(({ volume }) => volume.node === id && this.isMember(id));
+  }
+
+  isMember(id: number | undefined): boolean {
+    return this.nodes.some((node) => node.id === id && node.state !== 'removed');
+  }
+
+  isUp(id: number): boolean {
+    return this.processOf(id) !== undefined;
+  }
+
+  hasMajority(ids: ReadonlySet<number>, isCounted: (id: number) => boolean = (id) => this.isUp(id)): boolean {
+    return 2 * [...ids].filter(isCounted).length > ids.size;
+  }
+
+  get hasQuorum(): boolean {
+    return this.hasMajority(this.voters);
+  }
+
+  /** Whether a pod may be ready. */
+  isReady(pod: string): boolean {
+    const process = this.processes.get(pod);
+    return process !== undefined && this.isMember(process.volume.node) && process.isCaughtUp && !process.isDraining;
+  }
+
+  step(): void {
+    if (this.isFrozen) return;
+    this.#found();
+    this.#catchUp();
+    for (const database of this.databases) this.#elect(database);
+    if (!this.hasQuorum) return;
+    this.#join();
+    for (const database of this.databases) this.#place(database);
+    this.#changeVoters();
+    const left = this.nodes.find(({ id, state }) => state === 'leaving' && !this.voters.has(id) && !this.#holds(id));
+    if (left !== undefined) left.state = 'removed';
+  }
+
+  #found(): void {
+    const [first] = [...this.processes.values()].filter(({ founders }) =>
+      founders.every((name) => this.processes.get(name)?.volume.node === undefined && this.processes.has(name)),
+    );
+    if (this.nodes.length > 0 || first === undefined) return;
+    for (const name of first.founders) this.#add(name, true);
+    this.level = Math.min(...[...this.processes.values()].map(({ levelMax }) => levelMax));
+    for (const name of ['shop', 'orders', 'bank']) {
+      const replicas = new Set([...this.voters].slice(0, COPIES));
+      this.databases.push({ name, replicas, leader: undefined });
+    }
+  }
+
+  #add(name: string, isVoter: boolean): void {
+    const process = this.processes.get(name);
+    if (process === undefined) return;
+    const id = this.nodes.length + 1;
+    this.nodes.push({ id, name, state: 'active' });
+    process.volume.node = id;
+    process.isCaughtUp = isVoter;
+    if (isVoter) this.voters.add(id);
+  }
+
+  #join(): void {
+    const empty = [...this.processes.values()].find(({ volume }) => volume.node === undefined);
+    // A release that does not know the level of the cluster cannot join it.
+    if (empty !== undefined && empty.levelMax >= this.level) this.#add(empty.pod, false);
+  }
+
+  #catchUp(): void {
+    for (const process of this.processes.values()) {
+      if (this.#random.chance(60) && (this.hasQuorum || process.volume.node !== undefined)) process.isCaughtUp = true;
+    }
+  }
+
+  #elect(database: Database): void {
+    const up = [...database.replicas].filter((id) => this.processOf(id)?.isCaughtUp === true);
+    if (!this.hasMajority(database.replicas)) {
+      database.leader = undefined;
+      return;
+    }
+    const willing = up.filter((id) => this.processOf(id)?.isDraining === false);
+    const isLed = database.leader !== undefined && (willing.length === 0 ? up : willing).includes(database.leader);
+    if (!isLed && up.length > 0 && this.#random.chance(70)) {
+      database.leader = this.#random.pick(willing.length > 0 ? willing : up);
+    }
+  }
+
+  /** Adds a replica where one is missing; removes one only when enough others are there. */
+  #place(database: Database): void {
+    const { replicas } = database;
+    if (!this.hasMajority(replicas)) return;
+    const staying = [...replicas].filter((id) => !this.#goes(id));
+    const free = this.#takers().filter((id) => !replicas.has(id));
+    const [next] = free;
+    if (staying.length < COPIES && next !== undefined) {
+      replicas.add(next);
+      return;
+    }
+    const going = [...replicas].find((id) => this.#goes(id));
+    const left = new Set([...replicas].filter((id) => id !== going));
+    if (going !== undefined && this.hasMajority(left)) replicas.delete(going);
+  }
+
+  #changeVoters(): void {
+    const next = this.#takers().find((id) => !this.voters.has(id));
+    if (next !== undefined) {
+      this.voters.add(next);
+      return;
+    }
+    const going = [...this.voters].find((id) => this.#goes(id));
+    const left = new Set([...this.voters].filter((id) => id !== going));
+    if (going !== undefined && this.hasMajority(left)) this.voters.delete(going);
+  }
+
+  #takers(): readonly number[] {
+    const active = this.nodes.filter(({ id, state }) => state === 'active' && this.processOf(id)?.isCaughtUp === true);
+    return active.map(({ id }) => id);
+  }
+
+  /** A leaving node, or a lost one whose volume another node of its name has replaced. */
+  #goes(id: number): boolean {
+    const node = this.nodes.find((each) => each.id === id);
+    const isReplaced = this.nodes.some((each) => each.name === node?.name && each.id > id && this.isUp(each.id));
+    return node?.state !== 'active' || (isReplaced && !this.isUp(id));
+  }
+
+  #holds(id: number): boolean {
+    return this.databases.some(({ replicas }) => replicas.has(id));
+  }
+
+  async describe(): Promise<ClusterDescription> {
+    const reached = [...this.processes.values()].some(({ volume }) => this.isMember(volume.node));
+    if (!reached) throw refusal('UNAVAILABLE', 'no node answers');
+    return {
+      clusterID: 'cluster',
+      isConfirmed: this.hasQuorum,
+      level: this.level,
+      nodes: this.nodes.map((node) => this.#describeNode(node)),
+      databases: this.databases.map(({ name, leader, replicas }) => ({
+        name,
+        leader,
+        isSettled: true,
+        members: [...replicas].map((node) => ({
+          node,
+          isVoter: true,
+          isCaughtUp: this.processOf(node)?.isCaughtUp === true,
+        })),
+      })),
+    };
+  }
+
+  #describeNode({ id, name, state }: Node): ClusterNode {
+    const process = this.processOf(id);
+    const led = this.databases.filter(({ leader }) => leader === id);
+    const movable = led.filter(({ replicas }) => [...replicas].some((other) => other !== id && this.isUp(other)));
+    return {
+      id,
+      name,
+      zone: '',
+      state,
+      answers: process !== undefined,
+      role: this.voters.has(id) ? 'voter' : 'none',
+      levelMax: process?.levelMax ?? this.level,
+      isDraining: process?.isDraining ?? false,
+      copies: this.databases.filter(({ replicas }) => replicas.has(id)).length,
+      leads: led.length,
+      movableLeads: process === undefined ? 0 : movable.length,
+      lag: 0,
+      release: process?.release,
+      refused: [],
+    };
+  }
+
+  async drain(id: number): Promise<number> {
+    const process = this.#answering(id);
+    const stays = (other: number): boolean => other !== id && this.processOf(other)?.isDraining === false;
+    const groups = [this.voters, ...this.databases.map(({ replicas }) => replicas)].filter((group) => group.has(id));
+    if (!process.isDraining && !groups.every((group) => this.hasMajority(group, stays))) {
+      throw refusal('FAILED_PRECONDITION', `there would be no quorum without node ${id}`);
+    }
+    process.isDraining = true;
+    return 0;
+  }
+
+  async undrain(id: number): Promise<void> {
+    this.#answering(id).isDraining = false;
+  }
+
+  async decommission(id: number): Promise<void> {
+    const node = this.#known(id);
+    if (node.state !== 'active') return;
+    const others = new Set(this.#takers().filter((other) => other !== id));
+    const groups = [this.voters, ...this.databases.map(({ replicas }) => replicas)];
+    const canGoOn = groups.every((group) => {
+      const left = new Set([...group].filter((other) => other !== id));
+      return this.hasMajority(group) && (left.size === 0 ? others.size > 0 : this.hasMajority(left));
+    });
+    if (others.size === 0 || !canGoOn) throw refusal('FAILED_PRECONDITION', `no quorum without node ${id}`);
+    node.state = 'leaving';
+  }
+
+  replace(id: number): Promise<void> {
+    return this.decommission(id);
+  }
+
+  async recommission(id: number): Promise<void> {
+    const node = this.#known(id);
+    if (node.state === 'removed') throw refusal('FAILED_PRECONDITION', `node ${id} was removed`);
+    node.state = 'active';
+  }
+
+  async finalize(): Promise<number> {
+    this.onFinalize();
+    const members = this.nodes.filter(({ state }) => state !== 'removed');
+    this.level = Math.min(...members.map(({ id }) => this.processOf(id)?.levelMax ?? this.level));
+    return this.level;
+  }
+
+  recover(): Promise<void> {
+    return Promise.reject(refusal('FAILED_PRECONDITION', 'no database is without a quorum'));
+  }
+
+  #known(id: number): Node {
+    if (!this.hasQuorum) throw refusal('UNAVAILABLE', 'the catalog has no leader');
+    const node = this.nodes.find((each) => each.id === id);
+    if (node === undefined) throw refusal('NOT_FOUND', `there is no node ${id}`);
+    return node;
+  }
+
+  #answering(id: number): Process {
+    this.#known(id);
+    const process = this.processOf(id);
+    if (process === undefined) throw refusal('UNAVAILABLE', `node ${id} does not answer`);
+    return process;
+  }
+}
+
+function refusal(code: keyof typeof status, details: string): CallError {
+  const fields = { code: status[code], details, metadata: new Metadata() };
+  return new CallError(Object.assign(new Error(details), fields), 'model');
+}

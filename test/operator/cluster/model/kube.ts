@@ -1,0 +1,406 @@
+// A naive model of Kubernetes: an API server, the StatefulSet controller, kubelets, volumes and Kubernetes nodes. One
+// step changes one thing, so that the operator can be anywhere in between.
+import type { Transport, TransportRequest, TransportResponse } from '../../../../operator/src/kube/index.ts';
+import type { Random } from '../../../model/generate/random.ts';
+import type { ManualRuntime } from '../../../support/manual-runtime.ts';
+import type { CairnModel, Volume } from './cairn.ts';
+
+interface Meta {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  finalizers?: string[];
+}
+
+interface StateOf {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly lastTransitionTime: string;
+}
+
+/** Fields of all kinds: an item has those of its kind. */
+interface Spec {
+  readonly replicas: number;
+  readonly template: { readonly metadata: Meta; readonly spec: Spec };
+  readonly volumeClaimTemplates: readonly Item[];
+  readonly resources: { readonly requests: { readonly storage: string } };
+  readonly nodeName?: string;
+  readonly release: string;
+  readonly isBad: boolean;
+  readonly version: string;
+  readonly storage: { readonly size: string };
+  readonly update: { readonly stableSeconds: number; readonly drainTimeoutSeconds: number };
+}
+
+interface Status {
+  readonly phase?: string;
+  readonly capacity?: { readonly storage: string };
+  readonly conditions?: readonly (StateOf & { readonly reason: string; readonly message: string })[];
+  readonly containerStatuses?: readonly { readonly state: { readonly running?: object } }[];
+  readonly observedGeneration?: number;
+  readonly storageSize?: string;
+}
+
+export interface Item {
+  kind: string;
+  metadata: Meta;
+  spec: Spec;
+  status: Status;
+  readonly data?: { readonly join: string };
+  /** Names in the ConfigMap when the pod started. */
+  readonly founders?: readonly string[];
+}
+
+/** The body of a request: an object to apply, a patch, or the options of a deletion. */
+export interface Sent {
+  readonly metadata?: Partial<Meta>;
+  readonly spec?: Spec;
+  readonly preconditions?: Partial<Meta>;
+  readonly propagationPolicy?: string;
+  readonly gracePeriodSeconds?: number;
+}
+
+/** Releases and the feature levels that they know. */
+export const LEVELS: Readonly<Record<string, number>> = { '0.1.0': 1, '0.2.0': 2, '0.3.0': 2 };
+export const NAMESPACE = 'events';
+export const NAME = 'shop';
+
+const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+const NODE_LOST_MS = 40_000;
+
+export class KubeModel implements Transport {
+  readonly cairn: CairnModel;
+  readonly #runtime: ManualRuntime;
+  readonly #random: Random;
+  readonly #items = new Map<string, Item>();
+  /** Contents of volumes, by the uid of their claim. */
+  readonly volumes: Map<string, Volume> = new Map();
+  /** Called with each write of the operator before it happens. */
+  onWrite: (method: string, collection: string, item: Item | undefined, body: Sent) => void = () => undefined;
+  #version = 0;
+  #writes = 0;
+
+  constructor(runtime: ManualRuntime, cairn: CairnModel) {
+    this.#runtime = runtime;
+    this.#random = runtime.chance;
+    this.cairn = cairn;
+  }
+
+  /** Number of writes of the operator that changed something. */
+  get writes(): number {
+    return this.#writes;
+  }
+
+  list(collection: string): Item[] {
+    const found = [...this.#items].filter(([key]) => key.startsWith(`${collection}/`)).map(([, item]) => item);
+    return found.toSorted((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1));
+  }
+
+  get(collection: string, name: string): Item | undefined {
+    return this.#items.get(`${collection}/${name}`);
+  }
+
+  /** Everything as it is now, for a cache. */
+  snapshot(): ReadonlyMap<string, Item> {
+    return new Map(structuredClone([...this.#items]));
+  }
+
+  put(collection: string, item: object): Item {
+    const made = item as Item;
+    const { name } = made.metadata;
+    const before = this.#items.get(`${collection}/${name}`);
+    const isSame = JSON.stringify(before?.spec) === JSON.stringify(made.spec);
+    this.#version += 1;
+    made.metadata = {
+      ...made.metadata,
+      uid: before?.metadata.uid ?? `uid-${this.#version}`,
+      creationTimestamp: before?.metadata.creationTimestamp ?? this.#now(),
+      resourceVersion: String(this.#version),
+      generation: (before?.metadata.generation ?? 0) + (isSame ? 0 : 1),
+    };
+    this.#items.set(`${collection}/${name}`, made);
+    return made;
+  }
+
+  remove(collection: string, name: string): void {
+    this.#items.delete(`${collection}/${name}`);
+  }
+
+  async send({ method, path, body = '{}' }: TransportRequest): Promise<TransportResponse> {
+    const url = new URL(path, 'https://kubernetes');
+    const { collection, name, isStatus } = targetOf(url.pathname);
+    const sent: Sent = JSON.parse(body);
+    const found = this.get(collection, name);
+    if (method === 'GET' && name === '')
+      return answer(200, { items: this.list(collection), metadata: { resourceVersion: '1' } });
+    if (method === 'GET') return found === undefined ? answer(404, {}) : answer(200, found);
+    const isApply = url.searchParams.has('fieldManager');
+    const { uid, resourceVersion } = (method === 'DELETE' ? sent.preconditions : sent.metadata) ?? {};
+    if (found === undefined && !(isApply && !isStatus)) return answer(404, {});
+    if (uid !== undefined && uid !== found?.metadata.uid) return answer(409, {});
+    if (resourceVersion !== undefined && resourceVersion !== found?.metadata.resourceVersion) return answer(409, {});
+    if (!isStatus) this.onWrite(method, collection, found, sent);
+    if (method === 'DELETE' && found !== undefined) return this.#delete(collection, found, sent);
+    const next = isApply && !isStatus ? applied(found, sent) : (merged(found ?? {}, sent) as Item);
+    if (JSON.stringify(next) === JSON.stringify(found)) return answer(200, next);
+    if (!isStatus) this.#writes += 1;
+    const made = this.put(collection, next);
+    if (made.metadata.deletionTimestamp !== undefined && (made.metadata.finalizers ?? []).length === 0) {
+      this.remove(collection, name);
+    }
+    return answer(200, made);
+  }
+
+  #delete(collection: string, item: Item, options: Sent): TransportResponse {
+    this.#writes += 1;
+    const { name } = item.metadata;
+    if (collection === 'statefulsets' && options.propagationPolicy !== 'Orphan') {
+      for (const pod of this.list('pods')) this.#terminate(pod);
+    }
+    if (collection === 'pods' && options.gracePeriodSeconds !== 0) this.#terminate(item);
+    else if (collection === 'pods') this.#end(name);
+    else if (collection === 'persistentvolumeclaims' && this.get('pods', name.replace('data-', '')) !== undefined) {
+      item.metadata.deletionTimestamp ??= this.#now();
+      this.put(collection, item);
+    } else this.remove(collection, name);
+    return answer(200, {});
+  }
+
+  #terminate(pod: Item): void {
+    if (pod.metadata.deletionTimestamp !== undefined) return;
+    pod.metadata.deletionTimestamp = this.#now();
+    this.put('pods', pod);
+  }
+
+  /** The pod is gone, and what was deleted while it used it. */
+  #end(name: string): void {
+    this.cairn.processes.delete(name);
+    this.remove('pods', name);
+    const claim = this.get('persistentvolumeclaims', `data-${name}`);
+    if (claim?.metadata.deletionTimestamp !== undefined) this.remove('persistentvolumeclaims', claim.metadata.name);
+  }
+
+  /** One step of one controller or kubelet. */
+  step(): void {
+    const pods = this.list('pods');
+    const work = [
+      () => this.#runSet(),
+      () => this.#resize(),
+      ...pods.map((pod) => () => this.#runPod(pod)),
+      ...pods.map((pod) => () => this.#collect(pod)),
+    ];
+    this.#random.pick(work)();
+    for (const { metadata } of this.list('pods')) this.#probe(metadata.name);
+  }
+
+  #runSet(): void {
+    const set = this.get('statefulsets', NAME);
+    if (set === undefined) return;
+    for (let ordinal = 0; ordinal < set.spec.replicas; ordinal += 1) {
+      if (this.get('pods', `${NAME}-${ordinal}`) === undefined) return this.#makePod(set, `${NAME}-${ordinal}`);
+    }
+    const pod = this.list('pods').findLast(({ metadata }) => ordinalOf(metadata.name) >= set.spec.replicas);
+    if (pod !== undefined) this.#terminate(pod);
+  }
+
+  #makePod(set: Item, name: string): void {
+    const claim = this.get('persistentvolumeclaims', `data-${name}`);
+    if (claim?.metadata.deletionTimestamp !== undefined) return;
+    const [template] = set.spec.volumeClaimTemplates;
+    if (claim === undefined) {
+      const metadata = { name: `data-${name}`, namespace: NAMESPACE, labels: {}, annotations: {} };
+      this.put('persistentvolumeclaims', {
+        kind: 'PersistentVolumeClaim',
+        metadata,
+        spec: structuredClone(template?.spec),
+        status: { phase: 'Pending' },
+      });
+    }
+    const { spec, metadata } = structuredClone(set.spec.template);
+    const founders = this.get('configmaps', `${NAME}-founding`)?.data?.join.split(',');
+    this.put('pods', {
+      kind: 'Pod',
+      metadata: { name, namespace: NAMESPACE, labels: {}, annotations: { ...metadata.annotations } },
+      spec,
+      founders,
+      status: {},
+    });
+  }
+
+  #runPod(pod: Item): void {
+    const { name, deletionTimestamp } = pod.metadata;
+    const { nodeName } = pod.spec;
+    const claim = this.get('persistentvolumeclaims', `data-${name}`);
+    if (deletionTimestamp !== undefined) {
+      if (nodeName === undefined || this.#isUp(nodeName)) this.#end(name);
+      return;
+    }
+    if (nodeName === undefined) return this.#schedule(pod, claim);
+    if (!this.#isUp(nodeName) || claim === undefined || this.cairn.processes.has(name)) return;
+    if (pod.spec.isBad) return;
+    const volume = this.volumes.get(claim.metadata.uid) ?? {};
+    this.volumes.set(claim.metadata.uid, volume);
+    const levelMax = LEVELS[pod.spec.release] ?? 0;
+    if (volume.node !== undefined && this.cairn.isMember(volume.node) && levelMax < this.cairn.level) return;
+    const { release } = pod.spec;
+    const { founders = [] } = pod;
+    this.cairn.processes.set(name, {
+      pod: name,
+      volume,
+      release,
+      levelMax,
+      founders,
+      isDraining: false,
+      isCaughtUp: false,
+    });
+  }
+
+  #schedule(pod: Item, claim: Item | undefined): void {
+    const up = this.list('nodes').filter(({ metadata }) => this.#isUp(metadata.name));
+    const claims = this.list('persistentvolumeclaims');
+    const taken = new Set(claims.map(({ metadata }) => metadata.annotations[SELECTED_NODE]));
+    const bound = claim?.metadata.annotations[SELECTED_NODE];
+    const [node] = up.filter(({ metadata }) =>
+      bound === undefined ? !taken.has(metadata.name) : metadata.name === bound,
+    );
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined || node === undefined) {
+      this.#setCondition(pod, 'PodScheduled', 'False');
+      return;
+    }
+    claim.metadata.annotations[SELECTED_NODE] = node.metadata.name;
+    claim.status = { phase: 'Bound', capacity: { storage: claim.status.capacity?.storage ?? sizeOf(claim) } };
+    this.put('persistentvolumeclaims', claim);
+    pod.spec = { ...pod.spec, nodeName: node.metadata.name };
+    this.#setCondition(pod, 'PodScheduled', 'True');
+  }
+
+  /** Pods of a Kubernetes node that is gone are deleted; those of one that is not ready are terminated. */
+  #collect(pod: Item): void {
+    const { nodeName } = pod.spec;
+    if (nodeName === undefined) return;
+    const node = this.get('nodes', nodeName);
+    if (node === undefined) this.#end(pod.metadata.name);
+    else if (!this.#isUp(nodeName) && this.#sinceMs(node) > NODE_LOST_MS) this.#terminate(pod);
+  }
+
+  #resize(): void {
+    const claim = this.list('persistentvolumeclaims').find(
+      (each) => each.status.phase === 'Bound' && each.status.capacity?.storage !== sizeOf(each),
+    );
+    if (claim === undefined) return;
+    claim.status = { ...claim.status, capacity: { storage: sizeOf(claim) } };
+    this.put('persistentvolumeclaims', claim);
+  }
+
+  #probe(name: string): void {
+    const pod = this.get('pods', name);
+    if (pod === undefined) return;
+    const isUp = this.#isUp(pod.spec.nodeName);
+    const isRunning = isUp && this.cairn.processes.has(name);
+    pod.status = { ...pod.status, containerStatuses: [{ state: isRunning ? { running: {} } : {} }] };
+    const isReady = isRunning && this.cairn.isReady(name) && pod.metadata.deletionTimestamp === undefined;
+    this.#setCondition(pod, 'Ready', isReady ? 'True' : 'False');
+  }
+
+  setNode(name: string, isReady: boolean): void {
+    const node = this.get('nodes', name) ?? this.put('nodes', { kind: 'Node', metadata: { name }, status: {} });
+    this.#setCondition(node, 'Ready', isReady ? 'True' : 'False', 'nodes');
+    if (!isReady) this.#stopOn(name);
+  }
+
+  /** The Kubernetes node and its volumes are lost. */
+  loseNode(name: string): void {
+    this.#stopOn(name);
+    this.remove('nodes', name);
+  }
+
+  #stopOn(node: string): void {
+    for (const pod of this.list('pods')) {
+      if (pod.spec.nodeName === node) this.cairn.processes.delete(pod.metadata.name);
+    }
+  }
+
+  /** A user deletes a pod. */
+  terminate(pod: string): void {
+    const found = this.get('pods', pod);
+    if (found !== undefined) this.#terminate(found);
+  }
+
+  crash(pod: string): void {
+    this.cairn.processes.delete(pod);
+    this.#probe(pod);
+  }
+
+  #setCondition(item: Item, type: string, state: 'True' | 'False', collection: string = 'pods'): void {
+    const { conditions = [] } = item.status;
+    const known = conditions.find((each) => each.type === type);
+    if (known?.status === state) return;
+    const others = conditions.filter((each) => each.type !== type);
+    const changed = { type, status: state, lastTransitionTime: this.#now(), reason: '', message: '' };
+    item.status = { ...item.status, conditions: [...others, changed] };
+    this.put(collection, item);
+  }
+
+  #isUp(node: string | undefined): boolean {
+    const { conditions = [] } = this.get('nodes', node ?? '')?.status ?? {};
+    return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  }
+
+  #sinceMs(node: Item): number {
+    const [ready] = node.status.conditions ?? [];
+    return this.#runtime.wallMs() - Date.parse(ready?.lastTransitionTime ?? '');
+  }
+
+  #now(): string {
+    return new Date(this.#runtime.wallMs()).toISOString().replace(/\.\d+/, '');
+  }
+}
+
+function sizeOf(claim: Item): string {
+  return claim.spec.resources.requests.storage;
+}
+
+export function ordinalOf(name: string): number {
+  return Number(name.slice(name.lastIndexOf('-') + 1));
+}
+
+function targetOf(path: string): { readonly collection: string; readonly name: string; readonly isStatus: boolean } {
+  const parts = path.split('/').filter((part) => part !== '');
+  const rest = parts.slice(parts[0] === 'api' ? 2 : 3);
+  const [collection = '', name = '', status] = rest[0] === 'namespaces' ? rest.slice(2) : rest;
+  return { collection, name, isStatus: status === 'status' };
+}
+
+/** Server-side apply by the only manager of these fields. */
+function applied(found: Item | undefined, { metadata, ...fields }: Sent): Item {
+  const labels = { ...found?.metadata.labels, ...metadata?.labels };
+  const annotations = { ...found?.metadata.annotations, ...metadata?.annotations };
+  return { ...found, ...fields, metadata: { ...(found?.metadata ?? metadata), labels, annotations } } as Item;
+}
+
+function merged(object: object, patch: object): object {
+  const next = new Map(Object.entries<unknown>({ ...object }));
+  for (const [field, value] of Object.entries<unknown>({ ...patch })) {
+    const before = next.get(field);
+    if (value === null) next.delete(field);
+    else next.set(field, isObject(value) ? merged(isObject(before) ? before : {}, value) : value);
+  }
+  return Object.fromEntries(next);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function answer(code: number, body: object): TransportResponse {
+  async function* text(): AsyncGenerator<string> {
+    yield JSON.stringify(body);
+  }
+  return { status: code, body: text() };
+}

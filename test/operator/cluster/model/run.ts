@@ -1,0 +1,260 @@
+// A run of the controller against the models: one seed decides the edits of the spec, the faults, how far the caches
+// lag behind, and when the operator is killed.
+import type { CairnCluster } from '../../../../operator/src/api/index.ts';
+import {
+  type ClusterPorts,
+  clusterController,
+  type ObjectsOf,
+  type OwnedObject,
+  type World,
+} from '../../../../operator/src/cluster/index.ts';
+import { Api } from '../../../../operator/src/kube/index.ts';
+import { ManualRuntime } from '../../../support/manual-runtime.ts';
+import { CairnModel } from './cairn.ts';
+import { type Item, KubeModel, NAME, NAMESPACE } from './kube.ts';
+import { Safety } from './safety.ts';
+
+const KUBE_NODES = 7;
+const KEY = `${NAMESPACE}/${NAME}`;
+const KINDS = {
+  ConfigMap: { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
+  Service: { apiVersion: 'v1', kind: 'Service', plural: 'services' },
+  StatefulSet: { apiVersion: 'apps/v1', kind: 'StatefulSet', plural: 'statefulsets' },
+};
+type KnownKind = keyof typeof KINDS;
+
+/** Part of a spec that is edited. */
+export type Edit = Readonly<Record<string, unknown>>;
+
+const SPEC = {
+  replicas: 3,
+  version: '0.1.0',
+  image: { pullPolicy: 'IfNotPresent' },
+  storage: { size: '20Gi' },
+  tls: { disabled: true },
+  auth: { enabled: false },
+  network: { mcp: false, clusterDomain: 'cluster.local' },
+  update: {
+    strategy: 'Rolling',
+    paused: false,
+    drainTimeoutSeconds: 80,
+    stableSeconds: 30,
+    finalize: 'Automatic',
+    finalizeAfterSeconds: 60,
+  },
+  repair: { policy: 'Automatic', afterSeconds: 60 },
+  reclaimPolicy: 'Retain',
+};
+
+type AnyController = ReturnType<typeof clusterController>;
+type Plan = ReturnType<AnyController['plan']>;
+
+export interface RunOptions {
+  /** Percent of passes that observe an older state, and of actions after which the operator is killed. */
+  readonly stalePercent?: number;
+  readonly killPercent?: number;
+}
+
+export class Run {
+  readonly runtime: ManualRuntime;
+  readonly cairn: CairnModel;
+  readonly kube: KubeModel;
+  readonly safety: Safety;
+  /** Actions of the operator and disturbances, for a failed test. */
+  readonly log: string[] = [];
+  usage = 10;
+  readonly #options: RunOptions;
+  readonly #ports: ClusterPorts;
+  #controller: AnyController;
+  #snapshots: ReadonlyMap<string, Item>[] = [];
+  #seen = 0;
+  #backoffMs = 0;
+  #nextMs = 0;
+
+  constructor(seed: number, edit: Edit = {}, options: RunOptions = {}) {
+    this.#options = options;
+    this.runtime = new ManualRuntime(seed);
+    this.cairn = new CairnModel(this.runtime.chance);
+    this.kube = new KubeModel(this.runtime, this.cairn);
+    this.safety = new Safety(this.kube, this.cairn, () => this.runtime.wallMs());
+    for (let node = 0; node < KUBE_NODES; node += 1) this.kube.setNode(`node-${node}`, true);
+    const metadata = { name: NAME, namespace: NAMESPACE, labels: {}, annotations: {} };
+    this.kube.put('cairnclusters', { kind: 'CairnCluster', metadata, spec: structuredClone(SPEC) });
+    this.edit(edit);
+    this.#ports = this.#makePorts();
+    this.#controller = this.#make();
+  }
+
+  get cluster(): Item | undefined {
+    return this.kube.get('cairnclusters', NAME);
+  }
+
+  get isStable(): boolean {
+    return this.condition('Stable')?.status === 'True';
+  }
+
+  condition(type: string): { readonly status: string; readonly reason: string; readonly message: string } | undefined {
+    return this.cluster?.status?.conditions?.find((each) => each.type === type);
+  }
+
+  edit(edit: Edit): void {
+    const { cluster } = this;
+    if (cluster === undefined) return;
+    const spec = Object.entries(edit).reduce<object>(
+      (whole, [path, value]) => withField(whole, path.split('.'), value),
+      structuredClone(cluster.spec),
+    );
+    // `put` compares with the state before.
+    this.kube.remove('cairnclusters', NAME);
+    const made = this.kube.put('cairnclusters', { ...cluster, spec });
+    made.metadata.uid = 'uid-cluster';
+    made.metadata.generation = cluster.metadata.generation + 1;
+    this.log.push(`edit ${JSON.stringify(edit)}`);
+  }
+
+  /** Time passes, Kubernetes and the cluster do something, and perhaps the operator. */
+  async step(): Promise<void> {
+    const { chance } = this.runtime;
+    await this.runtime.advance(500 + chance.below(1_500));
+    for (let count = chance.below(4); count > 0; count -= 1) this.kube.step();
+    this.cairn.step();
+    this.#snapshots.push(this.kube.snapshot());
+    if (this.runtime.nowMs() >= this.#nextMs) await this.pass();
+  }
+
+  /** One pass of the controller, which may end after any action. */
+  async pass(): Promise<Plan | undefined> {
+    const { killPercent = 0 } = this.#options;
+    const { chance } = this.runtime;
+    const { signal } = new AbortController();
+    let done = 0;
+    let failure: Error | undefined;
+    const observed = await this.#controller.observe(KEY, signal);
+    if (observed === undefined) return undefined;
+    const plan = this.#controller.plan(observed);
+    for (const due of plan) {
+      try {
+        await this.#controller.act(due, signal);
+        this.log.push(textOf(due.action));
+      } catch (error) {
+        failure = error as Error;
+        this.log.push(`failed ${textOf(due.action)}: ${failure.message}`);
+        break;
+      }
+      done += 1;
+      if (chance.chance(killPercent)) {
+        this.restart();
+        return plan;
+      }
+      if (this.#controller.isIrreversible(due)) break;
+    }
+    await this.#controller.report(observed, { plan, done, ...(failure !== undefined && { failure }) });
+    this.#backoffMs = failure === undefined ? 0 : Math.min(60_000, Math.max(500, 2 * this.#backoffMs));
+    this.#nextMs = this.runtime.nowMs() + (failure !== undefined ? this.#backoffMs : plan.length === 0 ? 5_000 : 1_000);
+    return plan;
+  }
+
+  /** Returns the world that the controller observes now. */
+  async world(): Promise<World> {
+    const observed = await this.#controller.observe(KEY, new AbortController().signal);
+    if (observed === undefined) throw new Error('the cluster is gone');
+    return observed.world;
+  }
+
+  /** Another operator takes over, with fresh caches. */
+  restart(): void {
+    this.log.push('the operator is killed');
+    this.#controller = this.#make();
+    this.#seen = Math.max(0, this.#snapshots.length - 1);
+    this.#nextMs = this.runtime.nowMs() + this.runtime.chance.below(20_000);
+  }
+
+  async until(isDone: () => boolean, stepsMax: number): Promise<boolean> {
+    for (let steps = 0; steps < stepsMax; steps += 1) {
+      if (isDone()) return true;
+      await this.step();
+    }
+    return isDone();
+  }
+
+  #make(): AnyController {
+    return clusterController(this.#ports);
+  }
+
+  #makePorts(): ClusterPorts {
+    return {
+      api: new Api(this.kube, this.runtime),
+      objects: this.#objects(),
+      adminOf: async () => this.cairn,
+      render,
+      kindOf: ({ kind }) => KINDS[kind as KnownKind],
+      extrasOf: () => ({ tls: { status: 'True', reason: 'Disabled', message: '' } }),
+      usageOf: async (_cluster, pods) => new Map(pods.map((pod) => [pod, this.usage])),
+      events: { record: () => undefined },
+    };
+  }
+
+  /** Caches that lag behind, and never go back. */
+  #objects(): ObjectsOf {
+    const listed = (collection: string): Item[] => {
+      const found = [...(this.#snapshots[this.#seen] ?? new Map<string, Item>())];
+      return found.filter(([key]) => key.startsWith(`${collection}/`)).map(([, item]) => item);
+    };
+    const owned = (): OwnedObject[] =>
+      Object.values(KINDS).flatMap((of) => listed(of.plural).map((item) => ({ ...item, of })));
+    return {
+      cluster: () => {
+        const isStale = this.runtime.chance.chance(this.#options.stalePercent ?? 0);
+        if (!isStale) this.#seen = this.#snapshots.length - 1;
+        else if (this.#seen < this.#snapshots.length - 1) this.#seen += 1;
+        this.#snapshots = this.#snapshots.slice(this.#seen);
+        this.#seen = 0;
+        return listed('cairnclusters')[0] as unknown as CairnCluster | undefined;
+      },
+      pods: () => listed('pods'),
+      claims: () => listed('persistentvolumeclaims'),
+      set: () => listed('statefulsets')[0],
+      owned,
+      kubeNodes: () => new Map(listed('nodes').map((node) => [node.metadata.name, node])),
+    };
+  }
+}
+
+function withField(object: object, [field = '', ...rest]: readonly string[], value: unknown): object {
+  const members: Readonly<Record<string, unknown>> = { ...object };
+  const inner = members[field];
+  const isObject = typeof inner === 'object' && inner !== null;
+  return { ...members, [field]: rest.length === 0 ? value : withField(isObject ? inner : {}, rest, value) };
+}
+
+function render(cluster: CairnCluster, { replicas, storageSize }: { replicas: number; storageSize: string }): never {
+  const { name, namespace } = cluster.metadata;
+  const { version, config, restartKey } = cluster.spec;
+  const join = Array.from({ length: replicas }, (_, ordinal) => `${name}-${ordinal}`).join();
+  const metadata = { name, namespace, labels: { 'app.kubernetes.io/instance': name } };
+  const template = {
+    metadata: { annotations: { ...(restartKey !== undefined && { 'cairn.dev/restart-key': restartKey }) } },
+    spec: { release: version, isBad: config?.['isBad'] === 'yes' },
+  };
+  const claim = { metadata: { name: 'data' }, spec: { resources: { requests: { storage: storageSize } } } };
+  return [
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, name: `${name}-founding` }, data: { join } },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [50_051] } },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata,
+      spec: { replicas, template, volumeClaimTemplates: [claim] },
+    },
+  ] as never;
+}
+
+/** An action as a line of the log. */
+export function textOf(action: Plan[number]['action']): string {
+  const { kind } = action;
+  if (kind === 'wait') return `wait ${action.message}`;
+  if (kind === 'apply') return `apply ${action.object.kind} ${JSON.stringify(action.object['spec'] ?? {})}`;
+  if (kind === 'patch') return `patch ${action.object.metadata.name} ${JSON.stringify(action.body)}`;
+  if (kind === 'delete') return `delete ${action.of.kind} ${action.object.metadata.name}: ${action.why}`;
+  return kind === 'finalize' ? kind : `${kind} ${action.node} (${action.name})`;
+}

@@ -1,0 +1,308 @@
+// Goal: from any reachable state the controller brings a cluster to its spec, and breaks no safety rule on the way.
+// Method: the real controller against naive models of Kubernetes and of a cluster. The rules KC1 to KC6 and KC8 are
+// checked against the models at each write (model/safety.ts).
+import { describe, expect, it } from 'vitest';
+import { type Edit, Run } from './model/run.ts';
+
+const STEPS = 600;
+const LONG_AGO_MS = 3_600_000;
+
+async function converged(run: Run, edit: Edit = {}): Promise<Run> {
+  run.edit(edit);
+  const generation = run.cluster?.metadata.generation;
+  const isDone = await run.until(() => run.isStable && run.cluster?.status.observedGeneration === generation, STEPS);
+  expect(run.safety.violations).toEqual([]);
+  const seen = { conditions: run.cluster?.status?.conditions, log: run.log.slice(-30) };
+  expect(isDone ? 'stable' : seen).toBe('stable');
+  return run;
+}
+
+async function installed(edit: Edit = {}, seed = 1): Promise<Run> {
+  return converged(new Run(seed, edit));
+}
+
+function podsOf(run: Run): readonly string[] {
+  return run.kube.list('pods').map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
+}
+
+function membersOf(run: Run): readonly string[] {
+  return run.cairn.nodes.flatMap(({ id, name, state }) => (state === 'removed' ? [] : [`${id} ${name} ${state}`]));
+}
+
+function nodeOf(run: Run, pod: string): string {
+  return run.kube.get('pods', pod)?.spec.nodeName ?? '';
+}
+
+describe('installation', () => {
+  it('founds a cluster of three nodes, and has nothing to do afterwards (KC7)', async () => {
+    const run = await installed();
+    expect(membersOf(run)).toEqual(['1 shop-0 active', '2 shop-1 active', '3 shop-2 active']);
+    const { writes } = run.kube;
+    expect(await run.pass()).toEqual([]);
+    await run.until(() => false, 20);
+    expect(run.kube.writes).toBe(writes);
+    expect(run.cluster?.status).toMatchObject({
+      replicas: 3,
+      readyReplicas: 3,
+      version: '0.1.0',
+      clusterID: 'cluster',
+      storageSize: '20Gi',
+    });
+  });
+
+  it('applies everything once more and restarts no pod when the operator restarts', async () => {
+    const run = await installed();
+    const [pods, { writes }] = [podsOf(run), run.kube];
+    run.restart();
+    await run.until(() => false, 40);
+    expect([podsOf(run), run.kube.writes]).toEqual([pods, writes]);
+  });
+
+  it('starts again with fewer nodes when a cluster could not be founded', async () => {
+    const run = new Run(1, { replicas: 5 });
+    for (const node of [2, 3, 4, 5, 6]) run.kube.setNode(`node-${node}`, false);
+    await run.until(() => false, 100);
+    expect(run.condition('Ready')).toMatchObject({ status: 'False', reason: 'Installing' });
+    run.kube.setNode('node-2', true);
+    await converged(run, { replicas: 3 });
+    expect(membersOf(run)).toHaveLength(3);
+  });
+
+  it('replaces pods that never started when their configuration is fixed', async () => {
+    const run = new Run(1, { config: { isBad: 'yes' } });
+    await run.until(() => false, 60);
+    expect(run.cairn.nodes).toEqual([]);
+    await converged(run, { config: {} });
+  });
+});
+
+describe('number of nodes', () => {
+  it('goes from 1 to 3, 5, 3 and 1 by membership, and keeps the volumes of removed nodes (KC3)', async () => {
+    const run = await installed({ replicas: 1 });
+    for (const replicas of [3, 5, 3, 1]) {
+      await converged(run, { replicas });
+      expect(membersOf(run)).toHaveLength(replicas);
+      expect(await run.until(() => podsOf(run).length === replicas, STEPS)).toBe(true);
+    }
+    const claims = run.kube.list('persistentvolumeclaims').map(({ metadata }) => metadata.labels['cairn.dev/released']);
+    expect(claims.map((id) => id !== undefined)).toEqual([false, true, true, true, true]);
+    await converged(run, { replicas: 3 });
+    expect(run.cairn.nodes.flatMap(({ id, state }) => (state === 'removed' ? [] : [id]))).toEqual([1, 6, 7]);
+  });
+
+  it('keeps a node that is leaving when the number is raised again', async () => {
+    const run = await installed({ replicas: 5 });
+    run.edit({ replicas: 3 });
+    await run.until(() => run.cairn.nodes.some(({ state }) => state === 'leaving'), STEPS);
+    run.cairn.isFrozen = true;
+    run.edit({ replicas: 5 });
+    await run.until(() => run.cairn.nodes.every(({ state }) => state === 'active'), STEPS);
+    run.cairn.isFrozen = false;
+    await converged(run, { replicas: 5 });
+    expect(run.cairn.nodes.map(({ id, state }) => `${id} ${state}`)).toEqual(
+      [1, 2, 3, 4, 5].map((id) => `${id} active`),
+    );
+  });
+
+  it('waits with a reason while another node is out of service', async () => {
+    const run = await installed({ replicas: 5 });
+    run.kube.setNode(nodeOf(run, 'shop-0'), false);
+    run.edit({ replicas: 3, 'repair.policy': 'Manual' });
+    await run.until(() => false, 30);
+    expect(run.condition('Progressing')).toMatchObject({
+      reason: 'ScaleDownWaits',
+      message: expect.stringMatching(/shop-0/),
+    });
+    expect(membersOf(run)).toHaveLength(5);
+  });
+
+  it('reports the reason when the cluster refuses that a node leaves', async () => {
+    const run = await installed();
+    run.cairn.decommission = () => Promise.reject(new Error('without node 3 there would be no quorum of shop'));
+    run.edit({ replicas: 1 });
+    await run.until(() => false, 40);
+    expect(run.condition('Progressing')).toMatchObject({
+      status: 'False',
+      message: expect.stringMatching(/no quorum of shop/),
+    });
+    expect(run.condition('Quiesced')?.status).toBe('False');
+    expect(podsOf(run)).toHaveLength(3);
+  });
+});
+
+describe('replacement of pods', () => {
+  it('upgrades pod by pod and finalizes afterwards (KC1, KC2, KC5, KC8)', async () => {
+    const run = await installed();
+    await converged(run, { version: '0.2.0' });
+    expect(run.cairn.level).toBe(2);
+    expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(3);
+    expect(run.log.filter((line) => line.startsWith('drain'))).toHaveLength(3);
+  });
+
+  it('begins with the node that has the least leaderships', async () => {
+    const run = await installed();
+    const [busy] = run.cairn.voters;
+    for (const database of run.cairn.databases) database.leader = busy;
+    await converged(run, { restartKey: 'again' });
+    const order = run.log.filter((line) => line.startsWith('delete Pod')).map((line) => line.split(' ')[2]);
+    expect(order).toEqual(['shop-2:', 'shop-1:', 'shop-0:']);
+  });
+
+  it('deletes a pod when the time of its drain is over (KC8)', async () => {
+    const run = await installed({ 'update.drainTimeoutSeconds': 30 });
+    const voters = [...run.cairn.voters];
+    for (const [at, database] of run.cairn.databases.entries()) database.leader = voters[at];
+    run.cairn.isFrozen = true;
+    run.edit({ restartKey: 'again' });
+    await run.until(() => run.log.some((line) => line.startsWith('delete Pod')), STEPS);
+    expect(run.log.filter((line) => line.startsWith('wait node')).length).toBeGreaterThan(5);
+    expect(run.safety.violations).toEqual([]);
+  });
+
+  it('rolls an upgrade back before it is final, and refuses to afterwards', async () => {
+    const run = await installed({ 'update.finalizeAfterSeconds': 3600 });
+    run.edit({ version: '0.2.0' });
+    await run.until(
+      () =>
+        run.condition('ConfigurationApplied')?.status === 'True' &&
+        run.condition('VersionUniform')?.reason === 'NotFinal',
+      STEPS,
+    );
+    await converged(run, { version: '0.1.0' });
+    await converged(run, { version: '0.2.0', 'update.finalizeAfterSeconds': 10 });
+    run.edit({ version: '0.1.0' });
+    const pods = podsOf(run);
+    await run.until(() => false, 40);
+    expect(run.condition('ConfigurationApplied')?.reason).toBe('RollbackImpossible');
+    expect(podsOf(run)).toEqual(pods);
+  });
+
+  it('leaves the finalization to the user with finalize: Manual', async () => {
+    const run = await installed({ 'update.finalize': 'Manual' });
+    run.edit({ version: '0.2.0' });
+    await run.until(() => run.condition('VersionUniform')?.reason === 'NotFinal', STEPS);
+    await run.runtime.advance(LONG_AGO_MS);
+    await run.until(() => false, 20);
+    expect(run.cairn.level).toBe(1);
+  });
+
+  it('restarts a single node without a drain', async () => {
+    const run = await installed({ replicas: 1 });
+    await converged(run, { restartKey: 'again' });
+    expect(run.log.filter((line) => line.startsWith('drain'))).toEqual([]);
+    expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(1);
+  });
+
+  it('finishes the pod that has begun, and no other one, when it is paused', async () => {
+    const run = await installed();
+    run.edit({ restartKey: 'again' });
+    await run.until(() => run.log.some((line) => line.startsWith('drain')), STEPS);
+    run.edit({ 'update.paused': true });
+    await run.until(() => false, 120);
+    expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(1);
+    expect(run.condition('ConfigurationApplied')?.reason).toBe('Paused');
+    await converged(run, { 'update.paused': false });
+  });
+
+  it('puts a drained node into service again when the spec goes back (KC6)', async () => {
+    const run = await installed();
+    const pods = podsOf(run);
+    run.edit({ restartKey: 'again' });
+    await run.until(() => [...run.cairn.processes.values()].some(({ isDraining }) => isDraining), STEPS);
+    await converged(run, { restartKey: undefined });
+    expect(podsOf(run)).toEqual(pods);
+    expect([...run.cairn.processes.values()].filter(({ isDraining }) => isDraining)).toEqual([]);
+  });
+
+  it('replaces no pod that has not been deleted with OnDelete', async () => {
+    const run = await installed({ 'update.strategy': 'OnDelete' });
+    const pods = podsOf(run);
+    run.edit({ restartKey: 'again' });
+    await run.until(() => false, 60);
+    expect(podsOf(run)).toEqual(pods);
+    expect(run.condition('ConfigurationApplied')?.reason).toBe('WaitsForDeletion');
+  });
+
+  it('stops at the first pod that does not become ready, and replaces that one when the spec is fixed', async () => {
+    const run = await installed();
+    run.edit({ config: { isBad: 'yes' } });
+    await run.until(() => false, 150);
+    expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(1);
+    expect(run.condition('Progressing')?.reason).toBe('RollWaits');
+    await converged(run, { config: {} });
+    expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(2);
+  });
+});
+
+describe('repair', () => {
+  it('replaces a node whose Kubernetes node is gone, and removes the lost one (KC4)', async () => {
+    const run = await installed();
+    run.kube.loseNode(nodeOf(run, 'shop-1'));
+    await converged(run);
+    await run.until(() => membersOf(run).length === 3 && run.isStable, STEPS);
+    expect(membersOf(run)).toEqual(['1 shop-0 active', '3 shop-2 active', '4 shop-1 active']);
+  });
+
+  it('replaces a node that was removed by hand', async () => {
+    const run = await installed();
+    await run.cairn.decommission(2);
+    await run.until(() => run.cairn.nodes[1]?.state === 'removed', STEPS);
+    await run.until(() => !run.isStable, STEPS);
+    await converged(run);
+    expect(membersOf(run)).toEqual(['1 shop-0 active', '3 shop-2 active', '4 shop-1 active']);
+  });
+
+  it('leaves a lost node as it is with policy: Manual, and a single node always', async () => {
+    for (const edit of [{ 'repair.policy': 'Manual' }, { replicas: 1 }]) {
+      const run = await installed(edit);
+      const claims = run.kube.list('persistentvolumeclaims').map(({ metadata }) => metadata.uid);
+      run.kube.loseNode(nodeOf(run, 'shop-0'));
+      await run.until(() => false, 150);
+      expect(run.kube.list('persistentvolumeclaims').map(({ metadata }) => metadata.uid)).toEqual(claims);
+      expect(run.condition('Ready')?.status).toBe('False');
+    }
+  });
+});
+
+describe('volumes', () => {
+  it('grows claims and makes the StatefulSet anew under its pods', async () => {
+    const run = await installed();
+    const pods = podsOf(run);
+    const set = run.kube.get('statefulsets', 'shop')?.metadata.uid;
+    await converged(run, { 'storage.size': '30Gi' });
+    await run.until(() => false, 20);
+    const after = run.kube.get('statefulsets', 'shop');
+    expect(after?.spec.volumeClaimTemplates[0]?.spec.resources.requests.storage).toBe('30Gi');
+    expect([after?.metadata.uid === set, podsOf(run)]).toEqual([false, pods]);
+    expect(run.kube.list('persistentvolumeclaims').map(({ status }) => status.capacity?.storage)).toEqual(
+      Array(3).fill('30Gi'),
+    );
+  });
+
+  it('grows volumes that are nearly full up to the cap', async () => {
+    const run = await installed({ 'storage.autoGrow': { maxSize: '30Gi', thresholdPercent: 80 } });
+    run.usage = 95;
+    await run.until(() => run.cluster?.status.storageSize === '30Gi', STEPS);
+    await run.until(() => false, 30);
+    expect(run.cluster?.status.storageSize).toBe('30Gi');
+    expect(run.condition('StorageHealthy')?.reason).toBe('NearlyFull');
+    expect(run.log.filter((line) => line.includes('"25Gi"') && line.startsWith('patch'))).toHaveLength(3);
+  });
+});
+
+describe('deletion', () => {
+  it.each([
+    ['Delete', 0],
+    ['Retain', 3],
+  ])('with reclaimPolicy %s leaves %i volumes', async (reclaimPolicy, count) => {
+    const run = await installed({ reclaimPolicy });
+    const { cluster } = run;
+    if (cluster === undefined) throw new Error('the cluster is gone');
+    expect(cluster.metadata.finalizers ?? []).toEqual(reclaimPolicy === 'Delete' ? ['cairn.dev/volumes'] : []);
+    cluster.metadata.deletionTimestamp = new Date(run.runtime.wallMs()).toISOString();
+    if (reclaimPolicy === 'Retain') run.kube.remove('cairnclusters', 'shop');
+    await run.until(() => run.cluster === undefined, STEPS);
+    expect(run.cluster).toBeUndefined();
+    expect(run.kube.list('persistentvolumeclaims')).toHaveLength(count);
+  });
+});
