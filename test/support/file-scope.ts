@@ -1,13 +1,16 @@
 // Files share a process, so each leaves nothing running there: it would take memory and time from all that come after
 // it, and connections of theirs would be counted by nodes of its own.
 import { channel } from 'node:diagnostics_channel';
-import { afterAll } from 'vitest';
+import { afterAll, vi } from 'vitest';
 import { takeCosts } from './costs.ts';
 import { endFile, nodes } from './test-scope.ts';
 
 /** Whether a node runs that no files share; one without `startTestServer` is known by the connections it watches. */
 const hasNode = (): boolean =>
   nodes.shared === 0 ? channel('net.server.socket').hasSubscribers : nodes.running > nodes.shared;
+
+// A file that fails while it is loaded runs none of its hooks, and leaves the clock that it faked to the next one.
+vi.useRealTimers();
 
 const hadNode = hasNode();
 

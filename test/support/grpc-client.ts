@@ -63,7 +63,7 @@ export class GrpcFailure extends Error {
   }
 }
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 45_000;
 
 export class TestClient implements AsyncDisposable {
   readonly #client: Client;

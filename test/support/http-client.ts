@@ -14,7 +14,7 @@ export interface Sent {
 }
 
 /** A reply that does not come must fail its test, not the run. */
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 45_000;
 /** A component is compiled before its version is answered. */
 const PUBLISHED_MS = 60_000;
 

@@ -13,7 +13,7 @@ export interface HttpsSent {
   readonly body?: string;
 }
 
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 45_000;
 
 /** Rejects with what the handshake says. `ca`: in PEM; undefined: those that Node comes with. */
 export function askHttps(url: string, ca: string | undefined, sent: HttpsSent = {}): Promise<HttpsAnswer> {

@@ -16,7 +16,7 @@ const PACKAGE = loadSync('cairn/v1/event_store.proto', {
   enums: String,
 });
 const SERVICE = PACKAGE['cairn.v1.EventStore'] as ServiceDefinition;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 45_000;
 /** Statuses of the errors that are expected; any other status of one is a fault. */
 const STATUSES: Readonly<Record<string, string>> = {
   invalid_argument: 'INVALID_ARGUMENT',

@@ -6,7 +6,7 @@ import { callOf } from './http-calls.ts';
 import { readJson } from './http-json.ts';
 import type { HttpCall } from './malformed.ts';
 
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 45_000;
 
 export class HttpClient implements Disposable {
   readonly #base: string;
