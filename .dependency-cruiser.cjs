@@ -68,6 +68,8 @@ const HOMES = {
 // The same for the operator.
 const OPERATOR_HOMES = {
   '@kubernetes/client-node': 'operator/src/kube/',
+  '@peculiar/x509': 'operator/src/certificates/',
+  'reflect-metadata': 'operator/src/certificates/',
   '@grpc/grpc-js': 'operator/src/client/',
 };
 

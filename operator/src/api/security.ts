@@ -56,6 +56,11 @@ export const TLS: Shape = shape(
       rule: 'duration(self.renewBefore) < duration(self.duration)',
       message: 'renewBefore must be shorter than duration',
     },
+    {
+      rule: "duration(self.duration) >= duration('1h') && duration(self.renewBefore) >= duration('5m')",
+      message:
+        'duration must be at least 1h and renewBefore at least 5m: pods see a new certificate after a minute or two',
+    },
   ],
 );
 

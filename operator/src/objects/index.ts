@@ -24,6 +24,7 @@ export {
   KEYS,
   mountedSecrets,
   namesOf,
+  OPERATOR,
   PORTS,
   podDomain,
   podName,

@@ -111,6 +111,12 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { tls: { duration: '48h', renewBefore: '48h' } },
   },
   {
+    message:
+      'duration must be at least 1h and renewBefore at least 5m: pods see a new certificate after a minute or two',
+    passes: { tls: { duration: '1h', renewBefore: '5m' } },
+    breaks: { tls: { duration: '59m59s', renewBefore: '5m' } },
+  },
+  {
     message: 'a running cluster cannot change between a shared secret and certificates',
     from: { peers: { issuerRef: ISSUER } },
     passes: { peers: { issuerRef: null, secretName: 'ours' } },

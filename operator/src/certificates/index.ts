@@ -1,0 +1,18 @@
+/**
+ * The Secrets of a cluster: an authority, the certificate of the nodes, the secret that nodes share, and the key of the
+ * first administrator.
+ *
+ * For: what is to be done (`planSecrets`, pure), doing it (`writeSecret`), and the controller that does both, one write
+ * between two observations.
+ *
+ * Not here: certificates of cert-manager (../objects), and keys of EventAccess.
+ *
+ * Invariants:
+ *   KS1  A key that exists is not replaced: not the secret of the nodes, nor the first key, nor a Secret of the user.
+ *   KS2  The authority of the certificate in use is always trusted. While one authority replaces another, both are: the
+ *        next one for renewBefore before it signs, the previous one until it ends.
+ *   KS3  Plans converge: when plan and actions are repeated at one time, the plan is soon empty.
+ */
+export { planSecrets, type SecretAction, type SecretFault, type SecretPlan, secretSources } from './plan.ts';
+export type { ConfigMap, FoundObjects, Secret } from './secrets.ts';
+export { SECRET, secretOf, writeSecret } from './write.ts';

@@ -1,0 +1,46 @@
+// The Secrets and ConfigMaps of a namespace in memory, and a controller that does what the plan says.
+import type { CairnCluster } from '../../../operator/src/api/index.ts';
+import {
+  type ConfigMap,
+  planSecrets,
+  type Secret,
+  type SecretPlan,
+  secretOf,
+} from '../../../operator/src/certificates/index.ts';
+
+/** More passes than any plan needs. */
+const PASSES_MAX = 10;
+
+export class Namespace {
+  readonly secrets: Map<string, Secret> = new Map();
+  readonly configMaps: Map<string, ConfigMap> = new Map();
+
+  plan(cluster: CairnCluster, nowMs: number): SecretPlan {
+    return planSecrets(cluster, this, nowMs);
+  }
+
+  /** Plans and acts until nothing is left to do. Returns the reasons of the actions in order. */
+  async reconcile(cluster: CairnCluster, nowMs: number): Promise<readonly string[]> {
+    const done: string[] = [];
+    for (let pass = 0; pass < PASSES_MAX; pass += 1) {
+      const { actions } = this.plan(cluster, nowMs);
+      if (actions.length === 0) return done;
+      for (const action of actions) {
+        const made: Secret = JSON.parse(JSON.stringify(await secretOf(cluster, action)));
+        this.secrets.set(action.name, made);
+        done.push(`${action.name}: ${action.why}`);
+      }
+    }
+    throw new Error(`the plan does not become empty: ${done.join('; ')}`);
+  }
+
+  text(name: string, key: string): string {
+    return Buffer.from(this.secrets.get(name)?.data?.[key] ?? '', 'base64').toString();
+  }
+
+  set(name: string, texts: Readonly<Record<string, string>>, metadata: object = {}): void {
+    const data = Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+    const whole = { namespace: 'prod', name, uid: name, resourceVersion: '1', ...metadata };
+    this.secrets.set(name, { metadata: whole, data: Object.fromEntries(data) });
+  }
+}
