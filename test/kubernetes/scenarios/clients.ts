@@ -4,6 +4,9 @@
  * readers ask now this pod and now that. One writer and one reader know the Service alone.
  */
 import { randomUUID } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, type Server, type Servers } from '../../../chaos/cluster/connection.ts';
 import { silences } from '../../../chaos/cluster/figures.ts';
@@ -29,6 +32,8 @@ export interface ClientFigures {
   readonly requests: number;
   /** Failures of those that were sent to the Service. */
   readonly serviceFailures: Readonly<Record<string, number>>;
+  /** New connections to the Service that led to no process, one attempt after the other. */
+  readonly lostConnections: number;
   readonly longestWriteGapMs: number;
   /** What a check of the history found, or what differs between replicas. */
   readonly faults: readonly string[];
@@ -67,6 +72,7 @@ export class Clients {
   #key = '';
   #recorded = 0;
   #failed = 0;
+  #lostConnections = 0;
 
   constructor(cluster: Cluster, { seed, isSecure, replicas }: ClientOptions) {
     this.#cluster = cluster;
@@ -88,6 +94,7 @@ export class Clients {
       ...Array.from({ length: READERS }, (_, place) => this.#read(this.#connect(`reader-${place + 1}`))),
       this.#write(this.#connect(`${AT_SERVICE}writer`, this.#service)),
       this.#read(this.#connect(`${AT_SERVICE}reader`, this.#service)),
+      this.#dial(),
     ]);
   }
 
@@ -126,6 +133,7 @@ export class Clients {
       failures: countsByOutcome(failures),
       requests: operations.length,
       serviceFailures: countsByOutcome(failures.filter(({ client }) => client.startsWith(AT_SERVICE))),
+      lostConnections: this.#lostConnections,
       longestWriteGapMs: silences(this.#history).reduce((longest, { ms }) => Math.max(longest, ms), 0),
       faults: await this.#faults(),
     };
@@ -165,8 +173,7 @@ export class Clients {
       members: () => servers,
       history: this.#history,
       random: this.#random.split(client),
-      // Whether a Service leads to a pod that is gone is seen by a new connection.
-      roamShare: servers === this.#service ? 1 : 0.1,
+      roamShare: 0.1,
       deadlineMs: DEADLINE_MS,
       isRelayed: true,
     });
@@ -192,12 +199,32 @@ export class Clients {
     }
   }
 
+  async #dial(): Promise<void> {
+    const { address } = await lookup(SERVICE_HOST);
+    for (; !this.#isOver; await delay(PAUSE_MS)) {
+      if (!(await accepts(address, GRPC))) this.#lostConnections += 1;
+    }
+  }
+
   async #read(connection: Connection): Promise<void> {
     using reading = connection;
     while (!this.#isOver) {
       await reading.call('describe', { name: DATABASE, at: 'latest' });
       await delay(PAUSE_MS);
     }
+  }
+}
+
+/** Whether something accepts a connection there. */
+async function accepts(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(DEADLINE_MS) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.on('error', () => undefined).destroy();
   }
 }
 
