@@ -43,6 +43,8 @@ export interface ClusterNode {
 
 export interface ClusterDatabase {
   readonly name: string;
+  /** Nodes that have a replica. */
+  readonly nodes: readonly number[];
   readonly leader?: number | undefined;
   /** Whether its replicas are where they should be. */
   readonly isSettled: boolean;
@@ -79,8 +81,8 @@ export interface ClusterAdmin {
   recommission(node: number): Promise<void>;
   /** Raises the feature level to the highest one that all nodes know. Returns it. */
   finalize(): Promise<number>;
-  /** A database continues with the replica of one node, which has exactly this revision. */
-  recover(database: string, from: { readonly node: number; readonly revision: number }): Promise<void>;
+  /** A database without a quorum continues with the replica of one node; what only other nodes have is lost. */
+  recover(database: string, node: number): Promise<void>;
 }
 
 /** A node asks the others for at most two seconds. */
@@ -141,8 +143,14 @@ export class GrpcClusterAdmin implements ClusterAdmin {
     return level;
   }
 
-  async recover(name: string, { node, revision }: { readonly node: number; readonly revision: number }): Promise<void> {
-    const request = { name, from: node, acceptRevision: revision, isPassedOn: false };
+  async recover(name: string, node: number): Promise<void> {
+    const { nodes } = await this.#order(ClusterAdminService.describeCluster, { isPassedOn: false });
+    const { grpc: address = '' } = nodes.find((each) => each.node === node) ?? {};
+    using channel = new Channel(address, this.#identity);
+    const options = { deadlineMs: DEADLINE_MS, signal: this.#signal };
+    const { copy } = await channel.call(ClusterAdminService.describeCopy, { name, isPassedOn: false }, options);
+    if (copy === undefined) throw new Error(`node ${node} has no replica of database ${name}`);
+    const request = { name, from: node, acceptRevision: copy.revision, isPassedOn: false };
     await this.#order(ClusterAdminService.recoverDatabase, request);
   }
 
@@ -186,8 +194,9 @@ function descriptionOf({ clusterId, isConfirmed, level, nodes, databases }: Desc
     isConfirmed,
     level,
     nodes: nodes.map(nodeOf),
-    databases: databases.map(({ name, leader, isSettled, members }) => ({
+    databases: databases.map(({ name, nodes: holders, leader, isSettled, members }) => ({
       name,
+      nodes: holders,
       leader,
       isSettled,
       members: members.map(({ node, isVoter, standing }) => ({

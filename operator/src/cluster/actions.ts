@@ -33,6 +33,7 @@ export type Action =
       readonly how?: 'Orphan' | 'Now';
     }
   | { readonly kind: NodeOrder; readonly node: number; readonly name: string }
+  | { readonly kind: 'recover'; readonly database: string; readonly node: number; readonly name: string }
   | { readonly kind: 'finalize' }
   /** Nothing is done now; the world is observed again soon. */
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string };
@@ -101,6 +102,9 @@ export async function act(action: Action, { api, admin, onApplied, kindOf }: Por
       return;
     case 'drain':
       await admin.drain(action.node, { isDryRun: false });
+      return;
+    case 'recover':
+      await admin.recover(action.database, action.node);
       return;
     case 'finalize':
       await admin.finalize();

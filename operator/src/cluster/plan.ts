@@ -17,10 +17,13 @@
  *   KC7  The plan of a converged world is empty.
  *   KC8  A pod is deleted when its node has no leaderships that others could have, or drainTimeoutSeconds after the
  *        begin of the drain.
+ *   KC9  A database is recovered only for a spec.recovery whose id was not carried out yet. A lost node is not replaced
+ *        while a database has no leader: it may need the replica that the node has.
  */
 import type { Action } from './actions.ts';
 import { finalize } from './rules/finalize.ts';
 import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
+import { recovery } from './rules/recovery.ts';
 import { lost, orphans } from './rules/repair.ts';
 import { fix, roll, undo } from './rules/roll.ts';
 import { abandonRetirement, reuse, scaleDown } from './rules/scale.ts';
@@ -33,6 +36,7 @@ type Rule = (world: World) => readonly Action[] | undefined;
 const RULES: Readonly<Record<string, Rule>> = {
   deletion,
   finalizer,
+  recovery,
   undo,
   abandonRetirement,
   reuse,

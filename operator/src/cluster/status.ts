@@ -5,6 +5,7 @@ import { type Condition, conditionsOf, type Outcome } from '../kube/index.ts';
 import type { Action } from './actions.ts';
 import { bytesOf, isReady } from './kinds.ts';
 import { isUniform, levelToRaise } from './rules/finalize.ts';
+import { recoveryIDOf } from './rules/recovery.ts';
 import { isBelowFinal } from './rules/roll.ts';
 import { storageSize, wantedOf } from './wanted.ts';
 import { ailmentOf, isOutdated, isReleased, type Member, membersOf, replicasOf, type World } from './world.ts';
@@ -36,6 +37,7 @@ export function statusOf(world: World, outcome: Outcome<Action>, extras: Extras)
   const clusterID = description?.clusterID ?? cluster.status?.clusterID;
   const version = oldestRelease(world) ?? cluster.status?.version;
   const { adminSecretName, caSecretName } = extras;
+  const recoveryID = recoveryIDOf(world);
   return {
     observedGeneration: generation,
     conditions: conditionsOf(cluster.status?.conditions, found, nowMs),
@@ -48,6 +50,7 @@ export function statusOf(world: World, outcome: Outcome<Action>, extras: Extras)
     storageSize: storageSize(world),
     ...(version !== undefined && { version }),
     ...(clusterID !== undefined && { clusterID }),
+    ...(recoveryID !== undefined && { recoveryID }),
     ...(adminSecretName !== undefined && { adminSecretName }),
     ...(caSecretName !== undefined && { caSecretName }),
   };
@@ -140,6 +143,7 @@ export const REASONS: Readonly<Record<Action['kind'], string>> = {
   undrain: 'Undraining',
   decommission: 'Decommissioning',
   recommission: 'Recommissioning',
+  recover: 'Recovering',
   finalize: 'Finalizing',
   wait: 'Waiting',
 };
@@ -153,6 +157,8 @@ export function noteOf(action: Action): string {
       return `changes ${action.of.kind} ${action.object.metadata.name}`;
     case 'delete':
       return `deletes ${action.of.kind} ${action.object.metadata.name}: ${action.why}`;
+    case 'recover':
+      return `recovers database ${action.database} with the data of node ${action.node} (${action.name})`;
     case 'finalize':
       return 'finalizes the upgrade';
     case 'wait':

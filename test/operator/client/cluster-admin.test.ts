@@ -92,6 +92,7 @@ it('rejects with the reason of the cluster when that refuses an order', async ()
   await expect(drained).rejects.toSatisfy((error) => failedWith(error, 'FAILED_PRECONDITION'));
   await expect(admin.decommission(7)).rejects.toSatisfy((error) => failedWith(error, 'NOT_FOUND'));
   await expect(admin.finalize()).resolves.toBeGreaterThan(0);
+  await expect(admin.recover('shop', 1)).rejects.toThrow('node 1 has no replica of database shop');
 });
 
 it('fails without the key, with another authority, and when no address answers', async () => {

@@ -264,6 +264,21 @@ describe('repair', () => {
   });
 });
 
+describe('recovery', () => {
+  it('continues with the data of the survivor, and then replaces the lost nodes (KC9)', async () => {
+    const run = await installed({ replicas: 5 });
+    for (const pod of ['shop-0', 'shop-1']) run.kube.loseNode(nodeOf(run, pod));
+    for (const node of ['node-8', 'node-9']) run.kube.setNode(node, true);
+    await run.until(() => false, 200);
+    expect(run.condition('QuorumHealthy')?.reason).toBe('DatabasesWithoutLeader');
+    expect(run.log.filter((line) => line.startsWith('delete'))).toEqual([]);
+    await converged(run, { recovery: { id: 'one', survivor: 'shop-2', acknowledgeDataLoss: true } });
+    expect(run.cluster?.status.recoveryID).toBe('one');
+    expect(run.log.filter((line) => line.startsWith('recover'))).toHaveLength(3);
+    expect(membersOf(run)).toHaveLength(5);
+  });
+});
+
 describe('volumes', () => {
   it('grows claims and makes the StatefulSet anew under its pods', async () => {
     const run = await installed();

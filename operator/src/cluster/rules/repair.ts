@@ -21,6 +21,10 @@ export function lost(world: World): readonly Action[] | undefined {
   const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
   if (ailment !== undefined) return wait('RepairWaits', `${name} is not replaced yet: ${ailment}`);
   if (!hasQuorumWithout(target, world)) return undefined;
+  // A database without a leader may need the replica of the lost node to have a quorum again.
+  const stuck = description.databases.find(({ leader }) => leader === undefined);
+  if (stuck !== undefined)
+    return wait('RepairWaits', `${name} is not replaced yet: database ${stuck.name} has no leader`);
   const why = `${name} is lost: ${causeOf(target, world)}`;
   const expects = expectedOf([target, ...others]);
   const kubeNode = pod?.spec?.nodeName ?? (claim && volumeNodeOf(claim));

@@ -49,6 +49,8 @@ export class CairnModel implements ClusterAdmin {
   isFrozen = false;
   /** Called before an upgrade is finalized. */
   onFinalize: () => void = () => undefined;
+  /** Called before a database is recovered. */
+  onRecover: (database: string) => void = () => undefined;
   readonly #random: Random;
 
   constructor(random: Random) {
@@ -196,6 +198,7 @@ export class CairnModel implements ClusterAdmin {
       nodes: this.nodes.map((node) => this.#describeNode(node)),
       databases: this.databases.map(({ name, leader, replicas }) => ({
         name,
+        nodes: [...replicas],
         leader,
         isSettled: true,
         members: [...replicas].map((node) => ({
@@ -274,8 +277,15 @@ export class CairnModel implements ClusterAdmin {
     return this.level;
   }
 
-  recover(): Promise<void> {
-    return Promise.reject(refusal('FAILED_PRECONDITION', 'no database is without a quorum'));
+  async recover(name: string, node: number): Promise<void> {
+    const database = this.databases.find((each) => each.name === name);
+    if (database === undefined) throw refusal('NOT_FOUND', `there is no database ${name}`);
+    if (this.hasMajority(database.replicas)) throw refusal('FAILED_PRECONDITION', `${name} has a quorum`);
+    if (!database.replicas.has(node) || !this.isUp(node)) throw refusal('FAILED_PRECONDITION', 'it has no replica');
+    this.onRecover(name);
+    database.replicas.clear();
+    database.replicas.add(node);
+    database.leader = undefined;
   }
 
   #known(id: number): Node {

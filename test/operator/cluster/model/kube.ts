@@ -35,6 +35,7 @@ interface Spec {
   readonly isBad: boolean;
   readonly version: string;
   readonly storage: { readonly size: string };
+  readonly recovery?: { readonly id: string };
   readonly update: { readonly stableSeconds: number; readonly drainTimeoutSeconds: number };
 }
 
@@ -45,6 +46,7 @@ interface Status {
   readonly containerStatuses?: readonly { readonly state: { readonly running?: object } }[];
   readonly observedGeneration?: number;
   readonly storageSize?: string;
+  readonly recoveryID?: string;
 }
 
 export interface Item {

@@ -15,6 +15,7 @@ export class Safety {
     this.#nowMs = nowMs;
     kube.onWrite = (method, collection, item, body) => this.#check(method, collection, item, body);
     cairn.onFinalize = () => this.#checkFinalize();
+    cairn.onRecover = (database) => this.#checkRecovery(database);
   }
 
   get #cluster(): Item | undefined {
@@ -94,6 +95,12 @@ export class Safety {
     if (members.some(({ id }) => this.#cairn.processOf(id)?.release !== version)) {
       this.#note('KC5', 'the upgrade is finalized before all nodes run the release');
     }
+  }
+
+  #checkRecovery(database: string): void {
+    const { spec, status } = this.#cluster ?? {};
+    const isWanted = spec?.recovery !== undefined && spec.recovery.id !== status?.recoveryID;
+    if (!isWanted) this.#note('KC9', `${database} is recovered without a spec.recovery`);
   }
 
   #note(rule: string, what: string): void {
