@@ -13,11 +13,13 @@ export function lost(world: World): readonly Action[] | undefined {
   const { cluster, description } = world;
   if (cluster.spec.repair.policy === 'Manual' || description?.isConfirmed !== true) return undefined;
   const members = membersOf(world);
-  const found = members.filter((member) => member.ordinal < cluster.spec.replicas && isOverdue(member, world));
+  // The last member leaves next when there are too many; scaleDown waits for all others.
+  const staying = members.length > cluster.spec.replicas ? members.slice(0, -1) : members;
+  const found = staying.filter((member) => isOverdue(member, world));
   const [target] = found;
   if (target === undefined) return undefined;
   const { name, claim, pod } = target;
-  const others = members.filter((member) => !found.includes(member));
+  const others = staying.filter((member) => !found.includes(member));
   const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
   if (ailment !== undefined) return wait('RepairWaits', `${name} is not replaced yet: ${ailment}`);
   if (!hasQuorumWithout(target, world)) return undefined;
