@@ -55,6 +55,7 @@ import {
   CATALOG_TITLE,
   definitionUnreadable,
   draining,
+  lagsByDisk,
   notHere,
   notLeader,
   payloadTooLarge,
@@ -170,11 +171,19 @@ export class FrontNode implements Node, Administers {
     if (binding === undefined) return undefined;
     const ahead = this.#revisions.ahead(group);
     const isHere = this.#own(binding) !== undefined;
-    if (isHere && ahead === undefined && !this.#diverged.has(group)) return undefined;
+    const lags = this.#lagsByDisk(group);
+    if (isHere && ahead === undefined && !lags && !this.#diverged.has(group)) return undefined;
     const title = titleOf(binding.name);
-    const others = binding.replicas.map(nodeOf).filter((node) => node !== this.identity.node);
-    const diverged = this.#diverged.absence(group, title, others);
-    return diverged ?? notHere(title, { group, nodes: others }, isHere ? ahead : undefined);
+    const nodes = binding.replicas.map(nodeOf).filter((node) => node !== this.identity.node);
+    const diverged = this.#diverged.absence(group, title, nodes);
+    if (isHere && lags) return diverged ?? lagsByDisk(title, { group, nodes });
+    return diverged ?? notHere(title, { group, nodes }, isHere ? ahead : undefined);
+  }
+
+  /** The replica of a full node receives no entries (C37); requests go to the leader, or to a node that follows it. */
+  #lagsByDisk(group: GroupId): boolean {
+    const leader = this.#leaders.get(group);
+    return this.#ports.disk() === 'read-only' && leader !== undefined && leader !== this.identity.node;
   }
 
   leaderOf(group: GroupId): LeaderAddress | undefined {

@@ -185,6 +185,12 @@ export function historyDiffers(title: Title, holders: GroupHolders): DatabaseErr
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
+/** The disk of this node is below its hard level, so its replica does not follow the leader (C37). */
+export function lagsByDisk(title: Title, holders: GroupHolders): DatabaseError {
+  const message = `The disk of this node is full, and its copy of the ${title} lags; nodes ${holders.nodes.join(', ')} hold it, send there`;
+  return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
+}
+
 /** Without a catalog nothing is known of any database. */
 export function catalogDiverged(): DatabaseError {
   const message =

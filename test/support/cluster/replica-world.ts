@@ -230,6 +230,8 @@ export class WorldNode {
   kv: LossyKv = new LossyKv();
   /** Of its wall clock, before that of the world. */
   clockAheadMs = 0;
+  /** What its front sees of its disk; the core is told by `reportDisk`. */
+  disk: DiskLevel = 'open';
   /** What the next process runs, unless it is what all of them do. */
   release: Release | undefined;
   /** How its attempts to lead a group failed, one after the other. */
@@ -301,7 +303,7 @@ export class WorldNode {
       identity: { clusterId: '', storeId: '', node },
       name: `node-${node}`,
       catalog: core.catalog,
-      disk: () => 'open',
+      disk: () => this.disk,
       storedRevision: (group) => databaseKit.storedRevision(kv, group),
       schedule: queueMicrotask,
       monotonicMs: () => this.#world.nowMs,

@@ -28,6 +28,29 @@ async function holdTheSame({
 }
 
 describe('a follower whose disk is below its hard level', () => {
+  it('passes requests on to the nodes with the other replicas, until there is room (C37)', async () => {
+    const { group, leader, others: followers } = await withDatabase();
+    const [behind] = followers;
+    if (behind === undefined) throw new Error('There are three nodes');
+    for (const full of [leader, behind]) full.disk = 'read-only';
+    expect(leader.front.absence(group)).toBeUndefined();
+    expect(behind.front.absence(group)).toMatchObject({
+      code: 'not_leader',
+      details: { reason: 'NotReplica', holders: { nodes: expect.arrayContaining([leader.node]) } },
+    });
+    behind.disk = 'refusing-writes';
+    expect(behind.front.absence(group)).toBeUndefined();
+  });
+
+  it('forwards writes to a leader that has room, when it only refuses writes itself', async () => {
+    const { world, group, leader, others: followers } = await withDatabase();
+    const [full] = followers;
+    if (full === undefined) throw new Error('There are three nodes');
+    full.core.reportDisk('refusing-writes');
+    await world.answer(full.transact(group, 'by a full node'));
+    expect(await world.answer(leader.front.latest(group))).toBe(2);
+  });
+
   it('appends nothing of a database, hears its leader all the same, and catches up when there is room (C37)', async () => {
     const full = await withDatabase();
     const { world, group, leader, others: followers } = full;
