@@ -1,9 +1,9 @@
 /**
  * Replicas of this node that hold another history than their groups (C42), as the front counts them: as none.
  */
-import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
+import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import type { Logger } from '#observability';
-import { catalogDiverged, historyDiffers, type Title } from '../requests/refusals.ts';
+import { catalogDiverged, type Title } from '../requests/refusals.ts';
 import type { HistoryNote } from '../thread/link.ts';
 
 export class DivergedReplicas {
@@ -29,11 +29,6 @@ export class DivergedReplicas {
   /** Why nothing is answered from the catalog of this node. */
   get ofCatalog(): DatabaseError | undefined {
     return this.has(CATALOG_GROUP) ? catalogDiverged() : undefined;
-  }
-
-  /** Why nothing is answered from the replica of this node. */
-  absence(group: GroupId, title: Title, nodes: readonly NodeId[]): DatabaseError | undefined {
-    return this.has(group) ? historyDiffers(title, { group, nodes }) : undefined;
   }
 }
 

@@ -55,14 +55,13 @@ import {
   CATALOG_TITLE,
   definitionUnreadable,
   draining,
-  lagsByDisk,
-  notHere,
   notLeader,
   payloadTooLarge,
   type Title,
   titleOf,
 } from '../requests/refusals.ts';
 import type { CoreLink, HistoryNote, ReadRequest, Report, Settlement, SpanFact, Token } from '../thread/link.ts';
+import { absenceOf } from './absence.ts';
 import { asksOf, pastSpan, traceOf } from './core-spans.ts';
 import { DivergedReplicas } from './diverged-replicas.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
@@ -169,21 +168,13 @@ export class FrontNode implements Node, Administers {
   absence(group: GroupId): DatabaseError | undefined {
     const binding = this.#catalog.bindingOf(group);
     if (binding === undefined) return undefined;
-    const ahead = this.#revisions.ahead(group);
-    const isHere = this.#own(binding) !== undefined;
-    const lags = this.#lagsByDisk(group);
-    if (isHere && ahead === undefined && !lags && !this.#diverged.has(group)) return undefined;
-    const title = titleOf(binding.name);
-    const nodes = binding.replicas.map(nodeOf).filter((node) => node !== this.identity.node);
-    const diverged = this.#diverged.absence(group, title, nodes);
-    if (isHere && lags) return diverged ?? lagsByDisk(title, { group, nodes });
-    return diverged ?? notHere(title, { group, nodes }, isHere ? ahead : undefined);
-  }
-
-  /** The replica of a full node receives no entries (C37); requests go to the leader, or to a node that follows it. */
-  #lagsByDisk(group: GroupId): boolean {
-    const leader = this.#leaders.get(group);
-    return this.#ports.disk() === 'read-only' && leader !== undefined && leader !== this.identity.node;
+    return absenceOf(binding, this.identity.node, {
+      isHere: this.#own(binding) !== undefined,
+      hasDiverged: this.#diverged.has(group),
+      shown: this.#revisions.ahead(group),
+      leader: this.#leaders.get(group),
+      disk: this.#ports.disk(),
+    });
   }
 
   leaderOf(group: GroupId): LeaderAddress | undefined {

@@ -1,0 +1,29 @@
+/** Why requests for a database are forwarded to the nodes with its other replicas. */
+import { type DatabaseError, type NodeId, nodeOf, type Revision } from '#base';
+import type { Binding } from '#database';
+import type { DiskLevel } from '#storage';
+import { historyDiffers, lagsByDisk, notHere, titleOf } from '../requests/refusals.ts';
+
+/** The replica of this node. */
+export interface OwnReplica {
+  readonly isHere: boolean;
+  readonly hasDiverged: boolean;
+  /** Revision that this node has shown of another replica, while its own is older (C30). */
+  readonly shown: Revision | undefined;
+  readonly leader: NodeId | undefined;
+  readonly disk: DiskLevel;
+}
+
+/** Undefined: the node `self` serves the database. */
+export function absenceOf(binding: Binding, self: NodeId, own: OwnReplica): DatabaseError | undefined {
+  const { isHere, hasDiverged, shown, leader, disk } = own;
+  // Below the hard level no entries arrive from the leader (C37).
+  const lags = disk === 'read-only' && leader !== undefined && leader !== self;
+  if (isHere && !hasDiverged && shown === undefined && !lags) return undefined;
+  const title = titleOf(binding.name);
+  const holders = { group: binding.group, nodes: binding.replicas.map(nodeOf).filter((node) => node !== self) };
+  if (hasDiverged) return historyDiffers(title, holders);
+  return isHere && shown === undefined
+    ? lagsByDisk(title, holders)
+    : notHere(title, holders, isHere ? shown : undefined);
+}
