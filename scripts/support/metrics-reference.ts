@@ -22,7 +22,7 @@ it may still send counts as \`unknown\`.
 A scrape is at most a second old: all who ask within a second get the same answer. A fresh node answers some 3,000 lines
 (310 KB), and more when routes have failed. A line takes about 3 µs of the thread that serves clients, however many databases
 there are (\`bench/scrape.ts\`). A connection is closed after one answer, and after 10 s in any case; one more than 32 at a
-time is closed as it comes.
+time closes the oldest.
 
 ## Counters
 

@@ -31,7 +31,7 @@ export interface MetricsServerOptions {
   readonly keptMs?: number;
   /** After which a connection is closed, whatever it waits for; 10,000 unless given. */
   readonly connectionMs?: number;
-  /** Connections at a time, 32 unless given; one more is closed as it comes. */
+  /** Connections at a time, 32 unless given; one more closes the oldest. */
   readonly connectionsMax?: number | undefined;
   /** In place of that of node:http, for one that speaks TLS. */
   readonly create?: CreateServer | undefined;
@@ -44,7 +44,7 @@ const PATHS = ['/metrics', ...PROBE_PATHS];
 const KEPT_MS = 1000;
 /** Prometheus gives up a scrape after 10 s unless told otherwise. */
 const CONNECTION_MS = 10_000;
-/** Far more than there are scrapers. One more is closed as it comes. */
+/** Far more than there are scrapers. */
 const CONNECTIONS_MAX = 32;
 
 /**
@@ -57,12 +57,17 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const server = create({}, (request, response) => {
     if (!answerProbe(request, response, options.probes)) void answer(request, response, page);
   });
-  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   // The answer says `Connection: close`, and nothing is rendered for what was pipelined behind its request.
   server.maxRequestsPerSocket = 1;
   // Who ends its side behind the request wants the answer all the same. No document of Node's has it; a test does.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.on('connection', (socket) => endAfter(socket, options.connectionMs ?? CONNECTION_MS));
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    endAfter(socket, options.connectionMs ?? CONNECTION_MS);
+    makeRoom(open, options.connectionsMax ?? CONNECTIONS_MAX);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(cannotListen('metrics', '--metrics-port', options, cause)));
     server.listen(options.port, options.host, resolve);
@@ -77,6 +82,14 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
         server.closeAllConnections();
       }),
   };
+}
+
+/** Closes the oldest connection when there are `max`: clients that hold connections must not fail the probes. */
+function makeRoom(open: Set<Socket>, max: number): void {
+  const [oldest] = open;
+  if (oldest === undefined || open.size < max) return;
+  open.delete(oldest);
+  oldest.destroy();
 }
 
 /** Bounds all at once: a request that never comes, and an answer that is never read. */

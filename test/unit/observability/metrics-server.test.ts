@@ -98,10 +98,24 @@ test.each(['', GET.slice(0, 20), GET])('a connection that sends %j and waits is 
   expect(await promise).toBe(true);
 });
 
-test.each([32, 5])('one connection more than the most, %i, is closed as it comes', async (most) => {
+test.each([32, 5])('a probe has the place of the oldest connection when there are %i', async (most) => {
   const { url, open } = await start(most === 32 ? {} : { connectionsMax: most });
-  const sockets = Array.from({ length: most }, open);
+  const [oldest = open(), ...others] = Array.from({ length: most }, open);
+  const sockets = [oldest, ...others];
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  await expect(fetch(`${url}/metrics`)).rejects.toThrow('fetch failed');
+  const closed = once(oldest.resume(), 'close');
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  await closed;
+  expect(others.filter((socket) => socket.closed)).toEqual([]);
+  for (const socket of sockets) socket.destroy();
+});
+
+test('connections that come at once do not exceed the most', async () => {
+  const { open } = await start({ connectionsMax: 5 });
+  const sockets = Array.from({ length: 20 }, () => open().resume());
+  const closed = sockets.map((socket) => once(socket, 'close'));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  await Promise.all(closed.slice(0, 15));
+  expect(sockets.slice(15).filter((socket) => socket.closed)).toEqual([]);
   for (const socket of sockets) socket.destroy();
 });
