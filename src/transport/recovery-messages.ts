@@ -17,6 +17,7 @@ import {
   writeVarintField,
 } from '#base';
 import type { AdminReply, HeldCopy, RecoveredDatabase, RecoveryOrder } from '#cluster';
+import { isDatabaseName } from '#model';
 import { nodeOrNone, readFields } from './admin-fields.ts';
 
 /** Of a chain hash: it becomes an entry of the catalog as it is. */
@@ -48,8 +49,10 @@ export function readRecoveryOrder(message: Uint8Array): RecoveryOrder | string {
   const fields = readFields(message);
   const from = fields?.number(RECOVER.FROM) ?? 0;
   if (fields === undefined || !isNodeId(from)) return `${from} is no number of a node; DescribeCluster lists them`;
-  const acceptRevision = fields.numbers(RECOVER.ACCEPT_REVISION).at(-1);
-  return { kind: 'recover', name: fields.text(RECOVER.NAME), from, acceptRevision };
+  const name = fields.text(RECOVER.NAME);
+  // The name stands in the reason of a refusal, and so in the trailers and in the audit log.
+  if (!isDatabaseName(name)) return 'the name is no name of a database; DescribeCluster lists them';
+  return { kind: 'recover', name, from, acceptRevision: fields.numbers(RECOVER.ACCEPT_REVISION).at(-1) };
 }
 
 export function writeRecovered(database: RecoveredDatabase): Buffer {

@@ -162,6 +162,12 @@ it.each([
   expect(readAdminRequest('decommission', bytes)).toEqual(expect.any(String));
 });
 
+it.each(['', 'Shop', 'a'.repeat(64)])('a recovery is refused with the name "%s"', (name) => {
+  const order = { kind: 'recover', name, from: toNodeId(3), acceptRevision: 0 } as const;
+  const bytes = writeAdminRequest({ order, isPassedOn: false });
+  expect(readAdminRequest('recover', bytes)).toBe('the name is no name of a database; DescribeCluster lists them');
+});
+
 describe('an AdminReply', () => {
   it('arrives as it was said', () => {
     expect(readDescription(writeDescription(DESCRIPTION))).toEqual(DESCRIPTION);
