@@ -22,7 +22,11 @@ import {
 } from './value.ts';
 
 const NAMES: Group['members'] = {
-  nameOverride: value(text, '', 'Replaces the name of the chart in the names and labels of objects.'),
+  nameOverride: value(
+    matching('^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$'),
+    '',
+    'Replaces the name of the chart in the names and labels of objects.',
+  ),
   fullnameOverride: value(
     text,
     '',
@@ -34,7 +38,11 @@ const NAMES: Group['members'] = {
     'Labels on every object, beside those of the chart. They are not in the pod template.',
   ),
   commonAnnotations: value(textMap, {}, 'Annotations on every object.'),
-  clusterDomain: value(text, 'cluster.local', 'The DNS domain of the Kubernetes cluster.'),
+  clusterDomain: value(
+    matching('^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$'),
+    'cluster.local',
+    'The DNS domain of the Kubernetes cluster.',
+  ),
 };
 
 const CLUSTER: Group['members'] = {

@@ -46,7 +46,18 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     [{ config: { logLevel: false } }, 'config/logLevel'],
     [{ perPod: { port: 0 } }, 'perPod/port'],
     [{ peer: { security: 'plain' } }, 'peer/security'],
+    [{ nameOverride: 'b'.repeat(64) }, 'nameOverride'],
+    [{ nameOverride: 'a: b' }, 'nameOverride'],
+    [{ clusterDomain: 'a: b' }, 'clusterDomain'],
     // What validate.yaml says.
+    [{ commonLabels: { 'app.kubernetes.io/name': 'a' } }, 'commonLabels has app.kubernetes.io/name'],
+    [{ podLabels: { 'app.kubernetes.io/instance': 'a' } }, 'podLabels has app.kubernetes.io/instance'],
+    ...['a.b', '1a', 'A', '-'].map((fullnameOverride): [object, string] => [
+      { fullnameOverride },
+      'set fullnameOverride',
+    ]),
+    [{ ports: { http: 50_051 } }, 'ports.grpc and ports.http are both 50051'],
+    [{ ports: { peer: 9464 } }, 'ports.metrics and ports.peer are both 9464'],
     [{ tls: { security: 'certManager' } }, 'tls.certManager.issuerRef.name is empty'],
     [{ peer: { security: 'tlsSecret' } }, 'peer.existingSecret is empty'],
     [{ tls: { clientAuth: 'require' } }, 'tls.security is none'],
@@ -67,6 +78,29 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     const { status, errors } = helm('template', 'shop', CHART, ...withValues(values));
     expect(errors).toContain(message);
     expect(status).not.toBe(0);
+  });
+
+  it.each(['123', '1e3', 'true', 'null'])('takes %s for the name of a release and of a namespace', (name) => {
+    const objects = parseObjects(
+      helm('template', name, CHART, '-n', name, ...withValues({ fullnameOverride: 'yes' })).output,
+    );
+    expect(objects.map(({ metadata }) => metadata.namespace)).toEqual(objects.map(() => name));
+    expect(objects.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'])).toEqual(
+      objects.map(() => name),
+    );
+    const [set] = ofKind(objects, 'StatefulSet');
+    expect([set?.metadata.name, set?.spec?.template?.spec?.serviceAccountName]).toEqual(['yes', 'yes']);
+    expect(set?.spec?.selector).toMatchObject({ matchLabels: { 'app.kubernetes.io/instance': name } });
+  });
+
+  it('gives two ports one number where only one of them is open', () => {
+    expect(kinds(objectsWith({ mcp: { enabled: false }, ports: { mcp: 3000 } }))).toContain('StatefulSet');
+  });
+
+  it('joins by addresses of IPv6', () => {
+    const join = ['[fd00::1]:50052', '[fd00::2]:50052'];
+    const founding = objectsWith({ cluster: { join } }).find(({ metadata }) => metadata.name === 'shop-cairn-founding');
+    expect(founding?.data).toMatchObject({ CAIRN_JOIN: join.join(',') });
   });
 
   it.each<object>([

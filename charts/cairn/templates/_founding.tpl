@@ -5,7 +5,7 @@ so that another number of replicas restarts nothing.
 */}}
 {{- define "cairn.founding" -}}
 CAIRN_BOOTSTRAP: {{ .Values.cluster.bootstrap }}
-CAIRN_JOIN: {{ join "," .Values.cluster.join | default (include "cairn.peers" .) }}
+CAIRN_JOIN: {{ join "," .Values.cluster.join | default (include "cairn.peers" .) | quote }}
 {{- end }}
 
 {{- define "cairn.peers" -}}

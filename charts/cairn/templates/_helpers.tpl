@@ -21,8 +21,8 @@
 
 {{/* What selectors match. It never changes: selectors of a StatefulSet cannot. */}}
 {{- define "cairn.selectorLabels" -}}
-app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: node
 {{- end }}
 
@@ -36,8 +36,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{/* All labels of an object but its component. */}}
 {{- define "cairn.commonLabels" -}}
-app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | trunc 63 | trimAll "-_." | quote }}
 app.kubernetes.io/part-of: cairn
 app.kubernetes.io/managed-by: {{ .Release.Service }}
@@ -49,8 +49,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* The metadata of an object. Given: context; name; and where they differ component, labels and annotations. */}}
 {{- define "cairn.metadata" -}}
-name: {{ .name }}
-namespace: {{ .context.Release.Namespace }}
+name: {{ .name | quote }}
+namespace: {{ .context.Release.Namespace | quote }}
 labels:
   {{- include "cairn.commonLabels" .context | nindent 2 }}
   app.kubernetes.io/component: {{ .component | default "node" }}
