@@ -19,9 +19,9 @@ const OF_OTHERS = 'kinds of other operators are as their definitions say';
 /** Of the check, of what in the text and of what instead. */
 const FAULTS: readonly (readonly [keyof typeof CHECKS, RegExp, string])[] = [
   ['nothing is left of templates', /maxUnavailable: 1/, 'maxUnavailable: <no value>'],
-  ['names are valid and unique', /name: shop-cairn-headless/, 'name: Shop'],
-  ['names are valid and unique', /name: shop-cairn-headless/, 'name: shop-cairn'],
-  ['names are valid and unique', /namespace: prod/, 'namespace: other'],
+  ['names are valid and unique', /name: "shop-cairn-headless"/, 'name: Shop'],
+  ['names are valid and unique', /name: "shop-cairn-headless"/, 'name: shop-cairn'],
+  ['names are valid and unique', /namespace: "prod"/, 'namespace: other'],
   ['labels are complete', /app.kubernetes.io\/part-of: cairn/, 'a: b'],
   ['labels are complete', / {8}app.kubernetes.io\/part-of: cairn/, '        a: b'],
   ['pods are restricted', /runAsNonRoot: true/, 'runAsNonRoot: false'],
@@ -60,7 +60,7 @@ const FAULTS: readonly (readonly [keyof typeof CHECKS, RegExp, string])[] = [
   ['files of settings are mounted', /value: .etc.cairn.peer.peer-secret/, 'value: /etc/cairn/peer/other'],
   ['files of settings are mounted', /mountPath: .etc.cairn.grants/, 'mountPath: /etc/other'],
   ['a node starts with its settings', /name: CAIRN_GRPC_PORT/, 'name: CAIRN_GRPC_PORTS'],
-  ['a node starts with its settings', /CAIRN_JOIN: shop-cairn-0/, 'CAIRN_JOIN: shop-cairn-4'],
+  ['a node starts with its settings', /CAIRN_JOIN: "shop-cairn-0/, 'CAIRN_JOIN: "shop-cairn-4'],
 ];
 
 function renderOf(text: string): Render {
