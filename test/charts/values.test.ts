@@ -98,9 +98,11 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
   });
 
   it('joins by addresses of IPv6', () => {
-    const join = ['[fd00::1]:50052', '[fd00::2]:50052'];
-    const founding = objectsWith({ cluster: { join } }).find(({ metadata }) => metadata.name === 'shop-cairn-founding');
-    expect(founding?.data).toMatchObject({ CAIRN_JOIN: join.join(',') });
+    const seeds = ['[fd00::1]:50052', '[fd00::2]:50052'];
+    const founding = objectsWith({ cluster: { join: seeds } }).find(
+      ({ metadata }) => metadata.name === 'shop-cairn-founding',
+    );
+    expect(founding?.data).toMatchObject({ CAIRN_JOIN: seeds.join(',') });
   });
 
   it.each<object>([
