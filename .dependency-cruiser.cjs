@@ -69,6 +69,7 @@ const HOMES = {
 const OPERATOR_HOMES = {
   '@kubernetes/client-node': 'operator/src/kube/',
   '@peculiar/x509': 'operator/src/certificates/',
+  'prom-client': 'operator/src/process/',
   'reflect-metadata': 'operator/src/certificates/',
   '@grpc/grpc-js': 'operator/src/client/',
 };

@@ -2,8 +2,8 @@
  * The Secrets of a cluster: an authority, the certificate of the nodes, the secret that nodes share, and the key of the
  * first administrator.
  *
- * For: what is to be done (`planSecrets`, pure), doing it (`writeSecret`), and the controller that does both, one write
- * between two observations.
+ * For: the plan (`planSecrets`, pure), the writes (`writeSecret`), and the controller that plans and writes, with an
+ * observation after each write.
  *
  * Not here: certificates of cert-manager (../objects), and keys of EventAccess.
  *
@@ -13,6 +13,7 @@
  *        next one for renewBefore before it signs, the previous one until it ends.
  *   KS3  Plans converge: when plan and actions are repeated at one time, the plan is soon empty.
  */
+export { SECRETS_RECHECK_MS, SecretsController, type SecretsPorts, type SecretsState } from './controller.ts';
 export { planSecrets, type SecretAction, type SecretFault, type SecretPlan, secretSources } from './plan.ts';
 export type { ConfigMap, FoundObjects, Secret } from './secrets.ts';
 export { SECRET, secretOf, writeSecret } from './write.ts';

@@ -1,5 +1,5 @@
 /**
- * What is to be done about the Secrets of a cluster. Pure: the time is given, and keys are made by issue.ts.
+ * Plans the writes of the Secrets of a cluster. Pure: the time is an argument, and issue.ts makes the keys.
  *
  * ```
  *   authority    current ──── next is trusted ──── next signs, previous is trusted ──── previous ends

@@ -31,7 +31,15 @@ export {
   selectorLabels,
   serviceHost,
 } from './names.ts';
-export { type ClusterFacts, groupOf, metadataOf, OWNED_KINDS, type OwnedKind, type OwnedObject } from './owned.ts';
+export {
+  type ClusterFacts,
+  groupOf,
+  kindOf,
+  metadataOf,
+  OWNED_KINDS,
+  type OwnedKind,
+  type OwnedObject,
+} from './owned.ts';
 
 /** Returns the objects in the order in which they are applied: a pod finds what it needs when it starts. */
 export function objectsOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {

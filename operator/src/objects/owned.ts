@@ -3,7 +3,7 @@ import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import type { Kind, Wanted } from '../kube/index.ts';
 import { podLabels } from './names.ts';
 
-/** What the objects depend on beside the spec. */
+/** Facts that the objects depend on, beside the spec. */
 export interface ClusterFacts {
   /** Number of pods to have now. It differs from spec.replicas while nodes join or leave. */
   readonly replicas: number;
@@ -64,6 +64,13 @@ export interface OwnedObject extends Wanted {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly ownerReferences: readonly object[];
   };
+}
+
+/** @throws Error when no owned object has the kind. */
+export function kindOf({ kind }: { readonly kind: string }): Kind {
+  const found = Object.values(OWNED_KINDS).find((each) => each.kind === kind);
+  if (found === undefined) throw new Error(`${kind} is not a kind of owned objects`);
+  return found;
 }
 
 /** Group of a kind; empty for the core group. */

@@ -27,7 +27,7 @@ const DIFFERENCES: Readonly<Record<string, RegExp>> = {
 function objectsOfPair({ spec, served = [] }: Pair): readonly KubeObject[] {
   const cluster = clusterOf({ ...spec });
   const objects = objectsOf(cluster, factsOf(cluster, { servedGroups: new Set(served) }));
-  // As they are sent: without members that are undefined.
+  // JSON has no undefined members.
   return JSON.parse(JSON.stringify(objects)) as readonly KubeObject[];
 }
 

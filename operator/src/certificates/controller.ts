@@ -1,0 +1,135 @@
+/** The controller of the Secrets of CairnClusters. It reads Secrets by their names, and lists none. */
+import type { CairnCluster } from '../api/index.ts';
+import {
+  type Api,
+  type Controller,
+  type EventRecorder,
+  type Kind,
+  type Outcome,
+  pathOf,
+  unless,
+} from '../kube/index.ts';
+import { mountedSecrets, namesOf } from '../objects/index.ts';
+import { planSecrets, type SecretAction, type SecretFault, secretSources } from './plan.ts';
+import type { ConfigMap, FoundObjects, Secret } from './secrets.ts';
+import { SECRET, writeSecret } from './write.ts';
+
+const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
+const NOT_FOUND = 404;
+/** Secrets of the user and of cert-manager change without a message of a watch. */
+export const SECRETS_RECHECK_MS = 60_000;
+
+export interface SecretsPorts {
+  readonly api: Api;
+  /** The cluster of a key; undefined when it is gone. */
+  readonly clusterOf: (key: string) => CairnCluster | undefined;
+  readonly events: Pick<EventRecorder, 'record'>;
+}
+
+/** For the status of a CairnCluster. */
+export interface SecretsState {
+  readonly adminSecretName: string | undefined;
+  readonly caSecretName: string | undefined;
+  readonly tls: { readonly status: 'True' | 'False' | 'Unknown'; readonly reason: string; readonly message: string };
+}
+
+interface Observed {
+  readonly key: string;
+  readonly cluster: CairnCluster;
+  readonly found: FoundObjects;
+  readonly nowMs: number;
+}
+
+/** An action, with the cluster that owns the Secret. */
+interface Due {
+  readonly cluster: CairnCluster;
+  readonly action: SecretAction;
+}
+
+interface Reported {
+  readonly uid: string;
+  readonly faults: readonly SecretFault[];
+  readonly isComplete: boolean;
+}
+
+export class SecretsController implements Controller<Observed, Due> {
+  readonly name = 'secrets';
+  readonly #ports: SecretsPorts;
+  /** Result of the last pass, by the key of the cluster. */
+  readonly #reported = new Map<string, Reported>();
+
+  constructor(ports: SecretsPorts) {
+    this.#ports = ports;
+  }
+
+  async observe(key: string, signal: AbortSignal): Promise<Observed | undefined> {
+    const { api, clusterOf } = this.#ports;
+    const cluster = clusterOf(key);
+    if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) {
+      this.#reported.delete(key);
+      return undefined;
+    }
+    const { namespace } = cluster.metadata;
+    const read = async <Item>(kind: Kind, names: readonly string[]): Promise<ReadonlyMap<string, Item>> => {
+      const found = new Map<string, Item>();
+      for (const name of names) {
+        const object = await api.get<Item>(pathOf(kind, { namespace, name }), { signal }).catch(unless(NOT_FOUND));
+        if (object !== undefined) found.set(name, object);
+      }
+      return found;
+    };
+    const { secrets, configMaps } = secretSources(cluster);
+    const found = {
+      secrets: await read<Secret>(SECRET, secrets),
+      configMaps: await read<ConfigMap>(CONFIG_MAP, configMaps),
+    };
+    return { key, cluster, found, nowMs: api.runtime.wallMs() };
+  }
+
+  plan({ cluster, found, nowMs }: Observed): readonly Due[] {
+    return planSecrets(cluster, found, nowMs).actions.map((action) => ({ cluster, action }));
+  }
+
+  /** Each write changes what the others depend on. */
+  isIrreversible(): boolean {
+    return true;
+  }
+
+  act({ cluster, action }: Due): Promise<void> {
+    return writeSecret(this.#ports.api, cluster, action);
+  }
+
+  async report({ key, cluster, found, nowMs }: Observed, { plan, done }: Outcome<Due>): Promise<void> {
+    const { faults } = planSecrets(cluster, found, nowMs);
+    this.#reported.set(key, { uid: cluster.metadata.uid, faults, isComplete: plan.length === 0 });
+    for (const { action } of plan.slice(0, done)) {
+      const note = `Secret ${action.name}: ${action.why}`;
+      this.#ports.events.record(cluster, { type: 'Normal', reason: 'SecretWritten', action: 'WriteSecret', note });
+    }
+    for (const { reason, message: note } of faults)
+      this.#ports.events.record(cluster, { type: 'Warning', reason, action: 'WriteSecret', note });
+  }
+
+  /** Result of the last pass for the cluster. */
+  stateOf(cluster: CairnCluster): SecretsState {
+    const { namespace, name, uid } = cluster.metadata;
+    const { disabled } = cluster.spec.tls;
+    return {
+      adminSecretName: mountedSecrets(cluster).auth,
+      caSecretName: disabled ? undefined : namesOf(cluster).ca,
+      tls: findingOf(this.#reported.get(`${namespace}/${name}`), uid, disabled),
+    };
+  }
+}
+
+function findingOf(reported: Reported | undefined, uid: string, isDisabled: boolean): SecretsState['tls'] {
+  if (reported?.uid !== uid) return { status: 'Unknown', reason: 'NotObserved', message: 'the Secrets are read' };
+  const [fault] = reported.faults;
+  if (fault !== undefined) {
+    const message = reported.faults.map((each) => each.message).join('; ');
+    return { status: 'False', reason: fault.reason, message };
+  }
+  if (!reported.isComplete) return { status: 'False', reason: 'Issuing', message: 'keys and certificates are made' };
+  if (isDisabled) return { status: 'True', reason: 'Disabled', message: 'tls.disabled is true' };
+  return { status: 'True', reason: 'Issued', message: 'the certificates are there and will be renewed' };
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+/**
+ * The operator as a process: `cairn-operator [--image REPOSITORY] [--watch-namespace NAMESPACE] [--port 8080]
+ * [--pod-name NAME] [--pod-namespace NAMESPACE]`. It finds the API server as kubectl does.
+ *
+ * Exit codes: 0 after SIGTERM or SIGINT, 2 for a wrong flag, 1 for anything else.
+ */
+import { Api, HttpsTransport } from './kube/index.ts';
+import { assemble } from './operator.ts';
+import { type OperatorOptions, readOptions, Telemetry } from './process/index.ts';
+
+const options = optionsOf(process.argv.slice(2));
+if (options !== undefined) await run(options);
+
+function optionsOf(args: readonly string[]): OperatorOptions | undefined {
+  try {
+    return readOptions(args);
+  } catch (error) {
+    log('error', 'cannot-start', error);
+    process.exitCode = 2;
+    return undefined;
+  }
+}
+
+async function run(given: OperatorOptions): Promise<void> {
+  const over = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => over.abort());
+  const telemetry = new Telemetry();
+  const server = await telemetry.listen(given.port);
+  const onError = (error: unknown): void => log('warn', 'request-failed', error);
+  try {
+    const operator = await assemble(given, { api: new Api(HttpsTransport.fromFile()), telemetry, onError });
+    log('info', 'started');
+    await operator.run(over.signal);
+    log('info', 'stopped');
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/** A line of JSON on stderr. */
+function log(level: string, event: string, error?: unknown): void {
+  const reason = error === undefined ? {} : { reason: error instanceof Error ? error.message : String(error) };
+  process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...reason })}\n`);
+}

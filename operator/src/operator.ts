@@ -1,0 +1,142 @@
+/** Puts the operator together: its informers, its controllers, and what they share. */
+import { AccessController } from './access/index.ts';
+import { CAIRN_CLUSTER, EVENT_ACCESS, EVENT_DATABASE, type EventAccess, type EventDatabase } from './api/index.ts';
+import { SECRETS_RECHECK_MS, SecretsController } from './certificates/index.ts';
+import {
+  Connections,
+  GrpcClusterAdmin,
+  GrpcComponents,
+  GrpcDatabases,
+  GrpcKeys,
+  Identities,
+  nodeAddress,
+} from './client/index.ts';
+import { CLUSTER_RECHECK_MS, ClusterInformers, clusterController } from './cluster/index.ts';
+import { ComponentController, type ComponentResource, RESOURCES } from './components/index.ts';
+import { DatabaseController } from './databases/index.ts';
+import {
+  type Api,
+  EventRecorder,
+  Informer,
+  type Kind,
+  type KubeObject,
+  pathOf,
+  sourceOf,
+  unless,
+} from './kube/index.ts';
+import { groupOf, kindOf, OWNED_KINDS, objectsOf } from './objects/index.ts';
+import { type OperatorOptions, OperatorProcess, type Telemetry } from './process/index.ts';
+import { Clusters } from './reconcile/index.ts';
+
+const NAME = 'cairn-operator';
+const NOT_FOUND = 404;
+
+export interface OperatorPorts {
+  readonly api: Api;
+  readonly telemetry: Telemetry;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The kinds of owned objects that the API server serves now. */
+async function servedKinds(api: Api): Promise<readonly Kind[]> {
+  const kinds = Object.values(OWNED_KINDS);
+  const served = new Set<string>();
+  for (const apiVersion of new Set(kinds.map((kind) => kind.apiVersion))) {
+    const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const found = await api
+      .get<{ readonly resources: readonly { readonly name: string }[] }>(path)
+      .catch(unless(NOT_FOUND));
+    for (const { name } of found?.resources ?? []) served.add(`${apiVersion} ${name}`);
+  }
+  return kinds.filter(({ apiVersion, plural }) => served.has(`${apiVersion} ${plural}`));
+}
+
+export async function assemble(options: OperatorOptions, ports: OperatorPorts): Promise<OperatorProcess> {
+  const { api, onError } = ports;
+  const { watchNamespace: namespace, podName, podNamespace } = options;
+  const operator = new OperatorProcess({
+    ...ports,
+    namespace: podNamespace,
+    leaseName: namespace === undefined ? NAME : `${NAME}-${namespace}`,
+    identity: podName,
+  });
+  const recorder = (controller: string): EventRecorder =>
+    new EventRecorder(api, { controller: `cairn.dev/${controller}`, instance: podName, onError });
+  const identities = new Identities(api);
+  const informers = await controlClusters(operator, options, { ...ports, recorder, identities });
+  const follow = <Item extends KubeObject>(kind: Kind): Informer<Item> =>
+    operator.follow(kind.plural, new Informer<Item>(api, pathOf(kind, { namespace }), { onError }));
+  const databases = follow<EventDatabase>(EVENT_DATABASE);
+  const connections = new Connections(identities);
+  const shared = { api, clusters: new Clusters(api, informers.clusters), databases };
+  const ofDatabases = new DatabaseController({
+    ...shared,
+    informer: databases,
+    connect: async (cluster) => new GrpcDatabases(await connections.to(cluster)),
+    events: recorder('databases'),
+  });
+  operator.control(ofDatabases, ofDatabases.sources);
+  const ofAccess = new AccessController({
+    ...shared,
+    informer: follow<EventAccess>(EVENT_ACCESS),
+    connect: async (cluster) => new GrpcKeys(await connections.to(cluster)),
+    events: recorder('access'),
+  });
+  operator.control(ofAccess, ofAccess.sources);
+  for (const kind of ['StateView', 'StateChange', 'Presenter'] as const) {
+    const ofComponents = new ComponentController({
+      ...shared,
+      kind,
+      informer: follow<ComponentResource>(RESOURCES[kind]),
+      connect: async (cluster) => new GrpcComponents(await connections.to(cluster)),
+      events: recorder('components'),
+    });
+    operator.control(ofComponents, ofComponents.sources);
+  }
+  return operator;
+}
+
+interface ClusterPorts extends OperatorPorts {
+  readonly recorder: (controller: string) => EventRecorder;
+  readonly identities: Identities;
+}
+
+/** Secrets have a controller of their own: they are read by name, and their pods wait for them. */
+async function controlClusters(
+  operator: OperatorProcess,
+  { image, watchNamespace: namespace, podNamespace }: OperatorOptions,
+  { api, onError, recorder, identities }: ClusterPorts,
+): Promise<ClusterInformers> {
+  const served = await servedKinds(api);
+  const servedGroups = new Set(served.map(groupOf));
+  const readsKubeNodes = namespace === undefined;
+  const informers = new ClusterInformers(api, { onError, owned: served, namespace, readsKubeNodes });
+  operator.followAll(CAIRN_CLUSTER.plural, informers);
+  const events = recorder('clusters');
+  const secrets = new SecretsController({ api, clusterOf: (key) => informers.cluster(key), events });
+  operator.control(secrets, [sourceOf(informers.clusters)], { recheckMs: SECRETS_RECHECK_MS });
+  const ofClusters = clusterController({
+    api,
+    objects: informers,
+    adminOf: async (cluster, pods, signal) => {
+      const addresses = pods.map((pod) => nodeAddress(cluster, pod));
+      return new GrpcClusterAdmin(addresses, await identities.of(cluster), signal);
+    },
+    render: (cluster, facts) => {
+      const { clusterID } = cluster.status ?? {};
+      const known = clusterID === undefined ? {} : { clusterID };
+      return objectsOf(cluster, {
+        ...facts,
+        ...known,
+        servedGroups,
+        defaultImage: image,
+        operatorNamespace: podNamespace,
+      });
+    },
+    kindOf,
+    extrasOf: (cluster) => secrets.stateOf(cluster),
+    events,
+  });
+  operator.control(ofClusters, informers.sources, { recheckMs: CLUSTER_RECHECK_MS });
+  return informers;
+}

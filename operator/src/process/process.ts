@@ -1,0 +1,90 @@
+/** The loops of the controllers, under the leadership of one process. */
+import type { CairnCluster } from '../api/index.ts';
+import {
+  type Api,
+  type Controller,
+  ControllerLoop,
+  Elector,
+  type Informer,
+  type KubeObject,
+  type Source,
+  type Term,
+} from '../kube/index.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface ProcessOptions {
+  readonly api: Api;
+  readonly telemetry: Telemetry;
+  /** Namespace and name of the Lease. */
+  readonly namespace: string;
+  readonly leaseName: string;
+  /** Unique for each process. */
+  readonly identity: string;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Informers with a collection that stands for all of them. */
+interface Informers {
+  readonly clusters: Informer<CairnCluster>;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+type Start = (term: Term) => Promise<void>;
+
+export class OperatorProcess {
+  readonly #options: ProcessOptions;
+  readonly #followed: ((signal: AbortSignal) => Promise<void>)[] = [];
+  readonly #loops: Start[] = [];
+
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+  }
+
+  /** Runs an informer while the process runs, so that a candidate that becomes the leader has all objects. */
+  follow<Item extends KubeObject>(resource: string, informer: Informer<Item>): Informer<Item> {
+    this.#options.telemetry.follow(resource, informer);
+    this.#followed.push((signal) => informer.run(signal));
+    return informer;
+  }
+
+  /** The same for informers that belong together. */
+  followAll(resource: string, informers: Informers): void {
+    this.#options.telemetry.follow(resource, informers.clusters);
+    this.#followed.push((signal) => informers.run(signal));
+  }
+
+  /** Runs a controller in each term of leadership. */
+  control<Observed, Action>(
+    controller: Controller<Observed, Action>,
+    sources: readonly Source[],
+    { recheckMs }: { readonly recheckMs?: number } = {},
+  ): void {
+    const { api, telemetry } = this.#options;
+    this.#loops.push((term) => {
+      const loop = new ControllerLoop(controller, {
+        runtime: api.runtime,
+        mayAct: () => term.isHeld(),
+        onPass: telemetry.onPass,
+        ...(recheckMs !== undefined && { recheckMs }),
+      });
+      telemetry.observeQueue(controller.name, loop.queue);
+      return loop.run(sources, term.signal);
+    });
+  }
+
+  /** Runs until `signal` is aborted. The lease is released after the last pass has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { api, telemetry, namespace, leaseName: name, identity, onError } = this.#options;
+    const elector = new Elector(api, { namespace, name, identity, onError });
+    const followed = this.#followed.map((run) => run(signal));
+    await elector.run(async (term) => {
+      telemetry.setLeader(true);
+      try {
+        await Promise.all(this.#loops.map((start) => start(term)));
+      } finally {
+        telemetry.setLeader(false);
+      }
+    }, signal);
+    await Promise.all(followed);
+  }
+}

@@ -1,0 +1,71 @@
+// Goal: the Secrets of a CairnCluster are there, whatever fails meanwhile, and are not written again (KS1, KS3). Method:
+// the controller with an API server in memory, without and with faults by a seed.
+import { expect, it, onTestFinished } from 'vitest';
+import { SECRETS_RECHECK_MS, SecretsController } from '../../../operator/src/certificates/index.ts';
+import { Api, ControllerLoop, type EventText, keyOf, type Pass } from '../../../operator/src/kube/index.ts';
+import { eventually } from '../../support/eventually.ts';
+import { EVERY_FAULT, type FaultRates } from '../../support/kube-api/faults.ts';
+import { MemoryApi } from '../../support/kube-api/memory-api.ts';
+import { ManualRuntime } from '../../support/manual-runtime.ts';
+import { clusterOf } from '../objects/clusters.ts';
+
+const OWN = ['shop-auth', 'shop-authority', 'shop-ca', 'shop-peer', 'shop-tls'];
+const SECRETS = '/api/v1/secrets';
+const HOUR_MS = 3_600_000;
+
+function start(seed: number, rates?: FaultRates) {
+  const runtime = new ManualRuntime(seed);
+  const memory = new MemoryApi(runtime, rates);
+  const cluster = clusterOf();
+  const [passes, events]: [Pass[], EventText[]] = [[], []];
+  const controller = new SecretsController({
+    api: new Api(memory, runtime),
+    clusterOf: (key) => (key === keyOf(cluster) ? cluster : undefined),
+    events: { record: (_object, text) => void events.push(text) },
+  });
+  const loop = new ControllerLoop(controller, {
+    runtime,
+    mayAct: () => true,
+    onPass: (pass) => void passes.push(pass),
+    recheckMs: SECRETS_RECHECK_MS,
+  });
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const source = {
+    synced: Promise.resolve(),
+    subscribe: (add: (key: string) => void) => (add(keyOf(cluster)), () => undefined),
+  };
+  void loop.run([source], over.signal);
+  return { runtime, memory, cluster, controller, passes, events };
+}
+
+/** Keys are made by threads, which the manual clock does not wait for. */
+async function isIssued({ runtime, controller, cluster }: ReturnType<typeof start>): Promise<void> {
+  await eventually(async () => {
+    await runtime.advance(10_000);
+    expect(controller.stateOf(cluster).tls.reason).toBe('Issued');
+  });
+}
+
+it('the controller writes each Secret once, and says which', async () => {
+  const started = start(1);
+  const { runtime, memory, cluster, controller, events } = started;
+  expect(controller.stateOf(cluster).tls.status).toBe('Unknown');
+  await isIssued(started);
+  await runtime.advance(HOUR_MS);
+  expect(memory.store.list(SECRETS).map(({ metadata }) => metadata.name)).toEqual(OWN);
+  expect(memory.requests.filter((request) => !request.startsWith('GET'))).toHaveLength(OWN.length);
+  expect(events.map(({ reason }) => reason)).toEqual(OWN.map(() => 'SecretWritten'));
+  expect(controller.stateOf(cluster)).toEqual({
+    adminSecretName: 'shop-auth',
+    caSecretName: 'shop-ca',
+    tls: { status: 'True', reason: 'Issued', message: 'the certificates are there and will be renewed' },
+  });
+});
+
+it.each([1, 2, 3, 4])('no key is made twice while requests fail, with the seed %i (KS1, KS3)', async (seed) => {
+  const started = start(seed, EVERY_FAULT);
+  await isIssued(started);
+  const writes = started.memory.store.log.filter(({ collection }) => collection === SECRETS);
+  expect(writes.map(({ type }) => type)).toEqual(OWN.map(() => 'ADDED'));
+});
