@@ -16,7 +16,11 @@ const HOUR_MS = 3_600_000;
 function start(seed: number, rates?: FaultRates) {
   const runtime = new ManualRuntime(seed);
   const memory = new MemoryApi(runtime, rates);
-  const cluster = clusterOf();
+  const declared = clusterOf();
+  const { namespace, name } = declared.metadata;
+  const target = { collection: '/apis/cairn.dev/v1alpha1/cairnclusters', namespace, name, isStatus: false };
+  const { uid } = memory.store.create(target, { spec: {} }, 'user').metadata;
+  const cluster = { ...declared, metadata: { ...declared.metadata, uid } };
   const [passes, events]: [Pass[], EventText[]] = [[], []];
   const controller = new SecretsController({
     api: new Api(memory, runtime),
