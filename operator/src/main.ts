@@ -5,7 +5,7 @@
  *
  * Exit codes: 0 after SIGTERM or SIGINT, 2 for a wrong flag, 1 for anything else.
  */
-import { Api, HttpsTransport } from './kube/index.ts';
+import { Api, asError, HttpsTransport } from './kube/index.ts';
 import { assemble } from './operator.ts';
 import { type OperatorOptions, readOptions, Telemetry } from './process/index.ts';
 
@@ -41,6 +41,6 @@ async function run(given: OperatorOptions): Promise<void> {
 
 /** A line of JSON on stderr. */
 function log(level: string, event: string, error?: unknown): void {
-  const reason = error === undefined ? {} : { reason: error instanceof Error ? error.message : String(error) };
+  const reason = error === undefined ? {} : { reason: asError(error).message };
   process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...reason })}\n`);
 }

@@ -12,7 +12,7 @@
  * KM14 (lease.ts), KM15, KM16 (apply.ts), KM17 (conditions.ts), KM18, KM19 (events.ts), KM20, KM21 (controller.ts).
  */
 export { Api, type PatchKind } from './api.ts';
-export { ApiError, hasCode, unless } from './api-error.ts';
+export { ApiError, asError, hasCode, unless } from './api-error.ts';
 export { apply, applyStatus, type Owner, type Wanted, type WithStatus } from './apply.ts';
 export { type Condition, conditionsOf } from './conditions.ts';
 export {

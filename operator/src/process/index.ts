@@ -3,7 +3,10 @@
  *
  * For: controllers that run while this process is the leader, and its state for Kubernetes and Prometheus.
  *
- * Not here: which controllers there are (../main.ts).
+ * Several processes may run; the Lease lets one of them act. The others keep their copies of the objects current, so
+ * that they take over without reading everything first.
+ *
+ * Not here: which controllers there are (../operator.ts), and what they do. It knows nothing of Cairn.
  */
 export { type OperatorOptions, readOptions } from './options.ts';
 export { OperatorProcess, type ProcessOptions } from './process.ts';

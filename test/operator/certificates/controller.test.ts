@@ -1,5 +1,5 @@
-// Goal: the Secrets of a CairnCluster are there, whatever fails meanwhile, and are not written again (KS1, KS3). Method:
-// the controller with an API server in memory, without and with faults by a seed.
+// Goal: the Secrets of a CairnCluster are there, whatever fails meanwhile, and are not written again (KS1, KS3).
+// Method: the controller with an API server in memory, without and with faults by a seed.
 import { expect, it, onTestFinished } from 'vitest';
 import { SECRETS_RECHECK_MS, SecretsController } from '../../../operator/src/certificates/index.ts';
 import { Api, ControllerLoop, type EventText, keyOf, type Pass } from '../../../operator/src/kube/index.ts';

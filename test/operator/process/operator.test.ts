@@ -2,15 +2,15 @@
 // API server serves. Method: all controllers in one process, with an API server in memory that has no pods.
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { CAIRN_CLUSTER, type CairnCluster } from '../../operator/src/api/index.ts';
-import { Api, type Kind, pathOf, type Transport, type TransportRequest } from '../../operator/src/kube/index.ts';
-import { OWNED_KINDS } from '../../operator/src/objects/index.ts';
-import { assemble } from '../../operator/src/operator.ts';
-import { readOptions, Telemetry } from '../../operator/src/process/index.ts';
-import { eventually } from '../support/eventually.ts';
-import { MemoryApi } from '../support/kube-api/memory-api.ts';
-import { ManualRuntime } from '../support/manual-runtime.ts';
-import { clusterOf } from './objects/clusters.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
+import { Api, type Kind, pathOf, type Transport, type TransportRequest } from '../../../operator/src/kube/index.ts';
+import { OWNED_KINDS } from '../../../operator/src/objects/index.ts';
+import { assemble } from '../../../operator/src/operator.ts';
+import { readOptions, Telemetry } from '../../../operator/src/process/index.ts';
+import { eventually } from '../../support/eventually.ts';
+import { MemoryApi } from '../../support/kube-api/memory-api.ts';
+import { ManualRuntime } from '../../support/manual-runtime.ts';
+import { clusterOf } from '../objects/clusters.ts';
 
 const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
 const BUILT_IN = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
