@@ -150,9 +150,7 @@ export class Intake {
   #admit(waiting: Waiting, fault: DatabaseError | undefined, admitted: Admitted): void {
     const { proposal } = waiting;
     const group = this.#ports.touch(proposal.group);
-    // The disk of the leader decides. Below the hard level the outcome would not arrive here (C37).
-    const isElsewhere = group?.leader !== undefined && !group.leads && this.#ports.disk() !== 'read-only';
-    const refusal = this.#isOpen ? ((isElsewhere ? undefined : fault) ?? this.#aboveLevel(proposal)) : draining();
+    const refusal = this.#isOpen ? (fault ?? this.#aboveLevel(proposal)) : draining();
     if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
     const offer = admitted.get(group);
     const error = refusal ?? this.#pressure(group, proposal, offer?.bytes);

@@ -42,15 +42,6 @@ describe('a follower whose disk is below its hard level', () => {
     expect(behind.front.absence(group)).toBeUndefined();
   });
 
-  it('forwards writes to a leader that has room, when it only refuses writes itself', async () => {
-    const { world, group, leader, others: followers } = await withDatabase();
-    const [full] = followers;
-    if (full === undefined) throw new Error('There are three nodes');
-    full.core.reportDisk('refusing-writes');
-    await world.answer(full.transact(group, 'by a full node'));
-    expect(await world.answer(leader.front.latest(group))).toBe(2);
-  });
-
   it('appends nothing of a database, hears its leader all the same, and catches up when there is room (C37)', async () => {
     const full = await withDatabase();
     const { world, group, leader, others: followers } = full;
