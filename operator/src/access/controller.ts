@@ -66,7 +66,7 @@ const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
 const MANAGER = 'cairn-access';
 const STATUS_MANAGER = 'cairn-access-status';
 const KEY_BYTES = 40;
-/** Of a cluster that is open to everybody there are no keys. */
+/** A cluster without authentication has no keys. */
 const OPEN: Roles = { problem: ['AuthenticationOff', 'the cluster does not authenticate clients: none needs a key'] };
 
 const EVENTS: Partial<Record<Action['kind'], Omit<EventText, 'action'>>> = {

@@ -33,7 +33,7 @@ export interface World {
   readonly wallMs: number;
 }
 
-/** What the Secret is to have. */
+/** Desired content of the Secret. */
 export interface Contents {
   readonly current: string | undefined;
   /** True: the text of a new key is made. */

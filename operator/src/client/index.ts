@@ -1,8 +1,8 @@
 /**
  * Clients of a cluster of Cairn.
  *
- * For: channels with the credentials of the administrator, and the admin API. The credentials are those of the Secrets
- * of a CairnCluster; the addresses are those of its pods and its Service inside of Kubernetes.
+ * For: channels with the credentials of the administrator, and the admin API. A channel reads its credentials from the
+ * Secrets of a CairnCluster, and connects to the cluster's pods or to its Service.
  *
  * Not here: when something is called. Controllers decide that. The messages are generated in proto/gen; the types that
  * controllers plan with are narrower, so that a simulation can produce them.

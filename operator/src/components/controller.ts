@@ -165,7 +165,7 @@ interface Sourced {
 
 const DELETED: Sourced = { loaded: undefined, source: { problem: ['Deleting', 'being deleted'] }, error: undefined };
 
-/** What selection and readiness of a database depend on. */
+/** Fields of a database that change whether it is selected or ready. */
 function traitsOf(database: EventDatabase): string {
   const { databaseID } = database.status ?? {};
   return JSON.stringify([database.metadata.labels, databaseID, conditionOf(database, 'Ready')?.status]);

@@ -1,8 +1,8 @@
-/** How far a database is with the component of the source. Pure. */
+/** Progress of a component in one database. Pure. */
 import type { ComponentVersion, Maintenance } from '../client/index.ts';
 import type { ComponentResource, Target, Wanted } from './world.ts';
 
-/** What is the matter with a database. */
+/** Stage of the rollout in one database. */
 export type Stage = 'unknown' | 'unpublished' | 'refused' | 'distributing' | 'inactive' | 'surplus' | 'done';
 
 /** The first thing that is missing, in the order in which a version is rolled out. */

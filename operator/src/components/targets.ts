@@ -25,7 +25,7 @@ export interface FoundTargets {
   readonly error: Error | undefined;
 }
 
-/** What a cluster has answered. */
+/** Responses of a cluster. */
 interface Asked {
   readonly components: Components;
   readonly holders: ReadonlyMap<string, readonly Holder[]>;

@@ -48,7 +48,7 @@ export class DatabaseController implements Controller<World, Action> {
     this.#options = options;
   }
 
-  /** Where the keys of this controller come from. */
+  /** Sources of the keys of this controller. */
   get sources(): readonly Source[] {
     const { informer, clusters } = this.#options;
     const siblings = ({ metadata, spec }: EventDatabase): readonly string[] =>

@@ -28,7 +28,7 @@ export function commonStatus(
   return { observedGeneration, conditions: conditionsOf(status?.conditions, found, wallMs) };
 }
 
-/** Of several objects that want the same, the oldest has it. */
+/** Returns the oldest object, which owns what several objects describe. */
 export function oldest<Item extends Resource>(objects: readonly Item[]): Item | undefined {
   const ageOf = ({ metadata: { creationTimestamp, uid } }: Item): string => `${creationTimestamp} ${uid}`;
   return objects.toSorted((left, right) => (ageOf(left) < ageOf(right) ? -1 : 1))[0];

@@ -45,7 +45,7 @@ function hasBad({ components }: ComponentWorld): boolean {
   return components.nodes.some(({ refused }) => refused.size > 0);
 }
 
-/** What a database is to have of the last component. */
+/** Expected state of the last component in a database. */
 function judge(world: ComponentWorld, wasm: Buffer): void {
   const { spec, status, metadata } = world.view('view') as StateView;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
@@ -177,7 +177,7 @@ it('a rollout whose nodes do not compile is reported as stuck, and continues whe
   expect(progressing()).toBe('RolloutStuck');
   components.isCompiling = true;
   components.compile(digestOf(Buffer.from('one')), false);
-  // Of a rollout that is stuck only the regular checks are left.
+  // A rollout that is stuck causes only the regular checks.
   await runtime.advance(400_000);
   expect(progressing()).toBe('RolloutComplete');
   operator.killAfter(0);

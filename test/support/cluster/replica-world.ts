@@ -230,7 +230,7 @@ export class WorldNode {
   kv: LossyKv = new LossyKv();
   /** Of its wall clock, before that of the world. */
   clockAheadMs = 0;
-  /** What its front sees of its disk; the core is told by `reportDisk`. */
+  /** Disk level that the front reads. `reportDisk` sets that of the core. */
   disk: DiskLevel = 'open';
   /** What the next process runs, unless it is what all of them do. */
   release: Release | undefined;
