@@ -1,4 +1,4 @@
-// Behaviour of an API server with finalizers, owners and preconditions of versions: the same requests go to the server in
+// Finalizers, owners and preconditions of versions as an API server has them: the same requests go to the server in
 // memory and to a real one.
 import { type Api, apply, hasCode, type Kind, type KubeObject, pathOf } from '../../../operator/src/kube/index.ts';
 
