@@ -1,25 +1,14 @@
 // Goal: the controllers of databases, access and components do with a real node what the simulations do with a naive
 // one. Method: an API server in memory, and a node in this process that authenticates its clients.
 import { afterAll, expect, it } from 'vitest';
-import { AccessController } from '../../../operator/src/access/index.ts';
-import {
-  CAIRN_CLUSTER,
-  type CairnCluster,
-  EVENT_ACCESS,
-  EVENT_DATABASE,
-  type EventAccess,
-  type EventDatabase,
-  STATE_VIEW,
-} from '../../../operator/src/api/index.ts';
+import { EVENT_ACCESS, EVENT_DATABASE, type EventDatabase, STATE_VIEW } from '../../../operator/src/api/index.ts';
 import { Channel, GrpcComponents, GrpcDatabases, GrpcKeys } from '../../../operator/src/client/index.ts';
-import { ComponentController, type ComponentResource } from '../../../operator/src/components/index.ts';
-import { DatabaseController } from '../../../operator/src/databases/index.ts';
-import { EventRecorder, Informer, type Kind, type KubeObject, pathOf } from '../../../operator/src/kube/index.ts';
-import { Clusters } from '../../../operator/src/reconcile/index.ts';
+import { type Kind, pathOf } from '../../../operator/src/kube/index.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { eventually } from '../../support/eventually.ts';
 import { FIRST_KEY, startGuardedNode } from '../../support/guarded-node.ts';
 import { AccessWorld } from '../../support/operator/access-world.ts';
+import { startControllers } from '../../support/operator/controllers.ts';
 import { OperatorProcess } from '../../support/operator/process.ts';
 
 const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
@@ -34,41 +23,6 @@ afterAll(() => {
   operator.killAfter(0);
   channel[Symbol.dispose]();
 });
-
-function start(): void {
-  const { api, signal } = operator;
-  const onError = (): void => undefined;
-  const follow = <Item extends KubeObject>(kind: Kind): Informer<Item> => {
-    const informer = new Informer<Item>(api, pathOf(kind), { onError });
-    void informer.run(signal);
-    return informer;
-  };
-  const databases = follow<EventDatabase>(EVENT_DATABASE);
-  const clusters = new Clusters(api, follow<CairnCluster>(CAIRN_CLUSTER));
-  const events = new EventRecorder(api, { controller: 'cairn.dev/test', instance: 'test', onError });
-  const shared = { api, clusters, events };
-  const ofDatabases = new DatabaseController({
-    ...shared,
-    informer: databases,
-    connect: () => Promise.resolve(new GrpcDatabases(channel)),
-  });
-  const ofAccess = new AccessController({
-    ...shared,
-    informer: follow<EventAccess>(EVENT_ACCESS),
-    databases,
-    connect: () => Promise.resolve(new GrpcKeys(channel)),
-  });
-  const ofViews = new ComponentController({
-    ...shared,
-    kind: 'StateView',
-    informer: follow<ComponentResource>(STATE_VIEW),
-    databases,
-    connect: () => Promise.resolve(new GrpcComponents(channel)),
-  });
-  operator.run(ofDatabases, ofDatabases.sources);
-  operator.run(ofAccess, ofAccess.sources);
-  operator.run(ofViews, ofViews.sources);
-}
 
 /** Status of the condition Ready of each object, by its kind. */
 function ready(): readonly unknown[] {
@@ -107,7 +61,9 @@ it('a database, a key and a State View are made at a node, and end with their ob
     reclaimPolicy: 'Delete',
   };
   store.create(world.target(STATE_VIEW, 'view'), { metadata: {}, spec }, 'user');
-  start();
+  const { api, signal } = operator;
+  const run = operator.run.bind(operator);
+  startControllers({ api, signal, channel, onError: () => undefined, run });
   await becomes(() => expect(ready()).toEqual(['True', 'True', 'True']));
 
   const { 'api-key': key = '' } = world.secret('orders') ?? {};
