@@ -117,6 +117,12 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { tls: { duration: '59m59s', renewBefore: '5m' } },
   },
   {
+    message:
+      'duration must be at least 1h and renewBefore at least 5m: pods see a new certificate after a minute or two',
+    passes: { tls: { duration: '1h', renewBefore: '300s' } },
+    breaks: { tls: { duration: '1h', renewBefore: '4m59s' } },
+  },
+  {
     message: 'a running cluster cannot change between a shared secret and certificates',
     from: { peers: { issuerRef: ISSUER } },
     passes: { peers: { issuerRef: null, secretName: 'ours' } },
