@@ -42,6 +42,7 @@ const observer: PeerObserver = {
   receiveFailed: nothing,
   stoppedReading: nothing,
   active: nothing,
+  refuses: nothing,
   roundTrip: nothing,
   note: nothing,
 };

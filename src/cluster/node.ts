@@ -61,6 +61,8 @@ export interface NodeHealth {
   readonly hasCaughtUp: boolean;
   /** Why this node answers nothing, in the wrong cluster; undefined: it does. */
   readonly otherCluster: string | undefined;
+  /** Why every node that this one reaches refuses it, such as another secret; undefined: they do not. */
+  readonly refusedBy: string | undefined;
   /** A replica here holds another history than its group, and serves nothing (C42). */
   readonly hasDiverged: boolean;
   readonly groupCount: number;

@@ -41,7 +41,7 @@ export class NodeProbes {
     '/livez': [check('ping', () => undefined), check('core', () => this.#coreFault())],
     '/readyz': [
       check('started', () => unless(this.#listens, 'it is starting')),
-      check('cluster', () => this.#waitsFor ?? this.#health?.otherCluster),
+      check('cluster', () => this.#waitsFor ?? this.#health?.otherCluster ?? this.#health?.refusedBy),
       check('caught-up', () =>
         unless(this.#health?.hasCaughtUp !== false, 'it lacks what others wrote while it was away'),
       ),

@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 import { parseAddress } from '#base';
 import { askAdmin, type PeerTls } from '#transport/peer';
 import { readPeerTls } from '../../src/main/peer-tls.ts';
-import { startServerIn, startTestServer } from '../support/server.ts';
+import { eventually } from '../support/eventually.ts';
+import { startServerIn, startTestServer, type TestServer } from '../support/server.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const SOON = '--join-wait-ms=500';
@@ -17,6 +18,12 @@ async function namesAt(peer: string, tls?: PeerTls): Promise<readonly string[] |
   const request = { order: { kind: 'describe' }, isPassedOn: true } as const;
   const reply = address && (await askAdmin(address, request, 5_000, tls));
   return reply?.kind === 'described' ? reply.cluster.nodes.map(({ name }) => name) : undefined;
+}
+
+/** The line of /readyz about the cluster. */
+async function clusterCheckOf({ http }: TestServer): Promise<string | undefined> {
+  const response = await fetch(`${http}/readyz?verbose`);
+  return (await response.text()).split('\n').find((line) => line.includes(']cluster'));
 }
 
 test('who does not know the secret of a cluster does not join it, and who does is noted', async () => {
@@ -50,6 +57,27 @@ test('who does not know the secret of a cluster does not join it, and who does i
     at: two.peer,
     from: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
   });
+});
+
+test('a node is not ready while its peers refuse its secret, and is ready without a restart when they know it', async () => {
+  const dir = testDir();
+  const [secret, other] = [join(dir, 'secret'), join(dir, 'other')];
+  writeFileSync(secret, 's'.repeat(40));
+  writeFileSync(other, 'o'.repeat(40));
+  const start = (name: string, file: string, ...settings: readonly string[]): ReturnType<typeof startServerIn> =>
+    startServerIn(join(dir, name), `--node-name=${name}`, `--peer-secret-file=${file}`, ...settings);
+  await using first = new AsyncDisposableStack();
+  const one = first.use(await start('one', secret, '--peer-port=0'));
+  const joining = ['--peer-port=0', `--join=${one.peer}`];
+  await (await start('two', secret, ...joining))[Symbol.asyncDispose]();
+  await using two = await start('two', other, ...joining);
+  const refused = /^\[-\]cluster failed: Every node .* refuses it; node 1: .*that node has another --peer-secret-file$/;
+  await eventually(async () => expect(await clusterCheckOf(two)).toMatch(refused));
+  await first.disposeAsync();
+  await using again = await start('one', other, `--peer-port=${one.peer.slice(one.peer.lastIndexOf(':') + 1)}`);
+  for (const node of [two, again]) {
+    await eventually(async () => expect(await clusterCheckOf(node)).toBe('[+]cluster ok'));
+  }
 });
 
 test('a node does not join under the name of one that answers', async () => {

@@ -66,6 +66,7 @@ export class Observed implements PeerObserver {
   readonly notes: PeerNote[] = [];
   readonly drops: FrameFault['kind'][] = [];
   stops = 0;
+  readonly refusedBy: NodeId[] = [];
   readonly reached: Map<NodeId, boolean> = new Map();
 
   sent(_node: NodeId, bytes: number): void {
@@ -91,6 +92,10 @@ export class Observed implements PeerObserver {
 
   active(node: NodeId, isActive: boolean): void {
     this.reached.set(node, isActive);
+  }
+
+  refuses(node: NodeId): void {
+    this.refusedBy.push(node);
   }
 
   roundTrip(_node: NodeId, elapsedMs: number): void {

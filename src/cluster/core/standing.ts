@@ -48,11 +48,16 @@ export interface CoreCounts {
 }
 
 /** A message to the front. */
-export type StandingMessage = CoreStanding & CoreCounts & OtherClusterSign;
+export type StandingMessage = CoreStanding & CoreCounts & OtherClusterSign & RefusalSign;
 
 export interface OtherClusterSign {
   /** A sentence that says how this node and another cluster contradict each other; undefined: they do not. */
   readonly otherCluster: string | undefined;
+}
+
+export interface RefusalSign {
+  /** Why every node that this one reaches refuses it, in a sentence; undefined: one accepts it, or none is reached. */
+  readonly refusedBy: string | undefined;
 }
 
 const MS_PER_SECOND = 1000;

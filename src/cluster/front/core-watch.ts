@@ -1,6 +1,6 @@
 /** What the front knows of the core by what it hears of it every second. */
 import type { Logger } from '#observability';
-import type { CoreStanding } from '../core/standing.ts';
+import type { CoreStanding, RefusalSign } from '../core/standing.ts';
 import type { NodeHealth } from '../node.ts';
 import { ClockWatch } from './clock-watch.ts';
 
@@ -9,6 +9,7 @@ export class CoreWatch {
   readonly #monotonicMs: () => number;
   #heardMs: number;
   #hasCaughtUp = false;
+  #refusedBy: string | undefined;
 
   constructor(logger: Logger, monotonicMs: () => number) {
     this.#clock = new ClockWatch(logger);
@@ -16,13 +17,15 @@ export class CoreWatch {
     this.#heardMs = monotonicMs();
   }
 
-  get health(): Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp'> {
+  get health(): Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp' | 'refusedBy'> {
     const coreSilentMs = this.#monotonicMs() - this.#heardMs;
-    return { isClockFar: this.#clock.isFar, coreSilentMs, hasCaughtUp: this.#hasCaughtUp };
+    const [hasCaughtUp, refusedBy] = [this.#hasCaughtUp, this.#refusedBy];
+    return { isClockFar: this.#clock.isFar, coreSilentMs, hasCaughtUp, refusedBy };
   }
 
-  look(standing: Pick<CoreStanding, 'clock' | 'recordedAhead' | 'lacking'>): void {
+  look(standing: Pick<CoreStanding, 'clock' | 'recordedAhead' | 'lacking'> & RefusalSign): void {
     this.#clock.look(standing);
+    this.#refusedBy = standing.refusedBy;
     this.#heardMs = this.#monotonicMs();
     // Once it has, it stays so.
     this.#hasCaughtUp ||= standing.lacking === 0;

@@ -86,7 +86,7 @@ export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administ
   readonly catalog: CatalogState;
   readonly disk: () => DiskLevel;
   /** By what the core says every second; by default nothing is wrong with it. */
-  readonly core?: () => Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp'>;
+  readonly core?: () => Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp' | 'refusedBy'>;
   /** Whether this node drains and is to stay; by default it does not. */
   readonly isDraining?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
@@ -306,7 +306,7 @@ export class FrontNode implements Node, Administers {
       isDraining,
       disk: this.#ports.disk(),
       knowsCatalog: !this.#lease.isLost && this.#diverged.ofCatalog === undefined,
-      ...(this.#ports.core?.() ?? { isClockFar: false, coreSilentMs: 0, hasCaughtUp: true }),
+      ...(this.#ports.core?.() ?? { isClockFar: false, coreSilentMs: 0, hasCaughtUp: true, refusedBy: undefined }),
       otherCluster: this.#ports.refusal?.()?.message,
       hasDiverged: this.#diverged.isAny,
       groupCount: this.#catalog.count + 1,

@@ -39,6 +39,8 @@ export interface PeerObserver {
   stoppedReading(): void;
   /** Whether a node is reached by any lane. */
   active(node: NodeId, isActive: boolean): void;
+  /** A node of the catalog was reached, and refuses this one. Called at every attempt. */
+  refuses(node: NodeId, reason: string): void;
   roundTrip(node: NodeId, elapsedMs: number): void;
   /** Something that an operator may want to read; of the same kind and node at most once a minute. */
   note(note: PeerNote): void;

@@ -43,7 +43,13 @@ const NOTES_MAX = 100;
 const MS_PER_SECOND = 1000;
 const UNKNOWN = 'unknown';
 /** A node dials again every 3 s. */
-const DIALLED_MS = 30_000;
+const SIGN_MS = 30_000;
+
+/** A sentence that holds until a time. */
+interface Sign {
+  readonly why: string;
+  readonly untilMs: number;
+}
 
 /** Gathers in the core's isolate. */
 export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
@@ -56,7 +62,9 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #drops = new Map<DropReason, number>();
   #stops = 0;
   #hasNews = false;
-  #dialled: { readonly why: string; readonly untilMs: number } | undefined;
+  #dialled: Sign | undefined;
+  #refused: Sign | undefined;
+  readonly #reached = new Set<NodeId>();
 
   sent(node: NodeId, bytes: number): void {
     this.#of(node).sentBytes += bytes;
@@ -73,8 +81,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
 
   receiveFailed(node: NodeId | undefined, { kind, words }: FrameFault): void {
     if (kind === 'cluster') {
-      const why = `Node ${node ?? 'unknown'} of another cluster dials the address of this node: ${words}`;
-      this.#dialled = { why, untilMs: performance.now() + DIALLED_MS };
+      this.#dialled = signOf(`Node ${node ?? 'unknown'} of another cluster dials the address of this node: ${words}`);
     }
     this.#of(node).receivedFailures += 1;
     this.#drops.set(kind, (this.#drops.get(kind) ?? 0) + 1);
@@ -87,6 +94,12 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
 
   active(node: NodeId, isActive: boolean): void {
     this.#of(node).isActive = isActive;
+    if (isActive) this.#reached.add(node);
+    else this.#reached.delete(node);
+  }
+
+  refuses(node: NodeId, reason: string): void {
+    this.#refused = signOf(`Every node that this one reaches refuses it; node ${node}: ${reason}`);
   }
 
   roundTrip(node: NodeId, elapsedMs: number): void {
@@ -116,8 +129,15 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
 
   /** A sentence with both cluster ids; undefined when no node of another cluster dialled this one within 30 s. */
   get otherCluster(): string | undefined {
-    const { why, untilMs } = this.#dialled ?? { why: undefined, untilMs: 0 };
-    return performance.now() < untilMs ? why : undefined;
+    return wordsOf(this.#dialled);
+  }
+
+  /**
+   * Reason that a node gave when it refused this one, within 30 s; undefined while a node accepts this one. A node that
+   * is absent, starts or closes refuses nothing.
+   */
+  get refusedBy(): string | undefined {
+    return this.#reached.size > 0 ? undefined : wordsOf(this.#refused);
   }
 
   /** Everything gathered since the last call; undefined when that is nothing. */
@@ -161,6 +181,14 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     this.#nodes.set(node, measures);
     return measures;
   }
+}
+
+function signOf(why: string): Sign {
+  return { why, untilMs: performance.now() + SIGN_MS };
+}
+
+function wordsOf(sign: Sign | undefined): string | undefined {
+  return sign !== undefined && performance.now() < sign.untilMs ? sign.why : undefined;
 }
 
 /**

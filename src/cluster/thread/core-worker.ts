@@ -254,8 +254,9 @@ class Teller {
 
   constructor(port: MessagePort, core: CoreRuntime, { gatherer, peers }: TellerParts) {
     const tell = (): void => {
-      const seen = { lostCampaigns: gatherer.takeLostCampaigns(), otherCluster: peers?.otherCluster };
-      const standing = { ...core.standing, ...this.#counts(), ...seen };
+      const seen = { otherCluster: peers?.otherCluster, refusedBy: peers?.refusedBy };
+      const lostCampaigns = gatherer.takeLostCampaigns();
+      const standing = { ...core.standing, ...this.#counts(), lostCampaigns, ...seen };
       post(port, { kind: 'standing', standing });
     };
     tell();

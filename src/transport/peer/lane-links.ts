@@ -167,8 +167,7 @@ export class LaneLinks implements PeerLinks {
         listeners: {
           opened: () => this.#opened(link),
           lost: (reason) => this.#lost(link, reason),
-          refused: (reason) =>
-            this.#note({ event: 'peer-refuses', node, reason: `${formatAddress(address)}: ${reason}` }),
+          refused: (reason) => this.#refusedBy(node, `${formatAddress(address)}: ${reason}`),
           sent: (bytes) => observer.sent(node, bytes),
           dropped: () => observer.sendFailed(node, lane === 'beats'),
           answered: (elapsedMs) => {
@@ -224,6 +223,11 @@ export class LaneLinks implements PeerLinks {
     this.#options.observer.active(node, false);
     this.#note({ event: 'peer-lost', node, reason });
     this.#onUnreachable(node);
+  }
+
+  #refusedBy(node: NodeId, reason: string): void {
+    if (this.#named.has(node)) this.#options.observer.refuses(node, reason);
+    this.#note({ event: 'peer-refuses', node, reason });
   }
 
   /** Closes the lanes; a node that is still in the catalog gets others. */

@@ -21,7 +21,6 @@ import type {
   PeerPortOptions,
 } from '#cluster';
 import type { LaneLinks, LinksOptions } from './lane-links.ts';
-import { writeAnswer } from './lane-words.ts';
 import { PEER_LIMITS } from './limits.ts';
 import type { PeerServer } from './peer-server.ts';
 import type { SecureDoor } from './secure-door.ts';
@@ -199,9 +198,8 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
 
   #serveLane(connection: Wire, first: Uint8Array): void {
     if (this.#links !== undefined) return this.#links.serve(connection, first);
-    connection.write(writeAnswer({ kind: 'refused', reason: 'the node there starts, or belongs to no cluster yet' }));
-    connection.end();
-    connection.resume();
+    // No answer: the caller would take it for a refusal, and this node only starts, or belongs to no cluster yet.
+    connection.destroy();
   }
 }
 

@@ -214,6 +214,7 @@ export class Seat {
       received: nothing,
       receiveFailed: () => this.#links?.refused(),
       active: nothing,
+      refuses: nothing,
       stoppedReading: () => this.#parts.lanes?.note(`${this.#parts.name} reads no more appends`),
       roundTrip: nothing,
       note: nothing,

@@ -1,5 +1,5 @@
-// Goal: a node of another cluster that dials is noticed; only a node without data stops serving for it (K1).
-// Method: what the links report, with a clock of the test, and the decision about it.
+// Goal: a node of another cluster that dials is noticed; only a node without data stops serving for it (K1). A node is
+// noticed that all others refuse. Method: what the links report, with a clock of the test, and the decision about it.
 import { afterEach, expect, it, vi } from 'vitest';
 import { toNodeId } from '#base';
 import { silentLogger } from '#observability';
@@ -19,6 +19,24 @@ it('names the node of another cluster that dials, with both clusters, for 30 s a
   expect(gatherer.otherCluster).toBe(sign);
   vi.advanceTimersByTime(1);
   expect(gatherer.otherCluster).toBeUndefined();
+});
+
+it('names why a node refuses this one for 30 s, unless a node accepts it', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const [gatherer, two, three] = [new PeerMeasureGatherer(), toNodeId(2), toNodeId(3)];
+  gatherer.active(two, false);
+  gatherer.active(three, false);
+  expect(gatherer.refusedBy).toBeUndefined();
+  gatherer.refuses(two, 'host:1: it has another secret');
+  const sign = 'Every node that this one reaches refuses it; node 2: host:1: it has another secret';
+  expect(gatherer.refusedBy).toBe(sign);
+  gatherer.active(three, true);
+  expect(gatherer.refusedBy).toBeUndefined();
+  gatherer.active(three, false);
+  vi.advanceTimersByTime(29_999);
+  expect(gatherer.refusedBy).toBe(sign);
+  vi.advanceTimersByTime(1);
+  expect(gatherer.refusedBy).toBeUndefined();
 });
 
 it.each([

@@ -13,6 +13,7 @@ const WELL: NodeHealth = {
   coreSilentMs: 0,
   hasCaughtUp: true,
   otherCluster: undefined,
+  refusedBy: undefined,
   isClockFar: false,
   hasDiverged: false,
   groupCount: 1,
@@ -76,6 +77,11 @@ describe('a node', () => {
       'is in another cluster than its peers',
       { accepting: false, otherCluster: 'This node belongs to the cluster A' },
       ['/readyz cluster failed: This node belongs to the cluster A'],
+    ],
+    [
+      'is refused by its peers',
+      { refusedBy: 'node 2: other secret' },
+      ['/readyz cluster failed: node 2: other secret'],
     ],
     [
       'has a core that says nothing',

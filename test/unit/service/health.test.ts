@@ -12,6 +12,7 @@ const WHOLE: NodeHealth = {
   coreSilentMs: 0,
   hasCaughtUp: true,
   otherCluster: undefined,
+  refusedBy: undefined,
   isClockFar: false,
   hasDiverged: false,
   groupCount: 1,

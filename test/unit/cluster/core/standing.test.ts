@@ -69,6 +69,7 @@ const found: StandingMessage = {
   tickDelaysMs: [0.2, 900],
   messagesTaken: 90,
   otherCluster: undefined,
+  refusedBy: undefined,
 };
 
 it('what a look has found is shown, and what was before is not', async () => {

@@ -2,8 +2,18 @@
 // waits is bounded and no lane waits for another; no node is taken for another one; and links come back by themselves.
 import { afterEach, expect, it } from 'vitest';
 import { LANES } from '#cluster';
+import { openPeerPort } from '#transport/peer';
 import { eventually } from '../../../support/eventually.ts';
-import { LinkedNode, type NodeOptions, placeOf, QUICK, UNPINGED, Wire } from '../../../support/peer-nodes.ts';
+import {
+  CLUSTER,
+  LinkedNode,
+  type NodeOptions,
+  Observed,
+  placeOf,
+  QUICK,
+  UNPINGED,
+  Wire,
+} from '../../../support/peer-nodes.ts';
 
 const stack: (AsyncDisposable | Disposable)[] = [];
 const NORTH = placeOf(1);
@@ -109,6 +119,20 @@ it('a connection that breaks is dialled again where the node is now, and not at 
   expect(north.send(SOUTH, 'beats', 8)).toBe(false);
   expect(north.observed.reached.get(SOUTH.node)).toBe(false);
   expect(north.unreachable).toEqual([SOUTH.node]);
+});
+
+it('a node that starts refuses no other, which reaches it when it has started', async () => {
+  const north = await open(NORTH);
+  const port = await openPeerPort({ host: '127.0.0.1', port: 0, limits: QUICK });
+  const wire = await wireTo(port.port);
+  north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
+  // Each lane was dialled again.
+  await eventually(() => expect(wire.dialled).toBeGreaterThan(2 * LANES.length));
+  const own = { clusterId: CLUSTER, self: SOUTH, host: '127.0.0.1', port: 0, observer: new Observed() };
+  const south = port.openLinks(own);
+  stack.push({ [Symbol.asyncDispose]: () => south.close() });
+  await eventually(() => expect(north.reachable).toEqual([SOUTH.node]));
+  expect(north.observed.refusedBy).toEqual([]);
 });
 
 it('a node that takes its time is sent no more than may wait, loses nothing of that, and holds up no other lane (TP2)', async () => {

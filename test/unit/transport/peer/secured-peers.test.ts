@@ -70,6 +70,7 @@ describe('TP11', () => {
     const reason = expect.stringContaining('that node has another --peer-secret-file');
     expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason });
     expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason });
+    expect(two.observed.refusedBy).toContain(one.place.node);
   });
 
   it.each([
