@@ -67,7 +67,6 @@ const HOMES = {
 
 // The same for the operator.
 const OPERATOR_HOMES = {
-  '@kubernetes/client-node': 'operator/src/kube/',
   '@peculiar/x509': 'operator/src/certificates/',
   'prom-client': 'operator/src/process/',
   'reflect-metadata': 'operator/src/certificates/',
@@ -170,10 +169,10 @@ const forbidden = [
     to: { path: '^(?:test|bench|chaos|examples|operator|scripts)/' },
   },
   {
-    name: 'src-no-dev-package',
-    comment: 'What the server imports is a dependency, pinned, and not a devDependency.',
+    name: 'no-dev-package',
+    comment: 'What the server and the operator import is a dependency, pinned, and not a devDependency.',
     severity: 'error',
-    from: { path: '^src/' },
+    from: { path: '^(?:src|operator)/' },
     to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm'] },
   },
   {

@@ -2,7 +2,7 @@
  * The way in from a fresh clone: installs what is missing, then goes on under Node 24.
  *
  *   node scripts/bootstrap.mjs run <file> [argument...]   runs a script of ours, or of a package
- *   node scripts/bootstrap.mjs build                      checks the types of src, and bundles it into dist
+ *   node scripts/bootstrap.mjs build                      checks the types of the sources, and bundles them into dist
  *   node scripts/bootstrap.mjs start [argument...]        builds when dist is stale, then runs the server
  *
  * What npm prints before this begins, two lines that repeat the script, only `--silent` takes away. A `.npmrc` with
@@ -174,8 +174,9 @@ function fileLine(folder, name) {
 
 // Names, sizes and times instead of contents: a few milliseconds, also for hundreds of files.
 function sourceFingerprint() {
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((path) =>
-    join('src', path),
+  /** @type {string[]} */
+  const sources = ['src', 'operator/src'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   );
   const hash = createHash('sha256');
   for (const path of [

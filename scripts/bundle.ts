@@ -1,6 +1,6 @@
 /**
- * Makes the product out of the sources: for each thread of a node, and for the processes that run guests, one bundle,
- * in one folder.
+ * Makes the product out of the sources: for each thread of a node, for the processes that run guests, and for the
+ * operator, one bundle, in one folder.
  *
  *   node scripts/bundle.ts <folder>      a folder beside dist, which becomes it; scripts/bootstrap.mjs does that
  *
@@ -27,6 +27,7 @@ const THREADS: Readonly<Record<string, string>> = {
   'log-worker': 'src/storage/log-worker.ts',
   'scrub-worker': 'src/storage/scrub-worker.ts',
   'executor-worker': 'src/wasm/executors/executor-worker.ts',
+  operator: 'operator/src/main.ts',
 };
 /** How the sources name the file of a thread that they start. */
 const STARTED = /["'`]\.\/([\w-]+-worker)\.js["'`]/g;
@@ -52,7 +53,7 @@ function commit(): string {
   const { SOURCE_COMMIT: named } = process.env;
   if (named !== undefined) return named;
   if (git('rev-parse', '--show-toplevel') !== realpathSync(root)) return 'unknown';
-  const isChanged = git('status', '--porcelain', '--', 'src', 'package-lock.json') !== '';
+  const isChanged = git('status', '--porcelain', '--', 'src', 'operator/src', 'package-lock.json') !== '';
   return `${git('rev-parse', '--short=12', 'HEAD')}${isChanged ? '+changes' : ''}`;
 }
 

@@ -11,6 +11,7 @@
  * `npm run build`.
  *
  *   /usr/local/bin/cairn            the command, and the entry point
+ *   /usr/local/bin/cairn-operator   the operator
  *   /usr/local/bin/node             Node, in the place where the official image has it
  *   /opt/cairn                      dist, node_modules, docs, package.json, LICENSE
  *   /opt/cairn/cairn.cdx.json       the bill of materials

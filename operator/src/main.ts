@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 /**
  * The operator as a process: `cairn-operator [--image REPOSITORY] [--watch-namespace NAMESPACE] [--port 8080]
- * [--pod-name NAME] [--pod-namespace NAMESPACE]`. It finds the API server as kubectl does.
+ * [--pod-name NAME] [--pod-namespace NAMESPACE]`. It uses the service account of its pod; outside of Kubernetes, the
+ * kubeconfig file in JSON that KUBECONFIG names.
  *
  * Exit codes: 0 after SIGTERM or SIGINT, 2 for a wrong flag, 1 for anything else.
  */
-import { Api, asError, HttpsTransport } from './kube/index.ts';
+import { Api, asError, defaultAccess, HttpsTransport } from './kube/index.ts';
 import { assemble } from './operator.ts';
 import { type OperatorOptions, readOptions, Telemetry } from './process/index.ts';
 
 const options = optionsOf(process.argv.slice(2));
-if (options !== undefined) await run(options);
+if (options !== undefined) await run(options).catch(fail);
 
 function optionsOf(args: readonly string[]): OperatorOptions | undefined {
   try {
@@ -29,7 +30,11 @@ async function run(given: OperatorOptions): Promise<void> {
   const server = await telemetry.listen(given.port);
   const onError = (error: unknown): void => log('warn', 'request-failed', error);
   try {
-    const operator = await assemble(given, { api: new Api(HttpsTransport.fromFile()), telemetry, onError });
+    const operator = await assemble(given, {
+      api: new Api(new HttpsTransport(defaultAccess(process.env))),
+      telemetry,
+      onError,
+    });
     log('info', 'started');
     await operator.run(over.signal);
     log('info', 'stopped');
@@ -37,6 +42,11 @@ async function run(given: OperatorOptions): Promise<void> {
     server.closeAllConnections();
     server.close();
   }
+}
+
+function fail(error: unknown): void {
+  log('error', 'failed', error);
+  process.exitCode = 1;
 }
 
 /** A line of JSON on stderr. */

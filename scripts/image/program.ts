@@ -12,6 +12,9 @@ import { type Entry, entriesOf, textFile } from './tar.ts';
 export const PROGRAM_FOLDER = '/opt/cairn';
 const NODE = '/usr/local/bin/node';
 export const COMMAND = '/usr/local/bin/cairn';
+const OPERATOR_COMMAND = '/usr/local/bin/cairn-operator';
+/** Bundles that are commands. */
+const ENTRIES: Readonly<Record<string, string>> = { [COMMAND]: 'main.js', [OPERATOR_COMMAND]: 'operator.js' };
 
 interface LockedPackage {
   readonly version: string;
@@ -112,7 +115,7 @@ export function node(root: string): Part {
   };
 }
 
-/** The bundle, with the command `cairn`, and the pages that agents may read (docs). */
+/** The bundles, with their commands, and the pages that agents may read (docs). */
 export function program(root: string, dist: string): readonly Entry[] {
   const at = PROGRAM_FOLDER.slice(1);
   // The file in which scripts/bootstrap.mjs notes when the sources were changed differs from one checkout to the next.
@@ -121,13 +124,16 @@ export function program(root: string, dist: string): readonly Entry[] {
     ...bundle.map(asCommand),
     ...entriesOf(join(root, 'docs'), `${at}/docs`, () => true),
     ...['package.json', 'LICENSE'].map((name) => textFile(`${at}/${name}`, readFileSync(join(root, name), 'utf8'))),
-    { kind: 'link', path: COMMAND.slice(1), target: `${PROGRAM_FOLDER}/dist/main.js` },
+    ...Object.entries(ENTRIES).map(([command, file]) => {
+      return { kind: 'link', path: command.slice(1), target: `${PROGRAM_FOLDER}/dist/${file}` } as const;
+    }),
   ];
 }
 
 /** There is no `env` in the image that would look for Node. */
 function asCommand(entry: Entry): Entry {
-  if (entry.kind !== 'file' || !entry.path.endsWith('/dist/main.js')) return entry;
+  const isEntry = Object.values(ENTRIES).some((file) => entry.path.endsWith(`/dist/${file}`));
+  if (entry.kind !== 'file' || !isEntry) return entry;
   const text = Buffer.from(entry.bytes).toString();
   return { ...entry, bytes: Buffer.from(text.replace('#!/usr/bin/env node\n', `#!${NODE}\n`)), isProgram: true };
 }

@@ -13,6 +13,14 @@ function instruction(name: string): string {
   return new RegExp(`^${name} (?<rest>.*)$`, 'm').exec(last)?.groups?.['rest'] ?? '';
 }
 
+it('has every folder of sources that the build compiles', () => {
+  const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
+  const { include }: { readonly include: readonly string[] } = JSON.parse(
+    readFileSync(join(ROOT, 'tsconfig.build.json'), 'utf8'),
+  );
+  for (const folder of [...include, 'proto/gen']) expect(allowed).toContain(`!${folder}`);
+});
+
 it('starts a container as the archive does', () => {
   const { User, Env, Entrypoint, WorkingDir, Volumes, ExposedPorts, StopSignal } = containerConfig({});
   expect({

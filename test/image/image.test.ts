@@ -48,11 +48,15 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     files = new Set(filesBelow(image.rootfs));
   }, 120_000);
 
-  it('has no program but Node and the command, and none that runs as another user', () => {
+  it('has no program but Node and the two commands, and none that runs as another user', () => {
     const modes = new Map([...files].map((file) => [file, statSync(join(image.rootfs, file)).mode]));
     const withMode = (bits: number): string[] => [...files].filter((file) => ((modes.get(file) ?? 0) & bits) !== 0);
     const programs = withMode(MAY_RUN).filter((file) => !LIBRARY.test(file));
-    expect(programs.toSorted()).toEqual([`${PROGRAM}/dist/main.js`, 'usr/local/bin/node']);
+    expect(programs.toSorted()).toEqual([
+      `${PROGRAM}/dist/main.js`,
+      `${PROGRAM}/dist/operator.js`,
+      'usr/local/bin/node',
+    ]);
     expect(withMode(AS_ANOTHER)).toEqual([]);
   });
 
@@ -116,6 +120,7 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     expect(published).toMatchObject({ status: 201 });
     expect(await revisionOf(client, '/accounts/a', { owner: 'ada' })).toBe(1);
     expect(node.log()).not.toContain('memory-too-small');
+    expect(() => node.exec('cairn-operator', '--port=-1')).toThrow('--port is');
     expect(node.exec('cairn', '--version').trim()).toBe(manifestOf(join(ROOT, 'package.json')).version);
     expect(() => node.exec('sh')).toThrow('executable file not found');
     node.kill('SIGTERM');

@@ -6,9 +6,9 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
 import { Api } from '../../operator/src/kube/index.ts';
 import { Authority } from '../support/certificates.ts';
+import { kubeconfig } from '../support/kubeconfig.ts';
 import { eventually } from './cluster.ts';
 import { HOST, SERVICES } from './world.ts';
 
@@ -56,8 +56,8 @@ const PROGRAMS = {
 export async function startControlPlane(bin: string, dir: string): Promise<ControlPlane> {
   mkdirSync(dir, { recursive: true });
   const credentials = writeCredentials(dir);
-  const kubeconfig = join(dir, 'kubeconfig');
-  const api = Api.fromFile(kubeconfig);
+  const configPath = join(dir, 'kubeconfig');
+  const api = Api.fromFile(configPath);
   const start = (name: keyof typeof PROGRAMS): void => {
     const logPath = join(dir, `${name}.log`);
     const log = openSync(logPath, 'w');
@@ -75,7 +75,7 @@ export async function startControlPlane(bin: string, dir: string): Promise<Contr
   start('kube-controller-manager');
   start('kube-scheduler');
   await until('/api/v1/namespaces/default/serviceaccounts/default');
-  return { ...credentials, kubeconfig, api };
+  return { ...credentials, kubeconfig: configPath, api };
 }
 
 function writeCredentials(dir: string): { readonly cert: string; readonly key: string } {
@@ -87,9 +87,6 @@ function writeCredentials(dir: string): { readonly cert: string; readonly key: s
   write('server.crt', cert);
   write('server.key', key);
   write('tokens.csv', `${token},admin,admin,system:masters\n`);
-  const config = new KubeConfig();
-  const cluster = { server: `https://${HOST}:6443`, caFile: join(dir, 'ca.crt'), skipTLSVerify: false };
-  config.loadFromClusterAndUser({ name: 'kube', ...cluster }, { name: 'admin', token });
-  write('kubeconfig', config.exportConfig());
+  write('kubeconfig', kubeconfig(`https://${HOST}:6443`, join(dir, 'ca.crt'), token));
   return { cert, key };
 }

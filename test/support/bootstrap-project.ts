@@ -23,12 +23,13 @@ export const SERVER = `
   console.log(JSON.stringify({ event: 'ready', pid: process.pid, node: process.execPath, args: process.argv.slice(2) }));
   if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = Number(process.argv[2] ?? 0);
 `;
-const OTHER_THREADS = [
-  'main/core-worker.ts',
-  'main/batch-worker.ts',
-  'storage/log-worker.ts',
-  'storage/scrub-worker.ts',
-  'wasm/executors/executor-worker.ts',
+const OTHER_ENTRIES = [
+  'src/main/core-worker.ts',
+  'src/main/batch-worker.ts',
+  'src/storage/log-worker.ts',
+  'src/storage/scrub-worker.ts',
+  'src/wasm/executors/executor-worker.ts',
+  'operator/src/main.ts',
 ];
 const ASSETS = 'src/transport/http/rendering/html/assets';
 // What npm ci would leave behind. The Node in it is the Node of this test, and says of itself that it is the package's.
@@ -67,9 +68,9 @@ function projectIn(path: string): Project {
   mkdirSync(join(path, 'src/main'), { recursive: true });
   for (const name of ['bootstrap.mjs', 'bundle.ts']) cpSync(join(root, 'scripts', name), join(path, 'scripts', name));
   writeFileSync(join(path, 'src/main/main.ts'), SERVER);
-  for (const thread of OTHER_THREADS) {
-    mkdirSync(dirname(join(path, 'src', thread)), { recursive: true });
-    writeFileSync(join(path, 'src', thread), 'export {};\n');
+  for (const entry of OTHER_ENTRIES) {
+    mkdirSync(dirname(join(path, entry)), { recursive: true });
+    writeFileSync(join(path, entry), 'export {};\n');
   }
   mkdirSync(join(path, ASSETS), { recursive: true });
   writeFileSync(join(path, ASSETS, 'page.css'), 'body {}\n');

@@ -9,6 +9,7 @@ import { Api } from '../../../operator/src/kube/index.ts';
 import { findKubeBinaries } from '../../../scripts/kube/binaries.ts';
 import { Authority } from '../../support/certificates.ts';
 import { freePorts } from '../../support/free-ports.ts';
+import { kubeconfig } from '../../support/kubeconfig.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { endWithFile } from '../../support/test-scope.ts';
 
@@ -28,7 +29,7 @@ export async function startRealServer(): Promise<RealServer> {
   const dir = tempDir();
   endWithFile(() => dir[Symbol.dispose]());
   const [port = 0, client = 0, peer = 0] = await freePorts(3);
-  const kubeconfig = writeFiles(dir.path, port);
+  const configPath = writeFiles(dir.path, port);
   const start = (program: string, flags: readonly string[]): void =>
     endProcessWithFile(spawn(join(bin, program), flags, { cwd: dir.path, stdio: 'ignore' }));
   const etcd = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`] as const;
@@ -56,10 +57,10 @@ export async function startRealServer(): Promise<RealServer> {
     '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
     '--service-cluster-ip-range=10.96.0.0/16',
   ]);
-  const api = Api.fromFile(kubeconfig);
+  const api = Api.fromFile(configPath);
   await vi.waitFor(() => api.get('/api/v1/namespaces/default'), { timeout: 90_000, interval: 100 });
   const run = async (program: string, args: readonly string[]): Promise<string> => {
-    const { stdout } = await execute(join(bin, program), ['--kubeconfig', kubeconfig, ...args], {
+    const { stdout } = await execute(join(bin, program), ['--kubeconfig', configPath, ...args], {
       maxBuffer: OUTPUT_BYTES_MAX,
       env: { ...process.env, HOME: dir.path },
     });
@@ -90,17 +91,5 @@ function writeFiles(dir: string, port: number): string {
   write('server.crt', cert);
   write('server.key', key);
   write('tokens.csv', `${token},admin,admin,system:masters\n`);
-  const cluster = {
-    server: `https://127.0.0.1:${port}`,
-    'certificate-authority': write('ca.crt', authority.cert),
-  };
-  const configuration = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'kube',
-    contexts: [{ name: 'kube', context: { cluster: 'kube', user: 'admin' } }],
-    clusters: [{ name: 'kube', cluster }],
-    users: [{ name: 'admin', user: { token } }],
-  };
-  return write('kubeconfig', JSON.stringify(configuration));
+  return write('kubeconfig', kubeconfig(`https://127.0.0.1:${port}`, write('ca.crt', authority.cert), token));
 }
