@@ -134,6 +134,13 @@ const forbidden = [
     to: { path: '^src/transport/[^/]+/', pathNot: '^src/transport/$1/' },
   },
   {
+    name: 'messages-of-grpc',
+    comment: 'Only grpc uses the generated messages; others have the types of model and service.',
+    severity: 'error',
+    from: { path: '^src/', pathNot: '^src/transport/grpc/' },
+    to: { path: '^proto/' },
+  },
+  {
     name: 'operator-is-a-client',
     comment: 'The operator imports nothing of the server; generated messages are in proto/gen.',
     severity: 'error',

@@ -175,7 +175,7 @@ function fileLine(folder, name) {
 // Names, sizes and times instead of contents: a few milliseconds, also for hundreds of files.
 function sourceFingerprint() {
   /** @type {string[]} */
-  const sources = ['src', 'operator/src'].flatMap((folder) =>
+  const sources = ['src', 'operator/src', 'proto'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   );
   const hash = createHash('sha256');

@@ -53,7 +53,7 @@ function commit(): string {
   const { SOURCE_COMMIT: named } = process.env;
   if (named !== undefined) return named;
   if (git('rev-parse', '--show-toplevel') !== realpathSync(root)) return 'unknown';
-  const isChanged = git('status', '--porcelain', '--', 'src', 'operator/src', 'package-lock.json') !== '';
+  const isChanged = git('status', '--porcelain', '--', 'src', 'operator/src', 'proto', 'package-lock.json') !== '';
   return `${git('rev-parse', '--short=12', 'HEAD')}${isChanged ? '+changes' : ''}`;
 }
 

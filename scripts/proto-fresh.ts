@@ -8,17 +8,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { compareTrees } from './support/compare-trees.ts';
 
-const GENERATED = ['src/transport/grpc/gen', 'proto/gen'];
+const GENERATED = 'proto/gen';
 const root = resolve(import.meta.dirname, '..');
 const scratch = mkdtempSync(join(tmpdir(), 'cairn-proto-'));
 
 try {
   execFileSync('buf', ['lint'], { cwd: root, stdio: 'inherit' });
   execFileSync('buf', ['generate', '--output', scratch], { cwd: root, stdio: 'inherit' });
-  const stale = GENERATED.flatMap((folder) =>
-    compareTrees(join(root, folder), join(scratch, folder)).map((line) => `${folder}/${line}`),
-  );
-  for (const line of stale) console.error(line);
+  const stale = compareTrees(join(root, GENERATED), join(scratch, GENERATED));
+  for (const line of stale) console.error(`${GENERATED}/${line}`);
   console.log(stale.length === 0 ? 'generated code is fresh' : 'generated code is stale: run npm run proto');
   process.exitCode = stale.length === 0 ? 0 : 1;
 } finally {

@@ -66,6 +66,7 @@ export function freshProject(env: NodeJS.ProcessEnv = {}): Project {
 function projectIn(path: string): Project {
   mkdirSync(join(path, 'scripts'));
   mkdirSync(join(path, 'src/main'), { recursive: true });
+  mkdirSync(join(path, 'proto'));
   for (const name of ['bootstrap.mjs', 'bundle.ts']) cpSync(join(root, 'scripts', name), join(path, 'scripts', name));
   writeFileSync(join(path, 'src/main/main.ts'), SERVER);
   for (const entry of OTHER_ENTRIES) {

@@ -2,9 +2,6 @@
 import { instantFromMs, instantToMs } from '#base';
 import { type ApiKey, Faults, formatGrant, GRANT_RULE, type Grant, isKeyId, parseGrant } from '#model';
 import type { ApiKeysRequest, IssueApiKeyRequest } from '#service';
-import { authenticationOff } from '../access.ts';
-import { tracedAs } from './call-traces.ts';
-import type { GrpcContext } from './context.ts';
 import {
   FetchApiKeyReply,
   FetchApiKeyRequest,
@@ -16,7 +13,10 @@ import {
   RotateApiKeyRequest,
   type ApiKey as SentKey,
   IssueApiKeyRequest as SentRequest,
-} from './gen/cairn/v1/api_key.ts';
+} from '../../../proto/gen/cairn/v1/api_key.ts';
+import { authenticationOff } from '../access.ts';
+import { tracedAs } from './call-traces.ts';
+import type { GrpcContext } from './context.ts';
 import { decoding, EMPTY } from './messages.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, type UnaryShape, unary } from './unary.ts';

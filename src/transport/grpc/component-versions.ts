@@ -1,7 +1,6 @@
 /** The methods that say what becomes of the versions of components, and list them. */
 import { instantFromMs, parseHex } from '#base';
 import { type ComponentKind, type DefinedVersion, Faults, type MaintenanceMode } from '#model';
-import type { GrpcContext } from './context.ts';
 import {
   ActivateComponentReply,
   ActivateStateViewReply,
@@ -13,7 +12,8 @@ import {
   ListComponentVersionsReply,
   ComponentKind as SentKind,
   MaintenanceMode as SentMode,
-} from './gen/cairn/v1/component.ts';
+} from '../../../proto/gen/cairn/v1/component.ts';
+import type { GrpcContext } from './context.ts';
 import type { MessageType } from './messages.ts';
 import { floorsOf, ledWrite, writeOf } from './metadata.ts';
 import { Fields, type MessageShape } from './request-walk.ts';

@@ -1,10 +1,6 @@
 /** The methods about databases as such: create, delete, list, and what one was at a revision or a time. */
 import { instantFromMs } from '#base';
 import type { DatabaseDescription } from '#service';
-import { RELAYED } from '../relay.ts';
-import { AtRevision, AtTimestamp } from './asked-requests.ts';
-import { tracedAs } from './call-traces.ts';
-import type { GrpcContext } from './context.ts';
 import {
   CreateDatabaseReply,
   CreateDatabaseRequest,
@@ -13,7 +9,11 @@ import {
   DeleteDatabaseRequest,
   FetchCatalogReply,
   FetchLatestDatabaseRequest,
-} from './gen/cairn/v1/database.ts';
+} from '../../../proto/gen/cairn/v1/database.ts';
+import { RELAYED } from '../relay.ts';
+import { AtRevision, AtTimestamp } from './asked-requests.ts';
+import { tracedAs } from './call-traces.ts';
+import type { GrpcContext } from './context.ts';
 import { decoding, EMPTY } from './messages.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';

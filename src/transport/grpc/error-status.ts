@@ -17,9 +17,9 @@ import {
 } from '#base';
 import { describeFault } from '#model';
 import { isBug, isFatal } from '#service';
-import type { Any } from './gen/google/protobuf/any.ts';
-import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from './gen/google/rpc/error_details.ts';
-import { Status } from './gen/google/rpc/status.ts';
+import type { Any } from '../../../proto/gen/google/protobuf/any.ts';
+import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../../proto/gen/google/rpc/error_details.ts';
+import { Status } from '../../../proto/gen/google/rpc/status.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './wire/status.ts';
 
 const DOMAIN = 'cairn.dev';

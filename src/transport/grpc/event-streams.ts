@@ -5,9 +5,9 @@
  * large a slice is, and when the next one is read, the writer decides (slice-writer.ts, T4).
  */
 import { EventFrames, type FrameOptions, type ReadScope, type StoredEvent } from '#service';
+import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { parseQueryRequest, parseScanRequest, parseSubscriptionRequest } from './event-requests.ts';
-import { SubscribeEventsReply } from './gen/cairn/v1/database.ts';
 import { frameReply } from './messages.ts';
 import { floorsOf } from './metadata.ts';
 import { SliceWriter } from './slice-writer.ts';

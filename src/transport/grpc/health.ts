@@ -12,7 +12,7 @@ import {
   HealthCheckResponse,
   HealthListResponse,
   HealthCheckResponse_ServingStatus as Serving,
-} from './gen/grpc/health/v1/health.ts';
+} from '../../../proto/gen/grpc/health/v1/health.ts';
 import { frameReply } from './messages.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';

@@ -2,11 +2,11 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { instantToMs, isDatabaseId, isRevision } from '#base';
 import type { DatabaseDescription, Holder, Proof } from '#service';
+import { type Database, FetchCatalogReply } from '../../../proto/gen/cairn/v1/database.ts';
 import { countedHeader, type RateLimits } from '../rate-limits.ts';
 import { RELAYED } from '../relay.ts';
 import type { Dial } from '../secure.ts';
 import { EVENT_STORE } from './context.ts';
-import { type Database, FetchCatalogReply } from './gen/cairn/v1/database.ts';
 import { cancelStream, originOf, RelayConnections } from './relay-connections.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 

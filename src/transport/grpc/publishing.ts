@@ -1,15 +1,15 @@
 /** The methods that publish components. */
 import { COMPONENT_BYTES_MAX, METADATA_BYTES_MAX } from '#model';
 import type { PublishComponentReply } from '#service';
-import { lettingGo } from '../let-go.ts';
-import type { GrpcContext } from './context.ts';
 import {
   DefineStateChangeResponse,
   DefineStateViewResponse,
   PublishPresenterReply,
   PublishStateChangeReply,
   PublishStateViewReply,
-} from './gen/cairn/v1/component.ts';
+} from '../../../proto/gen/cairn/v1/component.ts';
+import { lettingGo } from '../let-go.ts';
+import type { GrpcContext } from './context.ts';
 import type { MessageType } from './messages.ts';
 import { ledWrite, writeOf } from './metadata.ts';
 import {

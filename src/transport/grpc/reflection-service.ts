@@ -9,12 +9,12 @@
  * Source: grpc/reflection/v1/reflection.proto of the gRPC project. Under v1alpha the messages are the same.
  */
 import { DatabaseError, quote } from '#base';
-import { FILE_DESCRIPTORS, type FileDescriptor } from './gen/descriptors.ts';
+import { FILE_DESCRIPTORS, type FileDescriptor } from '../../../proto/gen/descriptors.ts';
 import {
   type ExtensionRequest,
   ServerReflectionRequest,
   ServerReflectionResponse,
-} from './gen/grpc/reflection/v1/reflection.ts';
+} from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { GRPC_STATUS } from './wire/status.ts';
 
 /** The reply to one request; undefined when the bytes are no request. */

@@ -1,8 +1,8 @@
 /** The methods that render State Views. */
 import type { StateViewBindings } from '#service';
+import { State } from '../../../proto/gen/cairn/v1/component.ts';
 import { AskedStateView } from './asked-requests.ts';
 import type { GrpcContext } from './context.ts';
-import { State } from './gen/cairn/v1/component.ts';
 import { decoding } from './messages.ts';
 import { floorsOf } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';

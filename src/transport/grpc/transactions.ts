@@ -1,11 +1,11 @@
 /** Transact and FetchTransaction: the two methods whose messages are walked and written by hand. */
 import { ByteWriter, DatabaseError, giveBack, writeBytesField, writeVarintField } from '#base';
 import { refusalError, type TransactionDescription } from '#service';
+import { FetchTransactionRequest } from '../../../proto/gen/cairn/v1/database.ts';
 import { tracedAs } from './call-traces.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
-import { FetchTransactionRequest } from './gen/cairn/v1/database.ts';
 import { decodeRequest } from './messages.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';

@@ -59,7 +59,7 @@ function clone(): string {
   const dir = testDir();
   const listed = execFileSync(
     'git',
-    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', 'src', 'scripts'],
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', 'src', 'operator/src', 'proto', 'scripts'],
     {
       cwd: ROOT,
       encoding: 'utf8',

@@ -1,10 +1,10 @@
 // Files are found by what they extend, and come with what they import, each once.
 import { expect, it } from 'vitest';
+import type { FileDescriptor } from '../../../../proto/gen/descriptors.ts';
 import {
   ServerReflectionRequest,
   ServerReflectionResponse,
 } from '../../../../proto/gen/grpc/reflection/v1/reflection.ts';
-import type { FileDescriptor } from '../../../../src/transport/grpc/gen/descriptors.ts';
 import { createReflectionAnswer } from '../../../../src/transport/grpc/reflection-service.ts';
 
 const file = (name: string, parts: Partial<FileDescriptor> = {}): FileDescriptor => ({
