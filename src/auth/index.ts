@@ -18,8 +18,8 @@
  *   U5  Nothing that a token says is believed before its signature is verified, by a key of whom the settings name and
  *       by an algorithm with two keys; where keys are is never for the token to say.
  */
-export { type IssuedKey, issueKey } from './api-key.ts';
-export { Authenticator, type AuthenticatorParts, challenge } from './authenticator.ts';
+export { issueKey } from './api-key.ts';
+export { Authenticator, challenge } from './authenticator.ts';
 export { basicExtractor } from './basic-extractor.ts';
 export { type BootstrapKey, bootstrapExtractor, readBootstrapKey } from './bootstrap-key.ts';
 export {
@@ -30,15 +30,10 @@ export {
 } from './certificate-extractor.ts';
 export { customExtractor } from './custom-extractor.ts';
 export type { Credentials, Extractor, Found } from './extractor.ts';
-export { type KnownKey, type KnownKeys, type KnownSecret, keyExtractor } from './key-extractor.ts';
+export { type KnownKey, type KnownKeys, keyExtractor } from './key-extractor.ts';
 export type { Principal } from './principal.ts';
 export { readGrantsFile } from './tokens/grants-file.ts';
-export {
-  type LoadBalancerParts,
-  loadBalancerExtractor,
-  type SignedHeaderParts,
-  signedHeaderExtractor,
-} from './tokens/header-extractors.ts';
+export { loadBalancerExtractor, signedHeaderExtractor } from './tokens/header-extractors.ts';
 export type { GrantsOfRoles } from './tokens/identity.ts';
 export type { KeySource, SourceParts } from './tokens/key-source.ts';
 export { KeysByName } from './tokens/keys-by-name.ts';

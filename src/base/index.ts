@@ -50,7 +50,6 @@ export {
   DatabaseError,
   ERROR_CODES,
   type ErrorCode,
-  type ErrorContext,
   type ErrorDetails,
   type ErrorScope,
   type FieldViolation,
@@ -101,8 +100,8 @@ export {
   toNodeId,
   toReplicaId,
 } from './replica.ts';
-export { type Failure, failure, type Ok, ok, type Result } from './result.ts';
+export { failure, ok, type Result } from './result.ts';
 export { Slots } from './slots.ts';
-export { decodeUtf8, encodeUtf8, encodeUtf8Into } from './utf8.ts';
+export { decodeUtf8, encodeUtf8 } from './utf8.ts';
 export { codePointAt, indexOfIllFormed, sequenceLength, utf8Length } from './utf8-scan.ts';
 export { formatUuid, parseUuid, uuidv7, uuidv7Bytes } from './uuid.ts';

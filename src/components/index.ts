@@ -14,24 +14,14 @@
  * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F9, F20 to F23,
  * F30 to F34 and F40 to F43 stand where they are kept.
  */
-export {
-  type ArtifactOptions,
-  ArtifactStore,
-  type ComponentSource,
-  type NoArtifact,
-  type RunnableArtifact,
-} from './artifact-store.ts';
+export { ArtifactStore, type ComponentSource, type NoArtifact, type RunnableArtifact } from './artifact-store.ts';
 export { AskedBindings, type ViewParameters, viewKey } from './asked-bindings.ts';
-export type { GuestBounds } from './batch-fold.ts';
 export { BatchThread } from './batch-thread.ts';
 export { runBatches } from './batch-worker.ts';
-export { type CacheFigures, CacheFolder, type CacheFolderOptions } from './cache-folder.ts';
+export { type CacheFigures, CacheFolder } from './cache-folder.ts';
 export type {
   CommandRefusal,
   CommandRefusalCode,
-  ConcurrencyConflict,
-  Decided,
-  DecidingDatabase,
   Decision,
   DecisionAsk,
   DecisionFailure,
@@ -39,9 +29,7 @@ export type {
   Execution,
   ReadableView,
 } from './decision.ts';
-export type { ReadLimits } from './decision-reads.ts';
 export { sha256 } from './digest.ts';
-export type { BatchBounds } from './event-batches.ts';
 export { FoldSnapshots } from './fold-snapshots.ts';
 export {
   DEFAULT_MAINTENANCE,
@@ -50,19 +38,11 @@ export {
   type MaintenanceListeners,
   type MaintenanceOutcome,
   type MaintenanceSettings,
-  type MaintenanceTime,
 } from './maintained-view.ts';
 export { Maintenance } from './maintenance.ts';
-export type { PresentedPart } from './presented-body.ts';
 export type { PresentationAsked } from './presenter-call.ts';
-export {
-  DEFAULT_PRESENTERS,
-  PRESENTER_EXECUTORS,
-  type PresenterExecutors,
-  type PresenterSettings,
-  type PresenterTime,
-} from './presenter-settings.ts';
-export { type OpenBody, type Opened, type PresenterFigures, Presenters } from './presenters.ts';
+export { DEFAULT_PRESENTERS, PRESENTER_EXECUTORS, type PresenterSettings } from './presenter-settings.ts';
+export { type OpenBody, type Opened, Presenters } from './presenters.ts';
 export { type ViewTitle, viewTitle } from './sdk-values.ts';
 export {
   DEFAULT_STATE_CHANGES,
@@ -81,4 +61,4 @@ export {
   type StateViewSettings,
   StateViews,
 } from './state-views.ts';
-export type { ViewAnswer, ViewFailure, ViewFailureCode, ViewRead } from './view-read.ts';
+export type { ViewAnswer, ViewFailure, ViewRead } from './view-read.ts';

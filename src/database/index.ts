@@ -28,13 +28,12 @@
  *   D18 A page that readers share is of the copy of the database that is read; a block is verified before it is shown.
  *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */
-export type { Applied, DefinitionMark } from './applied.ts';
+export type { Applied } from './applied.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
 export { API_KEYS_MAX, type KeyOutcome, TOKENS_MAX } from './catalog-keys.ts';
 export { readLevel } from './catalog-level.ts';
 export {
-  type CatalogEntryToApply,
   CatalogMachine,
   type CatalogOutcome,
   type PlaceOutcome,
@@ -54,68 +53,46 @@ export {
   sayableAt,
 } from './catalog-nodes.ts';
 export type { Recovery } from './catalog-recovery.ts';
-export type { Binding, CatalogApplied } from './catalog-rows.ts';
+export type { Binding } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
 export { compareHistory, differenceBetween, type HistoryVerdict } from './compare-history.ts';
 export { isCorruptRecord, isFaultOfRow } from './corruption.ts';
-export {
-  DatabaseMachine,
-  type EntryToApply,
-  type MachineOptions,
-  type RangeNeed,
-  type TransactOutcome,
-} from './database-machine.ts';
+export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
 export {
   DefinitionLedger,
   type DefinitionOutcome,
   LEDGER_LIMITS,
   type LedgerLimits,
-  type LedgerPlace,
   type RemovedBlob,
 } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
-export { type DatabaseFacts, databaseAt, genesisHash, type NewDatabase, revisionAtTime } from './facts.ts';
+export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk } from './head.ts';
 export { HistoryExport, type HistoryPart } from './history-export.ts';
-export {
-  type CheckedPage,
-  decodeStanding,
-  encodeStanding,
-  HistoryImport,
-  type HistoryUnit,
-  type Standing,
-} from './history-import.ts';
+export { decodeStanding, encodeStanding, HistoryImport, type HistoryUnit, type Standing } from './history-import.ts';
 export {
   HEAD_KIND,
   type HeadKind,
   type HeadName,
-  type KeyRange,
   NO_SUBJECT_HEAD,
   positionOfChunk,
   RowKeys,
   readTimeKey,
 } from './keys.ts';
 export { type HeadLookup, latestOf } from './latest.ts';
-export { type LogPlace, Page, type PageRecord } from './page.ts';
+export { Page, type PageRecord } from './page.ts';
 export { PageCache } from './page-cache.ts';
 export { PostingBlock, type PostingEntry } from './posting.ts';
-export { PostingCursor, type PostingCursorOptions } from './posting-cursor.ts';
+export { PostingCursor } from './posting-cursor.ts';
 export { componentBytes, type Definitions, lastDefinition, ReadDefinitions } from './read-definitions.ts';
-export {
-  DatabaseReader,
-  type DatabaseSource,
-  eventsOf,
-  type ReaderOptions,
-  type StoredEvent,
-  type StoredTransaction,
-} from './reader.ts';
+export { DatabaseReader, type DatabaseSource, eventsOf, type StoredEvent, type StoredTransaction } from './reader.ts';
 export { type DurablePoint, rebuildDerived } from './rebuild.ts';
 export { rootOf } from './recovered-binding.ts';
-export { copyRows, type RecoveredInstance, recoverInto } from './recovered-rows.ts';
-export { type KeptRefusal, REFUSALS_KEPT, REFUSED_CONSTRAINTS_KEPT } from './refusal-record.ts';
+export { copyRows, recoverInto } from './recovered-rows.ts';
+export { type KeptRefusal } from './refusal-record.ts';
 export { readTimeRow } from './small-rows.ts';
 export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
 export { refusalOf, verifyRefusals } from './stored-refusals.ts';
-export { type HistoryCheck, type PagesToVerify, verifyHistory, verifyPages } from './verify.ts';
+export { verifyHistory } from './verify.ts';
 export { verifyStoredRows } from './verify-rows.ts';
-export { type HeadWalk, walkHeads } from './walks.ts';
+export { walkHeads } from './walks.ts';

@@ -21,7 +21,7 @@ import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 export const REFUSALS_KEPT = 1000;
 
 /** Constraints of one refusal that are kept; the others are counted. */
-export const REFUSED_CONSTRAINTS_KEPT = 16;
+const REFUSED_CONSTRAINTS_KEPT = 16;
 
 export type RefusalCause =
   | { readonly kind: 'violated'; readonly violations: readonly ConstraintViolation[] }

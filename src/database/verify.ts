@@ -44,7 +44,7 @@ export interface PagesToVerify {
 }
 
 /** Walks the pages of `(from, to]`: no gap, every checksum right, every chain hash as its body gives it. */
-export async function verifyPages(reader: DatabaseReader, wanted: PagesToVerify): Promise<HistoryCheck> {
+async function verifyPages(reader: DatabaseReader, wanted: PagesToVerify): Promise<HistoryCheck> {
   const chain = new ChainCheck(reader, wanted.from, wanted.chainHash);
   try {
     for await (const rows of slices(reader.source.kv.range(reader.keys.pages(wanted.from + 1, wanted.to + 1)))) {

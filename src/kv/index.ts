@@ -18,16 +18,7 @@
  *   K8  The keys that begin with a prefix are exactly those from the prefix up to its `prefixEnd`.
  *   K9  Releasing a value takes nothing from anybody else: not from the store, and not from who read the same row.
  */
-export {
-  KeyWriter,
-  prefixEnd,
-  readTerm,
-  readU16,
-  readU32,
-  readU64,
-  writeU32,
-  writeU64,
-} from './keys.ts';
+export { KeyWriter, prefixEnd, readTerm, readU16, readU32, readU64 } from './keys.ts';
 export {
   CHUNK_BYTES_DEFAULT,
   type KvBatch,

@@ -79,7 +79,7 @@ export class KeyWriter {
   }
 }
 
-export function writeU32(into: Uint8Array, at: number, value: number): void {
+function writeU32(into: Uint8Array, at: number, value: number): void {
   assert(Number.isInteger(value) && value >= 0 && value < TWO_32, 'A u32 is an integer from 0 to 2^32 - 1', value);
   into[at] = value >>> 24;
   into[at + 1] = value >>> 16;
@@ -87,7 +87,7 @@ export function writeU32(into: Uint8Array, at: number, value: number): void {
   into[at + 3] = value;
 }
 
-export function writeU64(into: Uint8Array, at: number, value: number): void {
+function writeU64(into: Uint8Array, at: number, value: number): void {
   assert(Number.isSafeInteger(value) && value >= 0, 'A u64 holds an integer from 0 to 2^53 - 1', value);
   writeU32(into, at, Math.floor(value / TWO_32));
   writeU32(into, at + 4, value % TWO_32);

@@ -60,7 +60,7 @@ export function isGrant({ role, databases, databasesMax }: Grant): boolean {
   return isPattern(databases) && role === BOUNDED_ROLE && databasesMax >= 1 && databasesMax <= DATABASES_MAX_MAX;
 }
 
-export function isRole(text: string): text is Role {
+function isRole(text: string): text is Role {
   return ROLES.some((role) => role === text);
 }
 

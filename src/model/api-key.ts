@@ -47,7 +47,7 @@ export interface ApiKey {
   readonly secrets: readonly KeySecret[];
 }
 
-export const KEY_NAME_BYTES_MAX = 128;
+const KEY_NAME_BYTES_MAX = 128;
 export const KEY_GRANTS_MAX = 32;
 export const KEY_SECRETS_MAX = 2;
 

@@ -34,12 +34,10 @@ export {
   hasRightOnAny,
   isNamedBy,
   isPattern,
-  isRole,
   parseGrant,
   RIGHTS_OF_ROLE,
   type Right,
   ROLES,
-  type Role,
 } from './access.ts';
 export {
   type ApiKey,
@@ -49,7 +47,6 @@ export {
   isKeyId,
   isStillIssued,
   KEY_GRANTS_MAX,
-  KEY_NAME_BYTES_MAX,
   KEY_SECRETS_MAX,
   type KeySecret,
   readApiKey,
@@ -59,15 +56,7 @@ export {
 } from './api-key.ts';
 export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts } from './cloud-event.ts';
 export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';
-export {
-  asAsked,
-  type Constraint,
-  decide,
-  type MaxRevision,
-  type MinRevision,
-  type RevisionRange,
-  type Violation,
-} from './constraint.ts';
+export { asAsked, type Constraint, decide } from './constraint.ts';
 export { constraintFromJson, constraintsFromJson } from './constraint-json.ts';
 export { checkConstraints } from './constraint-rules.ts';
 export { decodeConstraint, encodeConstraint } from './constraint-wire.ts';
@@ -125,7 +114,6 @@ export {
 } from './definition-rules.ts';
 export {
   DATA_KIND,
-  type EffectiveTime,
   type Event,
   type EventFacts,
   type ExtensionValue,
@@ -138,22 +126,17 @@ export { acceptJsonEvent } from './event-from-json.ts';
 export { EventJsonBytes } from './event-json-bytes.ts';
 export { eventFacts } from './event-layout.ts';
 export { eventParts } from './event-parts.ts';
-export type { EventPlace, EventShape } from './event-place.ts';
+export type { EventShape } from './event-place.ts';
 export { foundBytes, showBytes } from './event-place.ts';
 export { eventToJson } from './event-to-json.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
 export {
-  type JsonArray,
-  type JsonBoolean,
   type JsonFault,
   type JsonNode,
-  type JsonNull,
-  type JsonNumber,
   type JsonObject,
   type JsonOptions,
   type JsonRaw,
-  type JsonString,
   parseJson,
   RAW_DATA,
 } from './json.ts';
@@ -177,27 +160,16 @@ export {
   COMMAND_BODY_BYTES_MAX,
   COMMAND_PAIRS_MAX,
   COMMAND_VALUE_BYTES_MAX,
-  COMMIT_MESSAGE_BYTES_MAX,
   COMPONENT_BYTES_MAX,
-  CONSTRAINT_CONJUNCTIONS_MAX,
   CONSTRAINTS_MAX,
-  CONTENT_TYPE_BYTES_MAX,
-  EXTENSION_NAME_BYTES_MAX,
-  EXTENSIONS_MAX,
   JSON_DEPTH_MAX,
   JSON_VALUES_MAX,
   MESSAGE_FIELDS_MAX,
   METADATA_BYTES_MAX,
-  NAME_BYTES_MAX,
   PRINCIPAL_ATTRIBUTES_MAX,
-  PRINCIPAL_VALUE_BYTES_MAX,
   QUERY_LIMIT_MAX,
-  SELECTOR_CONJUNCTIONS_MAX,
-  SELECTOR_DEPTH_MAX,
-  SELECTOR_NODES_MAX,
   TRANSACTION_BYTES_MAX,
   TRANSACTION_EVENTS_MAX,
-  URI_BYTES_MAX,
 } from './limits.ts';
 export {
   type LoggedTransactionView,
@@ -207,11 +179,8 @@ export {
 export { isJsonType, isTextType } from './media-type.ts';
 export {
   type ComponentName,
-  type DatabaseName,
-  type EventType,
   isComponentName,
   isDatabaseName,
-  isSubject,
   parseComponentName,
   parseDatabaseName,
   parseEventType,
@@ -219,17 +188,13 @@ export {
   parseStreamName,
   parseSubject,
   parseTransactionId,
-  type StreamName,
-  type Subject,
   streamOfSource,
-  type TransactionId,
 } from './names.ts';
-export { fillPath, openNames, type PathSegment, type PathTemplate, parsePathTemplate } from './path-template.ts';
+export { fillPath, openNames, type PathTemplate, parsePathTemplate } from './path-template.ts';
 export {
   constraintsOf,
   encodeTransactPayload,
   PAYLOAD_FORMAT,
-  PAYLOAD_KIND_TRANSACT,
   readTransactPayload,
   stampPayload,
   type TransactPayload,
@@ -248,7 +213,6 @@ export {
 export {
   collectionQueryFromJson,
   queryFromParameter,
-  queryToJson,
   queryToParameter,
   type ScopedQuery,
   scopedQueryFromJson,
@@ -257,12 +221,8 @@ export { decodeEventQuery, decodePosition, readDirection, readLimit } from './qu
 export { integerRule, leadingZeroRule, parseRevisionText, revisionRule } from './revision-text.ts';
 export {
   ALL,
-  type AllSelector,
   and,
-  type CompoundSelector,
-  type CompoundTemplate,
   NO_SUBJECT,
-  type NoSubjectSelector,
   or,
   type ParameterSelector,
   type ParameterTerm,
@@ -270,7 +230,6 @@ export {
   type Selector,
   type SelectorTemplate,
   type TermKind,
-  type TermSelector,
   term,
 } from './selector.ts';
 export { selectionFromJson, selectorFromJson, selectorToJson, templateFromJson } from './selector-json.ts';
@@ -291,15 +250,9 @@ export {
   TIMESTAMP_RULE,
 } from './timestamp-wire.ts';
 export { isOrigin, NO_OPTIONS, ORIGIN, ORIGIN_NAMES, type Origin, type TransactionOptions } from './transaction.ts';
-export {
-  optionsOfBody,
-  readTransactionBody,
-  type TransactionBody,
-  type TransactionBodyView,
-  transactionIdOfBody,
-} from './transaction-body.ts';
+export { optionsOfBody, type TransactionBodyView, transactionIdOfBody } from './transaction-body.ts';
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';
-export { refuseField, unknownFieldRule } from './unknown-field.ts';
+export { refuseField } from './unknown-field.ts';
 export { isWellFormedJson } from './well-formed-json.ts';

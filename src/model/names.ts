@@ -56,7 +56,7 @@ export function parseEventType(text: string, field: string, faults: Faults): Eve
   return isEventType(text) ? text : addNameFault(text, field, faults);
 }
 
-export function isSubject(text: string): text is Subject {
+function isSubject(text: string): text is Subject {
   return ruleBroken(text) === undefined;
 }
 

@@ -235,7 +235,7 @@ function readCut(node: JsonNode, place: JsonPlace): Pick<Range, 'effectiveTime' 
 }
 
 /** The revision-scoped form; `scopedQueryFromJson` gives the same query back. The effective-time range has an end. */
-export function queryToJson(query: EventQuery): string {
+function queryToJson(query: EventQuery): string {
   const { selector, revisions, effectiveTime, direction, limit, after } = query;
   const parts = [`"selector":${selectorToJson(selector)}`];
   const ranges: string[] = [];

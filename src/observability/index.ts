@@ -15,22 +15,16 @@
  *       dropped and counted: no request waits for it, or fails.
  */
 export { createLogger, LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger } from './logger.ts';
-export { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound, type MetricDefinition } from './metric-catalogue.ts';
+export { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from './metric-catalogue.ts';
 export {
   type CounterLabels,
-  type CounterName,
-  type GaugeLabels,
-  type GaugeName,
   type GrpcMethodLabels,
   type GuestCache,
   type GuestFault,
   type GuestPool,
-  type HistogramLabels,
-  type HistogramName,
   MCP_METHODS,
   type McpMethod,
   type McpSessionEnd,
-  type MetricName,
   type RateLimitedBy,
   type RateLimitedProtocol,
   type RelayProtocol,
@@ -55,7 +49,6 @@ export {
   type PastSpan,
   type Span,
   type SpanAttributes,
-  type SpanKind,
   type Traced,
   type TraceHeaders,
   type Tracer,

@@ -51,8 +51,8 @@ export {
   transactionById,
 } from './lookups.ts';
 export { EventOrdinals } from './ordinals.ts';
-export { type EventVisitor, PassingEvent } from './passing-event.ts';
-export { type Cancellation, type EventRead, queryEvents, visitEvents } from './query-events.ts';
+export { PassingEvent } from './passing-event.ts';
+export { queryEvents, visitEvents } from './query-events.ts';
 export { type LogScan, type LogSlice, scanLogBatches, scanLogEvents } from './scan-log.ts';
 export { pulled, type SlicePace } from './slice-pace.ts';
-export { EventTail, type TailOptions } from './tail.ts';
+export { EventTail } from './tail.ts';

@@ -30,18 +30,8 @@
  */
 
 export { nextBeat, nextBeatAt } from './beats.ts';
-export { type Config, REPLICATION, type ReplicationConfig } from './config.ts';
-export type {
-  Effect,
-  Fact,
-  HardState,
-  LoadEntries,
-  MembershipAnswer,
-  MembershipRefusal,
-  Persist,
-  Proposed,
-  Refusal,
-} from './effect.ts';
+export { type Config, REPLICATION } from './config.ts';
+export type { Effect, Fact, HardState, LoadEntries, MembershipRefusal, Persist, Proposed, Refusal } from './effect.ts';
 export { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
 export type { EntriesLoaded, Input, InputKind, Persisted } from './input.ts';
 export { checkState } from './invariants.ts';
@@ -52,14 +42,12 @@ export { changeInTheWay, type Standing, standingOf } from './membership-change.t
 export type { BeatAck, Message } from './message.ts';
 export type { Progress } from './progress.ts';
 export {
-  isReplicaId,
   isVoter,
   members,
   quorumIndex,
   type ReplicaId,
   tally,
   toReplicaId,
-  type VoteResult,
   type VoterSet,
   voterSet,
 } from './quorum.ts';
@@ -67,7 +55,6 @@ export { step } from './raft.ts';
 export {
   type AnswersHeard,
   answerTo,
-  type BeatsHeard,
   hearsEverybody,
   leadsAtRest,
   repeatsAnswer,
@@ -75,7 +62,7 @@ export {
   withAnswersHeard,
   withBeatsHeard,
 } from './rest.ts';
-export type { Candidate, Follower, Leader, Peer, PreCandidate, Role } from './role.ts';
+export type { Follower, Leader, Peer, Role } from './role.ts';
 export { openReplica, type RaftState, type Recovered, type Step } from './state.ts';
 export { checkStep } from './step-invariants.ts';
 export { nextDeadline } from './timers.ts';

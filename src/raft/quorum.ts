@@ -6,7 +6,7 @@
  */
 import { assert, type LogIndex, type ReplicaId, toLogIndex } from '#base';
 
-export { isReplicaId, type ReplicaId, toReplicaId } from '#base';
+export { type ReplicaId, toReplicaId } from '#base';
 
 export interface VoterSet {
   /** Those who vote now, or will alone once the change is complete. Not empty, no repetitions. */

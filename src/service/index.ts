@@ -29,77 +29,44 @@
  *       leases of the catalog last (C26), others may be answered from it; then nobody is: it does not come back.
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
-export { type Actor, ANYBODY, type AuditRecord, auditService } from './access/audit.ts';
+export { ANYBODY, type AuditRecord, auditService } from './access/audit.ts';
 export { aboutAct, actOf } from './access/cluster-acts.ts';
 export { guardService } from './access/guard.ts';
-export type {
-  ApiKeysRequest,
-  IssueApiKeyRequest,
-  IssuedApiKey,
-  IssueTokenRequest,
-  NamedKeyRequest,
-  NamedTokenRequest,
-  RevokeApiKeyRequest,
-  RotateApiKeyRequest,
-  TokensRequest,
-} from './access/operations.ts';
+export type { ApiKeysRequest, IssueApiKeyRequest, IssuedApiKey } from './access/operations.ts';
 export { OPERATIONS, type Operation, PERMISSIONS } from './access/permissions.ts';
-export type { AdministerClusterRequest, DescribeClusterRequest } from './administer-cluster.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
-export type {
-  DecideCommandReply,
-  DecideCommandRequest,
-  ExecuteCommandReply,
-  ExecuteCommandRequest,
-} from './commands/operations.ts';
+export type { DecideCommandReply, ExecuteCommandReply } from './commands/operations.ts';
 export type { Components, OpenComponents } from './components/components.ts';
 export type {
-  AskedPresentation,
   BoundStateView,
-  DefinedAs,
   OpenedPresenter,
   OpenedStateView,
   OpenStateViewRequest,
-  Presented,
   RenderedState,
   StateViewBindings,
 } from './components/operations.ts';
 export { isBug, isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
-  AwaitDatabaseRequest,
   Cause,
-  CreateDatabaseRequest,
-  DatabaseAtRequest,
-  DatabaseAtTimestampRequest,
   DatabaseDescription,
-  DeleteDatabaseReply,
-  DeleteDatabaseRequest,
   Elsewhere,
   FetchTransactionReply,
-  FetchTransactionRequest,
   HealthReply,
   Holder,
   ListAt,
-  ListDatabasesRequest,
   ListNamesReply,
   ListNamesRequest,
   Proof,
   ProposedTransaction,
-  QueryEventsReply,
   QueryEventsRequest,
   ReadAt,
   ReadRequest,
   ReadScope,
   RecordedTransaction,
-  RefusedTransaction,
   RevisionFloor,
-  ScanLogBatchesReply,
-  ScanLogRequest,
   Shown,
   SingleEventReply,
-  SingleEventRequest,
-  SubscribeReply,
   SubscribeRequest,
   SubscriptionItem,
   TransactFields,
@@ -107,21 +74,9 @@ export type {
   TransactReply,
   TransactRequest,
 } from './operations.ts';
-export type {
-  DeleteVersionsRequest,
-  ExpireSnapshotsReply,
-  ExpireSnapshotsRequest,
-  FindVersionRequest,
-  ListVersionsReply,
-  ListVersionsRequest,
-  PublishComponentReply,
-  PublishComponentRequest,
-  SetVersionStatusRequest,
-  VersionReply,
-} from './publishing/operations.ts';
+export type { ListVersionsReply, PublishComponentReply, PublishComponentRequest } from './publishing/operations.ts';
 export { type RateClient, RateLimiter } from './rate-limit/rate-limiter.ts';
-export type { Digests } from './reads.ts';
 export { type EventIdMapping, eventIdMappings, refusalError, storedEvents } from './replies.ts';
-export { createService, type ServiceParts } from './service.ts';
+export { createService } from './service.ts';
 export type { Service } from './service-interface.ts';
 export { systemTimers, type Timers } from './timers.ts';

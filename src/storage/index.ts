@@ -9,16 +9,10 @@
  * A failed write or sync, and a checksum that does not match on our own data, are fatal: they are reported to the owner
  * of the node, who stops it, and never tried a second time.
  */
-export { DirectLog, type DirectLogPorts } from './direct-log.ts';
+export { DirectLog } from './direct-log.ts';
 export { type Disk, patientDisk } from './disk.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
-export {
-  type DiskLevel,
-  type DiskSpace,
-  type DiskThresholds,
-  defaultHardBytes,
-  defaultThresholds,
-} from './disk-level.ts';
+export { type DiskLevel, type DiskThresholds, defaultHardBytes, defaultThresholds } from './disk-level.ts';
 export type { LevelLog } from './level-log-check.ts';
 export type { LevelStats } from './level-stats.ts';
 export {
@@ -30,20 +24,12 @@ export {
   type LevelStoreOptions,
   openLevelStore,
 } from './level-store.ts';
-export {
-  type Checkpoint,
-  type EncodedRecords,
-  type HardState,
-  type LeveledEntry,
-  type LogEntry,
-  PAYLOAD_BYTES_MAX,
-  RecordWriter,
-} from './log-records.ts';
+export { type EncodedRecords, PAYLOAD_BYTES_MAX, RecordWriter } from './log-records.ts';
 export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';
-export { RESTORE_HINT, StorageFailure, type StorageFailureKind } from './storage-failure.ts';
+export { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 export { ROW_BYTES_DEFAULT, type StoreLook, verifyStore, verifyTables } from './store-check.ts';
 export { holdTables, noteStopped, releaseOthers } from './unseen-tables.ts';
-export { type AppendFacts, SEGMENT_BYTES_DEFAULT, Wal, type WalOptions } from './wal.ts';
+export { SEGMENT_BYTES_DEFAULT, Wal } from './wal.ts';
 export type { WalIdentity } from './wal-format.ts';

@@ -32,7 +32,6 @@ export type { Access } from './access.ts';
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
 export { FrameFloods, headBytes } from './frame-floods.ts';
 export {
-  GRPC_LIMITS,
   type GrpcServer,
   type GrpcServerOptions,
   HolderLists,
