@@ -11,7 +11,7 @@ import { cruiseTree, LAYER_GRAPH, layerGraph } from './support/layer-graph.ts';
 const root = resolve(import.meta.dirname, '..');
 const only = process.argv[2];
 
-if (only === undefined) for (const { path, content } of generatedPages()) writeFileSync(join(root, path), content);
+if (only === undefined) for (const { path, content } of generatedPages(root)) writeFileSync(join(root, path), content);
 
 const graph = { ...LAYER_GRAPH, content: layerGraph(await cruiseTree(root)) };
 for (const { page, block, content } of [...generatedParts(root), graph]) {

@@ -43,6 +43,12 @@ function certManager(issuer: string): Group {
   });
 }
 
+export const METRICS_FROM: Value = value(
+  objects,
+  [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+  'From where the metrics are read.',
+);
+
 export const SECURITY: Group['members'] = {
   auth: group('Who may use the cluster (docs/security.md).', {
     enabled: value(
@@ -124,18 +130,14 @@ export const SECURITY: Group['members'] = {
       [],
       'From where clients reach gRPC, HTTP and MCP, as `from` of a NetworkPolicy. Empty: from everywhere.',
     ),
-    metrics: value(
-      objects,
-      [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
-      'From where the metrics are read.',
-    ),
+    metrics: METRICS_FROM,
     peers: value(objects, [], 'From where the peer port is reached, beside the pods of this cluster.'),
     egress: group('Where the pods may connect to.', {
       restricted: value(flag, false, 'Whether only to DNS, to each other, and to what `to` says.'),
       to: value(objects, [], 'Further rules, such as for an identity provider or a collector of traces.'),
     }),
   }),
-  serviceAccount: group('The account of the pods. They get no token for it.', {
+  serviceAccount: group('The account of the pods.', {
     create: value(flag, true, 'Whether the chart makes it.'),
     name: value(text, '', 'Its name. Without it that of the release, or default where the chart makes none.'),
     annotations: value(textMap, {}, 'Annotations.'),

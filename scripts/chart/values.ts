@@ -17,11 +17,12 @@ import {
   text,
   textMap,
   texts,
+  type Value,
   value,
   wholeNumber,
 } from './value.ts';
 
-const NAMES: Group['members'] = {
+export const NAMES: Group['members'] = {
   nameOverride: value(
     matching('^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$'),
     '',
@@ -45,13 +46,8 @@ const NAMES: Group['members'] = {
   ),
 };
 
-const CLUSTER: Group['members'] = {
-  replicas: value(
-    wholeNumber(1, 99),
-    3,
-    'How many nodes there are. 3 stay available when one of them fails, 5 when two do; 1 is not available while its pod restarts. Before you lower it, decommission the nodes with the highest ordinals (docs/operations/kubernetes.md). Changing it restarts no pod.',
-  ),
-  image: group('The image of a node.', {
+export function imageGroup(doc: string): Group {
+  return group(doc, {
     registry: value(text, '', 'Stands before the repository, such as registry.example.com/team.'),
     repository: value(text, 'cairn', 'The repository.'),
     tag: value(
@@ -66,7 +62,16 @@ const CLUSTER: Group['members'] = {
     ),
     pullPolicy: value({ enum: ['IfNotPresent', 'Always', 'Never'] }, 'IfNotPresent', 'When the image is pulled.'),
     pullSecrets: value(listOf({ type: 'object', required: ['name'] }), [], 'Secrets for the registry, as `- name: …`.'),
-  }),
+  });
+}
+
+const CLUSTER: Group['members'] = {
+  replicas: value(
+    wholeNumber(1, 99),
+    3,
+    'How many nodes there are. 3 stay available when one of them fails, 5 when two do; 1 is not available while its pod restarts. Before you lower it, decommission the nodes with the highest ordinals (docs/operations/kubernetes.md). Changing it restarts no pod.',
+  ),
+  image: imageGroup('The image of a node.'),
   cluster: group('How the nodes form one cluster. Changes are read by a pod when it starts, and restart none.', {
     bootstrap: value(
       { enum: ['alone', 'never'] },
@@ -88,38 +93,41 @@ const CLUSTER: Group['members'] = {
   ),
 };
 
+export function monitorGroup(doc: string, enabled: Value): Group {
+  return group(doc, {
+    enabled,
+    interval: value(text, '30s', 'How often the metrics are read.'),
+    scrapeTimeout: value(text, '10s', 'How long that may take.'),
+    labels: value(textMap, {}, 'Labels by which your Prometheus selects it, such as `release: prometheus`.'),
+    relabelings: value(objects, [], 'Applied to the targets.'),
+    metricRelabelings: value(objects, [], 'Applied to the metrics.'),
+  });
+}
+
+export function prometheusRuleGroup(rules: string): Group {
+  return group(`A PrometheusRule with the alerts of the chart (${rules}).`, {
+    enabled: value(autoOrFlag, 'auto', 'auto: when the cluster serves monitoring.coreos.com/v1.'),
+    labels: value(textMap, {}, 'Labels by which your Prometheus selects it.'),
+    disabled: value(texts, [], 'Names of alerts to leave out.'),
+    runbooks: value(
+      text,
+      `${RUNBOOKS_PATH}/`,
+      'Where the runbooks are: what comes before the name of the page in `runbook_url`, such as `https://wiki.example.com/cairn/`. By default it is their folder in the repository.',
+    ),
+  });
+}
+
 const MONITORING: Group['members'] = {
   monitoring: group('Objects for the Prometheus operator and for Grafana.', {
-    serviceMonitor: group('A ServiceMonitor, by which Prometheus finds the metrics of all nodes.', {
-      enabled: value(autoOrFlag, 'auto', 'auto: when the cluster serves monitoring.coreos.com/v1.'),
-      interval: value(text, '30s', 'How often the metrics are read.'),
-      scrapeTimeout: value(text, '10s', 'How long that may take.'),
-      labels: value(textMap, {}, 'Labels by which your Prometheus selects it, such as `release: prometheus`.'),
-      relabelings: value(objects, [], 'Applied to the targets.'),
-      metricRelabelings: value(objects, [], 'Applied to the metrics.'),
-    }),
-    podMonitor: group('A PodMonitor instead, for a Prometheus that selects those.', {
-      enabled: value(
-        flag,
-        false,
-        'Whether there is one. Then turn the ServiceMonitor off: each would read all metrics.',
-      ),
-      interval: value(text, '30s', 'How often the metrics are read.'),
-      scrapeTimeout: value(text, '10s', 'How long that may take.'),
-      labels: value(textMap, {}, 'Labels by which your Prometheus selects it.'),
-      relabelings: value(objects, [], 'Applied to the targets.'),
-      metricRelabelings: value(objects, [], 'Applied to the metrics.'),
-    }),
-    prometheusRule: group('A PrometheusRule with the alerts of the chart (charts/cairn/rules).', {
-      enabled: value(autoOrFlag, 'auto', 'auto: when the cluster serves monitoring.coreos.com/v1.'),
-      labels: value(textMap, {}, 'Labels by which your Prometheus selects it.'),
-      disabled: value(texts, [], 'Names of alerts to leave out.'),
-      runbooks: value(
-        text,
-        `${RUNBOOKS_PATH}/`,
-        'Where the runbooks are: what comes before the name of the page in `runbook_url`, such as `https://wiki.example.com/cairn/`. By default it is their folder in the repository.',
-      ),
-    }),
+    serviceMonitor: monitorGroup(
+      'A ServiceMonitor, by which Prometheus finds the metrics of all nodes.',
+      value(autoOrFlag, 'auto', 'auto: when the cluster serves monitoring.coreos.com/v1.'),
+    ),
+    podMonitor: monitorGroup(
+      'A PodMonitor instead, for a Prometheus that selects those.',
+      value(flag, false, 'Whether there is one. Then turn the ServiceMonitor off: each would read all metrics.'),
+    ),
+    prometheusRule: prometheusRuleGroup('charts/cairn/rules'),
     dashboards: group('ConfigMaps with the dashboards of the chart (charts/cairn/dashboards), one for each.', {
       enabled: value(flag, false, 'Whether there are any.'),
       labels: value(textMap, { grafana_dashboard: '1' }, 'Labels by which the sidecar of Grafana selects them.'),
@@ -128,15 +136,17 @@ const MONITORING: Group['members'] = {
   }),
 };
 
+export const EXTRA_OBJECTS: Value = value(
+  listOf({ type: ['object', 'string'] }),
+  [],
+  'Further objects, as they are, or as text with templates in it.',
+);
+
 const REST: Group['members'] = {
   tests: group('The pod of `helm test`, which writes a transaction and reads it back.', {
     database: value(matching('^[a-z][a-z0-9-]{0,62}$'), 'helm-test', 'The database that it creates, and leaves.'),
   }),
-  extraObjects: value(
-    listOf({ type: ['object', 'string'] }),
-    [],
-    'Further objects, as they are, or as text with templates in it.',
-  ),
+  extraObjects: EXTRA_OBJECTS,
 };
 
 export const VALUES: Group = group('', {

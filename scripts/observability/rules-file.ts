@@ -1,12 +1,15 @@
 /**
- * charts/cairn/rules/cairn.yaml: alerts.ts as a rule file of Prometheus, which the chart wraps in a PrometheusRule.
- * What is between braces is for Prometheus, so the chart reads the file as it is and does not render it.
+ * Rule files of Prometheus, from alerts.ts and operator-alerts.ts, which the charts wrap in a PrometheusRule. What is
+ * between braces is for Prometheus, so a chart reads the file as it is and does not render it.
  */
 import { ALERT_PREFIX, ALERTS, type Alert, RECORDING_RULES } from './alerts.ts';
+import { OPERATOR_ALERTS } from './operator-alerts.ts';
 
 export const RULES_PATH = 'charts/cairn/rules/cairn.yaml';
 /** The same rules for the operator, which is built into one file and reads none of the chart. */
 export const OPERATOR_RULES_PATH = 'operator/src/objects/gen/rules.json';
+/** Alerts about the operator itself, and about its resources. */
+export const OPERATOR_ALERTS_PATH = 'charts/cairn-operator/rules/cairn-operator.yaml';
 export const RUNBOOKS_PATH = 'docs/operations/runbooks';
 
 /** The page of an alert: NoLeader is in no-leader.md, HighFDs in high-fds.md. */
@@ -37,11 +40,19 @@ function ruleGroups(): readonly RuleGroup[] {
 }
 
 export function rulesFile(): string {
+  return fileOf('alerts', ruleGroups());
+}
+
+export function operatorAlertsFile(): string {
+  return fileOf('operator-alerts', [{ name: 'cairn-operator-alerts', rules: OPERATOR_ALERTS.map(alertRule) }]);
+}
+
+function fileOf(source: string, groups: readonly RuleGroup[]): string {
   return [
-    '# Generated from scripts/observability/alerts.ts by `npm run docs`.',
+    `# Generated from scripts/observability/${source}.ts by \`npm run docs\`.`,
     '# runbook_url is a path in the repository; the chart replaces its beginning (monitoring.prometheusRule.runbooks).',
     'groups:',
-    ...ruleGroups().flatMap(({ name, rules }) => [`  - name: ${name}`, '    rules:', ...rules.flatMap(ruleLines)]),
+    ...groups.flatMap(({ name, rules }) => [`  - name: ${name}`, '    rules:', ...rules.flatMap(ruleLines)]),
     '',
   ].join('\n');
 }
@@ -62,17 +73,18 @@ function alertRule({ name, expr, severity, summary, description, for: wait }: Al
 
 /** docs/operations/runbooks/README.md: what may fire, and the page of each. */
 export function runbooksIndex(): string {
-  const names = [...new Set(ALERTS.map(({ name }) => name))];
+  const all = [...ALERTS, ...OPERATOR_ALERTS];
+  const names = [...new Set(all.map(({ name }) => name))];
   const rows = names.map((name) => {
-    const levels = ALERTS.filter((alert) => alert.name === name);
+    const levels = all.filter((alert) => alert.name === name);
     const page = runbookOf(name).slice(RUNBOOKS_PATH.length + 1);
     const severities = levels.map(({ severity }) => severity).join(', ');
     return `| [${ALERT_PREFIX}${name}](${page}) | ${severities} | ${levels.at(-1)?.summary} |`;
   });
   return `# Runbooks
 
-Each alert of \`${RULES_PATH}\` has a page: what it means, its impact, how to find the cause, how to fix it,
-and how to verify that it is fixed. The chart installs the alerts as a PrometheusRule. Without the chart, name the file in
+Each alert of \`${RULES_PATH}\` and \`${OPERATOR_ALERTS_PATH}\` has a page: what it means, its impact, how to find the cause, how to fix it,
+and how to verify that it is fixed. The charts install the alerts as a PrometheusRule. Without a chart, name the file in
 \`rule_files\` of Prometheus, and give each target a label \`pod\`.
 
 - critical: clients are affected, or data is at risk. Act now.
@@ -92,7 +104,7 @@ Commands are for a release named \`cairn\` in the current namespace: select it w
 |---|---|---|
 ${rows.join('\n')}
 
-This page is generated from \`scripts/observability/alerts.ts\` by \`npm run docs\`.
+This page is generated from \`scripts/observability\` by \`npm run docs\`.
 `;
 }
 

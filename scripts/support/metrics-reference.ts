@@ -1,5 +1,6 @@
 /** docs/metrics.md, from the metric catalogue. */
 import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
+import { OPERATOR_METRICS } from '../../operator/src/process/index.ts';
 
 export function renderMetricsReference(): string {
   return `# Metrics
@@ -68,4 +69,12 @@ function table(metrics: Readonly<Record<string, Documented>>): string {
 
 function describe(label: string, bound: LabelBound): string {
   return typeof bound === 'number' ? `${label} (at most ${bound})` : `${label}: ${bound.join(', ')}`;
+}
+
+/** The metrics of the operator, for docs/operations/operator.md. */
+export function operatorMetricsTable(): string {
+  const rows = Object.entries(OPERATOR_METRICS).map(([name, { help, labelNames }]) => {
+    return `| \`${name}\` | ${labelNames.map((label) => `\`${label}\``).join(', ')} | ${help} |`;
+  });
+  return `| metric | labels | meaning |\n|---|---|---|\n${rows.join('\n')}`;
 }

@@ -59,8 +59,8 @@ const FAULTS: readonly (readonly [keyof typeof CHECKS, RegExp, string])[] = [
   [OF_OTHERS, /kind: TLSRoute/, 'kind: TLSRoutes'],
   ['files of settings are mounted', /value: .etc.cairn.peer.peer-secret/, 'value: /etc/cairn/peer/other'],
   ['files of settings are mounted', /mountPath: .etc.cairn.grants/, 'mountPath: /etc/other'],
-  ['a node starts with its settings', /name: CAIRN_GRPC_PORT/, 'name: CAIRN_GRPC_PORTS'],
-  ['a node starts with its settings', /CAIRN_JOIN: "shop-cairn-0/, 'CAIRN_JOIN: "shop-cairn-4'],
+  ['a node or an operator starts with its settings', /name: CAIRN_GRPC_PORT/, 'name: CAIRN_GRPC_PORTS'],
+  ['a node or an operator starts with its settings', /CAIRN_JOIN: "shop-cairn-0/, 'CAIRN_JOIN: "shop-cairn-4'],
 ];
 
 function renderOf(text: string): Render {

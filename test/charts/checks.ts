@@ -1,4 +1,5 @@
-// What holds for every render of the chart, whatever the values. A check is a function from objects to faults.
+// What holds for every render of the charts, whatever the values. A check is a function from objects to faults.
+import { readOptions } from '../../operator/src/process/index.ts';
 import { readInvocation } from '../../src/main/config.ts';
 import {
   type Container,
@@ -37,12 +38,12 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   'what is referred to is there': references,
   'kinds of other operators are as their definitions say': ({ objects }) => faultsByDefinition(objects),
   'files of settings are mounted': settingFiles,
-  'a node starts with its settings': settings,
+  'a node or an operator starts with its settings': settings,
 };
 
 /** All but extra objects, which are as the user wrote them. */
 function ofChart({ text }: Render): readonly KubeObject[] {
-  const parts = text.split(/^---$/m).filter((part) => !part.includes('# Source: cairn/templates/extra-objects.yaml'));
+  const parts = text.split(/^---$/m).filter((part) => !part.includes('/templates/extra-objects.yaml'));
   return parts.flatMap(parseObjects);
 }
 
@@ -59,7 +60,10 @@ function names(render: Render): readonly string[] {
     const isValid = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(object.metadata.name);
     return isValid && object.metadata.name.length <= max ? [] : [`${idOf(object)}: not a name`];
   });
-  const astray = ofChart(render).filter(({ metadata }) => metadata.namespace !== 'prod');
+  // Rights belong to the namespaces of clusters.
+  const astray = ofChart(render).filter(
+    ({ apiVersion, metadata }) => !apiVersion.startsWith('rbac.') && metadata.namespace !== 'prod',
+  );
   return [...repeated(ids), ...tooLong, ...astray.map((object) => `${idOf(object)}: not in its namespace`)];
 }
 
@@ -80,13 +84,13 @@ const VOLUMES = ['configMap', 'emptyDir', 'persistentVolumeClaim', 'projected', 
 
 /** The standard "restricted" of Pod Security, and a file system that is only read. */
 function restricted(render: Render): readonly string[] {
-  return podsOf(render.objects).flatMap(({ id, spec }) => {
+  return podsOf(render.objects).flatMap(({ id, metadata, spec }) => {
     const { securityContext, hostNetwork, volumes = [] } = spec;
     const faults = [
       securityContext?.runAsNonRoot !== true && 'may run as root',
       securityContext?.seccompProfile?.type !== 'RuntimeDefault' && 'no seccomp',
       hostNetwork === true && 'network of the host',
-      spec.automountServiceAccountToken !== false && 'a token of Kubernetes',
+      spec.automountServiceAccountToken !== isOperator(metadata.labels) && 'a token of Kubernetes, or none',
       ...volumes.map((volume) => !VOLUMES.some((kind) => kind in volume) && `volume ${volume.name}`),
       ...containersOf(spec).flatMap(({ name, securityContext: rights }) => [
         rights?.allowPrivilegeEscalation !== false && `${name} may escalate`,
@@ -134,9 +138,13 @@ function matches(selector: Labels, found: Labels = {}): boolean {
   return Object.keys(selector).length > 0 && Object.entries(selector).every(([key, text]) => found[key] === text);
 }
 
-/** The pods of the nodes; Kubernetes gives each of them its own name as a label. */
+function isOperator(found: Labels = {}): boolean {
+  return found['app.kubernetes.io/component'] === 'operator';
+}
+
+/** The pods of nodes and operators; Kubernetes gives each of a StatefulSet its own name as a label. */
 function nodePods(objects: readonly KubeObject[]): readonly Pod[] {
-  return ofKind(objects, 'StatefulSet').flatMap(({ metadata, spec }) => {
+  return ofKind(objects, 'StatefulSet', 'Deployment').flatMap(({ metadata, spec }) => {
     const { template, replicas = 0 } = spec ?? {};
     if (template === undefined) return [];
     return Array.from({ length: replicas }, (_, ordinal) => {
@@ -149,21 +157,23 @@ function nodePods(objects: readonly KubeObject[]): readonly Pod[] {
 function selectors({ objects }: Render): readonly string[] {
   const pods = nodePods(objects);
   const others = podsOf(ofKind(objects, 'Pod'));
-  return ofKind(objects, 'StatefulSet', 'Service', 'PodDisruptionBudget', 'NetworkPolicy').flatMap((object) => {
-    const { selector, podSelector } = object.spec ?? {};
-    const wanted = podSelector?.matchLabels ?? selector?.matchLabels ?? { ...selector, matchLabels: '' };
-    const { matchLabels: _none, ...plain } = wanted;
-    const found = pods.filter(({ metadata }) => matches(plain, metadata.labels)).length;
-    const expected = 'statefulset.kubernetes.io/pod-name' in plain ? 1 : pods.length;
-    const strays = others.filter(({ metadata }) => matches(plain, metadata.labels)).length;
-    const changes = ['app.kubernetes.io/version', 'helm.sh/chart'].filter((label) => label in plain);
-    return [
-      ...(found === expected && strays === 0
-        ? []
-        : [`${idOf(object)}: ${found} of ${expected} pods, ${strays} others`]),
-      ...changes.map((label) => `${idOf(object)}: selects by ${label}`),
-    ];
-  });
+  return ofKind(objects, 'StatefulSet', 'Deployment', 'Service', 'PodDisruptionBudget', 'NetworkPolicy').flatMap(
+    (object) => {
+      const { selector, podSelector } = object.spec ?? {};
+      const wanted = podSelector?.matchLabels ?? selector?.matchLabels ?? { ...selector, matchLabels: '' };
+      const { matchLabels: _none, ...plain } = wanted;
+      const found = pods.filter(({ metadata }) => matches(plain, metadata.labels)).length;
+      const expected = 'statefulset.kubernetes.io/pod-name' in plain ? 1 : pods.length;
+      const strays = others.filter(({ metadata }) => matches(plain, metadata.labels)).length;
+      const changes = ['app.kubernetes.io/version', 'helm.sh/chart'].filter((label) => label in plain);
+      return [
+        ...(found === expected && strays === 0
+          ? []
+          : [`${idOf(object)}: ${found} of ${expected} pods, ${strays} others`]),
+        ...changes.map((label) => `${idOf(object)}: selects by ${label}`),
+      ];
+    },
+  );
 }
 
 function monitors({ objects }: Render): readonly string[] {
@@ -235,9 +245,14 @@ function references({ objects, values }: Render): readonly string[] {
     ...(spec.serviceAccountName === undefined ? [] : [`ServiceAccount/${spec.serviceAccountName}`]),
   ]);
   const governing = ofKind(objects, 'StatefulSet').map(({ spec }) => `Service/${spec?.serviceName}`);
+  const bound = ofKind(objects, 'RoleBinding', 'ClusterRoleBinding').flatMap(({ roleRef, subjects = [] }) =>
+    [...subjects, ...(roleRef === undefined ? [] : [roleRef])].map(({ kind, name }) => `${kind}/${name}`),
+  );
   const known = new Set([...rendered, ...issued, 'ServiceAccount/default']);
   const isNamed = (id: string): boolean => values.includes(id.split('/')[1] ?? '');
-  return [...wanted, ...governing].filter((id) => !known.has(id) && !isNamed(id)).map((id) => `${id}: not there`);
+  return [...wanted, ...governing, ...bound]
+    .filter((id) => !known.has(id) && !isNamed(id))
+    .map((id) => `${id}: not there`);
 }
 
 function nodeContainer(objects: readonly KubeObject[]): Container | undefined {
@@ -278,8 +293,10 @@ export function environmentOf(objects: readonly KubeObject[]): Readonly<Record<s
   return found;
 }
 
-/** The server itself reads them; it refuses what it does not know, and what does not go together. */
+/** The program itself reads them; it refuses what it does not know, and what does not go together. */
 function settings({ objects }: Render): readonly string[] {
+  const operator = nodePods(objects)[0]?.spec.containers.find(({ name }) => name === 'operator');
+  if (operator !== undefined) return operatorFlags(operator);
   const read = readInvocation(nodeContainer(objects)?.args ?? [], environmentOf(objects));
   if (read.kind === 'failure') return read.reason;
   if (read.value.kind !== 'run') return ['it does not run'];
@@ -287,4 +304,14 @@ function settings({ objects }: Render): readonly string[] {
   // To found a cluster a node must find itself in the list.
   const isListed = bootstrap === 'never' || join.some(({ host }) => host === advertiseHost);
   return isListed ? [] : [`${advertiseHost} is not in its own list`];
+}
+
+function operatorFlags({ args = [], env = [] }: Container): readonly string[] {
+  const unset = args.flatMap((text) => [...text.matchAll(/\$\((\w+)\)/g)].map(([, name]) => name));
+  const lost = unset.filter((name) => !env.some((variable) => variable.name === name && variable.valueFrom?.fieldRef));
+  try {
+    return readOptions(args).image === '' ? ['no image'] : lost.map((name) => `${name} is not a field of the pod`);
+  } catch (error) {
+    return [String(error)];
+  }
 }

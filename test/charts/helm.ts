@@ -1,12 +1,14 @@
-// Helm, as a user runs it on the chart of this repository.
+// Helm, as a user runs it on the charts of this repository.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findKubeBinaries } from '../../scripts/kube/binaries.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-export const CHART: string = join(ROOT, 'charts/cairn');
-const CI = join(CHART, 'ci');
+/** Charts with values in a folder `ci`. */
+export const CHARTS = ['cairn', 'cairn-operator'] as const;
+export type Chart = (typeof CHARTS)[number];
+export const CHART: string = folderOf('cairn');
 
 export interface Ran {
   readonly status: number | null;
@@ -21,23 +23,31 @@ export function helm(...args: readonly string[]): Ran {
   return { status, output: stdout, errors: stderr };
 }
 
-/** The names of the values of ci. */
-export function cases(): readonly string[] {
-  return readdirSync(CI).map((file) => file.replace(/-values\.yaml$/, ''));
+export function folderOf(chart: Chart): string {
+  return join(ROOT, 'charts', chart);
 }
 
-export function valuesOf(name: string): string {
-  return join(CI, `${name}-values.yaml`);
+/** The names of the values of ci. */
+export function cases(chart: Chart = 'cairn'): readonly string[] {
+  return readdirSync(join(folderOf(chart), 'ci')).map((file) => file.replace(/-values\.yaml$/, ''));
+}
+
+export function valuesOf(name: string, chart: Chart = 'cairn'): string {
+  return join(folderOf(chart), 'ci', `${name}-values.yaml`);
 }
 
 const known = new Map<string, string>();
 
-/** What is rendered of the release shop in the namespace prod, once. @throws Error with what helm says. */
+/** The chart cairn, rendered once, as the release shop in the namespace prod. @throws Error with helm's message. */
 export function rendered(...args: readonly string[]): string {
-  const key = args.join(' ');
+  return renderedOf('cairn', ...args);
+}
+
+export function renderedOf(chart: Chart, ...args: readonly string[]): string {
+  const key = [chart, ...args].join(' ');
   const found = known.get(key);
   if (found !== undefined) return found;
-  const { status, output, errors } = helm('template', 'shop', CHART, '--namespace', 'prod', ...args);
+  const { status, output, errors } = helm('template', 'shop', folderOf(chart), '--namespace', 'prod', ...args);
   if (status !== 0) throw new Error(errors);
   known.set(key, output);
   return output;

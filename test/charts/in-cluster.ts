@@ -6,7 +6,7 @@
  */
 import { Cluster } from '../kubernetes/cluster.ts';
 import { feed } from '../kubernetes/run.ts';
-import { CHART, cases, rendered, valuesOf, withValues } from './helm.ts';
+import { CHART, CHARTS, cases, rendered, renderedOf, valuesOf, withValues } from './helm.ts';
 import { parseObjects } from './objects.ts';
 import { DEFINITIONS } from './third-party-kinds.ts';
 
@@ -54,7 +54,11 @@ async function facts(): Promise<ChartFacts> {
   await cluster.kubectl('label', 'namespace', 'prod', 'pod-security.kubernetes.io/warn=restricted');
   await apply(DEFINITIONS);
   await cluster.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=1m');
-  const refused = await refusals(cases().map((name) => [name, rendered('--values', valuesOf(name))]));
+  const refused = await refusals(
+    CHARTS.flatMap((chart) =>
+      cases(chart).map((name) => [`${chart} ${name}`, renderedOf(chart, '--values', valuesOf(name, chart))] as const),
+    ),
+  );
   const faulty = FAULTS.map(([name, what, instead]) => {
     return [`${name} with ${instead}`, rendered('--values', valuesOf(name)).replace(what, instead)] as const;
   });

@@ -87,12 +87,23 @@ export interface Spec extends Partial<PodSpec> {
   readonly volumeClaimTemplates?: readonly { readonly metadata: Named }[];
 }
 
+interface Reference extends Named {
+  readonly kind: string;
+}
+
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: Named & { readonly namespace?: string; readonly labels?: Labels; readonly annotations?: Labels };
   readonly spec?: Spec;
   readonly data?: Labels;
+  readonly rules?: readonly {
+    readonly apiGroups: readonly string[];
+    readonly resources: readonly string[];
+    readonly verbs: readonly string[];
+  }[];
+  readonly roleRef?: Reference;
+  readonly subjects?: readonly Reference[];
 }
 
 /** @throws Error when it is no YAML, or a key is there twice. */

@@ -16,7 +16,13 @@ interface Definition {
 }
 
 /** API groups that every Kubernetes cluster serves. */
-const BUILT_IN: readonly string[] = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
+const BUILT_IN: readonly string[] = [
+  'v1',
+  'apps/v1',
+  'policy/v1',
+  'networking.k8s.io/v1',
+  'rbac.authorization.k8s.io/v1',
+];
 
 export const DEFINITIONS: readonly Definition[] = readFileSync(
   join(import.meta.dirname, 'third-party-kinds.jsonl'),

@@ -3,8 +3,8 @@
 // series has are left out: namespace, job, and the pod where it is "a". A text may have several series, with `; `
 // between them.
 
-/** At this time, with these series, exactly the alerts with these labels fire. */
-export type AlertCase = readonly [at: string, series: readonly string[], fires: readonly string[]];
+import type { AlertCase } from './alert-case.ts';
+import { OPERATOR_CASES } from './operator-alert-cases.ts';
 
 const NODES = ['cairn_build_info 1x400', 'cairn_build_info{pod="b"} 1x400'];
 const WARNING = 'pod="a",severity="warning"';
@@ -40,7 +40,7 @@ function failing(values: string): readonly string[] {
   return [calls('OK', '0+1000x120'), calls('UNAVAILABLE', values), posts(200, '0x120')];
 }
 
-export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
+const OF_NODES: Readonly<Record<string, readonly AlertCase[]>> = {
   NoLeader: [
     [
       '5m',
@@ -334,3 +334,5 @@ export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = {
     ],
   ],
 };
+
+export const ALERT_CASES: Readonly<Record<string, readonly AlertCase[]>> = { ...OF_NODES, ...OPERATOR_CASES };

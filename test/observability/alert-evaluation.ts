@@ -22,24 +22,24 @@ interface Case {
 const SHORT_MINUTES = 45;
 
 /** Output of promtool, run in `directory`; a failure names the alert. */
-export function evaluate(directory: string, rulesPath: string, alerts: readonly Evaluated[]): Ran {
+export function evaluate(directory: string, rulesPaths: readonly string[], alerts: readonly Evaluated[]): Ran {
   // Evaluations take the time. Cases of hours need fewer of them.
   const files = [
-    testFile(join(directory, 'short.yaml'), { rulesPath, alerts, interval: '1m', isShort: true }),
-    testFile(join(directory, 'long.yaml'), { rulesPath, alerts, interval: '5m', isShort: false }),
+    testFile(join(directory, 'short.yaml'), { rulesPaths, alerts, interval: '1m', isShort: true }),
+    testFile(join(directory, 'long.yaml'), { rulesPaths, alerts, interval: '5m', isShort: false }),
   ];
   return promtool('test', 'rules', ...files);
 }
 
 interface TestFile {
-  readonly rulesPath: string;
+  readonly rulesPaths: readonly string[];
   readonly alerts: readonly Evaluated[];
   readonly interval: string;
   readonly isShort: boolean;
 }
 
 /** Cases as one test of promtool; each has its own cluster. JSON is YAML. */
-function testFile(path: string, { rulesPath, alerts, interval, isShort }: TestFile): string {
+function testFile(path: string, { rulesPaths, alerts, interval, isShort }: TestFile): string {
   const chosen = (name: string): readonly Case[] =>
     casesOf(name).filter(({ minutes }) => minutes <= SHORT_MINUTES === isShort);
   const cases = [...new Set(alerts.map((alert) => alert.cases))].flatMap(chosen);
@@ -48,9 +48,9 @@ function testFile(path: string, { rulesPath, alerts, interval, isShort }: TestFi
     input_series: cases.flatMap(({ cluster, series }) => series.map((text) => inputSeries(cluster, text))),
     promql_expr_test: alerts.flatMap((alert) => chosen(alert.cases).map((each) => question(alert, each))),
   };
-  const rules = { rule_files: [rulesPath], evaluation_interval: interval };
+  const rules = { rule_files: rulesPaths, evaluation_interval: interval };
   // promtool evaluates groups in random order by default; an alert then misses rules that are recorded after it.
-  const order = { group_eval_order: ['cairn-service-levels', 'cairn-alerts'] };
+  const order = { group_eval_order: ['cairn-service-levels', 'cairn-alerts', 'cairn-operator-alerts'] };
   writeFileSync(path, JSON.stringify({ ...rules, ...order, tests: [test] }));
   return path;
 }

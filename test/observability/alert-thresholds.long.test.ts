@@ -3,10 +3,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ALERTS, type Alert, RECORDING_RULES } from '../../scripts/observability/alerts.ts';
+import { type Alert, ALERTS as OF_NODES, RECORDING_RULES } from '../../scripts/observability/alerts.ts';
+import { OPERATOR_ALERTS } from '../../scripts/observability/operator-alerts.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { evaluate } from './alert-evaluation.ts';
+
+const ALERTS = [...OF_NODES, ...OPERATOR_ALERTS];
 
 interface Changed {
   readonly alert: Alert;
@@ -51,7 +54,7 @@ it.skipIf(lacksTool('kube'))('cases of alerts notice every other threshold', { t
   const evaluated = changed.map(({ alert: { name, severity } }, number) => {
     return { alertname: `Changed${number}`, cases: name, severity };
   });
-  const { stdout, stderr } = evaluate(dir.path, path, evaluated);
+  const { stdout, stderr } = evaluate(dir.path, [path], evaluated);
   const noticed = new Set([...`${stdout}${stderr}`.matchAll(/Changed(\d+)/g)].map(([, number]) => Number(number)));
   const missed = changed.filter((_, number) => !noticed.has(number));
   expect(missed.map(({ alert: { name, severity }, expr }) => `${name} (${severity}): ${expr}`)).toEqual([]);

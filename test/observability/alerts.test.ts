@@ -4,8 +4,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ALERT_PREFIX, ALERTS, RECORDING_RULES, WRITE_ROUTES } from '../../scripts/observability/alerts.ts';
-import { RULES_PATH, RUNBOOKS_PATH, runbookOf } from '../../scripts/observability/rules-file.ts';
+import { ALERT_PREFIX, ALERTS as OF_NODES, RECORDING_RULES, WRITE_ROUTES } from '../../scripts/observability/alerts.ts';
+import { OPERATOR_ALERTS } from '../../scripts/observability/operator-alerts.ts';
+import { OPERATOR_ALERTS_PATH, RULES_PATH, RUNBOOKS_PATH, runbookOf } from '../../scripts/observability/rules-file.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -15,12 +16,14 @@ import { faultsOf, isExported, seriesIn } from './expressions.ts';
 import { promtool, recordingRules } from './promtool.ts';
 
 const root = resolve(import.meta.dirname, '../..');
+const ALERTS = [...OF_NODES, ...OPERATOR_ALERTS];
 
 describe('the alerts', () => {
   it.skipIf(lacksTool('kube'))('fire as their cases say', () => {
     using dir = tempDir();
     const alerts = Object.keys(ALERT_CASES).map((name) => ({ alertname: `${ALERT_PREFIX}${name}`, cases: name }));
-    expect(evaluate(dir.path, join(root, RULES_PATH), alerts)).toMatchObject({ status: 0 });
+    const rules = [RULES_PATH, OPERATOR_ALERTS_PATH].map((path) => join(root, path));
+    expect(evaluate(dir.path, rules, alerts)).toMatchObject({ status: 0 });
   });
 
   it('have a case in which each severity fires, and one in which none does', () => {
@@ -46,7 +49,7 @@ describe('the alerts', () => {
   it.each([
     ...ALERTS.map(({ name, expr }) => [name, expr]),
     ...RECORDING_RULES.map(({ record, expr }) => [record, expr]),
-  ])('read metrics, labels and values that nodes export: %s', (_name, expr = '') => {
+  ])('read metrics, labels and values that are exported: %s', (_name, expr = '') => {
     expect(faultsOf(expr)).toEqual([]);
   });
 

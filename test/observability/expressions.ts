@@ -1,12 +1,15 @@
 // What is wrong with an expression of PromQL beside its syntax, which promtool parses: metrics, labels and values that
 // no node exports.
 import { COUNTERS, createMetrics, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
+import { OPERATOR_METRICS } from '../../operator/src/process/index.ts';
 import { RECORDING_RULES } from '../../scripts/observability/alerts.ts';
 
 type Labels = Readonly<Record<string, LabelBound>>;
 
 /** Labels that Prometheus adds to what it scrapes. */
 const OF_TARGET: readonly string[] = ['namespace', 'job', 'pod', 'instance'];
+/** Bound of a label of the operator. */
+const MANY = 100;
 /** Of metrics of the Node.js runtime. */
 const OF_RUNTIME: Labels = { kind: 20, space: 20 };
 const METRIC = /\b(ALERTS|(?:cairn[_:]|grpc_server_|http_server_|nodejs_|process_)[a-z0-9_:]*)(?:\{([^}]*)\})?/g;
@@ -18,6 +21,9 @@ const SERIES = new Map<string, Labels>([
   ...Object.entries({ ...COUNTERS, ...GAUGES }).map(([name, { labels }]) => [name, { ...labels }] as const),
   ...Object.entries(HISTOGRAMS).flatMap(([name, { labels }]) => seriesOfHistogram(name, { ...labels })),
   ...(await seriesOfRuntime()),
+  ...Object.entries(OPERATOR_METRICS).map(([name, { labelNames }]) => {
+    return [name, Object.fromEntries(labelNames.map((label) => [label, MANY]))] as const;
+  }),
   ...RECORDING_RULES.map(({ record }) => [record, {}] as const),
   ['ALERTS', { alertname: 100, alertstate: ['pending', 'firing'], severity: 3 }],
 ]);

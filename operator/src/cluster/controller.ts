@@ -59,6 +59,7 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
     isIrreversible: ({ action }) => isIrreversible(action),
     act: ({ action, admin = UNREACHABLE }) =>
       act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) }),
+    isWait: ({ action }) => action.kind === 'wait',
     report: (observed, outcome) => report(observed, outcome, ports),
   };
 }

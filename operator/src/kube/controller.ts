@@ -32,6 +32,8 @@ export interface Controller<Observed, Action> {
   plan(observed: Observed): readonly Action[];
   /** Executes one action. It is idempotent, or guarded by preconditions such as a uid. */
   act(action: Action, signal: AbortSignal): Promise<void>;
+  /** Whether an action waits and changes nothing; by default none does. */
+  isWait?(action: Action): boolean;
   /** Whether the next action needs a new observation first. */
   isIrreversible(action: Action): boolean;
   /** Writes the status if it differs (`applyStatus`), and events. */
@@ -43,6 +45,7 @@ export interface Pass {
   readonly controller: string;
   readonly key: string;
   readonly ms: number;
+  /** Number of actions that were carried out, without waits. */
   readonly actions: number;
   readonly failure: Error | undefined;
 }
@@ -117,7 +120,9 @@ export class ControllerLoop<Observed, Action> {
     } catch (error) {
       failure = asError(error);
     }
-    onPass({ controller, key, ms: runtime.nowMs() - startedMs, actions: outcome?.done ?? 0, failure });
+    const done = outcome?.plan.slice(0, outcome.done) ?? [];
+    const actions = done.filter((action) => this.#controller.isWait?.(action) !== true).length;
+    onPass({ controller, key, ms: runtime.nowMs() - startedMs, actions, failure });
     if (failure !== undefined) throw failure;
     if (outcome === undefined) return undefined;
     return outcome.plan.length === 0 ? recheckMs : AGAIN_MS;

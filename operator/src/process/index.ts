@@ -10,4 +10,4 @@
  */
 export { type OperatorOptions, readOptions } from './options.ts';
 export { OperatorProcess, type ProcessOptions } from './process.ts';
-export { portOf, Telemetry } from './telemetry.ts';
+export { OPERATOR_METRICS, portOf, Telemetry } from './telemetry.ts';

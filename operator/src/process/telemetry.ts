@@ -2,66 +2,95 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Informer, KeyedQueue, KubeObject, Pass } from '../kube/index.ts';
+import type { Condition, Informer, KeyedQueue, KubeObject, Pass } from '../kube/index.ts';
 
 /** From a pass that changes nothing to one that waits for slow requests. */
 const PASS_BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60];
 
-type Followed = Pick<Informer<KubeObject>, 'staleMs'> & { readonly synced: Promise<void> };
+/** All metrics, and their labels. */
+export const OPERATOR_METRICS = {
+  cairn_operator_reconciles_total: {
+    help: 'Passes over one object, by result: success or error.',
+    labelNames: ['controller', 'result'],
+  },
+  cairn_operator_actions_total: { help: 'Changes that the operator made.', labelNames: ['controller'] },
+  cairn_operator_reconcile_seconds: { help: 'Duration of a pass.', labelNames: ['controller'] },
+  cairn_operator_is_leader: { help: '1 while this process acts; another one stands by.', labelNames: [] },
+  cairn_operator_queue_depth: { help: 'Objects that wait for a pass.', labelNames: ['controller'] },
+  cairn_operator_queue_failing: { help: 'Objects whose last pass failed.', labelNames: ['controller'] },
+  cairn_operator_watch_stale_seconds: {
+    help: 'Time since the last message of the API server on a watch.',
+    labelNames: ['resource'],
+  },
+  cairn_operator_condition: {
+    help: '1 while the condition of a resource is True, and otherwise 0.',
+    labelNames: ['resource', 'object_namespace', 'object', 'type'],
+  },
+} as const;
+
+type MetricName = keyof typeof OPERATOR_METRICS;
+type Labels<Name extends MetricName> = (typeof OPERATOR_METRICS)[Name]['labelNames'][number];
+
+type Followed = Pick<Informer<KubeObject>, 'staleMs' | 'items'> & { readonly synced: Promise<void> };
+interface WithConditions extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Pick<Condition, 'type' | 'status'>[] };
+}
 
 export class Telemetry {
   readonly #registry = new Registry();
   readonly #informers = new Map<string, Followed>();
   readonly #unsynced = new Set<string>();
   readonly #queues = new Map<string, KeyedQueue>();
-  readonly #passes: Counter<'controller' | 'result'>;
-  readonly #actions: Counter<'controller'>;
-  readonly #seconds: Histogram<'controller'>;
-  readonly #leader: Gauge;
+  readonly #passes = new Counter(this.#settingsOf('cairn_operator_reconciles_total'));
+  readonly #actions = new Counter(this.#settingsOf('cairn_operator_actions_total'));
+  readonly #seconds = new Histogram({
+    ...this.#settingsOf('cairn_operator_reconcile_seconds'),
+    buckets: PASS_BUCKETS_SECONDS,
+  });
+  readonly #leader = new Gauge(this.#settingsOf('cairn_operator_is_leader'));
 
   constructor() {
-    const registers = [this.#registry];
-    this.#passes = new Counter({
-      name: 'cairn_operator_reconciles_total',
-      help: 'Passes over one object, by result: success or error.',
-      labelNames: ['controller', 'result'],
-      registers,
+    this.#collect('cairn_operator_queue_depth', (gauge) => {
+      this.#queues.forEach(({ depth }, controller) => gauge.set({ controller }, depth));
     });
-    this.#actions = new Counter({
-      name: 'cairn_operator_actions_total',
-      help: 'Changes that the operator made.',
-      labelNames: ['controller'],
-      registers,
+    this.#collect('cairn_operator_queue_failing', (gauge) => {
+      this.#queues.forEach(({ failing }, controller) => gauge.set({ controller }, failing));
     });
-    this.#seconds = new Histogram({
-      name: 'cairn_operator_reconcile_seconds',
-      help: 'Duration of a pass.',
-      labelNames: ['controller'],
-      buckets: PASS_BUCKETS_SECONDS,
-      registers,
+    this.#collect('cairn_operator_watch_stale_seconds', (gauge) => {
+      this.#informers.forEach(({ staleMs }, resource) => gauge.set({ resource }, staleMs / 1000));
     });
-    this.#leader = new Gauge({
-      name: 'cairn_operator_is_leader',
-      help: '1 while this process acts; another one stands by.',
-      registers,
-    });
-    this.#gaugeOfQueues('cairn_operator_queue_depth', 'Objects that wait for a pass.', ({ depth }) => depth);
-    this.#gaugeOfQueues('cairn_operator_queue_failing', 'Objects whose last pass failed.', ({ failing }) => failing);
-    const informers = this.#informers;
-    const stale: Gauge<'resource'> = new Gauge({
-      name: 'cairn_operator_watch_stale_seconds',
-      help: 'Time since the API server was last heard on a watch.',
-      labelNames: ['resource'],
-      registers,
-      collect: () => informers.forEach(({ staleMs }, resource) => stale.set({ resource }, staleMs / 1000)),
+    this.#collect('cairn_operator_condition', (gauge) => {
+      this.#informers.forEach(({ items }, resource) => {
+        for (const { metadata, status } of items.values() as Iterable<WithConditions>) {
+          const object = { resource, object_namespace: metadata.namespace ?? '', object: metadata.name };
+          for (const { type, status: state } of status?.conditions ?? [])
+            gauge.set({ ...object, type }, state === 'True' ? 1 : 0);
+        }
+      });
     });
   }
 
-  #gaugeOfQueues(name: string, help: string, valueOf: (queue: KeyedQueue) => number): void {
-    const queues = this.#queues;
-    const registers = [this.#registry];
-    const collect = (): void => queues.forEach((queue, controller) => gauge.set({ controller }, valueOf(queue)));
-    const gauge: Gauge<'controller'> = new Gauge({ name, help, labelNames: ['controller'], registers, collect });
+  #settingsOf<Name extends MetricName>(
+    name: Name,
+  ): {
+    readonly name: Name;
+    readonly help: string;
+    readonly labelNames: Labels<Name>[];
+    readonly registers: Registry[];
+  } {
+    const { help, labelNames } = OPERATOR_METRICS[name];
+    return { name, help, labelNames: [...labelNames], registers: [this.#registry] };
+  }
+
+  /** Sets all values of a gauge at each scrape. */
+  #collect<Name extends MetricName>(name: Name, set: (gauge: Gauge<Labels<Name>>) => void): void {
+    const gauge: Gauge<Labels<Name>> = new Gauge({
+      ...this.#settingsOf(name),
+      collect: () => {
+        gauge.reset();
+        set(gauge);
+      },
+    });
   }
 
   /** The process is not ready before the first list of the informer. */
