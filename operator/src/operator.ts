@@ -10,6 +10,7 @@ import {
   GrpcKeys,
   Identities,
   nodeAddress,
+  usageOf,
 } from './client/index.ts';
 import { CLUSTER_RECHECK_MS, ClusterInformers, clusterController } from './cluster/index.ts';
 import { ComponentController, type ComponentResource, RESOURCES } from './components/index.ts';
@@ -134,6 +135,7 @@ async function controlClusters(
       });
     },
     kindOf,
+    usageOf: async (cluster, pods) => usageOf(await identities.metricsOf(cluster, pods)),
     extrasOf: (cluster) => secrets.stateOf(cluster),
     events,
   });

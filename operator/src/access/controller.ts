@@ -5,15 +5,16 @@ import type { ApiKey, Keys } from '../client/index.ts';
 import {
   type Api,
   apply,
+  asError,
   type Controller,
   type EventRecorder,
   type EventText,
   type Informer,
-  type Kind,
   type KubeObject,
   keyOf,
   type Outcome,
   pathOf,
+  SECRET,
   type Source,
   sourceOf,
   unless,
@@ -62,7 +63,6 @@ interface Observed extends World {
   readonly object: Secret | undefined;
 }
 
-const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
 const MANAGER = 'cairn-access';
 const STATUS_MANAGER = 'cairn-access-status';
 const KEY_BYTES = 40;
@@ -200,7 +200,7 @@ export class AccessController implements Controller<Observed, Step> {
       const keys: readonly ApiKey[] = await (await this.#options.connect(state.cluster)).list();
       return keys.filter(({ id }) => id.startsWith(idPrefixOf(metadata.uid)));
     } catch (error) {
-      return { unknown: error instanceof Error ? error : new Error(String(error)) };
+      return { unknown: asError(error) };
     }
   }
 }

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventAccess, EventAccessStatus } from '../api/index.ts';
 import type { ApiKey, KeySpec } from '../client/index.ts';
+import { timestamp } from '../kube/index.ts';
 import { type ClusterState, commonStatus, type Finding, hasFinalizer, isAbandoned } from '../reconcile/index.ts';
 import { type KeyText, parseKeyText } from './key-text.ts';
 import type { Roles } from './roles.ts';
@@ -178,7 +179,7 @@ export function statusOf(world: World, failure?: string): EventAccessStatus {
   const last = { keyID, rotatedAt, rotateKey };
   const now = key && {
     keyID: key.id,
-    rotatedAt: new Date(key.createdMs).toISOString().replace(/\.\d+/, ''),
+    rotatedAt: timestamp(key.createdMs),
     rotateKey: secret.kind === 'own' ? secret.annotations[ROTATE_KEY] : undefined,
   };
   const ready: Finding = failure === undefined ? readyOf(world, isUsable) : ['False', 'Failed', failure];

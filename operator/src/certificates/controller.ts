@@ -2,19 +2,21 @@
 import type { CairnCluster } from '../api/index.ts';
 import {
   type Api,
+  CONFIG_MAP,
   type Controller,
   type EventRecorder,
   type Kind,
   type Outcome,
   pathOf,
+  SECRET,
   unless,
 } from '../kube/index.ts';
 import { mountedSecrets, namesOf } from '../objects/index.ts';
+import type { Finding } from '../reconcile/index.ts';
 import { planSecrets, type SecretAction, type SecretFault, secretSources } from './plan.ts';
 import type { ConfigMap, FoundObjects, Secret } from './secrets.ts';
-import { SECRET, writeSecret } from './write.ts';
+import { writeSecret } from './write.ts';
 
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 const NOT_FOUND = 404;
 /** Secrets of the user and of cert-manager change without a message of a watch. */
 export const SECRETS_RECHECK_MS = 60_000;
@@ -30,7 +32,7 @@ export interface SecretsPorts {
 export interface SecretsState {
   readonly adminSecretName: string | undefined;
   readonly caSecretName: string | undefined;
-  readonly tls: { readonly status: 'True' | 'False' | 'Unknown'; readonly reason: string; readonly message: string };
+  readonly tls: Finding;
 }
 
 interface Observed {
@@ -122,14 +124,11 @@ export class SecretsController implements Controller<Observed, Due> {
   }
 }
 
-function findingOf(reported: Reported | undefined, uid: string, isDisabled: boolean): SecretsState['tls'] {
-  if (reported?.uid !== uid) return { status: 'Unknown', reason: 'NotObserved', message: 'the Secrets are read' };
+function findingOf(reported: Reported | undefined, uid: string, isDisabled: boolean): Finding {
+  if (reported?.uid !== uid) return ['Unknown', 'NotObserved', 'the Secrets are read'];
   const [fault] = reported.faults;
-  if (fault !== undefined) {
-    const message = reported.faults.map((each) => each.message).join('; ');
-    return { status: 'False', reason: fault.reason, message };
-  }
-  if (!reported.isComplete) return { status: 'False', reason: 'Issuing', message: 'keys and certificates are made' };
-  if (isDisabled) return { status: 'True', reason: 'Disabled', message: 'tls.disabled is true' };
-  return { status: 'True', reason: 'Issued', message: 'the certificates are there and will be renewed' };
+  if (fault !== undefined) return ['False', fault.reason, reported.faults.map(({ message }) => message).join('; ')];
+  if (!reported.isComplete) return ['False', 'Issuing', 'keys and certificates are made'];
+  if (isDisabled) return ['True', 'Disabled', 'tls.disabled is true'];
+  return ['True', 'Issued', 'the certificates are there and will be renewed'];
 }

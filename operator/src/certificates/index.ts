@@ -16,4 +16,4 @@
 export { SECRETS_RECHECK_MS, SecretsController, type SecretsPorts, type SecretsState } from './controller.ts';
 export { planSecrets, type SecretAction, type SecretFault, type SecretPlan, secretSources } from './plan.ts';
 export type { ConfigMap, FoundObjects, Secret } from './secrets.ts';
-export { SECRET, secretOf, writeSecret } from './write.ts';
+export { secretOf, writeSecret } from './write.ts';

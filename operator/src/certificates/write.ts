@@ -1,13 +1,12 @@
 /** Carries out actions: makes the keys, and writes the Secret. */
 import { randomInt } from 'node:crypto';
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, type Kind, pathOf } from '../kube/index.ts';
+import { type Api, pathOf, SECRET } from '../kube/index.ts';
 import { KEYS, metadataOf } from '../objects/index.ts';
 import { makeAuthority, makeCertificate, type Pair } from './issue.ts';
 import type { SecretAction } from './plan.ts';
 import type { Texts } from './secrets.ts';
 
-export const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
 const TLS_TYPE = 'kubernetes.io/tls';
 const RANDOM_LENGTH = 64;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

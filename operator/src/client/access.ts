@@ -5,12 +5,12 @@
  * used for CACHED_MS, then read again: certificates and keys are replaced while a cluster runs.
  */
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, hasCode, type Kind, pathOf } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, hasCode, type Kind, pathOf, SECRET } from '../kube/index.ts';
 import type { Identity, TLSFiles } from './channel.ts';
+import type { MetricsPort } from './node-metrics.ts';
 
-const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 const GRPC_PORT = 50_051;
+const METRICS_PORT = 9464;
 const CACHED_MS = 60_000;
 const CACHED_MAX = 256;
 
@@ -33,8 +33,12 @@ export function serviceAddress({ metadata, spec }: CairnCluster): string {
 }
 
 /** Address of one node, by the name of its pod. It has one before it is ready, too. */
-export function nodeAddress({ metadata, spec }: CairnCluster, pod: string): string {
-  return `${pod}.${metadata.name}-headless.${metadata.namespace}.svc.${spec.network.clusterDomain}:${GRPC_PORT}`;
+export function nodeAddress(cluster: CairnCluster, pod: string): string {
+  return `${nodeHost(cluster, pod)}:${GRPC_PORT}`;
+}
+
+function nodeHost({ metadata, spec }: CairnCluster, pod: string): string {
+  return `${pod}.${metadata.name}-headless.${metadata.namespace}.svc.${spec.network.clusterDomain}`;
 }
 
 interface Cached {
@@ -69,6 +73,12 @@ export class Identities {
       this.#cached.delete(oldest);
     }
     return identity;
+  }
+
+  /** Ports of the metrics of pods, by their names. */
+  async metricsOf(cluster: CairnCluster, pods: readonly string[]): Promise<ReadonlyMap<string, MetricsPort>> {
+    const identity = await this.of(cluster);
+    return new Map(pods.map((pod) => [pod, { address: `${nodeHost(cluster, pod)}:${METRICS_PORT}`, identity }]));
   }
 
   async #keyOf(cluster: CairnCluster): Promise<string | undefined> {

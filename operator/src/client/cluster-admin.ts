@@ -7,8 +7,8 @@
 import {
   CatalogRole,
   type DescribeClusterReply,
+  type DrainNodeRequest,
   type Node as NodeMessage,
-  type NodeReply,
   NodeState,
   Standing,
 } from '../../../proto/gen/cairn/admin/v1/admin.ts';
@@ -29,8 +29,7 @@ export interface ClusterNode {
   readonly role: NodeRole;
   readonly levelMax: number;
   readonly isDraining: boolean;
-  /** Databases that it has a replica of, and that it leads. */
-  readonly copies: number;
+  /** Databases that it leads. */
   readonly leads: number;
   /** Leaderships that other nodes could have. */
   readonly movableLeads: number;
@@ -46,15 +45,7 @@ export interface ClusterDatabase {
   /** Nodes that have a replica. */
   readonly nodes: readonly number[];
   readonly leader?: number | undefined;
-  /** Whether its replicas are where they should be. */
-  readonly isSettled: boolean;
-  readonly members: readonly DatabaseMember[];
-}
-
-export interface DatabaseMember {
-  readonly node: number;
-  readonly isVoter: boolean;
-  readonly isCaughtUp: boolean;
+  readonly members: readonly { readonly node: number; readonly isCaughtUp: boolean }[];
 }
 
 export interface ClusterDescription {
@@ -67,26 +58,32 @@ export interface ClusterDescription {
   readonly databases: readonly ClusterDatabase[];
 }
 
+export type NodeOrder = 'drain' | 'undrain' | 'decommission' | 'recommission';
+
 /** Two implementations: gRPC, and the simulation of test/operator. */
 export interface ClusterAdmin {
   describe(): Promise<ClusterDescription>;
-  /** The node transfers its leaderships and stays; with `isDryRun` nothing happens. Returns the number that is left. */
-  drain(node: number, options: { readonly isDryRun: boolean }): Promise<number>;
-  undrain(node: number): Promise<void>;
-  /** The node begins to leave: its replicas move, then it is removed. */
-  decommission(node: number): Promise<void>;
-  /** The same as `decommission`, once another node can take its place. */
-  replace(node: number): Promise<void>;
-  /** A node that leaves stays. */
-  recommission(node: number): Promise<void>;
-  /** Raises the feature level to the highest one that all nodes know. Returns it. */
-  finalize(): Promise<number>;
+  /**
+   * drain: the node transfers its leaderships and stays; undrain ends that. decommission: it begins to leave, so its
+   * replicas move and then it is removed; recommission: it stays.
+   */
+  order(order: NodeOrder, node: number): Promise<void>;
+  /** Raises the feature level to the highest one that all nodes know. */
+  finalize(): Promise<void>;
   /** A database without a quorum continues with the replica of one node; what only other nodes have is lost. */
   recover(database: string, node: number): Promise<void>;
 }
 
 /** A node asks the others for at most two seconds. */
 const DEADLINE_MS = 5_000;
+
+/** The messages of the others have some fields of the one of a drain. */
+const ORDERS: Readonly<Record<NodeOrder, Method<DrainNodeRequest, unknown>>> = {
+  drain: ClusterAdminService.drainNode,
+  undrain: ClusterAdminService.undrainNode,
+  decommission: ClusterAdminService.decommissionNode,
+  recommission: ClusterAdminService.recommissionNode,
+};
 
 export class GrpcClusterAdmin implements ClusterAdmin {
   readonly #addresses: readonly string[];
@@ -116,45 +113,26 @@ export class GrpcClusterAdmin implements ClusterAdmin {
     return descriptionOf(reply);
   }
 
-  async drain(node: number, { isDryRun }: { readonly isDryRun: boolean }): Promise<number> {
-    const request = { node, isGranted: false, stay: true, dryRun: isDryRun, isPassedOn: false };
-    const reply: NodeReply = await this.#order(ClusterAdminService.drainNode, request);
-    return reply.node?.movableLeads ?? 0;
+  async order(order: NodeOrder, node: number): Promise<void> {
+    await this.#request(ORDERS[order], { node, isGranted: false, stay: true, dryRun: false, isPassedOn: false });
   }
 
-  async undrain(node: number): Promise<void> {
-    await this.#order(ClusterAdminService.undrainNode, { node, isPassedOn: false });
-  }
-
-  async decommission(node: number): Promise<void> {
-    await this.#order(ClusterAdminService.decommissionNode, { node, isPassedOn: false });
-  }
-
-  async replace(node: number): Promise<void> {
-    await this.#order(ClusterAdminService.replaceNode, { node, by: 0, isPassedOn: false });
-  }
-
-  async recommission(node: number): Promise<void> {
-    await this.#order(ClusterAdminService.recommissionNode, { node, isPassedOn: false });
-  }
-
-  async finalize(): Promise<number> {
-    const { level } = await this.#order(ClusterAdminService.finalizeUpgrade, { isPassedOn: false });
-    return level;
+  async finalize(): Promise<void> {
+    await this.#request(ClusterAdminService.finalizeUpgrade, { isPassedOn: false });
   }
 
   async recover(name: string, node: number): Promise<void> {
-    const { nodes } = await this.#order(ClusterAdminService.describeCluster, { isPassedOn: false });
+    const { nodes } = await this.#request(ClusterAdminService.describeCluster, { isPassedOn: false });
     const { grpc: address = '' } = nodes.find((each) => each.node === node) ?? {};
     using channel = new Channel(address, this.#identity);
     const options = { deadlineMs: DEADLINE_MS, signal: this.#signal };
     const { copy } = await channel.call(ClusterAdminService.describeCopy, { name, isPassedOn: false }, options);
     if (copy === undefined) throw new Error(`node ${node} has no replica of database ${name}`);
     const request = { name, from: node, acceptRevision: copy.revision, isPassedOn: false };
-    await this.#order(ClusterAdminService.recoverDatabase, request);
+    await this.#request(ClusterAdminService.recoverDatabase, request);
   }
 
-  #order<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
+  #request<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
     return this.#first((channel, options) => channel.call(method, request, options));
   }
 
@@ -194,35 +172,19 @@ function descriptionOf({ clusterId, isConfirmed, level, nodes, databases }: Desc
     isConfirmed,
     level,
     nodes: nodes.map(nodeOf),
-    databases: databases.map(({ name, nodes: holders, leader, isSettled, members }) => ({
+    databases: databases.map(({ name, nodes: holders, leader, members }) => ({
       name,
       nodes: holders,
       leader,
-      isSettled,
-      members: members.map(({ node, isVoter, standing }) => ({
-        node,
-        isVoter,
-        isCaughtUp: standing === Standing.STANDING_READY,
-      })),
+      members: members.map(({ node, standing }) => ({ node, isCaughtUp: standing === Standing.STANDING_READY })),
     })),
   };
 }
 
 function nodeOf({ node, own, state, catalogRole, ...rest }: NodeMessage): ClusterNode {
-  const { name, zone, answers, levelMax, isDraining, copies, leads, movableLeads, lag } = rest;
-  const measures = { copies, leads, movableLeads, lag, levelMax };
-  const release = own?.release;
+  const { name, zone, answers, levelMax, isDraining, leads, movableLeads, lag } = rest;
+  const measures = { answers, isDraining, leads, movableLeads, lag, levelMax };
   const refused = own?.refused.map(({ digest }) => digest) ?? [];
-  return {
-    id: node,
-    name,
-    zone,
-    state: STATES[state],
-    answers,
-    role: ROLES[catalogRole],
-    isDraining,
-    release,
-    refused,
-    ...measures,
-  };
+  const [stateName, role] = [STATES[state], ROLES[catalogRole]];
+  return { id: node, name, zone, state: stateName, role, release: own?.release, refused, ...measures };
 }

@@ -30,13 +30,13 @@ export interface Holder {
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** Two implementations: gRPC, and the simulation of test/operator. Calls reject with a `CallError`. */
 /** The spec of a resource, as far as it is metadata of the publication. */
 export type Publication =
   | ({ readonly kind: 'StateView' } & Omit<StateViewSpec, Beside | 'maintenance' | 'active'>)
   | ({ readonly kind: 'StateChange' } & Omit<StateChangeSpec, Beside>)
   | ({ readonly kind: 'Presenter' } & Omit<PresenterSpec, Beside>);
 
+/** Two implementations: gRPC, and the simulation of test/operator. Calls reject with a `CallError`. */
 export interface Components {
   /** Versions in ascending order. */
   list(id: ComponentId): Promise<readonly ComponentVersion[]>;

@@ -32,6 +32,7 @@ export {
   type ClusterDescription,
   type ClusterNode,
   GrpcClusterAdmin,
+  type NodeOrder,
   type NodeRole,
 } from './cluster-admin.ts';
 export type {
@@ -48,3 +49,4 @@ export { Connections } from './connections.ts';
 export { type Database, type Databases, GrpcDatabases } from './databases.ts';
 export { GrpcComponents } from './grpc-components.ts';
 export { type ApiKey, GrpcKeys, type KeySpec, type Keys } from './keys.ts';
+export { type Calls, callsOf, type MetricsPort, usageOf } from './node-metrics.ts';

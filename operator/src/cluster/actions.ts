@@ -4,7 +4,7 @@
  * Every action is idempotent, or names what it depends on: a uid, or the pods that must be in service meanwhile. The
  * caches of the operator lag behind, so the pods are read again from the API server before a pod or a claim is deleted.
  */
-import type { ClusterAdmin } from '../client/index.ts';
+import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
 import { type Api, apply, hasCode, type Kind, type KubeObject, pathOf } from '../kube/index.ts';
 import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
@@ -38,8 +38,6 @@ export type Action =
   /** Nothing is done now; the world is observed again soon. */
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string };
 
-export type NodeOrder = 'drain' | 'undrain' | 'decommission' | 'recommission';
-
 interface Patch {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly spec?: Readonly<Record<string, unknown>>;
@@ -47,7 +45,8 @@ interface Patch {
 
 export interface Ports {
   readonly api: Api;
-  readonly admin: ClusterAdmin;
+  /** Undefined when no node can be asked. */
+  readonly admin: ClusterAdmin | undefined;
   /** Remembers an applied object as the API server returned it. */
   readonly onApplied: (object: WantedObject, result: KubeObject) => void;
   /** Kind of a wanted object. */
@@ -100,22 +99,25 @@ export async function act(action: Action, { api, admin, onApplied, kindOf }: Por
         if (!hasCode(error, 404)) throw error;
       });
       return;
-    case 'drain':
-      await admin.drain(action.node, { isDryRun: false });
-      return;
-    case 'recover':
-      await admin.recover(action.database, action.node);
-      return;
-    case 'finalize':
-      await admin.finalize();
-      return;
     case 'wait':
       return;
+    case 'recover':
+      await reached(admin).recover(action.database, action.node);
+      return;
+    case 'finalize':
+      await reached(admin).finalize();
+      return;
+    case 'drain':
     case 'undrain':
     case 'decommission':
     case 'recommission':
-      await admin[action.kind](action.node);
+      await reached(admin).order(action.kind, action.node);
   }
+}
+
+function reached(admin: ClusterAdmin | undefined): ClusterAdmin {
+  if (admin === undefined) throw new Error('no node of the cluster answers');
+  return admin;
 }
 
 function deleteOptions({ object, how }: Action & { readonly kind: 'delete' }): object {

@@ -1,7 +1,15 @@
 /** The controller of CairnClusters: observes, plans, acts and reports (../kube/controller.ts). */
 import type { CairnCluster } from '../api/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
-import { type Api, applyStatus, type Controller, type EventRecorder, type Kind, type Outcome } from '../kube/index.ts';
+import {
+  type Api,
+  applyStatus,
+  type Controller,
+  type EventRecorder,
+  type Kind,
+  type Outcome,
+  pathOf,
+} from '../kube/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
 import { CLUSTER, type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
@@ -32,7 +40,8 @@ export interface ClusterPorts {
   ) => readonly WantedObject[];
   readonly kindOf: (object: WantedObject) => Kind;
   readonly extrasOf: (cluster: CairnCluster) => Extras;
-  readonly usageOf?: (cluster: CairnCluster, pods: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  /** Share of its volume in percent that each of these pods uses, as far as it is known. */
+  readonly usageOf: (cluster: CairnCluster, pods: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly events: Pick<EventRecorder, 'record'>;
 }
 
@@ -44,8 +53,8 @@ interface Observed {
   readonly admin: ClusterAdmin | undefined;
 }
 
-/** An action with what it is carried out by. */
-interface Due {
+/** An action with what it is carried out by, and the CairnCluster that it follows from. */
+interface Due extends Pick<World, 'cluster'> {
   readonly action: Action;
   readonly admin: ClusterAdmin | undefined;
 }
@@ -55,13 +64,22 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
   return {
     name: 'cluster',
     observe: (key, signal) => observe(key, signal, ports, applied),
-    plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin })),
+    plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin, cluster: world.cluster })),
     isIrreversible: ({ action }) => isIrreversible(action),
-    act: ({ action, admin = UNREACHABLE }) =>
-      act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) }),
+    act: async ({ action, admin, cluster }) => {
+      if (isIrreversible(action)) await verifySpec(ports.api, cluster);
+      await act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) });
+    },
     isWait: ({ action }) => action.kind === 'wait',
     report: (observed, outcome) => report(observed, outcome, ports),
   };
+}
+
+/** KC10: the copy of the CairnCluster may lag behind. */
+async function verifySpec(api: Api, { metadata }: CairnCluster): Promise<void> {
+  const found = await api.get<CairnCluster>(pathOf(CLUSTER, metadata));
+  if (found.metadata.uid !== metadata.uid || found.metadata.generation !== metadata.generation)
+    throw new Error('the CairnCluster has changed since it was observed');
 }
 
 async function observe(
@@ -95,7 +113,7 @@ async function observe(
     claims: objects.claims(cluster),
     kubeNodes: objects.kubeNodes(),
     description,
-    usage: (await ports.usageOf?.(cluster, names)) ?? new Map(),
+    usage: await ports.usageOf(cluster, names).catch(() => new Map<string, number>()),
   };
   return { world, admin };
 }
@@ -121,15 +139,3 @@ async function report(
     manager: `${MANAGER}-status`,
   });
 }
-
-const REFUSED = (): Promise<never> => Promise.reject(new Error('no node of the cluster answers'));
-const UNREACHABLE: ClusterAdmin = {
-  describe: REFUSED,
-  drain: REFUSED,
-  undrain: REFUSED,
-  decommission: REFUSED,
-  replace: REFUSED,
-  recommission: REFUSED,
-  finalize: REFUSED,
-  recover: REFUSED,
-};

@@ -13,5 +13,5 @@
  */
 export { CLUSTER_RECHECK_MS, type ClusterPorts, clusterController, type ObjectsOf } from './controller.ts';
 export { ClusterInformers, type InformersOptions } from './informers.ts';
-export type { Extras, Finding } from './status.ts';
+export type { Extras } from './status.ts';
 export type { OwnedObject, WantedObject, World } from './world.ts';

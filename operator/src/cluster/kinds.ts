@@ -13,6 +13,8 @@ export const TEMPLATE_ANNOTATION = 'cairn.dev/template';
 export const DRAIN_ANNOTATION = 'cairn.dev/draining-since';
 /** On a claim: number of the node that leaves the cluster because of a lower spec.replicas. */
 export const RETIRING_ANNOTATION = 'cairn.dev/retiring';
+/** On a claim: time at which the operator found its node lost. */
+export const LOST_ANNOTATION = 'cairn.dev/lost-since';
 /** On a claim that is kept: number of the node that was removed, 0 when it never joined. Its data is used no more. */
 export const RELEASED_LABEL = 'cairn.dev/released';
 /** On the StatefulSet: the release that an upgrade to a higher feature level was finalized with. */

@@ -9,22 +9,25 @@
  *        removes. A single node is the exception: it restarts, and is never replaced.
  *   KC3  A pod is removed by a lower number of replicas only after its node was removed from the cluster, which moves
  *        its replicas first.
- *   KC4  The claim of a node in service is never deleted. A claim is deleted when its node is lost for afterSeconds,
- *        when its node was removed, or when the CairnCluster is deleted with reclaimPolicy Delete.
- *   KC5  An upgrade is finalized only when all nodes answer and run spec.version. A release below the finalized one is
- *        not rolled out.
+ *   KC4  The claim of a node in service is never deleted. A claim is deleted when its node is lost for afterSeconds
+ *        without a break, when its node was removed, or when the CairnCluster is deleted with reclaimPolicy Delete.
+ *   KC5  An upgrade is finalized only when all nodes answer, and run spec.version for finalizeAfterSeconds. A release
+ *        below the finalized one is not rolled out.
  *   KC6  A node that the operator drained is restarted or undrained, and so is never left drained.
  *   KC7  The plan of a converged world is empty.
  *   KC8  A pod is deleted when its node has no leaderships that others could have, or drainTimeoutSeconds after the
  *        begin of the drain.
  *   KC9  A database is recovered only for a spec.recovery whose id was not carried out yet. A lost node is not replaced
  *        while a database has no leader: it may need the replica that the node has.
+ *   KC10 An irreversible action follows from the spec that the API server has at that moment, and a deletion names a
+ *        uid. Finalizers of other parties stay.
+ *   KC11 Volumes grow to autoGrow.maxSize at most, and only after the last growth has ended.
  */
 import type { Action } from './actions.ts';
 import { finalize } from './rules/finalize.ts';
 import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
 import { recovery } from './rules/recovery.ts';
-import { lost, orphans } from './rules/repair.ts';
+import { lost, mark, orphans } from './rules/repair.ts';
 import { fix, roll, undo } from './rules/roll.ts';
 import { abandonRetirement, reuse, scaleDown } from './rules/scale.ts';
 import { recreateSet, resize } from './rules/storage.ts';
@@ -43,6 +46,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   install,
   unwanted,
   fix,
+  mark,
   lost,
   orphans,
   scaleDown,

@@ -1,7 +1,8 @@
 /** The status of a CairnCluster: a pure function of the world and of the outcome of the last pass. */
 import type { CairnCluster, CairnClusterCondition, CairnClusterStatus } from '../api/index.ts';
 import { failedWith, serviceAddress } from '../client/index.ts';
-import { type Condition, conditionsOf, type Outcome } from '../kube/index.ts';
+import type { Outcome } from '../kube/index.ts';
+import { commonStatus, type Finding } from '../reconcile/index.ts';
 import type { Action } from './actions.ts';
 import { bytesOf, isReady } from './kinds.ts';
 import { isUniform, levelToRaise } from './rules/finalize.ts';
@@ -9,12 +10,6 @@ import { recoveryIDOf } from './rules/recovery.ts';
 import { isBelowFinal } from './rules/roll.ts';
 import { storageSize, wantedOf } from './wanted.ts';
 import { ailmentOf, isOutdated, isReleased, type Member, membersOf, replicasOf, type World } from './world.ts';
-
-export interface Finding {
-  readonly status: Condition['status'];
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** Parts of the status that other parts of the operator know. */
 export interface Extras {
@@ -28,19 +23,12 @@ const MCP_PORT = 3001;
 
 export function statusOf(world: World, outcome: Outcome<Action>, extras: Extras): CairnClusterStatus {
   const { cluster, description, nowMs, pods } = world;
-  const { generation } = cluster.metadata;
-  const found = Object.entries(findingsOf(world, outcome, extras.tls)).map(([type, finding]) => ({
-    type,
-    observedGeneration: generation,
-    ...finding,
-  }));
   const clusterID = description?.clusterID ?? cluster.status?.clusterID;
   const version = oldestRelease(world) ?? cluster.status?.version;
   const { adminSecretName, caSecretName } = extras;
   const recoveryID = recoveryIDOf(world);
   return {
-    observedGeneration: generation,
-    conditions: conditionsOf(cluster.status?.conditions, found, nowMs),
+    ...commonStatus(cluster, findingsOf(world, outcome, extras.tls), nowMs),
     replicas: pods.length,
     readyReplicas: pods.filter(isReady).length,
     selector: selectorOf(cluster),
@@ -74,24 +62,15 @@ function findingsOf(
   };
   const { Ready, ConfigurationApplied, VersionUniform, Quiesced } = parts;
   const [missing] = Object.entries({ Ready, ConfigurationApplied, VersionUniform, Quiesced }).filter(
-    ([, { status }]) => status !== 'True',
+    ([, [status]]) => status !== 'True',
   );
-  const Stable = missing === undefined ? yes('Stable') : no(`Not${missing[0]}`, missing[1].message);
+  const Stable = missing === undefined ? yes('Stable') : no(`Not${missing[0]}`, missing[1][2]);
   return { ...parts, Stable };
 }
 
-function yes(reason: string, message = ''): Finding {
-  return { status: 'True', reason, message };
-}
-
-function no(reason: string, message: string): Finding {
-  return { status: 'False', reason, message };
-}
-
-function unknown(reason: string, message: string): Finding {
-  return { status: 'Unknown', reason, message };
-}
-
+const yes = (reason: string, message = ''): Finding => ['True', reason, message];
+const no = (reason: string, message: string): Finding => ['False', reason, message];
+const unknown = (reason: string, message: string): Finding => ['Unknown', reason, message];
 const UNREACHABLE = unknown('ClusterUnreachable', 'no node answers the admin API');
 
 function readiness(world: World): Finding {
@@ -104,8 +83,8 @@ function readiness(world: World): Finding {
   if (ailment !== undefined) return no('NodesNotReady', ailment);
   const found = replicasOf(world);
   if (found !== cluster.spec.replicas) return no('Scaling', `there are ${found ?? 0} pods`);
-  const { status, reason, message } = quorum(world);
-  return status === 'True' ? yes('AllNodesReady') : { status: 'False', reason, message };
+  const [status, reason, message] = quorum(world);
+  return status === 'True' ? yes('AllNodesReady') : no(reason, message);
 }
 
 function quorum({ description }: World): Finding {

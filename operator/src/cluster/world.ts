@@ -138,9 +138,9 @@ export function isStable({ pod }: Member, { nowMs, cluster }: World): boolean {
   return since !== undefined && nowMs - since >= cluster.spec.update.stableSeconds * 1000;
 }
 
-/** Whether a pod was made of another template than the current one. */
+/** Whether a pod was made of another template than the current one. It runs until it is gone. */
 export function isOutdated({ pod }: Member, hash: string): boolean {
-  return pod !== undefined && !isTerminating(pod) && pod.metadata.annotations?.[TEMPLATE_ANNOTATION] !== hash;
+  return pod !== undefined && pod.metadata.annotations?.[TEMPLATE_ANNOTATION] !== hash;
 }
 
 function latest(nodes: readonly ClusterNode[] = []): ClusterNode | undefined {

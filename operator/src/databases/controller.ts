@@ -3,6 +3,7 @@ import { type CairnCluster, EVENT_DATABASE, type EventDatabase } from '../api/in
 import { type Database, type Databases, failedWith } from '../client/index.ts';
 import {
   type Api,
+  asError,
   type Controller,
   type EventRecorder,
   type EventText,
@@ -161,7 +162,7 @@ export class DatabaseController implements Controller<World, Action> {
         predecessor: id === database.id ? undefined : await databases.predecessor(name),
       };
     } catch (error) {
-      return { kind: 'unknown', error: error instanceof Error ? error : new Error(String(error)) };
+      return { kind: 'unknown', error: asError(error) };
     }
   }
 

@@ -9,6 +9,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Api } from './api.ts';
+import { unless } from './api-error.ts';
 import { parseJson } from './json.ts';
 import { type Kind, type KubeObject, type Place, pathOf, typeOf } from './objects.ts';
 
@@ -34,7 +35,10 @@ export interface WithStatus extends KubeObject {
   readonly status?: object;
 }
 
-/** Writes the fields of `status` when one of them differs. Returns whether it wrote. */
+/**
+ * Writes the fields of `status` when one of them differs, and the object is still at the observed version: a copy that
+ * lags behind would remove newer facts. Returns whether it wrote.
+ */
 export async function applyStatus(
   api: Api,
   { kind, object }: { readonly kind: Kind; readonly object: WithStatus },
@@ -45,10 +49,10 @@ export async function applyStatus(
   const wanted: Readonly<Record<string, unknown>> = parseJson(JSON.stringify(status));
   const found = new Map<string, unknown>(Object.entries(object.status ?? {}));
   if (Object.entries(wanted).every(([field, value]) => isDeepStrictEqual(value, found.get(field)))) return false;
-  const { namespace, name } = object.metadata;
-  const body = { ...typeOf(kind), metadata: { namespace, name }, status: wanted };
-  await api.patch(`${pathOf(kind, { namespace, name })}/status?${query({ manager, force: true })}`, body, 'apply');
-  return true;
+  const { namespace, name, resourceVersion } = object.metadata;
+  const body = { ...typeOf(kind), metadata: { namespace, name, resourceVersion }, status: wanted };
+  const path = `${pathOf(kind, { namespace, name })}/status?${query({ manager, force: true })}`;
+  return (await api.patch(path, body, 'apply').catch(unless(404, 409))) !== undefined;
 }
 
 function query({ manager, force = false }: Owner): string {

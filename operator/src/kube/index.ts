@@ -29,6 +29,7 @@ export { EventRecorder, type EventText, type RecorderOptions } from './events.ts
 export { type Handlers, Informer, type InformerOptions } from './informer.ts';
 export { Elector, type ElectorOptions, type Lease, type Term } from './lease.ts';
 export {
+  CONFIG_MAP,
   type Kind,
   type KubeObject,
   keyOf,
@@ -37,6 +38,8 @@ export {
   type Place,
   pathOf,
   placeOf,
+  SECRET,
+  timestamp,
 } from './objects.ts';
 export { KeyedQueue, type QueueOptions, type Work } from './queue.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';

@@ -26,6 +26,9 @@ export interface Kind {
   readonly plural: string;
 }
 
+export const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
+export const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
+
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;

@@ -30,7 +30,8 @@ it('applies the objects of a CairnCluster and repairs a changed one; then it wri
     adminOf: () => Promise.reject(new Error('no pods run')),
     render: (found, facts) => objectsOf(found, factsOf(found, facts)),
     kindOf: ({ kind }) => OWNED_KINDS[kind as keyof typeof OWNED_KINDS],
-    extrasOf: () => ({ tls: { status: 'Unknown', reason: 'NotObserved', message: '' } }),
+    extrasOf: () => ({ tls: ['Unknown', 'NotObserved', ''] }),
+    usageOf: async () => new Map(),
     events: { record: () => undefined },
   });
   const loop = new ControllerLoop(controller, {

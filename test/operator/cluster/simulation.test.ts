@@ -245,7 +245,7 @@ describe('repair', () => {
 
   it('replaces a node that was removed by hand', async () => {
     const run = await installed();
-    await run.cairn.decommission(2);
+    await run.cairn.removeByHand(2);
     await run.until(() => run.cairn.nodes[1]?.state === 'removed', STEPS);
     await run.until(() => !run.isStable, STEPS);
     await converged(run);
@@ -296,7 +296,7 @@ describe('volumes', () => {
 
   it('grows volumes that are nearly full up to the cap', async () => {
     const run = await installed({ 'storage.autoGrow': { maxSize: '30Gi', thresholdPercent: 80 } });
-    run.usage = 95;
+    for (const volume of run.kube.volumes.values()) volume.usedGi = 29;
     await run.until(() => run.cluster?.status.storageSize === '30Gi', STEPS);
     await run.until(() => false, 30);
     expect(run.cluster?.status.storageSize).toBe('30Gi');

@@ -4,9 +4,23 @@
  * A node is lost when it does not answer, its pod is not ready, and the reason lasts: its volume is lost or is on a
  * Kubernetes node that is gone, the Kubernetes node of its pod is gone or not ready, or it was removed by hand.
  */
-import { type Action, expectedOf, wait } from '../actions.ts';
-import { CLAIM, isReady, isTerminating, POD, sinceMs, volumeNodeOf } from '../kinds.ts';
+import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
+import { CLAIM, isReady, isTerminating, LOST_ANNOTATION, POD, sinceMs, volumeNodeOf } from '../kinds.ts';
 import { ailmentOf, hasQuorumWithout, type Member, membersOf, orphansOf, type World } from '../world.ts';
+
+/** Records since when a node is lost. A pod that is not ready does not show it: its node may answer all the time. */
+export function mark(world: World): readonly Action[] | undefined {
+  return membersOf(world).flatMap((member): readonly Action[] => {
+    const { claim, pod } = member;
+    if (claim === undefined) return [];
+    const isMarked = claim.metadata.annotations?.[LOST_ANNOTATION] !== undefined;
+    const isLost = causeOf(member, world) !== undefined;
+    // A pod that does not exist for a moment is no sign of its node.
+    if (isMarked === isLost || (isMarked && pod === undefined)) return [];
+    const since = isLost ? new Date(world.nowMs).toISOString() : null;
+    return [metadataPatch(CLAIM, claim, 'annotations', { [LOST_ANNOTATION]: since })];
+  });
+}
 
 /** KC2, KC4. */
 export function lost(world: World): readonly Action[] | undefined {
@@ -64,11 +78,12 @@ function causeOf({ pod, claim, node }: Member, { kubeNodes, cluster }: World): s
   return `its volume is on the Kubernetes node ${volumeNode}, which is gone`;
 }
 
-/** Whether a member is lost for repair.afterSeconds. */
+/** Whether a member is lost for repair.afterSeconds. Without a claim it has nothing to lose. */
 function isOverdue(member: Member, world: World): boolean {
   if (causeOf(member, world) === undefined) return false;
-  const { pod } = member;
-  const since =
-    sinceMs(pod, 'Ready') ?? sinceMs(pod, 'PodScheduled') ?? Date.parse(pod?.metadata.creationTimestamp ?? '');
-  return world.nowMs - since >= world.cluster.spec.repair.afterSeconds * 1000;
+  const { pod, claim } = member;
+  if (claim === undefined) return true;
+  const markedMs = Date.parse(claim.metadata.annotations?.[LOST_ANNOTATION] ?? '');
+  const sinceReadyMs = sinceMs(pod, 'Ready') ?? 0;
+  return world.nowMs - Math.max(markedMs, sinceReadyMs) >= world.cluster.spec.repair.afterSeconds * 1000;
 }

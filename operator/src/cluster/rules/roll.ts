@@ -19,6 +19,7 @@ import {
   isStable,
   type Member,
   membersOf,
+  replicasOf,
   type World,
 } from '../world.ts';
 
@@ -45,11 +46,11 @@ export function roll(world: World): readonly Action[] | undefined {
   if (node === undefined || isAlone(world)) return [replaced];
   const drain: Action = { kind: 'drain', node: node.id, name };
   const startMs = drainStartMs(pod);
-  if (startMs === undefined) {
-    const now = new Date(world.nowMs).toISOString();
-    return [metadataPatch(POD, pod, 'annotations', { [DRAIN_ANNOTATION]: now }), drain];
+  if (startMs === undefined || !node.isDraining) {
+    // The mark of an earlier attempt may be gone: it was seen in a cache that lags behind (KC6).
+    const since = new Date(startMs ?? world.nowMs).toISOString();
+    return [metadataPatch(POD, pod, 'annotations', { [DRAIN_ANNOTATION]: since }), drain];
   }
-  if (!node.isDraining) return [drain];
   const isLate = world.nowMs - startMs >= world.cluster.spec.update.drainTimeoutSeconds * 1000;
   if (node.movableLeads === 0 || isLate) return [replaced];
   return wait('Draining', `node ${node.id} (${name}) transfers its leaderships`);
@@ -92,7 +93,7 @@ function targetOf(world: World): Target | undefined {
   if (strategy === 'OnDelete' || isBelowFinal(world)) return undefined;
   const outdated = membersOf(world).flatMap((member) => {
     const { pod } = member;
-    return pod !== undefined && isOutdated(member, hash) ? [{ ...member, pod }] : [];
+    return pod !== undefined && !isTerminating(pod) && isOutdated(member, hash) ? [{ ...member, pod }] : [];
   });
   const begun = outdated.filter(({ pod }) => drainStartMs(pod) !== undefined);
   const open = paused ? begun : outdated;
@@ -117,6 +118,8 @@ function isBroken({ pod, node }: Member, { description, cluster }: World): boole
 /** KC1, KC2. */
 function obstacleOf(target: Member, world: World): string | undefined {
   if (world.description?.isConfirmed !== true) return 'the cluster does not answer, or has no leader of its catalog';
+  const { replicas } = world.cluster.spec;
+  if ((replicasOf(world) ?? 0) < replicas) return `there are not ${replicas} pods yet`;
   const others = membersOf(world).filter(({ ordinal }) => ordinal !== target.ordinal);
   const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
   if (ailment !== undefined) return ailment;

@@ -37,7 +37,10 @@ function grownSize(world: World): string {
   const { autoGrow } = cluster.spec.storage;
   if (autoGrow === undefined || ![...usage.values()].some((percent) => percent >= autoGrow.thresholdPercent))
     return now;
-  const isGrowing = claims.some(({ status }) => bytesOf(status?.capacity?.storage) < bytesOf(now));
+  const isGrowing = claims.some(
+    (claim) =>
+      claim.status?.phase === 'Bound' && !isReleased(claim) && bytesOf(claim.status.capacity?.storage) < bytesOf(now),
+  );
   if (isGrowing || bytesOf(now) >= bytesOf(autoGrow.maxSize)) return now;
   const next = `${Math.ceil((bytesOf(now) * GROWTH) / GIB)}Gi`;
   return bytesOf(next) > bytesOf(autoGrow.maxSize) ? autoGrow.maxSize : next;

@@ -6,12 +6,14 @@ import {
   type ClusterAdmin,
   type ClusterDescription,
   type ClusterNode,
+  type NodeOrder,
 } from '../../../../operator/src/client/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
 
 /** Contents of a volume. */
 export interface Volume {
   node?: number;
+  usedGi?: number;
 }
 
 export interface Process {
@@ -23,6 +25,8 @@ export interface Process {
   readonly founders: readonly string[];
   isDraining: boolean;
   isCaughtUp: boolean;
+  /** It is ready, and far behind the leaders that it follows. */
+  isLagging: boolean;
 }
 
 interface Node {
@@ -34,10 +38,17 @@ interface Node {
 interface Database {
   readonly name: string;
   readonly replicas: Set<number>;
+  /** Replicas that were added and have not caught up. */
+  readonly behind: Set<number>;
   leader: number | undefined;
 }
 
+/** Outdated: a node without a leader answers with what it knew some time ago. */
+export type Reach = 'All' | 'Outdated' | 'None';
+
 const COPIES = 3;
+const REMEMBERED_MAX = 40;
+const LAG = 5_000;
 
 export class CairnModel implements ClusterAdmin {
   readonly processes: Map<string, Process> = new Map();
@@ -45,13 +56,18 @@ export class CairnModel implements ClusterAdmin {
   readonly voters: Set<number> = new Set();
   readonly databases: Database[] = [];
   level = 0;
+  /** What the admin requests of the operator reach. */
+  reach: Reach = 'All';
   /** Nothing happens by itself while it is set. */
   isFrozen = false;
   /** Called before an upgrade is finalized. */
   onFinalize: () => void = () => undefined;
-  /** Called before a database is recovered. */
+  /** Called before a node leaves. */
+  onDecommission: (node: number) => void = () => undefined;
+  /** Called when a recovery of a database is requested. */
   onRecover: (database: string) => void = () => undefined;
   readonly #random: Random;
+  readonly #remembered: ClusterDescription[] = [];
 
   constructor(random: Random) {
     this.#random = random;
@@ -70,6 +86,14 @@ export class CairnModel implements ClusterAdmin {
     return this.processOf(id) !== undefined;
   }
 
+  /** Whether a node, and each of its replicas, has caught up. */
+  hasCaughtUp(id: number | undefined): boolean {
+    const process = this.processOf(id ?? 0);
+    return (
+      process?.isCaughtUp === true && !process.isLagging && !this.databases.some(({ behind }) => behind.has(id ?? 0))
+    );
+  }
+
   hasMajority(ids: ReadonlySet<number>, isCounted: (id: number) => boolean = (id) => this.isUp(id)): boolean {
     return 2 * [...ids].filter(isCounted).length > ids.size;
   }
@@ -86,6 +110,8 @@ export class CairnModel implements ClusterAdmin {
 
   step(): void {
     if (this.isFrozen) return;
+    if (this.nodes.length > 0) this.#remembered.push(this.#describe());
+    if (this.#remembered.length > REMEMBERED_MAX) this.#remembered.shift();
     this.#found();
     this.#catchUp();
     for (const database of this.databases) this.#elect(database);
@@ -106,7 +132,7 @@ export class CairnModel implements ClusterAdmin {
     this.level = Math.min(...[...this.processes.values()].map(({ levelMax }) => levelMax));
     for (const name of ['shop', 'orders', 'bank']) {
       const replicas = new Set([...this.voters].slice(0, COPIES));
-      this.databases.push({ name, replicas, leader: undefined });
+      this.databases.push({ name, replicas, behind: new Set(), leader: undefined });
     }
   }
 
@@ -129,11 +155,16 @@ export class CairnModel implements ClusterAdmin {
   #catchUp(): void {
     for (const process of this.processes.values()) {
       if (this.#random.chance(60) && (this.hasQuorum || process.volume.node !== undefined)) process.isCaughtUp = true;
+      if (this.#random.chance(3)) process.isLagging = false;
+    }
+    for (const { behind } of this.databases) {
+      for (const id of behind) if (this.isUp(id) && this.#random.chance(15)) behind.delete(id);
     }
   }
 
   #elect(database: Database): void {
-    const up = [...database.replicas].filter((id) => this.processOf(id)?.isCaughtUp === true);
+    const { behind } = database;
+    const up = [...database.replicas].filter((id) => this.processOf(id)?.isCaughtUp === true && !behind.has(id));
     if (!this.hasMajority(database.replicas)) {
       database.leader = undefined;
       return;
@@ -147,18 +178,21 @@ export class CairnModel implements ClusterAdmin {
 
   /** Adds a replica where one is missing; removes one only when enough others are there. */
   #place(database: Database): void {
-    const { replicas } = database;
+    const { replicas, behind } = database;
     if (!this.hasMajority(replicas)) return;
     const staying = [...replicas].filter((id) => !this.#goes(id));
     const free = this.#takers().filter((id) => !replicas.has(id));
     const [next] = free;
     if (staying.length < COPIES && next !== undefined) {
       replicas.add(next);
+      behind.add(next);
       return;
     }
     const going = [...replicas].find((id) => this.#goes(id));
     const left = new Set([...replicas].filter((id) => id !== going));
-    if (going !== undefined && this.hasMajority(left)) replicas.delete(going);
+    if (going === undefined || !this.hasMajority(left, (id) => this.isUp(id) && !behind.has(id))) return;
+    replicas.delete(going);
+    behind.delete(going);
   }
 
   #changeVoters(): void {
@@ -190,21 +224,24 @@ export class CairnModel implements ClusterAdmin {
 
   async describe(): Promise<ClusterDescription> {
     const reached = [...this.processes.values()].some(({ volume }) => this.isMember(volume.node));
-    if (!reached) throw refusal('UNAVAILABLE', 'no node answers');
+    if (!reached || this.reach === 'None') throw refusal('UNAVAILABLE', 'no node answers');
+    if (this.reach === 'All' && this.hasQuorum) return this.#describe();
+    return { ...this.#random.pick(this.#remembered), isConfirmed: false };
+  }
+
+  #describe(): ClusterDescription {
     return {
       clusterID: 'cluster',
       isConfirmed: this.hasQuorum,
       level: this.level,
       nodes: this.nodes.map((node) => this.#describeNode(node)),
-      databases: this.databases.map(({ name, leader, replicas }) => ({
+      databases: this.databases.map(({ name, leader, replicas, behind }) => ({
         name,
         nodes: [...replicas],
         leader,
-        isSettled: true,
         members: [...replicas].map((node) => ({
           node,
-          isVoter: true,
-          isCaughtUp: this.processOf(node)?.isCaughtUp === true,
+          isCaughtUp: this.processOf(node)?.isCaughtUp === true && !behind.has(node),
         })),
       })),
     };
@@ -223,16 +260,19 @@ export class CairnModel implements ClusterAdmin {
       role: this.voters.has(id) ? 'voter' : 'none',
       levelMax: process?.levelMax ?? this.level,
       isDraining: process?.isDraining ?? false,
-      copies: this.databases.filter(({ replicas }) => replicas.has(id)).length,
       leads: led.length,
       movableLeads: process === undefined ? 0 : movable.length,
-      lag: 0,
+      lag: process?.isLagging === true ? LAG : 0,
       release: process?.release,
       refused: [],
     };
   }
 
-  async drain(id: number): Promise<number> {
+  order(order: NodeOrder, node: number): Promise<void> {
+    return this[order](node);
+  }
+
+  async drain(id: number): Promise<void> {
     const process = this.#answering(id);
     const stays = (other: number): boolean => other !== id && this.processOf(other)?.isDraining === false;
     const groups = [this.voters, ...this.databases.map(({ replicas }) => replicas)].filter((group) => group.has(id));
@@ -240,7 +280,6 @@ export class CairnModel implements ClusterAdmin {
       throw refusal('FAILED_PRECONDITION', `there would be no quorum without node ${id}`);
     }
     process.isDraining = true;
-    return 0;
   }
 
   async undrain(id: number): Promise<void> {
@@ -248,6 +287,12 @@ export class CairnModel implements ClusterAdmin {
   }
 
   async decommission(id: number): Promise<void> {
+    this.onDecommission(id);
+    await this.removeByHand(id);
+  }
+
+  /** A user removes a node. */
+  async removeByHand(id: number): Promise<void> {
     const node = this.#known(id);
     if (node.state !== 'active') return;
     const others = new Set(this.#takers().filter((other) => other !== id));
@@ -260,36 +305,33 @@ export class CairnModel implements ClusterAdmin {
     node.state = 'leaving';
   }
 
-  replace(id: number): Promise<void> {
-    return this.decommission(id);
-  }
-
   async recommission(id: number): Promise<void> {
     const node = this.#known(id);
     if (node.state === 'removed') throw refusal('FAILED_PRECONDITION', `node ${id} was removed`);
     node.state = 'active';
   }
 
-  async finalize(): Promise<number> {
+  async finalize(): Promise<void> {
+    if (!this.hasQuorum || this.reach !== 'All') throw refusal('UNAVAILABLE', 'the catalog has no leader');
     this.onFinalize();
     const members = this.nodes.filter(({ state }) => state !== 'removed');
     this.level = Math.min(...members.map(({ id }) => this.processOf(id)?.levelMax ?? this.level));
-    return this.level;
   }
 
   async recover(name: string, node: number): Promise<void> {
+    this.onRecover(name);
     const database = this.databases.find((each) => each.name === name);
     if (database === undefined) throw refusal('NOT_FOUND', `there is no database ${name}`);
     if (this.hasMajority(database.replicas)) throw refusal('FAILED_PRECONDITION', `${name} has a quorum`);
     if (!database.replicas.has(node) || !this.isUp(node)) throw refusal('FAILED_PRECONDITION', 'it has no replica');
-    this.onRecover(name);
     database.replicas.clear();
     database.replicas.add(node);
+    database.behind.clear();
     database.leader = undefined;
   }
 
   #known(id: number): Node {
-    if (!this.hasQuorum) throw refusal('UNAVAILABLE', 'the catalog has no leader');
+    if (!this.hasQuorum || this.reach !== 'All') throw refusal('UNAVAILABLE', 'the catalog has no leader');
     const node = this.nodes.find((each) => each.id === id);
     if (node === undefined) throw refusal('NOT_FOUND', `there is no node ${id}`);
     return node;

@@ -1,73 +1,165 @@
-// Random edits of a CairnCluster and faults of its surroundings. Faults that last leave a quorum; others may not.
+// Random edits of a CairnCluster and faults of its surroundings. Faults that last leave a quorum of the catalog; others
+// may not.
 import type { Random } from '../../../model/generate/random.ts';
+import type { Reach } from './cairn.ts';
+import { gibOf, LEVELS, NAME } from './kube.ts';
 import type { Edit, Run } from './run.ts';
 
-const VERSIONS = ['0.1.0', '0.2.0', '0.3.0'];
+const VERSIONS = Object.keys(LEVELS);
+const FOREIGN_FINALIZER = 'example.com/audit';
 
+type Fault = (run: Run, chance: Random) => string | undefined;
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  edit: (run, chance) => run.edit(drawEdit(chance, run)),
+  'edit again': (run, chance) => run.edit(drawEdit(chance, run)),
+  'two edits': (run, chance) => run.edit({ ...drawEdit(chance, run), ...drawEdit(chance, run) }),
+  crash: ({ kube }, chance) => onPod(kube.list('pods'), chance, (pod) => kube.crash(pod)),
+  'deleted by hand': ({ kube }, chance) => onPod(kube.list('pods'), chance, (pod) => kube.terminate(pod)),
+  lagging: ({ kube, cairn }, chance) =>
+    onPod(kube.list('pods'), chance, (pod) => {
+      const process = cairn.processes.get(pod);
+      if (process !== undefined) process.isLagging = true;
+    }),
+  'not ready': (run, chance) => awhile(run, chance, (node) => run.kube.setNode(node, false)),
+  silent: (run, chance) => awhile(run, chance, (node) => run.kube.silence(node)),
+  lost: (run, chance) => (isWhole(run) ? loseNodes(run, chance, 1) : undefined),
+  'two lost': (run, chance) => (isWhole(run) && run.cairn.voters.size >= 5 ? loseNodes(run, chance, 2) : undefined),
+  'removed by hand': (run) => {
+    const [id = 0] = [...run.cairn.voters].slice(-1);
+    if (isWhole(run)) void run.cairn.removeByHand(id).catch(() => undefined);
+    return String(id);
+  },
+  'admin requests': ({ cairn, runtime }, chance) => {
+    cairn.reach = chance.pick<Reach>(['Outdated', 'None']);
+    runtime.after(chance.below(60_000), () => void (cairn.reach = 'All'));
+    return cairn.reach;
+  },
+  full: ({ kube }, chance) => {
+    const claims = kube.list('persistentvolumeclaims').filter(({ metadata }) => kube.volumes.has(metadata.uid));
+    if (claims.length === 0) return undefined;
+    const { metadata, status } = chance.pick(claims);
+    const volume = kube.volumes.get(metadata.uid);
+    if (volume !== undefined) volume.usedGi = gibOf(status.capacity?.storage);
+    return metadata.name;
+  },
+  'changed by others': ({ kube }, chance) => {
+    const [service] = kube.list('services');
+    if (service !== undefined) kube.put('services', { ...service, spec: { ports: [chance.below(9)] } });
+    return service?.metadata.name;
+  },
+  'set deleted by others': ({ kube }) => {
+    kube.remove('statefulsets', NAME);
+    return NAME;
+  },
+  'finalizer of others': ({ cluster, kube }) => {
+    if (cluster === undefined) return undefined;
+    const { finalizers = [] } = cluster.metadata;
+    const others = finalizers.filter((each) => each !== FOREIGN_FINALIZER);
+    const changed = others.length < finalizers.length ? others : [...finalizers, FOREIGN_FINALIZER];
+    kube.put('cairnclusters', { ...cluster, metadata: { ...cluster.metadata, finalizers: changed } });
+    return changed.join();
+  },
+};
+
+/** One edit or fault. */
 export function disturb(run: Run): void {
-  const { runtime, kube, cairn } = run;
-  const { chance } = runtime;
-  const pods = kube.list('pods').map(({ metadata }) => metadata.name);
-  const kubeNodes = kube.list('nodes').map(({ metadata }) => metadata.name);
-  const kind = chance.below(10);
-  if (kind < 5) run.edit(drawEdit(chance, run));
-  else if (kind === 5 && pods.length > 0) note(run, `crash of ${chance.pick(pods)}`, (pod) => kube.crash(pod));
-  else if (kind === 6) {
-    const name = chance.pick(kubeNodes);
-    note(run, `not ready: ${name}`, (node) => kube.setNode(node, false));
-    runtime.after(chance.below(150_000), () => kube.get('nodes', name) && kube.setNode(name, true));
-  } else if (kind === 7 && isWhole(run)) {
-    const { nodeName = '' } = kube.get('pods', chance.pick(pods))?.spec ?? {};
-    note(run, `lost: ${nodeName}`, (node) => kube.loseNode(node));
-    kube.setNode(`node-${kubeNodes.length + runtime.nowMs()}`, true);
-  } else if (kind === 8 && pods.length > 0) {
-    note(run, `deleted by hand: ${chance.pick(pods)}`, (pod) => kube.terminate(pod));
-  } else if (kind === 9 && isWhole(run)) {
-    const [id] = [...cairn.voters].slice(-1);
-    note(run, `removed by hand: ${id}`, () => void cairn.decommission(id ?? 0).catch(() => undefined));
-  }
+  const { chance } = run.runtime;
+  const [name, fault] = chance.pick(Object.entries(FAULTS));
+  run.log.push(`${name}: ${fault(run, chance) ?? ''}`);
 }
 
 /** The faults end, and the spec can be reached. */
 export function calm(run: Run): void {
-  for (const { metadata } of run.kube.list('nodes')) run.kube.setNode(metadata.name, true);
-  const { spec } = run.cluster ?? {};
-  const edit = { 'update.paused': false, 'update.strategy': 'Rolling', 'update.finalize': 'Automatic', config: {} };
-  const version = spec?.version === '0.1.0' && run.cairn.level > 1 ? { version: '0.2.0' } : {};
-  run.edit({ ...edit, ...version });
+  const { kube, cairn, cluster } = run;
+  for (const { metadata } of kube.list('nodes')) kube.setNode(metadata.name, true);
+  cairn.reach = 'All';
+  const { version = '' } = cluster?.spec ?? {};
+  const isBelow = (LEVELS[version] ?? 0) < cairn.level;
+  run.edit({
+    'update.paused': false,
+    'update.strategy': 'Rolling',
+    'update.finalize': 'Automatic',
+    'repair.policy': 'Automatic',
+    config: {},
+    ...(isBelow && { version: VERSIONS.find((each) => LEVELS[each] === cairn.level) }),
+  });
+}
+
+/** The user accepts the loss of what only lost nodes have, when a database has lost its quorum for good. */
+export function recover(run: Run): void {
+  const { cairn, cluster } = run;
+  const lost = cairn.databases.find(({ replicas }) => !cairn.hasMajority(replicas));
+  const survivor = [...(lost?.replicas ?? [])]
+    .map((id) => cairn.processOf(id))
+    .find((process) => process !== undefined);
+  if (survivor === undefined || cluster === undefined) return;
+  run.edit({ recovery: { id: `after ${run.runtime.nowMs()}`, survivor: survivor.pod, acknowledgeDataLoss: true } });
 }
 
 /** All nodes are in service, so one of them can be lost. */
 function isWhole({ kube, cairn, cluster }: Run): boolean {
   const pods = kube.list('pods');
-  const isReady = pods.every(
-    ({ metadata }) => cairn.isReady(metadata.name) && metadata.deletionTimestamp === undefined,
+  const isInService = pods.every(
+    ({ metadata: { name, deletionTimestamp } }) =>
+      cairn.isReady(name) &&
+      deletionTimestamp === undefined &&
+      cairn.hasCaughtUp(cairn.processes.get(name)?.volume.node),
   );
   const groups = [cairn.voters, ...cairn.databases.map(({ replicas }) => replicas)];
   const isSpread = groups.every((group) => group.size >= 3 && [...group].every((id) => cairn.isUp(id)));
-  return isReady && isSpread && pods.length >= 3 && pods.length === cluster?.spec.replicas;
+  return isInService && isSpread && pods.length >= 3 && pods.length === cluster?.spec.replicas;
 }
 
-function drawEdit(chance: Random, run: Run): Edit {
-  const { version = '', storage } = run.cluster?.spec ?? {};
-  const at = VERSIONS.indexOf(version);
-  const size = Number.parseInt(storage?.size ?? '', 10);
-  return chance.pick([
+function onPod(
+  pods: readonly { readonly metadata: { readonly name: string } }[],
+  chance: Random,
+  act: (pod: string) => void,
+): string | undefined {
+  if (pods.length === 0) return undefined;
+  const { name } = chance.pick(pods).metadata;
+  act(name);
+  return name;
+}
+
+function awhile({ kube, runtime }: Run, chance: Random, begin: (node: string) => void): string {
+  const { name } = chance.pick(kube.list('nodes')).metadata;
+  begin(name);
+  runtime.after(chance.below(150_000), () => kube.get('nodes', name) && kube.setNode(name, true));
+  return name;
+}
+
+function loseNodes({ kube, runtime }: Run, chance: Random, count: number): string {
+  const from = chance.below(kube.list('pods').length);
+  const lost = [...kube.list('pods'), ...kube.list('pods')].slice(from, from + count);
+  for (const [at, { spec }] of lost.entries()) {
+    kube.loseNode(spec.nodeName ?? '');
+    kube.setNode(`node-${runtime.nowMs()}-${at}`, true);
+  }
+  return lost.map(({ spec }) => spec.nodeName).join();
+}
+
+function drawEdit(chance: Random, { cluster, kube }: Run): Edit {
+  const { version = '', storage } = cluster?.spec ?? {};
+  const at = VERSIONS.indexOf(version) + chance.pick([-1, 1, 1]);
+  const claims = kube.list('persistentvolumeclaims').map(({ spec }) => gibOf(spec.resources.requests.storage));
+  const size = Math.max(gibOf(storage?.size), ...claims);
+  return chance.pick<Edit>([
     { replicas: chance.pick([1, 3, 5]) },
     { replicas: chance.pick([3, 5]) },
-    { version: VERSIONS[Math.max(0, Math.min(2, at + chance.pick([-1, 1])))] },
+    { version: VERSIONS[Math.max(0, Math.min(VERSIONS.length - 1, at))] },
+    { version: VERSIONS[Math.max(0, Math.min(VERSIONS.length - 1, at))] },
     { restartKey: String(chance.below(100)) },
     { config: { isBad: chance.pick(['yes', 'no']) } },
+    { 'network.mcp': chance.chance(50) },
     { 'update.paused': chance.chance(50) },
     { 'update.strategy': chance.pick(['Rolling', 'OnDelete']) },
     { 'update.finalize': chance.pick(['Automatic', 'Manual']) },
+    { 'update.finalizeAfterSeconds': chance.pick([0, 30, 60]) },
     { 'update.stableSeconds': chance.pick([0, 30]) },
-    { 'storage.size': `${size + chance.below(3) * 10}Gi` },
+    { 'repair.policy': chance.pick(['Automatic', 'Manual']) },
+    { 'storage.size': `${gibOf(storage?.size) + chance.below(3) * 10}Gi` },
+    { 'storage.autoGrow': { maxSize: `${size + chance.below(3) * 8}Gi`, thresholdPercent: 80 } },
     { reclaimPolicy: chance.pick(['Retain', 'Delete']) },
   ]);
-}
-
-function note(run: Run, what: string, act: (name: string) => void): void {
-  run.log.push(what);
-  act(what.slice(what.lastIndexOf(' ') + 1));
 }

@@ -34,9 +34,21 @@ interface Spec {
   readonly release: string;
   readonly isBad: boolean;
   readonly version: string;
-  readonly storage: { readonly size: string };
+  readonly storage: {
+    readonly size: string;
+    readonly autoGrow?: { readonly maxSize: string; readonly thresholdPercent: number };
+  };
   readonly recovery?: { readonly id: string };
-  readonly update: { readonly stableSeconds: number; readonly drainTimeoutSeconds: number };
+  readonly update: {
+    readonly stableSeconds: number;
+    readonly drainTimeoutSeconds: number;
+    readonly finalize: string;
+    readonly strategy: string;
+    readonly paused: boolean;
+    readonly finalizeAfterSeconds: number;
+  };
+  readonly repair: { readonly policy: string; readonly afterSeconds: number };
+  readonly reclaimPolicy: string;
 }
 
 interface Status {
@@ -69,7 +81,7 @@ export interface Sent {
 }
 
 /** Releases and the feature levels that they know. */
-export const LEVELS: Readonly<Record<string, number>> = { '0.1.0': 1, '0.2.0': 2, '0.3.0': 2 };
+export const LEVELS: Readonly<Record<string, number>> = { '0.1.0': 1, '0.2.0': 2, '0.3.0': 2, '0.4.0': 3 };
 export const NAMESPACE = 'events';
 export const NAME = 'shop';
 
@@ -108,11 +120,6 @@ export class KubeModel implements Transport {
     return this.#items.get(`${collection}/${name}`);
   }
 
-  /** Everything as it is now, for a cache. */
-  snapshot(): ReadonlyMap<string, Item> {
-    return new Map(structuredClone([...this.#items]));
-  }
-
   put(collection: string, item: object): Item {
     const made = item as Item;
     const { name } = made.metadata;
@@ -147,6 +154,7 @@ export class KubeModel implements Transport {
     if (found === undefined && !(isApply && !isStatus)) return answer(404, {});
     if (uid !== undefined && uid !== found?.metadata.uid) return answer(409, {});
     if (resourceVersion !== undefined && resourceVersion !== found?.metadata.resourceVersion) return answer(409, {});
+    if (collection === 'persistentvolumeclaims' && shrinks(sent, found)) return answer(422, {});
     if (!isStatus) this.onWrite(method, collection, found, sent);
     if (method === 'DELETE' && found !== undefined) return this.#delete(collection, found, sent);
     const next = isApply && !isStatus ? applied(found, sent) : (merged(found ?? {}, sent) as Item);
@@ -260,12 +268,15 @@ export class KubeModel implements Transport {
       founders,
       isDraining: false,
       isCaughtUp: false,
+      isLagging: false,
     });
   }
 
   #schedule(pod: Item, claim: Item | undefined): void {
     const up = this.list('nodes').filter(({ metadata }) => this.#isUp(metadata.name));
-    const claims = this.list('persistentvolumeclaims');
+    const claims = this.list('persistentvolumeclaims').filter(
+      ({ metadata }) => this.get('pods', metadata.name.replace('data-', '')) !== undefined,
+    );
     const taken = new Set(claims.map(({ metadata }) => metadata.annotations[SELECTED_NODE]));
     const bound = claim?.metadata.annotations[SELECTED_NODE];
     const [node] = up.filter(({ metadata }) =>
@@ -305,15 +316,25 @@ export class KubeModel implements Transport {
     if (pod === undefined) return;
     const isUp = this.#isUp(pod.spec.nodeName);
     const isRunning = isUp && this.cairn.processes.has(name);
-    pod.status = { ...pod.status, containerStatuses: [{ state: isRunning ? { running: {} } : {} }] };
+    // A kubelet that is silent leaves what it said last.
+    if (isUp) pod.status = { ...pod.status, containerStatuses: [{ state: isRunning ? { running: {} } : {} }] };
     const isReady = isRunning && this.cairn.isReady(name) && pod.metadata.deletionTimestamp === undefined;
     this.#setCondition(pod, 'Ready', isReady ? 'True' : 'False');
   }
 
   setNode(name: string, isReady: boolean): void {
-    const node = this.get('nodes', name) ?? this.put('nodes', { kind: 'Node', metadata: { name }, status: {} });
-    this.#setCondition(node, 'Ready', isReady ? 'True' : 'False', 'nodes');
+    this.#setNodeReady(name, isReady ? 'True' : 'False');
     if (!isReady) this.#stopOn(name);
+  }
+
+  /** The kubelet stops to report, and its pods continue. */
+  silence(name: string): void {
+    this.#setNodeReady(name, 'False');
+  }
+
+  #setNodeReady(name: string, state: 'True' | 'False'): void {
+    const node = this.get('nodes', name) ?? this.put('nodes', { kind: 'Node', metadata: { name }, status: {} });
+    this.#setCondition(node, 'Ready', state, 'nodes');
   }
 
   /** The Kubernetes node and its volumes are lost. */
@@ -332,6 +353,23 @@ export class KubeModel implements Transport {
   terminate(pod: string): void {
     const found = this.get('pods', pod);
     if (found !== undefined) this.#terminate(found);
+  }
+
+  /** A user deletes the CairnCluster; its objects are collected, its claims are not. */
+  endCluster(): void {
+    const cluster = this.get('cairnclusters', NAME);
+    if (cluster === undefined) return;
+    cluster.metadata.deletionTimestamp = this.#now();
+    this.put('cairnclusters', cluster);
+    if ((cluster.metadata.finalizers ?? []).length === 0) this.remove('cairnclusters', NAME);
+  }
+
+  /** Share of its volume that a pod uses, in percent. */
+  usageOf(pod: string): number {
+    const claim = this.get('persistentvolumeclaims', `data-${pod}`);
+    const { usedGi = 1 } = this.volumes.get(claim?.metadata.uid ?? '') ?? {};
+    const { capacity } = claim?.status ?? {};
+    return capacity === undefined ? 0 : Math.min(100, (100 * usedGi) / gibOf(capacity.storage));
   }
 
   crash(pod: string): void {
@@ -366,6 +404,15 @@ export class KubeModel implements Transport {
 
 function sizeOf(claim: Item): string {
   return claim.spec.resources.requests.storage;
+}
+
+function shrinks({ spec }: Sent, found: Item | undefined): boolean {
+  return spec !== undefined && found !== undefined && gibOf(spec.resources.requests.storage) < gibOf(sizeOf(found));
+}
+
+/** Number of GiB of a quantity such as 20Gi. */
+export function gibOf(quantity: string | undefined): number {
+  return Number.parseInt(quantity ?? '0', 10);
 }
 
 export function ordinalOf(name: string): number {

@@ -15,6 +15,8 @@ import { type Item, KubeModel, NAME, NAMESPACE } from './kube.ts';
 import { Safety } from './safety.ts';
 
 const KUBE_NODES = 7;
+const LAG_MS_MAX = 20_000;
+const OBSERVED = ['cairnclusters', 'nodes', 'pods', 'persistentvolumeclaims'] as const;
 const KEY = `${NAMESPACE}/${NAME}`;
 const KINDS = {
   ConfigMap: { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
@@ -50,7 +52,7 @@ type AnyController = ReturnType<typeof clusterController>;
 type Plan = ReturnType<AnyController['plan']>;
 
 export interface RunOptions {
-  /** Percent of passes that observe an older state, and of actions after which the operator is killed. */
+  /** Percent of looks at a collection after which its cache lags, and of actions after which the operator is killed. */
   readonly stalePercent?: number;
   readonly killPercent?: number;
 }
@@ -62,12 +64,10 @@ export class Run {
   readonly safety: Safety;
   /** Actions of the operator and disturbances, for a failed test. */
   readonly log: string[] = [];
-  usage = 10;
   readonly #options: RunOptions;
   readonly #ports: ClusterPorts;
   #controller: AnyController;
-  #snapshots: ReadonlyMap<string, Item>[] = [];
-  #seen = 0;
+  readonly #caches = new Map<string, { readonly items: readonly Item[]; readonly untilMs: number }>();
   #backoffMs = 0;
   #nextMs = 0;
 
@@ -97,9 +97,19 @@ export class Run {
     return this.cluster?.status?.conditions?.find((each) => each.type === type);
   }
 
-  edit(edit: Edit): void {
+  /** Names of the objects that the spec wants, and of those that there are. */
+  get objects(): { readonly wanted: readonly string[]; readonly found: readonly string[] } {
     const { cluster } = this;
-    if (cluster === undefined) return;
+    const nameOf = ({ kind, metadata }: Pick<Item, 'kind' | 'metadata'>): string => `${kind}/${metadata.name}`;
+    const wanted: readonly Item[] =
+      cluster === undefined ? [] : render(cluster as unknown as CairnCluster, { replicas: 0, storageSize: '' });
+    const found = Object.values(KINDS).flatMap(({ plural }) => this.kube.list(plural));
+    return { wanted: wanted.map(nameOf).toSorted(), found: found.map(nameOf).toSorted() };
+  }
+
+  edit(edit: Edit): string {
+    const { cluster } = this;
+    if (cluster === undefined) return '';
     const spec = Object.entries(edit).reduce<object>(
       (whole, [path, value]) => withField(whole, path.split('.'), value),
       structuredClone(cluster.spec),
@@ -109,7 +119,7 @@ export class Run {
     const made = this.kube.put('cairnclusters', { ...cluster, spec });
     made.metadata.uid = 'uid-cluster';
     made.metadata.generation = cluster.metadata.generation + 1;
-    this.log.push(`edit ${JSON.stringify(edit)}`);
+    return JSON.stringify(edit);
   }
 
   /** Time passes, Kubernetes and the cluster do something, and perhaps the operator. */
@@ -118,7 +128,7 @@ export class Run {
     await this.runtime.advance(500 + chance.below(1_500));
     for (let count = chance.below(4); count > 0; count -= 1) this.kube.step();
     this.cairn.step();
-    this.#snapshots.push(this.kube.snapshot());
+    this.safety.observe();
     if (this.runtime.nowMs() >= this.#nextMs) await this.pass();
   }
 
@@ -165,12 +175,13 @@ export class Run {
   restart(): void {
     this.log.push('the operator is killed');
     this.#controller = this.#make();
-    this.#seen = Math.max(0, this.#snapshots.length - 1);
+    this.#caches.clear();
     this.#nextMs = this.runtime.nowMs() + this.runtime.chance.below(20_000);
   }
 
+  /** Ends early after a violation, so that the log ends with what led to it. */
   async until(isDone: () => boolean, stepsMax: number): Promise<boolean> {
-    for (let steps = 0; steps < stepsMax; steps += 1) {
+    for (let steps = 0; steps < stepsMax && this.safety.violations.length === 0; steps += 1) {
       if (isDone()) return true;
       await this.step();
     }
@@ -188,27 +199,21 @@ export class Run {
       adminOf: async () => this.cairn,
       render,
       kindOf: ({ kind }) => KINDS[kind as KnownKind],
-      extrasOf: () => ({ tls: { status: 'True', reason: 'Disabled', message: '' } }),
-      usageOf: async (_cluster, pods) => new Map(pods.map((pod) => [pod, this.usage])),
+      extrasOf: () => ({ tls: ['True', 'Disabled', ''] }),
+      usageOf: async (_cluster, pods) => new Map(pods.map((pod) => [pod, this.kube.usageOf(pod)])),
       events: { record: () => undefined },
     };
   }
 
-  /** Caches that lag behind, and never go back. */
+  /** Caches that lag behind, each by itself, and never go back. */
   #objects(): ObjectsOf {
-    const listed = (collection: string): Item[] => {
-      const found = [...(this.#snapshots[this.#seen] ?? new Map<string, Item>())];
-      return found.filter(([key]) => key.startsWith(`${collection}/`)).map(([, item]) => item);
-    };
+    const listed = (collection: string): readonly Item[] => this.#caches.get(collection)?.items ?? [];
     const owned = (): OwnedObject[] =>
       Object.values(KINDS).flatMap((of) => listed(of.plural).map((item) => ({ ...item, of })));
     return {
       cluster: () => {
-        const isStale = this.runtime.chance.chance(this.#options.stalePercent ?? 0);
-        if (!isStale) this.#seen = this.#snapshots.length - 1;
-        else if (this.#seen < this.#snapshots.length - 1) this.#seen += 1;
-        this.#snapshots = this.#snapshots.slice(this.#seen);
-        this.#seen = 0;
+        for (const collection of [...OBSERVED, ...Object.values(KINDS).map(({ plural }) => plural)])
+          this.#look(collection);
         return listed('cairnclusters')[0] as unknown as CairnCluster | undefined;
       },
       pods: () => listed('pods'),
@@ -217,6 +222,15 @@ export class Run {
       owned,
       kubeNodes: () => new Map(listed('nodes').map((node) => [node.metadata.name, node])),
     };
+  }
+
+  #look(collection: string): void {
+    const nowMs = this.runtime.nowMs();
+    const { untilMs = 0 } = this.#caches.get(collection) ?? {};
+    if (nowMs < untilMs) return;
+    const { chance } = this.runtime;
+    const lagMs = chance.chance(this.#options.stalePercent ?? 0) ? chance.below(LAG_MS_MAX) : 0;
+    this.#caches.set(collection, { items: structuredClone(this.kube.list(collection)), untilMs: nowMs + lagMs });
   }
 }
 
@@ -237,9 +251,16 @@ function render(cluster: CairnCluster, { replicas, storageSize }: { replicas: nu
     spec: { release: version, isBad: config?.['isBad'] === 'yes' },
   };
   const claim = { metadata: { name: 'data' }, spec: { resources: { requests: { storage: storageSize } } } };
+  const mcp = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { ...metadata, name: `${name}-mcp` },
+    spec: { ports: [3001] },
+  };
   return [
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, name: `${name}-founding` }, data: { join } },
     { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [50_051] } },
+    ...(cluster.spec.network.mcp ? [mcp] : []),
     {
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',

@@ -1,13 +1,21 @@
 // The safety rules of operator/src/cluster/plan.ts, checked at each write of the operator against the models, and not
 // against what the operator observed.
 import type { CairnModel } from './cairn.ts';
-import { type Item, type KubeModel, LEVELS, NAME, ordinalOf, type Sent } from './kube.ts';
+import { gibOf, type Item, type KubeModel, LEVELS, NAME, ordinalOf, type Sent } from './kube.ts';
+
+/** Timestamps of Kubernetes have no fraction of a second. */
+const CLOCK_STEP_MS = 1_000;
 
 export class Safety {
   readonly violations: string[] = [];
   readonly #kube: KubeModel;
   readonly #cairn: CairnModel;
   readonly #nowMs: () => number;
+  /** Time at which a node was up for the last time. */
+  readonly #upMs = new Map<number, number>();
+  /** Time since which no pod of another release than spec.version exists. */
+  #uniformMs = 0;
+  #version: string | undefined;
 
   constructor(kube: KubeModel, cairn: CairnModel, nowMs: () => number) {
     this.#kube = kube;
@@ -15,7 +23,17 @@ export class Safety {
     this.#nowMs = nowMs;
     kube.onWrite = (method, collection, item, body) => this.#check(method, collection, item, body);
     cairn.onFinalize = () => this.#checkFinalize();
+    cairn.onDecommission = (id) => this.#checkDecommission(id);
     cairn.onRecover = (database) => this.#checkRecovery(database);
+  }
+
+  /** Called after each step of the models. */
+  observe(): void {
+    for (const { id } of this.#cairn.nodes) if (this.#cairn.isUp(id)) this.#upMs.set(id, this.#nowMs());
+    const { version } = this.#cluster?.spec ?? {};
+    const isUniform = this.#kube.list('pods').every(({ spec }) => spec.release === version);
+    if (!isUniform || version !== this.#version) this.#uniformMs = this.#nowMs();
+    this.#version = version;
   }
 
   get #cluster(): Item | undefined {
@@ -23,14 +41,47 @@ export class Safety {
   }
 
   #check(method: string, collection: string, item: Item | undefined, body: Sent): void {
-    const isEnding = this.#cluster?.metadata.deletionTimestamp !== undefined;
-    if (isEnding) return;
-    if (method === 'DELETE' && collection === 'pods' && item !== undefined) this.#checkPod(item);
-    if (method === 'DELETE' && collection === 'persistentvolumeclaims' && item !== undefined) this.#checkClaim(item);
-    if (method === 'DELETE' && collection === 'statefulsets' && body.propagationPolicy !== 'Orphan') {
-      this.#note('KC3', 'the StatefulSet is deleted with its pods');
-    }
+    if (method === 'DELETE' && item !== undefined) this.#checkDeletion(collection, item, body);
     if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec?.replicas);
+    if (method === 'PATCH' && collection === 'persistentvolumeclaims') this.#checkGrowth(body);
+    if (method === 'PATCH' && collection === 'cairnclusters') this.#checkFinalizers(item, body);
+  }
+
+  #checkDeletion(collection: string, item: Item, { preconditions, propagationPolicy }: Sent): void {
+    const { name, uid } = item.metadata;
+    if (preconditions?.uid !== uid) this.#note('KC10', `${collection} ${name} is deleted whatever its uid`);
+    if (this.#cluster?.metadata.deletionTimestamp !== undefined) {
+      const isKept =
+        this.#cluster.spec.reclaimPolicy !== 'Delete' || this.#cairn.processes.has(name.replace('data-', ''));
+      if (collection === 'persistentvolumeclaims' && isKept) this.#note('KC4', `${name} is deleted with its cluster`);
+    } else if (collection === 'pods') this.#checkPod(item);
+    else if (collection === 'persistentvolumeclaims') this.#checkClaim(item);
+    else if (collection === 'statefulsets' && propagationPolicy !== 'Orphan')
+      this.#note('KC3', 'the StatefulSet is deleted with its pods');
+  }
+
+  /** KC10: what another party has set stays. */
+  #checkFinalizers(item: Item | undefined, { metadata }: Sent): void {
+    const lost = (item?.metadata.finalizers ?? []).filter(
+      (each) => !each.startsWith('cairn.dev/') && metadata?.finalizers?.includes(each) === false,
+    );
+    if (lost.length > 0) this.#note('KC10', `the finalizer ${lost.join()} of another party is removed`);
+  }
+
+  /** KC11: no size is above the cap, and a growth begins after the last one. */
+  #checkGrowth({ spec }: Sent): void {
+    if (spec === undefined) return;
+    const { size, autoGrow } = this.#cluster?.spec.storage ?? {};
+    const wanted = gibOf(spec.resources.requests.storage);
+    const claims = this.#kube.list('persistentvolumeclaims');
+    const largest = Math.max(...claims.map((claim) => gibOf(claim.spec.resources.requests.storage)));
+    if (wanted <= Math.max(largest, gibOf(size))) return;
+    if (wanted > gibOf(autoGrow?.maxSize)) this.#note('KC11', `volumes grow to ${wanted}Gi`);
+    const growing = claims.find(({ metadata: { labels }, spec: { resources }, status }) => {
+      const isUsed = status.phase === 'Bound' && labels['cairn.dev/released'] === undefined;
+      return isUsed && gibOf(status.capacity?.storage) < gibOf(resources.requests.storage);
+    });
+    if (growing !== undefined) this.#note('KC11', `volumes grow again before ${growing.metadata.name} has grown`);
   }
 
   /** KC1, KC2 and KC8: a pod in service is stopped. */
@@ -38,8 +89,11 @@ export class Safety {
     const id = this.#cairn.processes.get(name)?.volume.node;
     if (id === undefined || !this.#cairn.isMember(id)) return;
     const set = this.#kube.get('statefulsets', NAME);
-    const { stableSeconds = 0, drainTimeoutSeconds = 0 } = this.#cluster?.spec.update ?? {};
-    const count = set?.spec.replicas ?? 0;
+    const { stableSeconds = 0, drainTimeoutSeconds = 0, strategy, paused } = this.#cluster?.spec.update ?? {};
+    const hasBegun = annotations['cairn.dev/draining-since'] !== undefined;
+    if (strategy !== 'Rolling' || (paused === true && !hasBegun))
+      this.#note('KC10', `${name} is stopped against the spec`);
+    const count = set?.spec.replicas ?? this.#kube.list('pods').length;
     for (let ordinal = 0; ordinal < count; ordinal += 1) {
       const other = `${NAME}-${ordinal}`;
       if (other === name) continue;
@@ -49,6 +103,8 @@ export class Safety {
       if (!this.#cairn.isReady(other) || pod?.metadata.deletionTimestamp !== undefined || ready?.status !== 'True') {
         this.#note('KC1', `${name} is stopped while ${other} is not in service`);
       } else if (!isStable) this.#note('KC1', `${name} is stopped while ${other} is not stable`);
+      else if (!this.#cairn.hasCaughtUp(this.#cairn.processes.get(other)?.volume.node))
+        this.#note('KC1', `${name} is stopped while ${other} has not caught up`);
     }
     const members = this.#cairn.nodes.filter(({ state }) => state !== 'removed');
     if (members.length > 1) this.#checkQuorum(id, `${name} is stopped`);
@@ -56,11 +112,11 @@ export class Safety {
     const drainedMs = this.#nowMs() - Date.parse(annotations['cairn.dev/draining-since'] ?? '');
     if (led.length > 0 && !(drainedMs >= drainTimeoutSeconds * 1000))
       this.#note('KC8', `${name} is stopped with leaderships`);
-    const { release = '' } = set?.spec.template.spec ?? {};
-    if ((LEVELS[release] ?? 0) < this.#cairn.level) this.#note('KC5', `${name} is replaced by ${release}`);
+    const { version = '' } = this.#cluster?.spec ?? {};
+    if ((LEVELS[version] ?? 0) < this.#cairn.level) this.#note('KC5', `${name} is replaced by ${version}`);
   }
 
-  /** KC4 and KC2: a volume is lost. */
+  /** KC4, KC9 and KC2: a volume is lost. */
   #checkClaim({ metadata }: Item): void {
     const name = metadata.name.replace('data-', '');
     const id = this.#kube.volumes.get(metadata.uid)?.node;
@@ -68,6 +124,12 @@ export class Safety {
     const kubeNode = this.#kube.get('nodes', metadata.annotations['volume.kubernetes.io/selected-node'] ?? '');
     const isNodeReady = kubeNode?.status.conditions?.some(({ status }) => status === 'True');
     if (this.#cairn.processes.has(name) || isNodeReady === true) this.#note('KC4', `the claim of ${name} is deleted`);
+    const { policy = '', afterSeconds = 0 } = this.#cluster?.spec.repair ?? {};
+    const downMs = this.#nowMs() - (this.#upMs.get(id) ?? 0);
+    if (downMs < afterSeconds * 1000 - CLOCK_STEP_MS || policy !== 'Automatic')
+      this.#note('KC4', `the claim of ${name} is deleted ${downMs} ms after its node was up, with policy ${policy}`);
+    const leaderless = this.#cairn.databases.find(({ leader }) => leader === undefined);
+    if (leaderless !== undefined) this.#note('KC9', `${name} is replaced while ${leaderless.name} has no leader`);
     this.#checkQuorum(id, `the claim of ${name} is deleted`);
   }
 
@@ -89,12 +151,24 @@ export class Safety {
     }
   }
 
+  /** KC3: a node in service leaves only when there are to be fewer. */
+  #checkDecommission(id: number): void {
+    const pod = this.#cairn.processOf(id)?.pod;
+    const { replicas = 0 } = this.#cluster?.spec ?? {};
+    if (pod !== undefined && ordinalOf(pod) < replicas)
+      this.#note('KC3', `node ${id} (${pod}) leaves a cluster of ${replicas}`);
+  }
+
   #checkFinalize(): void {
     const { version } = this.#cluster?.spec ?? {};
     const members = this.#cairn.nodes.filter(({ state }) => state !== 'removed');
     if (members.some(({ id }) => this.#cairn.processOf(id)?.release !== version)) {
       this.#note('KC5', 'the upgrade is finalized before all nodes run the release');
     }
+    const { finalize = '', finalizeAfterSeconds = 0 } = this.#cluster?.spec.update ?? {};
+    const uniformMs = this.#nowMs() - this.#uniformMs;
+    if (uniformMs < finalizeAfterSeconds * 1000 - CLOCK_STEP_MS || finalize !== 'Automatic')
+      this.#note('KC5', `the upgrade is finalized after ${uniformMs} ms, with finalize ${finalize}`);
   }
 
   #checkRecovery(database: string): void {
