@@ -1,9 +1,17 @@
 /** Puts the operator together: its informers, its controllers, and what they share. */
 import { AccessController } from './access/index.ts';
-import { CAIRN_CLUSTER, EVENT_ACCESS, EVENT_DATABASE, type EventAccess, type EventDatabase } from './api/index.ts';
+import {
+  CAIRN_CLUSTER,
+  type CairnCluster,
+  EVENT_ACCESS,
+  EVENT_DATABASE,
+  type EventAccess,
+  type EventDatabase,
+} from './api/index.ts';
 import { SECRETS_RECHECK_MS, SecretsController } from './certificates/index.ts';
 import {
   Connections,
+  callsOf,
   GrpcClusterAdmin,
   GrpcComponents,
   GrpcDatabases,
@@ -90,11 +98,22 @@ export async function assemble(options: OperatorOptions, ports: OperatorPorts): 
       kind,
       informer: follow<ComponentResource>(RESOURCES[kind]),
       connect: async (cluster) => new GrpcComponents(await connections.to(cluster)),
+      callsOf: async (found, digest) => {
+        const nodes = await Promise.all(found.map((cluster) => identities.metricsOf(cluster, podsOf(cluster))));
+        return callsOf(
+          nodes.flatMap((each) => [...each.values()]),
+          digest,
+        );
+      },
       events: recorder('components'),
     });
     operator.control(ofComponents, ofComponents.sources);
   }
   return operator;
+}
+
+function podsOf({ status }: CairnCluster): readonly string[] {
+  return status?.members?.map(({ name }) => name) ?? [];
 }
 
 interface ClusterPorts extends OperatorPorts {

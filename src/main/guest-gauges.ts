@@ -1,9 +1,19 @@
 /** What components do on this node, as its metrics show it. */
 import type { GuestCache, GuestFault, GuestPool, Metrics, Series } from '#observability';
+import type { CallListener } from '#wasm';
 import type { GuestFigures, Guests } from './guests.ts';
 
 type Figures = GuestFigures['pools'][GuestPool];
 type Caches = GuestFigures['caches'][GuestCache];
+
+const MS_PER_SECOND = 1000;
+
+/** Measures calls by component and result. */
+export function callMeter(metrics: Metrics): CallListener {
+  return (digest, result, ms) => {
+    metrics.histogram('cairn_component_call_duration_seconds', { digest, result }).observe(ms / MS_PER_SECOND);
+  };
+}
 
 /** Shown from the first scrape on; while nothing was used, as 0. */
 export function showGuests(guests: Pick<Guests, 'figures'>, metrics: Metrics): void {

@@ -36,6 +36,7 @@ import {
 import { type Components, systemTimers } from '#service';
 import {
   type CallLimits,
+  type CallListener,
   DEFAULT_EXECUTORS,
   DEFAULT_LIMITS,
   type ExecutorFigures,
@@ -79,6 +80,7 @@ export interface GuestParts {
   readonly maintenance: MaintenanceListeners;
   /** Receives the digest of each component that the node can run from now on. */
   readonly onComponent: (digest: string) => void;
+  readonly onCall?: CallListener;
 }
 
 interface Opened extends Components {
@@ -111,17 +113,19 @@ export class Guests implements AsyncDisposable {
   readonly #mayWrite: () => boolean;
   readonly #listeners: MaintenanceListeners;
   readonly #onComponent: (digest: string) => void;
+  readonly #onCall: CallListener | undefined;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
   #pools: { views: Executors; changes: Executors; presenters: Executors } | undefined;
   #publisher: Publisher | undefined;
   #batches: BatchThread | undefined;
 
-  constructor({ settings, mayWrite, maintenance, onComponent }: GuestParts) {
+  constructor({ settings, mayWrite, maintenance, onComponent, onCall }: GuestParts) {
     this.#settings = settings;
     this.#mayWrite = mayWrite;
     this.#listeners = maintenance;
     this.#onComponent = onComponent;
+    this.#onCall = onCall;
   }
 
   /** What was opened stays; a folder that cannot be had is tried again by the next who asks. */
@@ -206,7 +210,8 @@ export class Guests implements AsyncDisposable {
   }
 
   #executors(): { views: Executors; changes: Executors; presenters: Executors } {
-    const made = (settings: ExecutorSettings): Executors => new Executors({ ...settings, count: this.#count });
+    const made = (settings: ExecutorSettings): Executors =>
+      new Executors({ ...settings, count: this.#count, onCall: this.#onCall });
     return {
       views: made(DEFAULT_EXECUTORS),
       changes: made(DEFAULT_EXECUTORS),

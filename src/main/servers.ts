@@ -44,7 +44,7 @@ import { closedConnections } from './closed-connections.ts';
 import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
 import { loadExtractor } from './extractor-module.ts';
 import { untilFree } from './free-port.ts';
-import { showGuests } from './guest-gauges.ts';
+import { callMeter, showGuests } from './guest-gauges.ts';
 import { Guests } from './guests.ts';
 import { HeldPorts } from './held-ports.ts';
 import { maintenanceLog } from './maintenance-log.ts';
@@ -318,7 +318,8 @@ interface GuestsUnderneath {
 function guestsOf(settings: Config, { node, metrics, logger }: GuestsUnderneath): Guests {
   const mayWrite = (): boolean => node.health().disk === 'open';
   const onComponent = (digest: string): void => node.runs(digest);
-  const guests = new Guests({ settings, mayWrite, maintenance: maintenanceLog(logger), onComponent });
+  const onCall = callMeter(metrics);
+  const guests = new Guests({ settings, mayWrite, maintenance: maintenanceLog(logger), onComponent, onCall });
   showGuests(guests, metrics);
   return guests;
 }

@@ -425,6 +425,11 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
     labels: PEER,
     buckets: REQUEST_SECONDS,
   },
+  cairn_component_call_duration_seconds: {
+    help: 'Duration of calls of a component, by its SHA-256, with the wait for a process. failed: a fold returned an error, or the call had a fault other than a trap. Calls that the node refused or gave up are not counted.',
+    labels: { digest: 100, result: ['answered', 'failed', 'trapped'] },
+    buckets: exponential({ from: 0.001, factor: 2, count: 16 }),
+  },
 };
 
 /** The definition of any metric. */

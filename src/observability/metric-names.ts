@@ -231,6 +231,10 @@ export interface HistogramLabels {
   readonly cairn_query_duration_seconds: { readonly op: string };
   readonly cairn_catchup_lag_revisions: NoLabels;
   readonly cairn_peer_round_trip_time_seconds: PeerLabels;
+  readonly cairn_component_call_duration_seconds: {
+    readonly digest: string;
+    readonly result: 'answered' | 'failed' | 'trapped';
+  };
 }
 
 export type CounterName = keyof CounterLabels;

@@ -16,6 +16,7 @@
 export { Handle, isList, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './abi/values.ts';
 export { type JobOutcome, type KeptArtifact, OVERDUE, type TimeLimits } from './executors/executor-slot.ts';
 export {
+  type CallListener,
   DEFAULT_EXECUTORS,
   type ExecutorFigures,
   type ExecutorSettings,

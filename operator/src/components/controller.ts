@@ -1,8 +1,9 @@
 /** The controller of one kind of component: observes databases and nodes, and carries out what plan.ts wants. */
-import type { EventDatabase } from '../api/index.ts';
-import type { Components } from '../client/index.ts';
+import type { CairnCluster, EventDatabase } from '../api/index.ts';
+import type { Calls, Components } from '../client/index.ts';
 import {
   type Api,
+  asError,
   type Controller,
   type EventRecorder,
   type Source as Keys,
@@ -13,7 +14,7 @@ import {
 import { conditionOf, Later, reportStatus, setFinalizer } from '../reconcile/index.ts';
 import { publicationDigest, publicationOf, RESOURCES } from './kinds.ts';
 import { type Action, type DatabaseAction, FINALIZER, plan } from './plan.ts';
-import { waitOf } from './rollout.ts';
+import { progressOf, waitOf } from './rollout.ts';
 import { type LoadedSource, SourceProblem, sourceOf } from './source.ts';
 import { statusOf } from './status.ts';
 import { type TargetOptions, Targets } from './targets.ts';
@@ -74,10 +75,19 @@ export class ComponentController implements Controller<Observed, Step> {
     if (resource === undefined) return undefined;
     const isDeleted = resource.metadata.deletionTimestamp !== undefined;
     const { loaded, source, error: sourceError } = isDeleted ? DELETED : await this.#sourceOf(resource);
-    const { targets, missing, components, error } = await this.#targets.of(resource);
+    const { targets, missing, components, clusters, error } = await this.#targets.of(resource);
     const wallMs = api.runtime.wallMs();
     const failures = new Map<string, Error>();
-    return { resource, source, loaded, targets, missing, components, failures, error: sourceError ?? error, wallMs };
+    const world = { resource, source, targets, missing, failures, calls: undefined, wallMs };
+    const calls = await this.#measure(world, clusters);
+    return { ...world, loaded, components, calls, error: sourceError ?? error };
+  }
+
+  /** Only a rollout that is under way is measured. */
+  async #measure(world: World, clusters: readonly CairnCluster[]): Promise<Calls | undefined> {
+    const { source } = world;
+    if ('problem' in source || progressOf(world, source).verdict === undefined) return undefined;
+    return this.#options.callsOf(clusters, source.digest).catch(() => undefined);
   }
 
   plan(world: Observed): readonly Step[] {
@@ -100,7 +110,7 @@ export class ComponentController implements Controller<Observed, Step> {
       if (target === undefined || world.failures.has(target.name)) return;
       // A database that fails does not hold up the others.
       await this.#change(action, target, world).catch((error: unknown) => {
-        world.failures.set(target.name, error instanceof Error ? error : new Error(String(error)));
+        world.failures.set(target.name, asError(error));
       });
     }
   }
@@ -150,7 +160,7 @@ export class ComponentController implements Controller<Observed, Step> {
       const publication = publicationDigest(publicationOf(this.#options.kind, resource), loaded.digest);
       return { loaded, source: { digest: loaded.digest, publication }, error: undefined };
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      const error = asError(thrown);
       const reason = error instanceof SourceProblem ? error.reason : 'SourceUnreachable';
       return { loaded: undefined, source: { problem: [reason, error.message] }, error };
     }

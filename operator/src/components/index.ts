@@ -11,6 +11,9 @@
  *   KP4  Versions are deleted only beyond retainVersions, or with the resource by the policy Delete.
  *   KP6  A database gets a new version in its step, after the databases of the steps before have it and were observed.
  *   KP5  The plan for a converged resource is empty.
+ *   KP7  A component that exceeds a limit of its analysis gets no further database. With onFailure RollBack the
+ *        previous version is active again before the new one ends, so a database that had an active version always has
+ *        one.
  */
 export { ComponentController, type ComponentControllerOptions } from './controller.ts';
 export { RESOURCES } from './kinds.ts';

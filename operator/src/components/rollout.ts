@@ -1,10 +1,14 @@
 /** The order in which databases get a new version: the databases of each step, and when the next step begins. Pure. */
-import { matches } from '../reconcile/index.ts';
+import { timestamp } from '../kube/index.ts';
+import { conditionOf, matches } from '../reconcile/index.ts';
+import { type Verdict, verdictOf } from './analysis.ts';
 import { isServing, stageOf } from './stage.ts';
 import type { ComponentResource, Target, Wanted, World } from './world.ts';
 
 /** A node compiles a component within seconds. */
 const POLL_MS = 2_000;
+/** Time between two measurements of a canary. */
+const MEASURE_MS = 10_000;
 
 type Step = NonNullable<ComponentResource['spec']['rollout']['steps']>[number];
 
@@ -19,6 +23,10 @@ export interface Progress {
   readonly admitted: ReadonlySet<string>;
   /** Time until the next step. */
   readonly restMs?: number;
+  /** Result of the measurement; absent without an analysis. */
+  readonly verdict?: Verdict;
+  /** The status says that a limit was exceeded: the rollout has ended. */
+  readonly hasFailed?: boolean;
 }
 
 /** Continues the progress in the status while it is of the same spec and component. */
@@ -27,22 +35,26 @@ export function progressOf(world: World, wanted: Wanted): Progress {
   const { strategy, steps: given = [], analysis } = resource.spec.rollout;
   const steps = strategy === 'All' ? [] : given;
   const all = new Set(targets.map(({ name }) => name));
-  if (isServingIn(world, wanted, all)) return { admitted: all };
-  const now = new Date(wallMs).toISOString().replace(/\.\d+/, '');
+  const now = timestamp(wallMs);
   const { status, metadata } = resource;
   const isSame = status?.observedGeneration === metadata.generation && status.digest === wanted.digest;
   const { step = 1, stepSince = now, observedSince } = isSame ? status : {};
   const current = steps[step - 1];
-  if (current === undefined) return { ...(steps.length > 0 && { step }), stepSince, admitted: all };
-  const admitted = namesOf(targets, steps.slice(0, step));
-  if (!isServingIn(world, wanted, admitted)) return { step, stepSince, admitted };
+  const admitted = current === undefined ? all : namesOf(targets, steps.slice(0, step));
+  if (isSame && analysis !== undefined && conditionOf(resource, 'Healthy')?.status === 'False')
+    return { step, stepSince, ...(observedSince && { observedSince }), admitted, hasFailed: true };
+  if (isServingIn(world, wanted, all)) return { admitted: all };
+  const verdict = analysis && verdictOf(analysis, world.calls);
+  const judged = { stepSince, admitted, ...(verdict && { verdict }) };
+  if (current === undefined) return { ...(steps.length > 0 && { step }), ...judged };
+  if (!isServingIn(world, wanted, admitted)) return { step, ...judged };
   const sinceMs = Date.parse(observedSince ?? now);
   const restMs = sinceMs + current.observeSeconds * 1000 - wallMs;
-  // Without a measurement the limits of an analysis are not met.
-  if (restMs > 0 || observedSince === undefined || analysis !== undefined)
-    return { step, stepSince, observedSince: observedSince ?? now, admitted, restMs: Math.max(restMs, 0) };
+  const isUnmet = verdict !== undefined && verdict.kind !== 'met';
+  if (restMs > 0 || observedSince === undefined || isUnmet)
+    return { step, ...judged, observedSince: observedSince ?? now, restMs: Math.max(restMs, 0) };
   const next = steps[step] === undefined ? all : namesOf(targets, steps.slice(0, step + 1));
-  return { step: step + 1, stepSince: now, admitted: next };
+  return { step: step + 1, stepSince: now, admitted: next, ...(verdict && { verdict }) };
 }
 
 /** Nodes had more time for a step than the rollout allows. */
@@ -56,7 +68,10 @@ export function waitOf(world: World): number | undefined {
   const { resource, source, targets } = world;
   if ('problem' in source || resource.metadata.deletionTimestamp !== undefined) return undefined;
   const progress = progressOf(world, source);
-  if (progress.restMs !== undefined && progress.restMs > 0) return progress.restMs;
+  const { restMs, verdict } = progress;
+  if (verdict !== undefined)
+    return restMs === undefined ? POLL_MS : Math.max(1, Math.min(restMs || MEASURE_MS, MEASURE_MS));
+  if (restMs !== undefined && restMs > 0) return restMs;
   const isDistributing = targets.some(
     (target) => progress.admitted.has(target.name) && stageOf(resource, source, target) === 'distributing',
   );

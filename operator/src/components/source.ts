@@ -1,5 +1,5 @@
 /** The component of a source: its digest, and its bytes when it is published. */
-import { type Api, hasCode, type Kind, pathOf } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, hasCode, type Kind, pathOf, SECRET } from '../kube/index.ts';
 import { credentialFor, digestOf, Registry } from './oci.ts';
 import type { ComponentResource } from './world.ts';
 
@@ -23,8 +23,6 @@ interface Keyed {
   readonly binaryData?: Readonly<Record<string, string>>;
 }
 
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
-const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
 const DOCKER_CONFIG = '.dockerconfigjson';
 
 /**

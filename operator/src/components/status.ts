@@ -1,6 +1,6 @@
 /** The status of a component resource, from the observed world. Pure. */
 import type { StateViewStatus } from '../api/index.ts';
-import { commonStatus, type Finding } from '../reconcile/index.ts';
+import { commonStatus, conditionOf, type Finding } from '../reconcile/index.ts';
 import { isStuck, type Progress, progressOf } from './rollout.ts';
 import { isActive, isServing, type Stage, stageOf } from './stage.ts';
 import type { Target, Wanted, World } from './world.ts';
@@ -80,25 +80,34 @@ function findingsOf(world: World, wanted: Wanted | undefined, failure?: string):
     Progressing: progressing(world, progress, isDone),
     Healthy: healthOf(world, progress),
     Ready:
-      isDone && missing.length === 0 && failure === undefined ? ['True', 'Active', ''] : lackOf(world, count, failure),
+      progress.hasFailed === true
+        ? endOf(world)
+        : isDone && missing.length === 0 && failure === undefined
+          ? ['True', 'Active', '']
+          : lackOf(world, count, failure),
   };
 }
 
+/** A rollout that has exceeded a limit. */
+function endOf({ resource }: World): Finding {
+  const isPaused = resource.spec.rollout.analysis?.onFailure === 'Pause';
+  return ['False', isPaused ? 'RolloutPaused' : 'RolledBack', conditionOf(resource, 'Healthy')?.message ?? ''];
+}
+
 function progressing(world: World, progress: Progress, isDone: boolean): Finding {
+  if (progress.hasFailed === true) return endOf(world);
   if (isDone) return ['False', 'RolloutComplete', ''];
   if (isStuck(world, progress)) return ['False', 'RolloutStuck', 'nodes have not compiled the component in time'];
   const isObserved = progress.observedSince !== undefined;
   return ['True', isObserved ? 'Observing' : 'RollingOut', ''];
 }
 
-function healthOf({ resource }: World, { step }: Progress): Finding {
+function healthOf({ resource }: World, { verdict, hasFailed }: Progress): Finding {
   if (resource.spec.rollout.analysis === undefined) return ['True', 'NoAnalysis', 'the rollout has no analysis'];
-  if (step === undefined) return ['True', 'RolloutComplete', ''];
-  return [
-    'Unknown',
-    'NotMeasured',
-    'this release measures no components: remove rollout.analysis, and each step lasts observeSeconds',
-  ];
+  if (hasFailed === true) return ['False', 'LimitExceeded', conditionOf(resource, 'Healthy')?.message ?? ''];
+  if (verdict === undefined) return ['True', 'RolloutComplete', ''];
+  if (verdict.kind === 'missed') return ['False', 'LimitExceeded', verdict.message];
+  return verdict.kind === 'met' ? ['True', 'WithinLimits', ''] : ['Unknown', 'NotMeasured', verdict.message];
 }
 
 function timesOf({ step, stepSince, observedSince }: Progress): object {

@@ -1,7 +1,7 @@
 /** The databases of a component: which are selected, and what they and their nodes have of it. */
 import type { CairnCluster, EventDatabase } from '../api/index.ts';
-import type { ComponentKind, Components, Holder } from '../client/index.ts';
-import type { Informer } from '../kube/index.ts';
+import type { Calls, ComponentKind, Components, Holder } from '../client/index.ts';
+import { asError, type Informer } from '../kube/index.ts';
 import { type ClusterState, type Clusters, conditionOf, matches, oldest } from '../reconcile/index.ts';
 import { componentNameOf } from './kinds.ts';
 import type { ComponentResource, Published, Target } from './world.ts';
@@ -12,6 +12,8 @@ export interface TargetOptions {
   readonly databases: Informer<EventDatabase>;
   readonly clusters: Clusters;
   readonly connect: (cluster: CairnCluster) => Promise<Components>;
+  /** Calls of a component on the nodes of clusters; undefined when one does not answer. */
+  readonly callsOf: (clusters: readonly CairnCluster[], digest: string) => Promise<Calls | undefined>;
 }
 
 export interface FoundTargets {
@@ -21,12 +23,15 @@ export interface FoundTargets {
   readonly missing: readonly string[];
   /** Clients of their clusters, by the names of EventDatabases. */
   readonly components: ReadonlyMap<string, Components>;
+  /** Their clusters, as far as they answer. */
+  readonly clusters: readonly CairnCluster[];
   /** Why one of them is unknown. */
   readonly error: Error | undefined;
 }
 
 /** Responses of a cluster. */
 interface Asked {
+  readonly cluster: CairnCluster;
   readonly components: Components;
   readonly holders: ReadonlyMap<string, readonly Holder[]>;
 }
@@ -67,7 +72,8 @@ export class Targets {
       });
       targets.push({ ...this.#baseOf(resource, database), state });
     }
-    return { targets, missing, components, error };
+    const clusters = [...answers.values()].flatMap((answer) => ('components' in answer ? [answer.cluster] : []));
+    return { targets, missing, components, clusters, error };
   }
 
   async #ask(namespace: string, name: string): Promise<Answer> {
@@ -75,7 +81,7 @@ export class Targets {
     if (cluster.kind !== 'ready') return cluster;
     try {
       const components = await this.#options.connect(cluster.cluster);
-      return { components, holders: await components.holders() };
+      return { cluster: cluster.cluster, components, holders: await components.holders() };
     } catch (error) {
       return asError(error);
     }
@@ -119,8 +125,4 @@ export class Targets {
 function selects({ spec: { databases } }: ComponentResource, { metadata: { name, labels } }: EventDatabase): boolean {
   const { names, selector } = databases;
   return names === undefined ? selector !== undefined && matches(selector, labels) : names.includes(name);
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,6 +1,6 @@
 /** Everything that the plan for a component depends on. */
 import type { Presenter, StateChange, StateView } from '../api/index.ts';
-import type { ComponentId, ComponentVersion, Holder } from '../client/index.ts';
+import type { Calls, ComponentId, ComponentVersion, Holder } from '../client/index.ts';
 
 export type ComponentResource = StateView | StateChange | Presenter;
 
@@ -43,5 +43,7 @@ export interface World {
   readonly missing: readonly string[];
   /** Errors of the actions of this pass, by the names of databases. */
   readonly failures: ReadonlyMap<string, Error>;
+  /** Calls of the component on the nodes of all databases; undefined when they are not known, or not needed. */
+  readonly calls: Calls | undefined;
   readonly wallMs: number;
 }

@@ -26,7 +26,14 @@ export interface ExecutorSettings extends SlotSettings {
   /** Processes: one for each core, and never more. */
   readonly count: number;
   readonly quarantine: QuarantineOptions;
+  readonly onCall?: CallListener | undefined;
 }
+
+/** answered: with a value. failed: with an error of a fold, or a fault that the component causes, other than a trap. */
+export type CallResult = 'answered' | 'failed' | 'trapped';
+
+/** Receives the digest of each call that a component answered or failed. The time includes the wait for an executor. */
+export type CallListener = (digest: string, result: CallResult, ms: number) => void;
 
 const MIB = 2 ** 20;
 
@@ -94,7 +101,12 @@ export interface ExecutorFigures {
   readonly residentBytes: number;
 }
 
+/** Faults that say nothing of the component: the call was not begun, not wanted any longer, or failed in the node. */
+const OUTSIDE: readonly FaultCode[] = ['HostCallFailed', 'Quarantined', 'Busy', 'Cancelled'];
+const TRAPS: readonly FaultCode[] = ['Trap', 'StackOverflow'];
+
 export class Executors implements AsyncDisposable {
+  readonly #onCall: CallListener | undefined;
   readonly #slots: readonly ExecutorSlot[];
   readonly #quarantine: Quarantine;
   readonly #nowMs: () => number;
@@ -109,6 +121,7 @@ export class Executors implements AsyncDisposable {
   constructor(settings: ExecutorSettings = DEFAULT_EXECUTORS, nowMs: () => number = () => performance.now()) {
     assert(settings.count > 0, 'There is one executor at least', settings.count);
     this.#nowMs = nowMs;
+    this.#onCall = settings.onCall;
     this.#quarantine = new Quarantine(settings.quarantine);
     const listeners = {
       onStart: () => void this.#starts++,
@@ -143,6 +156,7 @@ export class Executors implements AsyncDisposable {
       signal,
       request: (id, artifact) => ({ kind: 'fold', id, artifact, limits, wasi, shown, state, events }),
       host: refused,
+      isAnswer: (value) => isRecord(value) && value['tag'] === 'ok',
     });
     if (outcome.kind === 'fault') return outcome;
     const { spent, value } = outcome;
@@ -157,6 +171,7 @@ export class Executors implements AsyncDisposable {
       signal,
       request: (id, artifact) => ({ kind: 'call', id, artifact, limits, wasi, bound, isFresh, values }),
       host: host === undefined ? refused : async (asked) => ({ kind: 'value', value: await host(asked) }),
+      isAnswer: () => true,
     });
   }
 
@@ -166,14 +181,20 @@ export class Executors implements AsyncDisposable {
 
   async #do(
     { artifact, lane, time, givesWay }: GuestCall,
-    job: Omit<Job, 'artifact' | 'time' | 'givesWay' | 'barred'>,
+    {
+      isAnswer,
+      ...job
+    }: Omit<Job, 'artifact' | 'time' | 'givesWay' | 'barred'> & { readonly isAnswer: (value: Value) => boolean },
   ): Promise<JobOutcome> {
     this.#calls++;
+    const startedMs = this.#nowMs();
     const barred = (): JobOutcome | undefined => this.#barred(artifact.digest);
     const outcome = barred() ?? (await this.#slot(lane).do({ ...job, artifact, time, givesWay, barred }));
     this.#fuel += outcome.spent.fuel;
     this.#hostCalls += outcome.spent.hostCalls;
     if (outcome.kind === 'fault') this.#countFault(outcome.fault.code);
+    const result = resultOf(outcome, isAnswer);
+    if (result !== undefined) this.#onCall?.(artifact.digest, result, this.#nowMs() - startedMs);
     return outcome;
   }
 
@@ -192,6 +213,13 @@ export class Executors implements AsyncDisposable {
     if (lane !== undefined) return this.#slots[crc32c(encodeUtf8(lane)) % this.#slots.length] ?? first;
     return others.reduce((fewest, slot) => (slot.length < fewest.length ? slot : fewest), first);
   }
+}
+
+function resultOf(outcome: JobOutcome, isAnswer: (value: Value) => boolean): CallResult | undefined {
+  if (outcome.kind !== 'fault') return isAnswer(outcome.value) ? 'answered' : 'failed';
+  const { code } = outcome.fault;
+  if (OUTSIDE.includes(code)) return undefined;
+  return TRAPS.includes(code) ? 'trapped' : 'failed';
 }
 
 function quarantined(leftMs: number): JobOutcome {

@@ -25,6 +25,7 @@ interface Sketch {
   readonly isDeleted?: boolean;
   readonly state?: Target['state'];
   readonly source?: World['source'];
+  readonly status?: Partial<StateView['status']>;
 }
 
 function version(number: number, change: Partial<ComponentVersion> = {}): ComponentVersion {
@@ -33,7 +34,7 @@ function version(number: number, change: Partial<ComponentVersion> = {}): Compon
 
 function worldOf(sketch: Sketch): World {
   const { spec, versions = [], holders = [READY, READY], version: own, publication = WANTED.publication } = sketch;
-  const { isHeld = false, isDeleted = false, state = { versions, holders }, source = WANTED } = sketch;
+  const { isHeld = false, isDeleted = false, state = { versions, holders }, source = WANTED, status } = sketch;
   return {
     resource: {
       metadata: {
@@ -50,6 +51,7 @@ function worldOf(sketch: Sketch): World {
         rollout: { strategy: 'All', timeoutSeconds: 60 },
         ...spec,
       },
+      status,
     } as unknown as StateView,
     source,
     targets: [
@@ -63,12 +65,33 @@ function worldOf(sketch: Sketch): World {
     ],
     missing: [],
     failures: new Map(),
+    calls: undefined,
     wallMs: NOW,
   };
 }
 
 const INACTIVE = { isActive: false };
 const DELETED = { spec: { reclaimPolicy: 'Delete' }, isHeld: true, isDeleted: true } as const;
+
+const OLD = { digest: 'sha256:b' };
+const MISSED = { type: 'Healthy', status: 'False', reason: 'LimitExceeded', message: '5 of 9 calls trapped' } as const;
+
+function canary(onFailure: 'RollBack' | 'Pause'): Partial<StateView['spec']> {
+  const steps = [{ percent: 100, observeSeconds: 60 }];
+  return { rollout: { strategy: 'Canary', timeoutSeconds: 60, steps, analysis: { maxTraps: 0, onFailure } } };
+}
+
+/** A version of which the status says that it has exceeded a limit. */
+const FAILED: Sketch = {
+  spec: canary('RollBack'),
+  status: {
+    observedGeneration: 1,
+    digest: WANTED.digest,
+    previousDigest: OLD.digest,
+    step: 1,
+    conditions: [{ ...MISSED, observedGeneration: 1, lastTransitionTime: '2026-11-29T12:00:00Z' }],
+  },
+};
 
 const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly string[], reason?: string])[] = [
   ['publishes in a database that lacks it', {}, ['publish'], 'RollingOut'],
@@ -99,6 +122,36 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
     { version: 1, versions: [version(1)], spec: { active: false } },
     ['deactivate 1'],
   ],
+  [
+    'ends a version that has failed, and not the one before it',
+    { ...FAILED, version: 2, versions: [version(1, OLD), version(2)] },
+    ['deactivate 2'],
+    'RolledBack',
+  ],
+  [
+    'activates the version before one that has failed first',
+    { ...FAILED, version: 1, versions: [version(1), version(2, { ...OLD, ...INACTIVE })] },
+    ['activate 2'],
+    'RolledBack',
+  ],
+  [
+    'ends a failed version of the same component with other metadata, and activates no older component',
+    { ...FAILED, version: 3, versions: [version(1, { ...OLD, ...INACTIVE }), version(2), version(3)] },
+    ['deactivate 3'],
+    'RolledBack',
+  ],
+  [
+    'does nothing after a rollback',
+    { ...FAILED, version: 2, versions: [version(1, OLD), version(2, INACTIVE)] },
+    [],
+    'RolledBack',
+  ],
+  [
+    'leaves a failed version with onFailure Pause',
+    { ...FAILED, spec: canary('Pause'), version: 2, versions: [version(1, OLD), version(2)] },
+    [],
+    'RolloutPaused',
+  ],
   ['leaves an unknown database', { state: { problem: '', isGone: false } }, [], 'DatabaseNotReady'],
   ['does nothing without a source', { source: { problem: ['SourceNotFound', ''] } }, [], 'SourceNotFound'],
   ['holds what it is to delete', { spec: { reclaimPolicy: 'Delete' } }, ['hold']],
@@ -117,7 +170,7 @@ function shown(action: ReturnType<typeof plan>[number]): string {
 describe('the plan for a component', () => {
   const cases = CASES.map(([name, sketch, actions, reason]) => ({ name, sketch, actions, reason }));
 
-  it.each(cases)('$name (KP1, KP2, KP4)', ({ sketch, actions, reason }) => {
+  it.each(cases)('$name (KP1, KP2, KP4, KP7)', ({ sketch, actions, reason }) => {
     const world = worldOf(sketch);
     expect(plan(world).map(shown)).toEqual(actions);
     const reasons = [undefined, statusOf(world).conditions?.find(({ type }) => type === 'Ready')?.reason];

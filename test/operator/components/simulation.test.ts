@@ -183,6 +183,73 @@ it('a rollout whose nodes do not compile is reported as stuck, and continues whe
   operator.killAfter(0);
 });
 
+const NO_CALLS = { answered: 0, failed: 0, trapped: 0, within: new Map<number, number>() };
+const LIMITS = { maxTraps: 0, maxErrorPercent: 10 };
+
+/** A canary of `two` in one of three databases that have `one`. Each has an active version at all times (KP7). */
+async function canaryOf(onFailure: string) {
+  const world = new ComponentWorld(1);
+  const { runtime, components } = world;
+  for (const name of DATABASES) world.addDatabase(name, name === 'shop' ? { stage: 'canary' } : {});
+  world.setCluster('True');
+  world.provide(Buffer.from('one'));
+  world.publish('view', { rollout: { strategy: 'All', timeoutSeconds: 60 }, retainVersions: 0 });
+  const operator = world.start();
+  await runtime.advance(60_000);
+  const calls = (text: string, change: object): void =>
+    void components.calls.set(digestOf(Buffer.from(text)), { ...NO_CALLS, ...change });
+  const roll = (text: string): void => {
+    world.provide(Buffer.from(text));
+    world.change('view', { description: text, rollout: { ...CANARY, analysis: { ...LIMITS, onFailure } } });
+  };
+  const active = (): readonly number[] =>
+    DATABASES.map((name) => components.of(idOf(name)).findLast(({ isActive }) => isActive)?.version ?? 0);
+  const advance = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      await runtime.advance(1_000);
+      expect(active()).not.toContain(0);
+    }
+  };
+  const reasons = () =>
+    Object.fromEntries((world.view('view')?.status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
+  roll('two');
+  await advance(60_000);
+  expect([active(), reasons()]).toMatchObject([[1, 1, 2], { Healthy: 'NotMeasured', Progressing: 'Observing' }]);
+  calls('two', { answered: 10 });
+  await advance(60_000);
+  expect([active(), reasons()]).toMatchObject([[1, 1, 2], { Healthy: 'WithinLimits', Progressing: 'Observing' }]);
+  return { world, operator, calls, roll, active, advance, reasons };
+}
+
+it('a canary that exceeds a limit is rolled back, and stays so until the source changes (KP7)', async () => {
+  const { world, operator, calls, roll, active, advance, reasons } = await canaryOf('RollBack');
+  calls('two', { answered: 100, trapped: 1 });
+  await advance(60_000);
+  expect(active()).toEqual([1, 1, 1]);
+  expect(reasons()).toMatchObject({ Healthy: 'LimitExceeded', Progressing: 'RolledBack', Ready: 'RolledBack' });
+  // Nodes that restart count from zero.
+  calls('two', { answered: 10 });
+  operator.killAfter(0);
+  const next = world.start();
+  world.server.requests.length = 0;
+  await advance(3_600_000);
+  expect(active()).toEqual([1, 1, 1]);
+  expect(world.server.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+  calls('three', { answered: 90, failed: 10 });
+  roll('three');
+  await advance(1_500_000);
+  expect([active(), reasons()]).toMatchObject([[2, 2, 3], { Healthy: 'RolloutComplete', Ready: 'Active' }]);
+  next.killAfter(0);
+});
+
+it('a canary that exceeds a limit stops at its step with onFailure Pause (KP7)', async () => {
+  const { operator, calls, active, advance, reasons } = await canaryOf('Pause');
+  calls('two', { answered: 80, failed: 20 });
+  await advance(3_600_000);
+  expect([active(), reasons()]).toMatchObject([[1, 1, 2], { Healthy: 'LimitExceeded', Ready: 'RolloutPaused' }]);
+  operator.killAfter(0);
+});
+
 it('limits that are not measured keep a canary at its step (KP6)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;

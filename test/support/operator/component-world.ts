@@ -90,6 +90,7 @@ export class ComponentWorld extends DatabaseWorld {
       databases,
       clusters: new Clusters(api, clusters),
       connect: () => this.cairn.call(() => this.components.componentsFor(process)),
+      callsOf: async (_clusters, digest) => this.components.calls.get(digest),
       events: new EventRecorder(api, { controller: 'cairn.dev/components', instance: 'test', onError }),
     });
     for (const each of [clusters, databases, informer]) void each.run(signal);

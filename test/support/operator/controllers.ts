@@ -59,6 +59,7 @@ export function startControllers({ api, signal, channel, onError, run }: Parts):
     informer: follow<ComponentResource>(STATE_VIEW),
     databases,
     connect: () => Promise.resolve(new GrpcComponents(channel)),
+    callsOf: () => Promise.resolve(undefined),
   });
   run(ofDatabases, ofDatabases.sources);
   run(ofAccess, ofAccess.sources);

@@ -1,6 +1,7 @@
 // Components in the databases of a naive Cairn: versions, and nodes that compile them after a while or refuse them.
 import { isDeepStrictEqual } from 'node:util';
 import type {
+  Calls,
   ComponentId,
   Components,
   ComponentVersion,
@@ -34,6 +35,8 @@ export class NaiveComponents {
   isCompiling = true;
   /** Databases that take no publication. */
   readonly refusing: Set<string> = new Set<string>();
+  /** Calls by digest. */
+  readonly calls: Map<string, Calls> = new Map<string, Calls>();
   /** Number of publications that were sent. */
   sent = 0;
   readonly #runtime: ManualRuntime;

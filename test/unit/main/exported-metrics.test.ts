@@ -51,7 +51,8 @@ test('a node that was asked nothing shows 0 for what may be asked, and for what 
 
 test('a node shows every metric of the catalogue at its first scrape, but what it has none of', async () => {
   const absent = namesWithout(await scrape());
-  expect(absent).toEqual(Object.keys(CATALOGUE).filter((name) => isOf(name, 'peer') || isOf(name, 'database')));
+  const labels = ['peer', 'database', 'digest'];
+  expect(absent).toEqual(Object.keys(CATALOGUE).filter((name) => labels.some((label) => isOf(name, label))));
 });
 
 /** Those of which the body has no series. */

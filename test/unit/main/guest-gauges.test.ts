@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { createMetrics, GAUGES } from '#observability';
 import { FAULT_CODES } from '#wasm';
-import { showGuests } from '../../../src/main/guest-gauges.ts';
+import { callMeter, showGuests } from '../../../src/main/guest-gauges.ts';
 import type { GuestFigures } from '../../../src/main/guests.ts';
 
 /** Different in each of its numbers from those of another base. */
@@ -96,4 +96,19 @@ test('figures of components are shown as they are, at every scrape', async () =>
     now = figures(base);
     expect(linesOf((await metrics.render()).body).toSorted()).toEqual(expected(base).toSorted());
   }
+});
+
+test('calls are measured in seconds, by component and result', async () => {
+  const metrics = createMetrics({ runtime: false });
+  const onCall = callMeter(metrics);
+  onCall('abc', 'answered', 1500);
+  onCall('abc', 'trapped', 3);
+  const { body } = await metrics.render();
+  const shown = body.split('\n').filter((line) => /^cairn_component_call_duration_seconds_(?:sum|count)/.test(line));
+  expect(shown).toEqual([
+    'cairn_component_call_duration_seconds_sum{digest="abc",result="answered"} 1.5',
+    'cairn_component_call_duration_seconds_count{digest="abc",result="answered"} 1',
+    'cairn_component_call_duration_seconds_sum{digest="abc",result="trapped"} 0.003',
+    'cairn_component_call_duration_seconds_count{digest="abc",result="trapped"} 1',
+  ]);
 });

@@ -42,6 +42,29 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(states).toEqual([1, 2, 1, 3, 2]);
   });
 
+  it('reports each call of a component by its digest and result, and none that was not wanted', async () => {
+    const calls: string[] = [];
+    let nowMs = 0;
+    const onCall = (digest: string, result: string, ms: number): void => void calls.push(`${digest} ${result} ${ms}`);
+    await using own = executors({ onCall }, () => (nowMs += 5));
+    const good = await artifactOf(viewText());
+    const trapping = await artifactOf(guestText('unreachable'));
+    const refusing = await artifactOf(
+      guestText(`(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 128))
+        (i32.store (i32.const 24) (i32.const 0)) (i32.const 16)`),
+    );
+    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
+    for (const artifact of [good, trapping, refusing, spinning]) await own.fold(foldOf(artifact, [EVENT]));
+    await own.fold(foldOf(good, [EVENT], { signal: AbortSignal.abort() }));
+    expect(calls.map((call) => call.replace(/ \d+$/, ''))).toEqual([
+      `${good.digest} answered`,
+      `${trapping.digest} trapped`,
+      `${refusing.digest} failed`,
+      `${spinning.digest} failed`,
+    ]);
+    for (const call of calls) expect(Number(call.split(' ')[2])).toBeGreaterThan(0);
+  });
+
   it('begins a call that gives way when no other one waits', async () => {
     await using own = executors();
     const artifact = await artifactOf(viewText());
