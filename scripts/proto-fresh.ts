@@ -15,8 +15,8 @@ const scratch = mkdtempSync(join(tmpdir(), 'cairn-proto-'));
 try {
   execFileSync('buf', ['lint'], { cwd: root, stdio: 'inherit' });
   execFileSync('buf', ['generate', '--output', scratch], { cwd: root, stdio: 'inherit' });
-  const stale = compareTrees(join(root, GENERATED), join(scratch, GENERATED));
-  for (const line of stale) console.error(`${GENERATED}/${line}`);
+  const stale = compareTrees(join(root, GENERATED), join(scratch, GENERATED)).map((line) => `${GENERATED}/${line}`);
+  for (const line of stale) console.error(line);
   console.log(stale.length === 0 ? 'generated code is fresh' : 'generated code is stale: run npm run proto');
   process.exitCode = stale.length === 0 ? 0 : 1;
 } finally {

@@ -4,7 +4,7 @@
  */
 import { createSecureContext } from 'node:tls';
 import { Client, credentials, InterceptingCall, type Interceptor, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { RELAYED } from '../../src/transport/relay.ts';
 import type { At } from '../../test/simulation/history.ts';
 import { GrpcFailure, TestClient } from '../../test/support/grpc-client.ts';

@@ -1,8 +1,7 @@
 /** The gRPC API with promises, for programs whose server may go at any time: no call is tried again by itself. */
 import { type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { type ClientOf, clientOf } from '../../proto/client.ts';
 import type { Database, SubscribeEventsReply, SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreClient } from '../../proto/gen/cairn/v1/event_store.ts';
 import type { TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 
 const DEADLINE_MS = 20_000;
@@ -15,11 +14,11 @@ const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([
 ]);
 
 export class StoreClient implements Disposable {
-  readonly #client: ClientOf<typeof EventStoreService>;
+  readonly #client: EventStoreClient;
 
   /** `address` is host:port. */
   constructor(address: string) {
-    this.#client = clientOf(EventStoreService, address, credentials.createInsecure(), { 'grpc.enable_retries': 0 });
+    this.#client = new EventStoreClient(address, credentials.createInsecure(), { 'grpc.enable_retries': 0 });
   }
 
   async createDatabase(databaseName: string): Promise<Database> {

@@ -2,11 +2,10 @@
  * Cairn's gRPC API for this example: the generated messages, and promises and iterators around the generated client.
  */
 import { type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { type ClientOf, clientOf } from '../../proto/client.ts';
 import type { QueryEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
 import type { Event } from '../../proto/gen/cairn/v1/event.ts';
 import { Direction } from '../../proto/gen/cairn/v1/event.ts';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreClient } from '../../proto/gen/cairn/v1/event_store.ts';
 import type { LoggedTransaction, TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 
 export type { QueryEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
@@ -18,11 +17,11 @@ export type {
 } from '../../proto/gen/cairn/v1/transaction.ts';
 
 export class Api implements Disposable {
-  readonly #client: ClientOf<typeof EventStoreService>;
+  readonly #client: EventStoreClient;
 
   /** `address` is host:port. */
   constructor(address: string) {
-    this.#client = clientOf(EventStoreService, address, credentials.createInsecure());
+    this.#client = new EventStoreClient(address, credentials.createInsecure());
   }
 
   /** Makes the database unless it is there already. */

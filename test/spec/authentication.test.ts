@@ -2,7 +2,7 @@
 // process is there; who has one is answered, and nobody else gets that answer from a cache.
 // Method: a real node with a first key; every route and every call of the service, by name from the code.
 import { describe, expect, it } from 'vitest';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
 import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';

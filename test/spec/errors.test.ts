@@ -2,7 +2,7 @@
 // Method: a real node; the same fault over both interfaces; and a node that is shut down while a call waits.
 import { describe, expect, it } from 'vitest';
 import { AwaitDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../support/grpc-requests.ts';
 import { type Answer, cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';

@@ -6,11 +6,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '#observability';
 import { createByteBudgets, startGrpcServer } from '#transport';
-import { clientOf } from '../../proto/client.ts';
 import { AwaitDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
-import { HealthCheckResponse_ServingStatus as Serving } from '../../proto/gen/grpc/health/v1/health.ts';
-import { HealthService } from '../../proto/gen/grpc/health/v1/health_service.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
+import { HealthClient, HealthCheckResponse_ServingStatus as Serving } from '../../proto/gen/grpc/health/v1/health.ts';
 import { eventually } from '../support/eventually.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
@@ -54,7 +52,7 @@ describe('SPEC-GRPC-HEALTH', () => {
   const MUCH = 2 ** 30;
 
   it('serves reads and writes, by name', async () => {
-    const client = clientOf(HealthService, server.grpc, credentials.createInsecure());
+    const client = new HealthClient(server.grpc, credentials.createInsecure());
     for (const service of NAMES) {
       const status = await new Promise((resolve, reject) => {
         client.check({ service }, (error, reply) => (error === null ? resolve(reply.status) : reject(error)));
@@ -74,7 +72,7 @@ describe('SPEC-GRPC-HEALTH', () => {
     const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
     const parts = { service, metrics, budgets, logger: silentLogger, onFatal: () => undefined };
     const node = await startGrpcServer({ ...parts, host: '127.0.0.1', port: 0 });
-    const client = clientOf(HealthService, node.address, credentials.createInsecure());
+    const client = new HealthClient(node.address, credentials.createInsecure());
     const statuses = async (): Promise<object> => Object.fromEntries(await Promise.all(NAMES.map(statusOf)));
     const statusOf = (name: string): Promise<readonly [string, Serving | undefined]> =>
       new Promise((resolve) => {

@@ -4,11 +4,13 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';
 import { afterAll, describe, expect, it } from 'vitest';
-import { clientOf } from '../../proto/client.ts';
 import { FILE_DESCRIPTORS } from '../../proto/gen/descriptors.ts';
-import { ServerReflectionRequest, ServerReflectionResponse } from '../../proto/gen/grpc/reflection/v1/reflection.ts';
-import { ServerReflectionService } from '../../proto/gen/grpc/reflection/v1/reflection_service.ts';
-import { ServerReflectionService as AlphaService } from '../../proto/gen/grpc/reflection/v1alpha/reflection_service.ts';
+import {
+  ServerReflectionClient,
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../proto/gen/grpc/reflection/v1/reflection.ts';
+import { ServerReflectionClient as AlphaClient } from '../../proto/gen/grpc/reflection/v1alpha/reflection.ts';
 import { framed, prefix } from '../support/raw-grpc.ts';
 import { sharedGrpcNode } from '../support/shared-servers.ts';
 
@@ -46,8 +48,8 @@ function filesOf(answered: Answered): readonly Uint8Array[] {
 }
 
 describe.each([
-  { version: 'v1', client: clientOf(ServerReflectionService, server.grpc, credentials.createInsecure()) },
-  { version: 'v1alpha', client: clientOf(AlphaService, server.grpc, credentials.createInsecure()) },
+  { version: 'v1', client: new ServerReflectionClient(server.grpc, credentials.createInsecure()) },
+  { version: 'v1alpha', client: new AlphaClient(server.grpc, credentials.createInsecure()) },
 ])('SPEC-GRPC-REFLECTION over $version', ({ version, client }) => {
   const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
   const closing: Client = client;

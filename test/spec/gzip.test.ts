@@ -15,7 +15,7 @@ import {
   QueryEventsRequest,
   ScanDatabaseLogRequest,
 } from '../../proto/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent } from '../support/http-client.ts';

@@ -5,7 +5,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toNodeId } from '#base';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { WAYS } from '../../scripts/support/permissions-reference.ts';
 import { ROLES } from '../../src/model/access.ts';
 import { OPERATIONS, type Operation } from '../../src/service/access/permissions.ts';

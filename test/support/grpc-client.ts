@@ -11,7 +11,7 @@ import {
   type ServiceError,
   status as STATUS,
 } from '@grpc/grpc-js';
-import { EventStoreService } from '../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../proto/gen/google/rpc/status.ts';
 

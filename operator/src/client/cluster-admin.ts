@@ -6,13 +6,13 @@
  */
 import {
   CatalogRole,
+  ClusterAdminService,
   type DescribeClusterReply,
   type DrainNodeRequest,
   type Node as NodeMessage,
   NodeState,
   Standing,
 } from '../../../proto/gen/cairn/admin/v1/admin.ts';
-import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin_service.ts';
 import { CallError, type CallOptions, Channel, type Identity, type Method } from './channel.ts';
 
 export type NodeRole = 'voter' | 'learner' | 'none';

@@ -1,7 +1,7 @@
 /** The databases of a cluster, as the operator creates, finds and deletes them. */
-import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin_service.ts';
+import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { type Database as DatabaseMessage } from '../../../proto/gen/cairn/v1/database.ts';
-import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import { type Channel, failedWith } from './channel.ts';
 
 export interface Database {

@@ -1,8 +1,7 @@
 /** The components of a cluster over gRPC. */
-import type { OwnDescription } from '../../../proto/gen/cairn/admin/v1/admin.ts';
-import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin_service.ts';
+import { ClusterAdminService, type OwnDescription } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { ComponentKind as KindMessage, MaintenanceMode } from '../../../proto/gen/cairn/v1/component.ts';
-import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import { type Channel, failedWith } from './channel.ts';
 import type {
   ComponentId,

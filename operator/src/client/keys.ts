@@ -1,5 +1,5 @@
 /** API keys of a cluster. The caller makes the id and the secret, so that a repeated call has the same outcome. */
-import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import type { Timestamp } from '../../../proto/gen/google/protobuf/timestamp.ts';
 import { type Channel, failedWith } from './channel.ts';
 

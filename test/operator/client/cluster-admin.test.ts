@@ -13,7 +13,7 @@ import {
   serviceAddress,
 } from '../../../operator/src/client/index.ts';
 import { Api } from '../../../operator/src/kube/index.ts';
-import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin_service.ts';
+import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { Authority } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { FIRST_KEY } from '../../support/guarded-node.ts';

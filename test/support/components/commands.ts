@@ -36,7 +36,7 @@ export class Commands {
   async executed(asked: Asked, client: TestClient = this.#server.client, options: CallOptions = SLOW): Promise<number> {
     const databaseName = this.#databaseName;
     const named = { databaseName, stateChangeName: asked.name, version: 1, request: commandOf(asked) };
-    const request = ExecuteStateChangeRequest.fromPartial(named);
+    const request = ExecuteStateChangeRequest.create(named);
     const { transaction } = await client.send('executeStateChange', request, options);
     return transaction?.revision ?? 0;
   }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { FAULT_CODES, REFUSAL_CODES } from '#wasm';
-import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import { LIMIT_TABLES, NOT_MET } from '../../../scripts/support/limits-reference.ts';
 import { WAYS, WITHOUT_RIGHT } from '../../../scripts/support/permissions-reference.ts';
 import * as model from '../../../src/model/limits.ts';

@@ -4,7 +4,7 @@ import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FetchCatalogReply, SubscribeEventsRequest } from '../../../proto/gen/cairn/v1/database.ts';
 import { Direction } from '../../../proto/gen/cairn/v1/event.ts';
-import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store_service.ts';
+import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
 import { RELAYED } from '../../../src/transport/relay.ts';
 import { eventually } from '../../support/eventually.ts';
