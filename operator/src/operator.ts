@@ -77,6 +77,7 @@ export async function assemble(options: OperatorOptions, ports: OperatorPorts): 
     operator.follow(kind.plural, new Informer<Item>(api, pathOf(kind, { namespace }), { onError }));
   const databases = follow<EventDatabase>(EVENT_DATABASE);
   const connections = new Connections(identities);
+  informers.clusters.subscribe({ onDelete: (cluster) => connections.close(cluster) });
   const shared = { api, clusters: new Clusters(api, informers.clusters), databases };
   const ofDatabases = new DatabaseController({
     ...shared,

@@ -17,12 +17,16 @@ try {
   const result = await (name === 'kubelet' ? kubeletFacts(cluster) : runIn(cluster, name, values));
   process.stdout.write(`${JSON.stringify(result)}\n`);
 } catch (error) {
-  const pods = await cluster.kubectl('get', 'pods', '--output=wide').catch(String);
+  const pods = await cluster.kubectl('get', 'pods', '--all-namespaces', '--output=wide').catch(String);
   const logs = await cluster
     .kubectl('logs', '--selector=app.kubernetes.io/name=cairn', '--tail=10', '--prefix')
     .catch(String);
   const kubelet = readFileSync(cluster.logOf('kubelet'), 'utf8').split('\n').slice(-LOG_LINES).join('\n');
-  process.stderr.write(`${pods}\n${logs}\n${kubelet}\n`);
+  const resources = await cluster.kubectl('get', 'cairnclusters', '--output=yaml').catch(String);
+  const operator = await cluster
+    .kubectl('logs', '--namespace=cairn-system', '--selector=app.kubernetes.io/name=cairn-operator', '--tail=60')
+    .catch(String);
+  process.stderr.write(`${resources}\n${operator}\n${pods}\n${logs}\n${kubelet}\n`);
   throw error;
 }
 process.exit(0);

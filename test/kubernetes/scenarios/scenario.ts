@@ -3,14 +3,23 @@ import { type Cluster, eventually } from '../cluster.ts';
 import type { Certificates } from './certificates.ts';
 import type { Clients } from './clients.ts';
 import { PODS } from './install.ts';
+import type { SpecPart } from './operator.ts';
 
 export interface Scenario {
-  /** Number of pods at the start and at the end; 3 by default. */
+  /** Number of pods at the start; 3 by default. */
   readonly replicas?: number;
+  /** Number of pods at the end, when it differs. */
+  readonly replicasLeft?: number;
+  /** Fields of a CairnCluster: the operator installs it, instead of the chart. */
+  readonly spec?: SpecPart;
+  /** Values of the chart of the operator, as `--set` takes them. */
+  readonly operatorValues?: readonly string[];
   /** Values of the chart, as `--set` takes them. */
   readonly values?: readonly string[];
   /** Whether clients and nodes speak TLS with certificates that the scenario has made. */
   readonly hasCertificates?: boolean;
+  /** Runs before the installation. */
+  readonly prepare?: (cluster: Cluster) => Promise<void>;
   /** Runs between two hundred transactions, while clients write and read. @throws Error when something is wrong. */
   readonly act: (run: ScenarioRun) => Promise<void>;
 }

@@ -6,6 +6,8 @@ import { type ClientFigures, Clients } from './clients.ts';
 import { installCairn, PODS } from './install.ts';
 import { LIFE_SCENARIOS } from './life-scenarios.ts';
 import { LOSS_SCENARIOS } from './loss-scenarios.ts';
+import { applyCluster, installOperator, trustAuthority, until } from './operator.ts';
+import { OPERATOR_SCENARIOS } from './operator-scenarios.ts';
 import { POD_SCENARIOS } from './pod-scenarios.ts';
 import { RELEASE_SCENARIOS } from './release-scenarios.ts';
 import { type Scenario, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
@@ -20,6 +22,7 @@ export type ScenarioName =
   | keyof typeof LOSS_SCENARIOS
   | keyof typeof RELEASE_SCENARIOS
   | keyof typeof LIFE_SCENARIOS
+  | keyof typeof OPERATOR_SCENARIOS
   | keyof typeof CERTIFICATE_SCENARIOS;
 
 const SEED = 7;
@@ -28,6 +31,7 @@ const SCENARIOS: Scenarios<ScenarioName> = {
   ...LOSS_SCENARIOS,
   ...RELEASE_SCENARIOS,
   ...LIFE_SCENARIOS,
+  ...OPERATOR_SCENARIOS,
   ...CERTIFICATE_SCENARIOS,
 };
 
@@ -35,7 +39,8 @@ const SCENARIOS: Scenarios<ScenarioName> = {
 export async function runIn(cluster: Cluster, name: string, changed: readonly string[]): Promise<Figures> {
   const scenario: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}, but ${Object.keys(SCENARIOS).join(', ')}`);
-  const { hasCertificates = false, replicas = PODS.length, values = [], act } = scenario;
+  const { hasCertificates = false, replicas = PODS.length, values = [], spec, operatorValues = [], act } = scenario;
+  await scenario.prepare?.(cluster);
   const own = [`replicas=${replicas}`, ...(hasCertificates ? CERTIFICATE_VALUES : []), ...values, ...changed];
   const steps: Record<string, number> = {};
   const step: ScenarioRun['step'] = async (what, action) => {
@@ -46,11 +51,15 @@ export async function runIn(cluster: Cluster, name: string, changed: readonly st
   const certificates = new Certificates();
   const install: ScenarioRun['install'] = (...others) => installCairn(cluster, ...own, ...others);
   if (hasCertificates) await certificates.put();
+  if (spec !== undefined) await step('install the operator', () => installOperator(cluster, ...operatorValues));
   await step('install, and until ready', async () => {
-    await install();
+    await (spec === undefined ? install() : applyCluster(cluster, { replicas, ...spec }));
+    if (spec !== undefined) await until(cluster, 'Ready');
     await cluster.untilReady(PODS.slice(0, replicas));
   });
-  const clients = new Clients(cluster, { seed: SEED, isSecure: hasCertificates, replicas });
+  if (spec !== undefined) await trustAuthority(cluster);
+  const isSecure = hasCertificates || spec !== undefined;
+  const clients = new Clients(cluster, { seed: SEED, isSecure, replicas: scenario.replicasLeft ?? replicas });
   await clients.start();
   await clients.untilMore(SOME);
   await act({ cluster, clients, certificates, install, step });

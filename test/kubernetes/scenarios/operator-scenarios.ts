@@ -1,0 +1,48 @@
+/** The scenario of a cluster that the operator runs: installed, used, repaired, and scaled down. */
+import { EVENT_ACCESS, EVENT_DATABASE } from '../../../operator/src/api/index.ts';
+import type { Cluster } from '../cluster.ts';
+import type { Values } from '../objects.ts';
+import { PODS, SERVICE_HOST } from './install.ts';
+import { apply, changeCluster, expectKept, NAME, until } from './operator.ts';
+import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
+
+export const OPERATOR_SCENARIOS: Scenarios<'operated'> = {
+  operated: { spec: {}, replicasLeft: 1, act: useAndRepair },
+};
+
+async function useAndRepair({ cluster, clients, step }: ScenarioRun): Promise<void> {
+  await step('a database with a key', async () => {
+    await apply(EVENT_DATABASE, 'shop', { clusterRef: { name: NAME } });
+    const grants = [{ role: 'writer', databases: { names: ['shop'] } }];
+    await apply(EVENT_ACCESS, 'orders', { clusterRef: { name: NAME }, grants, secret: { name: 'orders-key' } });
+    await until(cluster, 'Ready', { kind: EVENT_DATABASE, name: 'shop' });
+    await until(cluster, 'Ready', { kind: EVENT_ACCESS, name: 'orders' });
+  });
+  await step('an event, written and read with the key', () => writeAndRead(cluster));
+  const leader = leaderOf(clients);
+  const before = await cluster.uidsOf([leader]);
+  await cluster.kubectl('delete', 'pod', leader, '--wait=false');
+  await step('until a deleted pod is ready again', () => cluster.untilReady([leader], before));
+  await step('until the cluster is stable', () => until(cluster, 'Stable'));
+  await clients.untilMore(SOME);
+  const [first = ''] = PODS;
+  const kept = await cluster.uidsOf([first]);
+  await step('from 3 to 1', async () => {
+    await changeCluster(cluster, { replicas: 1 });
+    await until(cluster, 'Stable');
+  });
+  await expectKept(cluster, kept);
+}
+
+async function writeAndRead({ api }: Cluster): Promise<void> {
+  const { data = {} } = await api.get<Values>('/api/v1/namespaces/default/secrets/orders-key');
+  const key = Buffer.from(data['api-key'] ?? '', 'base64').toString();
+  const headers = { 'content-type': 'application/json', accept: 'application/json', 'x-api-key': key };
+  const url = `https://${SERVICE_HOST}:3000`;
+  const event = { specversion: '1.0', id: '1', source: '/orders', type: 'order-placed', subject: 'order-1' };
+  const body = JSON.stringify({ events: [event] });
+  const written = await fetch(`${url}/api/v1/db/shop`, { method: 'POST', headers, body });
+  if (!written.ok) throw new Error(await written.text());
+  const read = await (await fetch(`${url}/databases/shop/events`, { headers })).text();
+  if (!read.includes('order-1')) throw new Error(`the event is not there: ${read}`);
+}

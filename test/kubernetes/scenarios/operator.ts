@@ -1,0 +1,82 @@
+/** Installs Cairn by its operator, and follows the resources that the operator acts on. */
+import { resolve } from 'node:path';
+import { setDefaultCACertificates } from 'node:tls';
+import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterSpec } from '../../../operator/src/api/index.ts';
+import { type Kind, pathOf } from '../../../operator/src/kube/index.ts';
+import { type Cluster, eventually } from '../cluster.ts';
+import type { Values } from '../objects.ts';
+import { feed } from '../run.ts';
+import { PODS } from './install.ts';
+
+const CHARTS = resolve(import.meta.dirname, '../../../charts');
+const OPERATOR_NAMESPACE = 'cairn-system';
+export const NAME = 'cairn';
+const PLACE = { namespace: 'default', name: NAME };
+
+/** Part of a spec: the rest is as it was, or as by default. */
+export type SpecPart = { readonly [Field in keyof CairnClusterSpec]?: Partial<CairnClusterSpec[Field]> };
+
+/** Waits that only make tests longer are shorter. */
+const SOONER: SpecPart = { update: { stableSeconds: 1, finalizeAfterSeconds: 0 } };
+
+/** Installs both charts, and waits until an operator is ready. */
+export async function installOperator(cluster: Cluster, ...values: readonly string[]): Promise<void> {
+  const [repository = '', tag = ''] = cluster.image.split(':');
+  const set = [`image.repository=${repository}`, `image.tag=${tag}`, ...values].flatMap((value) => ['--set', value]);
+  await cluster.helm('upgrade', '--install', 'cairn-crds', `${CHARTS}/cairn-crds`);
+  const place = ['--namespace', OPERATOR_NAMESPACE, '--create-namespace'];
+  await cluster.helm('upgrade', '--install', 'cairn-operator', `${CHARTS}/cairn-operator`, ...place, ...set, '--wait');
+}
+
+/** Makes the CairnCluster, or replaces its spec. */
+export async function applyCluster(cluster: Cluster, part: SpecPart): Promise<void> {
+  const [, version = ''] = cluster.image.split(':');
+  const spec = { version, storage: { size: '1Gi' }, ...SOONER, ...part };
+  await apply(CAIRN_CLUSTER, NAME, spec);
+}
+
+/** Changes fields of its spec. */
+export async function changeCluster({ api }: Cluster, part: SpecPart): Promise<void> {
+  await api.patch(pathOf(CAIRN_CLUSTER, PLACE), { spec: part }, 'merge');
+}
+
+export async function apply({ apiVersion, kind }: Omit<Kind, 'plural'>, name: string, spec: object): Promise<void> {
+  const object = { apiVersion, kind, metadata: { name }, spec };
+  await feed(JSON.stringify(object), 'kubectl', 'apply', '--server-side', '--filename=-');
+}
+
+interface WithStatus {
+  readonly metadata: { readonly generation: number };
+  readonly status?: CairnCluster['status'];
+}
+
+/** Waits until a condition of the current generation is True. */
+export async function until(
+  { api }: Cluster,
+  type: string,
+  { kind = CAIRN_CLUSTER, name = NAME, withinMs }: { kind?: Kind; name?: string; withinMs?: number } = {},
+): Promise<void> {
+  const path = pathOf(kind, { ...PLACE, name });
+  let last = '';
+  const isTrue = async (): Promise<boolean> => {
+    const { metadata, status } = await api.get<WithStatus>(path);
+    const found = status?.conditions?.find((condition) => condition.type === type);
+    last = JSON.stringify(found);
+    return found?.status === 'True' && found.observedGeneration === metadata.generation;
+  };
+  await eventually(`${kind.kind} ${name} to be ${type}`, isTrue, withinMs).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${last}`);
+  });
+}
+
+/** Has this process trust the authority of the cluster. */
+export async function trustAuthority({ api }: Cluster): Promise<void> {
+  const { data = {} } = await api.get<Values>(`/api/v1/namespaces/default/secrets/${NAME}-ca`);
+  setDefaultCACertificates([Buffer.from(data['ca.crt'] ?? '', 'base64').toString()]);
+}
+
+/** @throws Error when one of these pods, the first ones, was replaced. */
+export async function expectKept(cluster: Cluster, kept: ReadonlySet<string>): Promise<void> {
+  const now = await cluster.uidsOf(PODS.slice(0, kept.size));
+  if (![...kept].every((uid) => now.has(uid))) throw new Error('a pod that stays was restarted');
+}
