@@ -1,6 +1,6 @@
 /**
  * Requests that the operator sends, as rights: the source of the roles in charts/cairn-operator. A test compares them
- * with the requests of all tests of the operator (test/operator/rights.long.test.ts).
+ * with the requests of all tests of the operator (test/operator/process/rights.long.test.ts).
  */
 import { CAIRN_CLUSTER, EVENT_ACCESS, EVENT_DATABASE, PRESENTER, STATE_CHANGE, STATE_VIEW } from './api/index.ts';
 import type { Kind } from './kube/index.ts';

@@ -1,11 +1,13 @@
 // Goal: containers of the Dockerfile start as those of `npm run image` do, and it copies all that it builds from.
 // Method: the instructions of its last stage, held against the configuration of the archive.
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
 import { containerConfig } from '../../scripts/image/image.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const DIST = dirname(process.env[PRODUCT_VARIABLE] ?? join(ROOT, 'dist/main.js'));
 const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll(/\\\n\s*/g, '');
 const last = text.slice(text.lastIndexOf('\nFROM '));
 
@@ -13,13 +15,18 @@ function instruction(name: string): string {
   return new RegExp(`^${name} (?<rest>.*)$`, 'm').exec(last)?.groups?.['rest'] ?? '';
 }
 
-it('has every folder of sources that the build compiles', () => {
-  const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
-  const { include }: { readonly include: readonly string[] } = JSON.parse(
-    readFileSync(join(ROOT, 'tsconfig.build.json'), 'utf8'),
-  );
-  for (const folder of [...include, 'proto/gen']) expect(allowed).toContain(`!${folder}`);
+it('has every source that the bundles are made of', () => {
+  const allowed = [...readFileSync(join(ROOT, '.dockerignore'), 'utf8').matchAll(/^!(.*)$/gm)].map(([, name]) => name);
+  const sources = readdirSync(DIST).flatMap((file) => (file.endsWith('.js.map') ? sourcesOf(join(DIST, file)) : []));
+  expect(sources.length).toBeGreaterThan(500);
+  expect(sources.filter((path) => !allowed.some((folder) => path.startsWith(`${folder}/`)))).toEqual([]);
 });
+
+/** Paths in the repository. */
+function sourcesOf(map: string): readonly string[] {
+  const { sources }: { readonly sources: readonly string[] } = JSON.parse(readFileSync(map, 'utf8'));
+  return sources.filter((name) => name.startsWith('.')).map((name) => relative(ROOT, resolve(DIST, name)));
+}
 
 it('starts a container as the archive does', () => {
   const { User, Env, Entrypoint, WorkingDir, Volumes, ExposedPorts, StopSignal } = containerConfig({});

@@ -8,7 +8,7 @@ import { LEVELS } from '#base';
 import { testDir } from '../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const SOURCES = ['src', 'operator/src', 'proto', 'scripts', 'package.json'];
+const SOURCES = ['src', 'operator/src', 'charts/cairn/dashboards', 'proto', 'scripts', 'package.json'];
 
 /** Builds it for a test; the folder of the bundle. */
 export function earlierRelease(): string {

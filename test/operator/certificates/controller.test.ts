@@ -13,10 +13,10 @@ const OWN = ['shop-auth', 'shop-authority', 'shop-ca', 'shop-peer', 'shop-tls'];
 const SECRETS = '/api/v1/secrets';
 const HOUR_MS = 3_600_000;
 
-function start(seed: number, rates?: FaultRates) {
+function start(seed: number, rates?: FaultRates, spec: object = {}) {
   const runtime = new ManualRuntime(seed);
   const memory = new MemoryApi(runtime, rates);
-  const declared = clusterOf();
+  const declared = clusterOf({ ...spec });
   const { namespace, name } = declared.metadata;
   const target = { collection: '/apis/cairn.dev/v1alpha1/cairnclusters', namespace, name, isStatus: false };
   const { uid } = memory.store.create(target, { spec: {} }, 'user').metadata;
@@ -64,6 +64,16 @@ it('the controller writes each Secret once, and says which', async () => {
     adminSecretName: 'shop-auth',
     caSecretName: 'shop-ca',
     tls: ['True', 'Issued', 'the certificates are there and will be renewed'],
+  });
+});
+
+it('the controller renews a certificate in the Secret that exists', async () => {
+  const started = start(1, undefined, { tls: { duration: '3h', renewBefore: '1h' } });
+  await isIssued(started);
+  const { runtime, memory } = started;
+  await eventually(async () => {
+    await runtime.advance(HOUR_MS / 2);
+    expect(memory.requests).toContain('PUT /api/v1/namespaces/prod/secrets/shop-tls');
   });
 });
 

@@ -1,8 +1,15 @@
-// Goal: the whole operator makes of a CairnCluster of a few lines what its pods need, and asks only for kinds that the
-// API server serves. Method: all controllers in one process, with an API server in memory that has no pods.
+// Goal: the whole operator makes of a CairnCluster of a few lines what its pods need, requests only kinds that the API
+// server serves, and deletes what a spec no longer wants. Method: all controllers in one process, with an API server in
+// memory that has no pods.
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
+import {
+  CAIRN_CLUSTER,
+  type CairnCluster,
+  PRESENTER,
+  STATE_CHANGE,
+  STATE_VIEW,
+} from '../../../operator/src/api/index.ts';
 import { Api, type Kind, pathOf, type Transport, type TransportRequest } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS } from '../../../operator/src/objects/index.ts';
 import { assemble } from '../../../operator/src/operator.ts';
@@ -17,36 +24,43 @@ const BUILT_IN = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
 const GROUP_PATH = /^\/(?:api|apis\/[^/]+)\/[^/]+$/;
 
 /** Answers which kinds there are; everything else is for the server. */
-function withDiscovery(server: MemoryApi): Transport {
+function withDiscovery(server: MemoryApi, served: readonly string[]): Transport {
   const send = (request: TransportRequest): ReturnType<Transport['send']> => {
     if (!GROUP_PATH.test(request.path)) return server.send(request);
     const version = request.path.replace(/^\/apis?\//, '');
     const kinds = Object.values(OWNED_KINDS).filter(({ apiVersion }) => apiVersion === version);
     const resources = kinds.map(({ plural: name }) => ({ name }));
-    const isServed = BUILT_IN.includes(version);
+    const isServed = served.includes(version);
     const body = JSON.stringify(isServed ? { resources } : { reason: 'NotFound', code: 404 });
     return Promise.resolve({ status: isServed ? 200 : 404, body: Readable.from([body]) });
   };
   return { send };
 }
 
-it('the operator makes Secrets and objects of a CairnCluster, and says what it waits for', async () => {
+/** An operator that runs until the test ends, with the CairnCluster `shop`. */
+async function start(spec: object = {}, served: readonly string[] = BUILT_IN) {
   const runtime = new ManualRuntime(1);
   const server = new MemoryApi(runtime);
-  const { metadata, spec } = clusterOf();
-  const place = { namespace: metadata.namespace, name: metadata.name };
-  server.store.create({ ...place, collection: pathOf(CAIRN_CLUSTER), isStatus: false }, { spec: { ...spec } }, 'user');
+  const cluster = clusterOf({ ...spec });
+  const { namespace, name } = cluster.metadata;
+  const target = { namespace, name, collection: pathOf(CAIRN_CLUSTER), isStatus: false };
+  server.store.create(target, { spec: { ...cluster.spec } }, 'user');
   const over = new AbortController();
   onTestFinished(() => over.abort());
   const errors: string[] = [];
   const operator = await assemble(readOptions(['--pod-name=a', '--image=registry.example.com/cairn']), {
-    api: new Api(withDiscovery(server), runtime),
+    api: new Api(withDiscovery(server, served), runtime),
     telemetry: new Telemetry(),
     onError: (error) => void errors.push(String(error)),
   });
   void operator.run(over.signal);
   const namesOf = (kind: Kind): readonly string[] =>
     server.store.list(pathOf(kind)).map((object) => object.metadata.name);
+  return { runtime, server, target, errors, namesOf };
+}
+
+it('the operator makes Secrets and objects of a CairnCluster, and says what it waits for', async () => {
+  const { runtime, server, errors, namesOf } = await start();
   await eventually(async () => {
     await runtime.advance(5_000);
     const [cluster] = server.store.list(pathOf(CAIRN_CLUSTER)) as unknown as readonly CairnCluster[];
@@ -63,3 +77,63 @@ it('the operator makes Secrets and objects of a CairnCluster, and says what it w
   expect(server.requests.filter((request) => request.includes('monitoring.coreos.com'))).toEqual([]);
   expect(errors).toEqual([]);
 });
+
+const OPTIONAL = {
+  replicas: 1,
+  tls: { issuerRef: { name: 'ours', kind: 'Issuer' } },
+  auth: { roles: [{ name: 'operators', grants: [{ role: 'admin' }] }] },
+  network: {
+    external: { domain: 'events.example.com', type: 'ClusterIP', port: 443 },
+    ingress: { hostnames: ['cairn.example.com'] },
+    gateway: {
+      parentRefs: [{ name: 'public' }],
+      grpcHostnames: ['grpc.example.com'],
+      httpHostnames: ['cairn.example.com'],
+      passthrough: true,
+    },
+  },
+  monitoring: { mode: 'Always', scrapeBy: 'PodMonitor' },
+};
+const NOTHING_OPTIONAL = { replicas: 1, network: { policy: { enabled: false } }, monitoring: { mode: 'Always' } };
+const { ServiceAccount: _, StatefulSet: __, ...REMOVABLE } = OWNED_KINDS;
+
+it('the operator deletes objects of each kind when the spec no longer wants them', async () => {
+  const served = [...new Set(Object.values(OWNED_KINDS).map(({ apiVersion }) => apiVersion))];
+  const { runtime, server, target } = await start(OPTIONAL, served);
+  const deletesOf = (kind: Kind): number =>
+    server.requests.filter((request) => request.startsWith(`DELETE ${pathOf(kind, { namespace: 'prod' })}/`)).length;
+  const countsOf = (count: (kind: Kind) => number): object =>
+    Object.fromEntries(Object.entries(REMOVABLE).map(([name, kind]) => [name, count(kind) > 0]));
+  const change = async (spec: object): Promise<void> => {
+    server.store.merge(target, { spec: null }, 'user');
+    server.store.merge(target, { spec: { ...clusterOf({ ...spec }).spec } }, 'user');
+    await runtime.advance(60_000);
+  };
+  await runtime.advance(60_000);
+  // As after a scale-down, which needs nodes.
+  const [set] = server.store.list(pathOf(OWNED_KINDS.StatefulSet));
+  const budget = { ...target, collection: pathOf(OWNED_KINDS.PodDisruptionBudget) };
+  const metadata = { labels: set?.metadata['labels'], ownerReferences: set?.metadata.ownerReferences };
+  server.store.create(budget, { metadata }, 'cairn-operator');
+  await change(NOTHING_OPTIONAL);
+  await change({ ...NOTHING_OPTIONAL, monitoring: { mode: 'Never' } });
+  expect(countsOf(deletesOf)).toEqual(countsOf(() => 1));
+});
+
+it.each([STATE_VIEW, STATE_CHANGE, PRESENTER])(
+  'the operator says of a $kind that its source is missing',
+  async (kind) => {
+    const { runtime, server } = await start();
+    const target = { namespace: 'prod', name: 'last', collection: pathOf(kind), isStatus: false };
+    const source = { configMap: { name: 'none', key: 'component.wasm' } };
+    const rollout = { strategy: 'All', timeoutSeconds: 600 };
+    const spec = { databases: { names: ['shop'] }, source, rollout, active: true, reclaimPolicy: 'Delete' };
+    server.store.create(target, { spec }, 'user');
+    await runtime.advance(60_000);
+    const { metadata, ...object } = server.store.get(target);
+    expect(metadata.finalizers).toHaveLength(1);
+    expect(object['status']).toMatchObject({
+      conditions: expect.arrayContaining([expect.objectContaining({ type: 'SourceReady', reason: 'SourceNotFound' })]),
+    });
+  },
+);

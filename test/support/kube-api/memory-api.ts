@@ -6,6 +6,7 @@
 import type { Transport, TransportRequest, TransportResponse } from '../../../operator/src/kube/index.ts';
 import type { ManualRuntime } from '../manual-runtime.ts';
 import { type FaultRates, Faults } from './faults.ts';
+import { recordRequest } from './requests.ts';
 import { type Change, type Json, Refusal, Store, type Stored, type Target } from './store.ts';
 import { WatchStream } from './watch-stream.ts';
 
@@ -70,6 +71,7 @@ export class MemoryApi implements Transport {
       type: headers['content-type'] ?? '',
       ...targetOf(url.pathname),
     };
+    recordRequest(method, path, this.#exists(received));
     try {
       const response = this.#answer({ ...received, body: JSON.parse(body ?? '{}') }, signal);
       if (fault === 'late') await this.#wait(this.faults.slowMs(), signal);
@@ -79,6 +81,10 @@ export class MemoryApi implements Transport {
       if (error instanceof Refusal) return answerOf(error.code, error.status);
       throw error;
     }
+  }
+
+  #exists({ collection, namespace, name }: Target): boolean {
+    return this.store.list(collection, namespace).some(({ metadata }) => metadata.name === name);
   }
 
   #answer(received: Received, signal: AbortSignal): TransportResponse {

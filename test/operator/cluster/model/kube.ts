@@ -2,6 +2,7 @@
 // step changes one thing, so that the operator can be anywhere in between.
 import type { Transport, TransportRequest, TransportResponse } from '../../../../operator/src/kube/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
+import { recordRequest } from '../../../support/kube-api/requests.ts';
 import type { ManualRuntime } from '../../../support/manual-runtime.ts';
 import type { CairnModel, Volume } from './cairn.ts';
 
@@ -146,6 +147,7 @@ export class KubeModel implements Transport {
     const { collection, name, isStatus } = targetOf(url.pathname);
     const sent: Sent = JSON.parse(body);
     const found = this.get(collection, name);
+    recordRequest(method, path, found !== undefined);
     if (method === 'GET' && name === '')
       return answer(200, { items: this.list(collection), metadata: { resourceVersion: '1' } });
     if (method === 'GET') return found === undefined ? answer(404, {}) : answer(200, found);
