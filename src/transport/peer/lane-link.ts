@@ -73,7 +73,8 @@ const HANDED_BYTES_MAX = 2 ** 18;
 export class LaneLink {
   readonly #options: LaneLinkOptions;
   #attempt: Attempt | undefined;
-  #stopPause: () => void = () => undefined;
+  /** Ends the pause before the next attempt. */
+  #stopPause: (() => void) | undefined;
   /** Attempts in a row that were not answered. */
   #failures = 0;
   #isClosed = false;
@@ -87,6 +88,13 @@ export class LaneLink {
 
   get isOpen(): boolean {
     return this.#attempt?.isOpen === true;
+  }
+
+  /** The other node runs: a pause ends. */
+  hurry(): void {
+    if (this.#stopPause === undefined || this.#isClosed) return;
+    this.#stopPause();
+    this.#connect();
   }
 
   /** Takes the frame, or says no. */
@@ -105,7 +113,7 @@ export class LaneLink {
   /** Takes nothing more; resolves when the other side has what was taken, or the time for that is over. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#stopPause();
+    this.#stopPause?.();
     const attempt = this.#attempt;
     if (attempt?.isOpen === true) await this.#flushed(attempt);
     if (this.#attempt !== undefined) this.#end(this.#attempt);
@@ -158,6 +166,7 @@ export class LaneLink {
   }
 
   #connect(): void {
+    this.#stopPause = undefined;
     const { target, limits, world } = this.#options;
     const wire = world.connect(target);
     const attempt: Attempt = {

@@ -189,12 +189,16 @@ export class LaneLinks implements PeerLinks {
 
   /**
    * A node sends. One outside the catalog is dialled where it says that it listens, for as long as it sends (TP5): it
-   * may have joined while this node was away, and this node learns of it only from what it sends and is answered.
+   * may have joined while this node was away, and this node learns of it only from what it sends and is answered. One
+   * of the catalog has perhaps just started: the next attempts to reach it are made at once, because it is ready as soon
+   * as it receives heartbeats, and the answers to its requests take another lane.
    */
   #hear(caller: NodePlace, address: Address | undefined): () => void {
     const { node } = caller;
     this.#streams.set(node, (this.#streams.get(node) ?? 0) + 1);
-    const isGuest = !this.#links.has(node) && node !== this.#options.self.node;
+    const link = this.#links.get(node);
+    if (link !== undefined) for (const lane of LANES) link.lanes[lane].hurry();
+    const isGuest = link === undefined && node !== this.#options.self.node;
     if (isGuest && address !== undefined && this.#links.size < this.#named.size + this.#limits.guestsMax) {
       this.#dial({ ...caller, ...address });
     }
@@ -202,8 +206,8 @@ export class LaneLinks implements PeerLinks {
       const left = (this.#streams.get(node) ?? 0) - 1;
       if (left > 0) this.#streams.set(node, left);
       else this.#streams.delete(node);
-      const link = this.#links.get(node);
-      if (left === 0 && link !== undefined && !this.#named.has(node)) this.#drop(link);
+      const guest = this.#links.get(node);
+      if (left === 0 && guest !== undefined && !this.#named.has(node)) this.#drop(guest);
     };
   }
 

@@ -4,6 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { LANES } from '#cluster';
 import { openPeerPort } from '#transport/peer';
 import { eventually } from '../../../support/eventually.ts';
+import { freePorts } from '../../../support/free-ports.ts';
 import {
   CLUSTER,
   LinkedNode,
@@ -119,6 +120,19 @@ it('a connection that breaks is dialled again where the node is now, and not at 
   expect(north.send(SOUTH, 'beats', 8)).toBe(false);
   expect(north.observed.reached.get(SOUTH.node)).toBe(false);
   expect(north.unreachable).toEqual([SOUTH.node]);
+});
+
+it('a node that has started and dials is dialled at once by the other, however long that would have waited', async () => {
+  const LONG_MS = 3_600_000;
+  const [port = 0] = await freePorts(1);
+  const north = await open(NORTH, { limits: { backoffFirstMs: LONG_MS, backoffLastMs: LONG_MS } });
+  const lost = await wireTo(port);
+  north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: lost.port }]);
+  await eventually(() => expect(lost.dialled).toBe(LANES.length));
+  await eventually(() => expect(lost.connectionCount).toBe(0));
+  const south = await open(SOUTH, { port });
+  south.links.setPeers([north.peer]);
+  await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
 });
 
 it('a node that starts refuses no other, which reaches it when it has started', async () => {
