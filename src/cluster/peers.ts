@@ -22,8 +22,9 @@ export interface Peers {
   send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains, contexts?: readonly SentContext[]): void;
   /**
    * The same for requests of clients and answers to them, with which no message overtakes another that was sent later.
+   * False: no way leads to the node now, and nothing has left.
    */
-  forward(to: NodeId, items: readonly ForwardItem[], contexts?: readonly SentContext[]): void;
+  forward(to: NodeId, items: readonly ForwardItem[], contexts?: readonly SentContext[]): boolean;
   /** Who is where, as the catalog says it, this node among them. */
   setPeers(peers: readonly Peer[]): void;
   /**
@@ -41,8 +42,9 @@ export const noPeers: Peers = {
   sendLetter: () => false,
 };
 
-function nobody(to: NodeId): void {
+function nobody(to: NodeId): boolean {
   assert(false, 'A cluster of one node has nobody to send to', to);
+  return false;
 }
 
 /** The nodes that are spoken with, and have said where they are. */

@@ -25,6 +25,8 @@ export interface PeerLinks {
    * wait in it waits already. What was taken may still be lost.
    */
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean;
+  /** Whether the lane to the node is connected. */
+  isOpen(to: NodeId, lane: Lane): boolean;
   /** All nodes and their addresses; called again when these change. Closes links to nodes that are not among them. */
   setPeers(peers: readonly Peer[]): void;
   /**

@@ -81,9 +81,11 @@ export class PeerMail implements Peers {
     this.#send(to, (place) => this.#parts.codec.encode(place, messages, refrains));
   }
 
-  forward(to: NodeId, items: readonly ForwardItem[], contexts?: readonly SentContext[]): void {
+  forward(to: NodeId, items: readonly ForwardItem[], contexts?: readonly SentContext[]): boolean {
+    if (!this.#parts.links.isOpen(to, 'appends')) return false;
     this.#sendContexts(to, 'appends', contexts);
     this.#send(to, (place) => this.#parts.codec.encodeForwards(place, items));
+    return true;
   }
 
   close(): Promise<void> {

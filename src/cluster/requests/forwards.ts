@@ -4,6 +4,7 @@
  * ```
  *   this node's client ── ask ──> sent ── accepted ──> awaited in the group until the entry is applied here
  *                                  │  └── refused ──> told, or asked again: it is no entry anywhere
+ *                                  ├── no way leads there ──> asked again: it has not left
  *                                  ├── the way is lost ──> asked again, under the same transaction_id (C40)
  *                                  └── not answered in time ──> nobody knows (C2)
  *
@@ -83,6 +84,9 @@ const NOBODY = 2 ** 32 - 1;
 
 /** What a request takes in memory beside its payload, roughly. */
 const REQUEST_BYTES = 256;
+
+/** Answers that are kept for a node to which no way leads; its own limit of bytes bounds what it asks for. */
+const ANSWERS_MAX = 2 ** 15;
 
 /** A leader that is lost may be followed by one that is lost. */
 const REPEATS_MAX = 3;
@@ -234,6 +238,7 @@ export class Forwards {
 
   /** A node cannot be reached any more: what it was asked last may have become an entry, or may yet. */
   unreachable(node: NodeId): void {
+    this.#outgoing.delete(node);
     for (const sent of this.#takeSent(({ to }) => to === node)) this.#repeat(sent, { isEntered: false });
   }
 
@@ -268,7 +273,26 @@ export class Forwards {
     this.#outgoing = new Map();
     const contexts = this.#contexts;
     if (contexts.size > 0) this.#contexts = new Map();
-    for (const [node, items] of outgoing) this.#ports.peers.forward(node, items, contexts.get(node));
+    for (const [node, items] of outgoing) {
+      if (!this.#ports.peers.forward(node, items, contexts.get(node))) this.#keep(node, items);
+    }
+  }
+
+  /**
+   * Keeps answers until a way leads to the node, and asks again what it was to be asked. Everything else is lost, as on
+   * any network.
+   */
+  #keep(node: NodeId, items: readonly ForwardItem[]): void {
+    const answers = items.filter(({ kind }) => kind === 'accepted' || kind === 'refused');
+    if (answers.length > 0) this.#outgoing.set(node, answers.slice(-ANSWERS_MAX));
+    for (const item of items) {
+      if (item.kind !== 'propose' && item.kind !== 'create') continue;
+      const sent = this.#remove(item.id);
+      if (sent === undefined) continue;
+      if (sent.span !== undefined)
+        this.#ports.calls.close(sent.span, noLeader(this.#ports.titles.titleOf(sent.proposal.group)));
+      this.#again.push(sent);
+    }
   }
 
   /** Why it cannot be taken in: what another node asks for is not believed to be what it should be. */

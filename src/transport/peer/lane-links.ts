@@ -95,6 +95,10 @@ export class LaneLinks implements PeerLinks {
     return isTaken;
   }
 
+  isOpen(to: NodeId, lane: Lane): boolean {
+    return this.#links.get(to)?.lanes[lane].isOpen ?? false;
+  }
+
   setPeers(peers: readonly Peer[]): void {
     const others = new Map(
       peers.filter(({ node }) => node !== this.#options.self.node).map((peer) => [peer.node, peer]),

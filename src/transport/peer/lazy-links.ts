@@ -107,6 +107,10 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
     return false;
   }
 
+  isOpen(to: NodeId, lane: Lane): boolean {
+    return this.#links?.isOpen(to, lane) ?? false;
+  }
+
   setPeers(peers: readonly Peer[]): void {
     this.#peers = peers;
     if (this.#links !== undefined) this.#links.setPeers(peers);

@@ -70,6 +70,10 @@ export class SimLanes implements OpenPeerLinks, Station {
     return isTaken;
   }
 
+  isOpen(to: NodeId, lane: Lane): boolean {
+    return this.#links.isOpen(to, lane);
+  }
+
   setPeers(peers: readonly Peer[]): void {
     this.#links.setPeers(peers);
   }

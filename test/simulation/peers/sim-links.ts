@@ -92,6 +92,10 @@ export class SimLinks implements OpenPeerLinks, Station {
     return true;
   }
 
+  isOpen(to: NodeId): boolean {
+    return this.#links.get(to)?.isReached === true;
+  }
+
   setPeers(peers: readonly Peer[]): void {
     this.#named = new Set(peers.map(({ node }) => node));
     for (const [node, { peer }] of this.#links) {

@@ -4,6 +4,7 @@
 // test in one thread and a simulation under a virtual clock can both use it.
 import type { Crc32, NodeId } from '#base';
 import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from '#cluster';
+import { laneOf } from '../../../src/cluster/peer/links.ts';
 import { type HeardTables, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
 import type { Refrains } from '../../../src/cluster/peer/refrain.ts';
@@ -41,6 +42,8 @@ export class MemoryNetwork {
   delayMsMax = 2;
   /** Messages that are lost, whatever else is. */
   isHeld: (from: NodeId, to: NodeId, envelope: Envelope) => boolean = () => false;
+  /** Lanes of appends and forwards that are not connected; their nodes are reached by other lanes. */
+  isClosed: (from: NodeId, to: NodeId) => boolean = () => false;
   /** Takes the forwards that arrive at a node away from it. */
   intercepts: (to: NodeId, items: readonly ForwardItem[]) => boolean = () => false;
   /** Snapshot letters that are lost on their way. */
@@ -93,7 +96,9 @@ export class MemoryNetwork {
         if (isAlive()) this.#send(node, to, messages, refrains);
       },
       forward: (to, items) => {
+        if (!this.#stations.has(to) || this.isClosed(node, to)) return false;
         if (isAlive()) this.#forward(node, to, items);
+        return true;
       },
       // Everybody finds everybody here.
       setPeers: () => undefined,
@@ -121,7 +126,9 @@ export class MemoryNetwork {
     this.counts.sends += 1;
     this.counts.messages += messages.length + said.length;
     this.counts.refrained += said.length;
-    const isSent = (envelope: Envelope): boolean => !this.isHeld(from, to, envelope);
+    const isClosed = this.isClosed(from, to);
+    const isSent = (envelope: Envelope): boolean =>
+      !this.isHeld(from, to, envelope) && !(isClosed && laneOf(envelope) === 'appends');
     // Of a refrain of which something is held the rest goes by itself.
     const isWhole = said.every(isSent);
     const sent = isWhole ? messages.filter(isSent) : [...messages, ...said].filter(isSent);

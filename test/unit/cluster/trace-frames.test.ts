@@ -25,6 +25,7 @@ function sentWith(contexts?: {
   const sent: [Lane, string][] = [];
   const links: object = {
     setPeers: () => undefined,
+    isOpen: () => true,
     send: (_to: unknown, lane: Lane, frame: Uint8Array) => void sent.push([lane, toHex(frame)]),
   };
   const observer: object = {};

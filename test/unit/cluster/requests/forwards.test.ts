@@ -2,7 +2,7 @@
 // unknown; its answer can be read where it was asked (C2, C6, C14). Method: three nodes in one thread over a network in
 // memory whose time the test passes.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId, replicaOf, toDatabaseId, toNodeId } from '#base';
+import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId, replicaOf, toDatabaseId, toNodeId } from '#base';
 import type { ForwardItem } from '#cluster';
 import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
@@ -90,6 +90,35 @@ describe('a transaction at a node that does not lead', () => {
     const late = reasonOf(third.transact(binding.group, 'a'));
     expect(new Set(await world.answer(Promise.all(asked)))).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
     expect(await world.answer(late)).not.toBe('ForwardedBytes');
+  });
+});
+
+describe('a request while a lane is not connected, as after the start of a node', () => {
+  /** A node that leads neither the database nor the catalog, with a request for each. */
+  async function follower(): Promise<Pick<Cluster, 'world'> & { node: NodeId; ask: () => Promise<object>[] }> {
+    const { world, group, leader } = await started();
+    const catalog = await world.leader(CATALOG_GROUP);
+    const other = world.up.find((each) => each !== leader && each !== catalog) ?? expect.unreachable();
+    return { world, node: other.node, ask: () => [other.transact(group, 'a'), other.front.createDatabase('books')] };
+  }
+
+  it.each([
+    ['to the leader', (from: NodeId, _to: NodeId, node: NodeId) => from === node],
+    ['from the leader, whose heartbeats arrive', (_from: NodeId, to: NodeId, node: NodeId) => to === node],
+  ])('is answered with its outcome when that opens: %s', async (_which, isClosed) => {
+    const { world, node, ask } = await follower();
+    world.network.isClosed = (from, to) => isClosed(from, to, node);
+    const asked = Promise.all(ask());
+    await world.pass(4000);
+    world.network.isClosed = () => false;
+    expect(await world.answer(asked)).toMatchObject([{ kind: 'committed', revision: 1 }, { kind: 'created' }]);
+    expect(world.failures).toEqual([]);
+  });
+
+  it('is refused as one that is stored nowhere when none opens', async () => {
+    const { world, node, ask } = await follower();
+    world.network.isClosed = (from) => from === node;
+    expect(await world.answer(Promise.all(ask().map(reasonOf)))).toEqual(['NoLeader', 'NoLeader']);
   });
 });
 

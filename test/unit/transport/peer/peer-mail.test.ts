@@ -128,6 +128,15 @@ it('the messages of two nodes are answered although only one side knows the othe
   expect(south.gatherer.take()?.beatFailures).toBe(1);
 });
 
+it('requests are said not to have left until their lane is connected', async () => {
+  const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
+  expect(north.mail.forward(SOUTH.node, [{ kind: 'leaving' }])).toBe(false);
+  north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);
+  expect(north.mail.forward(SOUTH.node, [{ kind: 'leaving' }])).toBe(false);
+  await reached(north, SOUTH);
+  expect(north.mail.forward(SOUTH.node, [{ kind: 'leaving' }])).toBe(true);
+});
+
 it('the messages of two nodes are dropped as a whole frame where one of them came by the lane of others (TP7)', async () => {
   const { north, south } = await pair();
   const codec = new PeerCodec({ clusterId: CLUSTER, self: NORTH, crc32: nativeCrc32, random: nativeRandom });
