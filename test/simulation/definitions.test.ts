@@ -31,6 +31,10 @@ describe('the check of what is defined', () => {
     expect([...kinds]).toEqual(
       expect.arrayContaining(['part-taken', 'part-refused', 'defined', 'status-set', 'deleted', 'expired', 'absent']),
     );
+    const records = good.finals.flatMap(({ definitions }) => definitions?.records ?? []);
+    const hasInactive = ({ entry }: (typeof records)[number]): boolean =>
+      (entry.kind === 'define' && entry.isInactive === true) || (entry.kind === 'delete' && entry.onlyInactive === true);
+    expect(records.some(hasInactive)).toBe(true);
     expect(good.finals.flatMap(({ definitions }) => definitions?.versions ?? []).length).toBeGreaterThan(1);
   });
 

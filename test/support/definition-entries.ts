@@ -39,7 +39,7 @@ const arbVersion = fc.integer({ min: 1, max: 3 }).map(toVersionNumber);
 const arbBlob = fc.constantFrom(...SMALL_BLOBS);
 
 /** The same about versions that are not active; entries of other kinds are left as they are. */
-function ofInactive(entry: DefinitionEntry): DefinitionEntry {
+export function ofInactive(entry: DefinitionEntry): DefinitionEntry {
   if (entry.kind === 'define') return { ...entry, isInactive: true };
   return entry.kind === 'delete' ? { ...entry, onlyInactive: true } : entry;
 }

@@ -1,11 +1,12 @@
 // Defines, changes and deletes components of databases: few names and small components, so that several meet in them.
 // What is proposed are the entries themselves, for whoever publishes looks at real components first.
 import { type DefinitionEntry, MAINTENANCE_MODES, toVersionNumber } from '#model';
-import { DEFINITIONS, partOf, SMALL_BLOBS } from '../../support/definition-entries.ts';
+import { DEFINITIONS, ofInactive, partOf, SMALL_BLOBS } from '../../support/definition-entries.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Connection } from './connection.ts';
 
 const THINK_US_MEAN = 150_000;
+const INACTIVE_SHARE = 0.2;
 const [FIRST_BLOB] = SMALL_BLOBS;
 const [FIRST_DEFINITION] = DEFINITIONS;
 
@@ -23,8 +24,13 @@ export class Definer {
   async run(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       await this.#connection.sleep(this.#random.exponential(THINK_US_MEAN));
-      if (!isOver()) await this.#connection.define(this.#random.pick(this.#names), this.#entry());
+      if (!isOver()) await this.#connection.define(this.#random.pick(this.#names), this.#either(this.#entry()));
     }
+  }
+
+  /** Some entries need feature level 7, which not every cluster is at. */
+  #either(entry: DefinitionEntry): DefinitionEntry {
+    return this.#random.chance(INACTIVE_SHARE) ? ofInactive(entry) : entry;
   }
 
   #entry(): DefinitionEntry {
