@@ -106,7 +106,8 @@ export class Intake {
       this.#admit({ proposal, sinceMs }, this.#diskAllows(neededFor(proposal)), admitted);
     for (const request of creates) this.#create(request, admitted);
     for (const request of deletes) {
-      this.#admit({ proposal: this.#deletion(request), sinceMs }, this.#diskAllows('refusing-writes'), admitted);
+      const proposal = this.#deletion(request);
+      this.#admit({ proposal, sinceMs }, this.#diskAllows(neededFor(proposal)), admitted);
     }
     this.#proposeAll(admitted);
   }
@@ -114,19 +115,20 @@ export class Intake {
   /** Takes in once more what another node has refused to. */
   takeAgain(waiting: readonly Waiting[]): void {
     const admitted: Admitted = new Map();
-    for (const each of waiting) this.#admit(each, undefined, admitted);
+    for (const each of waiting) this.#admit(each, this.#diskAllows(neededFor(each.proposal)), admitted);
     this.#proposeAll(admitted);
   }
 
   /** Proposes what waited for the group to become ready. */
   release(group: Group): void {
     if (group.isHandingOver) return;
-    const waiting = group.proposals.takeWaiting();
-    if (waiting.length > 0)
-      this.#propose(
-        group,
-        waiting.map(({ proposal }) => proposal),
-      );
+    const admitted: Proposal[] = [];
+    for (const { proposal } of group.proposals.takeWaiting()) {
+      const fault = this.#diskAllows(neededFor(proposal));
+      if (fault === undefined) admitted.push(proposal);
+      else this.#refuse(proposal, fault);
+    }
+    if (admitted.length > 0) this.#propose(group, admitted);
   }
 
   /** Passes on what waited for a leader, which is on another node. */
@@ -150,7 +152,9 @@ export class Intake {
   #admit(waiting: Waiting, fault: DatabaseError | undefined, admitted: Admitted): void {
     const { proposal } = waiting;
     const group = this.#ports.touch(proposal.group);
-    const refusal = this.#isOpen ? (fault ?? this.#aboveLevel(proposal)) : draining();
+    // The disk of the leader decides. Below the hard level the outcome would not arrive here (C37).
+    const isElsewhere = group?.leads === false && this.#ports.disk() !== 'read-only';
+    const refusal = this.#isOpen ? ((isElsewhere ? undefined : fault) ?? this.#aboveLevel(proposal)) : draining();
     if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
     const offer = admitted.get(group);
     const error = refusal ?? this.#pressure(group, proposal, offer?.bytes);
@@ -264,7 +268,7 @@ export class Intake {
     const fault = clockFault(nowMs);
     if (fault !== undefined) return reporter.refuse([request.token], fault);
     const waiting = { proposal: this.#creation(request, nowMs), sinceMs: monotonicMs() };
-    this.#admit(waiting, this.#diskAllows('open'), admitted);
+    this.#admit(waiting, this.#diskAllows(neededFor(waiting.proposal)), admitted);
   }
 
   /** Identity and time of a new database are chosen here, once, and replicated with the entry. */
@@ -287,8 +291,8 @@ export class Intake {
 }
 
 /** Keys can be revoked, nodes replaced, and databases deleted from another node, with what is kept free. */
-function neededFor({ group }: Proposal): 'open' | 'refusing-writes' {
-  return group === CATALOG_GROUP ? 'refusing-writes' : 'open';
+function neededFor({ group, creates }: Proposal): 'open' | 'refusing-writes' {
+  return group === CATALOG_GROUP && creates === undefined ? 'refusing-writes' : 'open';
 }
 
 function describe(group: Group, refusal: Refusal): DatabaseError {

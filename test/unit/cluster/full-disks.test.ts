@@ -2,7 +2,7 @@
 // for it who does not need it, and it catches up as soon as there is room. One that refuses writes leads nothing that
 // others can (C38). Method: nodes in one thread that are told how full their disks are; the log of each is looked at.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId } from '#base';
+import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import { startTrio, type Trio, type WorldNode } from '../../support/cluster/replica-world.ts';
 
 /** With a text in the database. */
@@ -40,6 +40,26 @@ describe('a follower whose disk is below its hard level', () => {
     });
     behind.disk = 'refusing-writes';
     expect(behind.front.absence(group)).toBeUndefined();
+  });
+
+  it('forwards writes to a leader that has room, when it only refuses writes itself', async () => {
+    const { world, group, leader, others } = await withDatabase();
+    for (const full of others) full.core.reportDisk('refusing-writes');
+    for (const full of others) await world.answer(full.transact(group, `by node ${full.node}`));
+    expect(await world.answer(leader.front.latest(group))).toBe(3);
+  });
+
+  it('refuses a write that it could not forward before it leads itself', async () => {
+    const { world, group, leader, others } = await withDatabase();
+    const [full, other] = others;
+    for (const each of others) each.core.reportDisk('refusing-writes');
+    world.network.isClosed = (from, to) => from === full.node && to === leader.node;
+    const asked = full.transact(group, 'by a full node').catch(({ code }: DatabaseError) => code);
+    await world.pass(200);
+    world.network.isHeld = (from, _to, { message }) => from === other.node && message.kind === 'pre-vote-request';
+    await leader.crash();
+    expect(await world.answer(asked)).toBe('storage_full');
+    expect(world.leaderOf(group)).toBe(full);
   });
 
   it('appends nothing of a database, hears its leader all the same, and catches up when there is room (C37)', async () => {
