@@ -4,7 +4,7 @@
  * It never throws. Reading past the end, a varint of more than ten bytes or beyond 2^53 - 1 sets `failed`, returns 0
  * and stays at the end, so that a loop over fields ends by itself; whoever reads checks `failed` once, after the loop.
  * Only `uint64()` and `int64()` take what lies beyond, as a bigint.
- * Any varint may have up to ten bytes, however few its value needs, because protobuf allows it and clients may write so.
+ * Any varint may have up to ten bytes, however few its value needs: protobuf allows it, and clients may write so.
  * `overlong` tells that some varint was longer than it had to be: valid protobuf, but not the canonical form.
  */
 
