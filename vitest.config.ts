@@ -61,6 +61,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
+    expect: { poll: { timeout: 50_000 } },
     passWithNoTests: false,
     allowOnly: false,
     projects: projects(mode),
