@@ -31,7 +31,7 @@ export interface OpeningOptions {
   readonly socket: Socket;
   /** Streams that the client may have open at a time. */
   readonly streams: number;
-  /** Settings that node:http2 announces, as given to `setHttp2Options`. */
+  /** Settings that node:http2 announces, as given to `http2Options`. */
   readonly own: Settings;
   /** A client that has not acknowledged the settings by then is disconnected. */
   readonly withinMs: number;
@@ -170,14 +170,19 @@ class Acknowledgement {
 }
 
 /**
- * Sets options of node:http2 that grpc-js does not offer. The settings are all that node:http2 announces: their number
- * must be known before it sends them. The caller ends sessions whose requests have more than HEADER_PAIRS_MAX headers:
- * node:http2 would reset the stream and say nothing.
+ * Options of node:http2 with the bounds that every port has. The settings are all that node:http2 announces: their
+ * number must be known before it sends them. The caller ends sessions whose requests have more than HEADER_PAIRS_MAX
+ * headers: node:http2 would reset the stream and say nothing.
  */
+export function http2Options(options: ServerOptions & { readonly settings: Settings }): ServerOptions {
+  return { maxHeaderListPairs: NO_BOUND, maxSessionInvalidFrames: INVALID_FRAMES_MAX, ...options };
+}
+
+/** Sets these options of a server of grpc-js, which does not offer them. */
 export function setHttp2Options(server: object, options: ServerOptions & { readonly settings: Settings }): void {
   const known: unknown = Reflect.get(server, 'commonServerOptions');
   assert(typeof known === 'object' && known !== null, 'grpc-js keeps options for node:http2');
-  Object.assign(known, { maxHeaderListPairs: NO_BOUND, maxSessionInvalidFrames: INVALID_FRAMES_MAX, ...options });
+  Object.assign(known, http2Options(options));
 }
 
 /** Announces the settings of a connection, and waits until its client knows them. */

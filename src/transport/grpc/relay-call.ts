@@ -6,16 +6,15 @@
  * waits, and what the other node sends beyond that it keeps itself. What nobody waits for any more is cancelled there.
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
-import { Metadata } from '@grpc/grpc-js';
 import { CLIENT_CERT, clientCertOf } from '#auth';
 import { DatabaseError } from '#base';
 import { COUNTED, countedHeader, type RateLimits } from '../rate-limits.ts';
 import { type Asking, type Attempt, formatShown, isUntried, RELAYED, SHOWN } from '../relay.ts';
 import { reasonOf, statusOfError } from './error-status.ts';
 import { cancelStream, originOf, type RelayConnections } from './relay-connections.ts';
-import { FrameCutter } from './relay-frames.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
+import { FrameCutter } from './wire/frame-cutter.ts';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import { type CallStatus, type Fields, statusName } from './wire/status.ts';
 
@@ -187,9 +186,7 @@ const BROKEN: CallStatus = statusOfError(
 
 function headersFor({ call, relayedBy, rateLimits }: RelayedCall, { shown, trace }: Asking): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
-  for (const [name, values] of Object.entries(call.metadata.toHttp2Headers())) {
-    if (!NOT_PASSED.has(name) && !name.startsWith(':')) headers[name] = values;
-  }
+  for (const [name, value] of Object.entries(call.metadata)) if (!NOT_PASSED.has(name)) headers[name] = value;
   if (shown !== undefined) headers[SHOWN] = formatShown(shown);
   const { leftMs, certificate } = call;
   return {
@@ -220,17 +217,15 @@ function send(stream: ClientHttp2Stream, message: Uint8Array): void {
 
 function statusIn(trailers: IncomingHttpHeaders): CallStatus {
   const code = statusName(Number(trailers['grpc-status']));
-  const metadata = metadataOf(trailers);
-  const [details] = metadata.get(DETAILS);
-  metadata.remove(DETAILS);
-  const others = Object.entries(metadata.getMap()).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  const { [DETAILS]: details, ...others } = passedOn(trailers);
+  const texts = Object.entries(others).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && !entry[0].endsWith('-bin'),
   );
   return {
     code,
     message: messageIn(textOf(trailers['grpc-message']) ?? ''),
-    ...(Buffer.isBuffer(details) && { details }),
-    trailers: Object.fromEntries(others),
+    ...(typeof details === 'string' && { details: Buffer.from(details, 'base64') }),
+    trailers: Object.fromEntries(texts),
   };
 }
 
@@ -246,12 +241,6 @@ function messageIn(text: string): string {
 function passedOn(headers: IncomingHttpHeaders): Fields {
   const passed = Object.entries(headers).filter(([name]) => !name.startsWith(':') && !NOT_PASSED.has(name));
   return Object.fromEntries(passed);
-}
-
-function metadataOf(headers: IncomingHttpHeaders): Metadata {
-  const metadata = Metadata.fromHttp2Headers(headers);
-  for (const name of NOT_PASSED) metadata.remove(name);
-  return metadata;
 }
 
 function textOf(value: string | string[] | undefined): string | undefined {

@@ -20,13 +20,12 @@ import { statusOfFrame } from './frame-status.ts';
 import { Gate } from './gate.ts';
 import { createHealthService } from './health.ts';
 import { leaderPlane, type OutsideAddresses } from './leader-plane.ts';
-import { logLibraryLines } from './library-lines.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { OpeningGate } from './opening-gate.ts';
 import { PUBLICATIONS, publishingMethods } from './publishing.ts';
-import { createReflection } from './reflection.ts';
+import { reflectionMethods } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { shareRefusals } from './share-refusals.ts';
 import { COMMANDS, stateChangeMethods } from './state-changes.ts';
@@ -159,9 +158,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       return WRITES.has(name) && !isNamed && isLet ? withLeader(status, service.leader()) : status;
     },
     ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
-    extension: createReflection((error) => logger.error('grpc-call-failed', { error }), meterOf),
+    duplex: reflectionMethods((error) => logger.error('grpc-call-failed', { error })),
   });
-  logLibraryLines(logger);
   const port = await server.listen({ host, port: options.port, held: options.held });
   const announceDrain = (): void => {
     draining = true;

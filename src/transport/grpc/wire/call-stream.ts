@@ -8,7 +8,7 @@
  *       └──────────── the stream has closed ─┴──> gone
  * ```
  *
- * grpc-js does the same for the streams that it is left (ADR 0056, 0091). What is sent is what it sends.
+ * What is sent is what grpc-js sends (ADR 0056, 0091).
  */
 import {
   constants,
@@ -17,8 +17,8 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Metadata } from '@grpc/grpc-js';
 import { GatheredBytes } from '../../gathered-bytes.ts';
+import { FrameCutter } from './frame-cutter.ts';
 import { timeoutMs } from './frame-faults.ts';
 import { FRAME_HEADER_BYTES, giveBackFrames, giveBackWhole, PIECE_BYTES } from './framing.ts';
 import { RepeatedHeaders } from './repeated-headers.ts';
@@ -28,6 +28,14 @@ import { type CallStatus, type Fields, headersOf, OK, trailersOf } from './statu
 export interface CallListener {
   /** The call has ended without its doing. */
   cancelled(): void;
+  /** What comes behind the first reply is malformed. */
+  faulted(status: CallStatus): void;
+}
+
+/** Receives the messages of a stream of requests, and whether each is compressed. */
+export interface MessageListener {
+  message(message: Uint8Array, isPacked: boolean): void;
+  end(): void;
 }
 
 /** What goes with a message. */
@@ -82,11 +90,13 @@ export class CallStream {
   request: Uint8Array = NO_MESSAGE;
   /** Told once, unless the call has been answered. */
   listener: CallListener | undefined;
+  /** Absent: the request is one message. */
+  messages: MessageListener | undefined;
+  readonly #cutter = new FrameCutter();
   readonly repeated: RepeatedHeaders = new RepeatedHeaders();
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #expired: (timeout: string) => CallStatus;
-  #metadata: Metadata | undefined;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #pieces: Buffer[] = [];
@@ -141,12 +151,12 @@ export class CallStream {
   }
 
   /** Everything that the client sent with it. */
-  get metadata(): Metadata {
-    if (this.#metadata === undefined) {
-      this.#metadata = Metadata.fromHttp2Headers(this.#headers);
-      for (const name of NOT_METADATA) this.#metadata.remove(name);
-    }
-    return this.#metadata;
+  get metadata(): Fields {
+    return Object.fromEntries(
+      Object.entries(this.#headers).filter(
+        ([name, value]) => !name.startsWith(':') && !NOT_METADATA.includes(name) && PRINTABLE.test(String(value)),
+      ),
+    );
   }
 
   /** A text header, by its lowercase name. */
@@ -157,6 +167,7 @@ export class CallStream {
 
   /** The next bytes of the request. What comes in many small pieces is put together: each is more than its bytes. */
   take(piece: Buffer): void {
+    if (this.messages !== undefined) return this.#pass(piece, this.messages);
     this.#takenBytes += piece.length;
     if (this.#takenBytes > LONG_BYTES) {
       this.#long ??= this.#begunLong();
@@ -171,6 +182,16 @@ export class CallStream {
     if (this.#jointBytes + piece.length > JOINT_BYTES) this.#endJoint();
     this.#joint ??= Buffer.allocUnsafeSlow(JOINT_BYTES);
     this.#jointBytes += piece.copy(this.#joint, this.#jointBytes);
+  }
+
+  #pass(piece: Buffer, messages: MessageListener): void {
+    const cut = this.#cutter.add(piece);
+    if (cut === undefined) return;
+    for (let rest = cut.frames; rest.length > 0; ) {
+      const end = FRAME_HEADER_BYTES + rest.readUInt32BE(1);
+      messages.message(rest.subarray(FRAME_HEADER_BYTES, end), rest[0] === 1);
+      rest = rest.subarray(end);
+    }
   }
 
   /** What has come of the request is not needed. */
@@ -192,15 +213,16 @@ export class CallStream {
     return long;
   }
 
-  /** The request has ended, and is one message. */
+  /** The request has ended. */
   whole(): void {
+    this.#isWhole = true;
+    if (this.messages !== undefined) return this.messages.end();
     this.#endJoint();
     const pieces = this.#pieces;
     const only = pieces.length === 1 ? pieces[0] : undefined;
     const frame = this.#long?.take() ?? (only !== undefined && isAlone(only) ? only : Buffer.concat(pieces));
     this.#pieces = [];
     this.#long = undefined;
-    this.#isWhole = true;
     this.request = frame.subarray(FRAME_HEADER_BYTES);
   }
 
@@ -301,6 +323,8 @@ export class CallStream {
     if (!this.#answer()) return;
     if (!this.#hasBegun) {
       this.#stream.respond(headersOf(status), { endStream: true });
+      // The rest of a request is not read: it would be counted, and thrown away (RFC 9113, 8.1).
+      if (!this.#isWhole) this.#stream.close(constants.NGHTTP2_NO_ERROR);
       return;
     }
     this.#trailers = trailersOf(status);
@@ -333,8 +357,6 @@ export class CallStream {
     this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
     this.finish(this.#expired(String(this.#headers['grpc-timeout'])));
     this.drop();
-    // The rest of a request is not read: it would be counted, and thrown away (RFC 9113, 8.1).
-    if (!this.#isWhole) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     this.#cancel();
   }
 

@@ -10,7 +10,6 @@
  * it comes, so that work below stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
 import type { X509Certificate } from 'node:crypto';
-import { Metadata } from '@grpc/grpc-js';
 import { assert, DatabaseError } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import { Hold } from '../../byte-budget.ts';
@@ -25,7 +24,7 @@ import type { RepeatedHeaders } from './repeated-headers.ts';
 import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
 import type { SliceTurns } from './slice-turns.ts';
-import { type CallStatus, type Fields, GRPC_STATUS, type GrpcStatusName } from './status.ts';
+import { type CallStatus, type Fields, type GrpcStatusName } from './status.ts';
 
 export interface CallParts {
   /** What is underneath. Requests are bytes, replies are bytes in their frames. */
@@ -111,7 +110,7 @@ export class Call {
     this.#peer = parts.peer;
     this.#shared = parts.shared;
     this.#meter.started();
-    this.#meter.received();
+    if (parts.method.kind !== 'bidi_stream') this.#meter.received();
     parts.stream.listener = this;
   }
 
@@ -129,7 +128,12 @@ export class Call {
     return this.#stream.request;
   }
 
-  get metadata(): Metadata {
+  /** Counts a message of a stream of requests. */
+  received(): void {
+    this.#meter.received();
+  }
+
+  get metadata(): Fields {
     return this.#stream.metadata;
   }
 
@@ -259,7 +263,7 @@ export class Call {
   /** Sends the headers of a stream of messages. */
   begin(headers: Fields = {}): void {
     if (this.#ended) return;
-    assert(this.method.kind === 'server_stream', 'Only a stream begins before its messages', this.method.name);
+    assert(this.method.kind !== 'unary', 'Only a stream begins before its messages', this.method.name);
     this.#begun = true;
     this.#stream.begin(headers, this.encoding);
   }
@@ -274,7 +278,7 @@ export class Call {
       hold?.release();
       return true;
     }
-    assert(this.method.kind === 'server_stream', 'Only a stream is written to', this.method.name);
+    assert(this.method.kind !== 'unary', 'Only a stream is written to', this.method.name);
     this.#meter.sent(count);
     this.#unsent += 1;
     if (hold !== undefined) this.keep(hold);
@@ -379,6 +383,11 @@ export class Call {
     if (this.#unsent === 0) this.#onDrained?.();
   }
 
+  /** For what is underneath: the rest of the request is malformed. */
+  faulted(status: CallStatus): void {
+    this.finish(status);
+  }
+
   /** For what is underneath: the stream has closed, or its time is over. */
   cancelled(): void {
     if (this.#ended) return;
@@ -403,25 +412,6 @@ export class Call {
     this.trace?.ended(code);
     this.#shared.onEnded(this);
   }
-}
-
-/** As grpc-js takes it. */
-export interface StatusFailure {
-  readonly code: number;
-  readonly details: string;
-  readonly metadata: Metadata;
-}
-
-/** A status other than OK. */
-export function failureOf(status: CallStatus): StatusFailure {
-  return { code: GRPC_STATUS[status.code], details: status.message.toWellFormed(), metadata: metadataOf(status) };
-}
-
-function metadataOf(status: CallStatus): Metadata {
-  const trailers = new Metadata();
-  if (status.details !== undefined) trailers.set('grpc-status-details-bin', Buffer.from(status.details));
-  for (const [name, value] of Object.entries(status.trailers ?? {})) trailers.set(name, value);
-  return trailers;
 }
 
 /** One for each status: every call ends, and the stack of an error that says so costs more than it tells. */

@@ -1,7 +1,4 @@
-/**
- * Listens, and hands each connection to grpc-js when its client has acknowledged how many streams it may open
- * (opening.ts). What grpc-js listens on by itself it hands to node:http2 at once.
- */
+/** Listens, and hands each connection on when its client has acknowledged how many streams it may open (opening.ts). */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { ConnectionPlaces, type Place, type Waiting } from '../../connection-places.ts';
@@ -50,7 +47,7 @@ export class Connections {
   readonly #server: Server;
   /** All that are open, those without a stream among them. */
   readonly #sockets = new Set<Socket>();
-  /** Those that grpc-js does not have yet. */
+  /** Those that have no session yet. */
   readonly #opening = new Set<Socket>();
   readonly #places: ConnectionPlaces;
   readonly #held = new WeakMap<ReadHandle, Held>();

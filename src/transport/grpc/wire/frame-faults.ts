@@ -1,8 +1,7 @@
 /**
  * What can be wrong with a request before its message is looked at: its headers, and its frames.
  *
- * grpc-js would answer most of it without the value and the remedy, and some of it not at all. Here it is found where
- * the bytes come in, so that it is answered in words of ours (docs/errors.md).
+ * It is found where the bytes come in, and answered with the value and the remedy (docs/errors.md).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
 import { HEADER_PAIRS_MAX } from '../../opening.ts';
@@ -19,7 +18,7 @@ export type FrameFault =
   | { readonly kind: 'headers-too-long'; readonly bytes: number; readonly bytesMax: number }
   | { readonly kind: 'too-many-headers'; readonly count: number; readonly countMax: number }
   | { readonly kind: 'timeout'; readonly value: string }
-  /** A header that asks for something has characters for which grpc-js would drop it. */
+  /** A header that asks for something has characters that no metadata may have. */
   | { readonly kind: 'metadata'; readonly name: string; readonly value: string }
   | { readonly kind: 'header'; readonly name: string; readonly rule: string; readonly value: string }
   /** The first byte of a message is neither 0 nor 1. */
@@ -76,8 +75,7 @@ export const HEAD_LIMITS: HeadLimits = {
 };
 
 /**
- * What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them, and a media type
- * is written as grpc-js knows it.
+ * What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them.
  */
 export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const method = headers[':method'];
@@ -107,7 +105,6 @@ function mediaFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   if (media === null || type === undefined) return { kind: 'content-type', value: type };
   const codec = media[1]?.toLowerCase() ?? '+proto';
   if (codec !== '+proto') return { kind: 'codec', value: type };
-  headers['content-type'] = type.toLowerCase();
   return undefined;
 }
 

@@ -2,7 +2,7 @@
 import type { Span } from '#observability';
 
 export interface MethodTraits {
-  readonly kind: 'unary' | 'server_stream';
+  readonly kind: 'unary' | 'server_stream' | 'bidi_stream';
   readonly service: string;
   readonly name: string;
   /**

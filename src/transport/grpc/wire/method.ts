@@ -19,4 +19,19 @@ export interface ServerStreamMethod extends MethodTraits {
   readonly handle: (call: Call, message: Uint8Array) => Promise<void>;
 }
 
+/** Any number of messages in and out, each way at its own pace. */
+export interface DuplexMethod extends MethodTraits {
+  readonly kind: 'bidi_stream';
+  /** Called when the stream is opened. The handler ends the call. */
+  readonly open: (call: Call) => RequestListener;
+}
+
+/** Receives the messages of one call, in order. */
+export interface RequestListener {
+  message(message: Uint8Array): void;
+  /** The client sends no more. */
+  end(): void;
+}
+
+/** A method whose handler gets one message. */
 export type Method = UnaryMethod | ServerStreamMethod;

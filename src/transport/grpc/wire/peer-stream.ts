@@ -7,7 +7,6 @@
  *      └── too slow ──> reset; while others need the room: answered
  * ```
  *
- * Of methods that take one message it reads the request, of the others it looks at what grpc-js reads (ADR 0056, 0091).
  */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
@@ -44,13 +43,10 @@ export interface PeerStreamOptions {
 }
 
 /**
- * What a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2, the
- * call of grpc-js and ours, their headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
+ * Bytes that a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2,
+ * the call, headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
  */
 export const STREAM_BYTES: number = 16 * 1024;
-
-/** What grpc-js holds of a piece of a request beside its bytes. */
-const AROUND_PIECE_BYTES = 128;
 
 /** An answer of a few headers leaves in this time, or never. */
 const ANSWER_MS = 1_000;
@@ -65,14 +61,9 @@ export interface Room {
 }
 
 /**
- * For `push` of a stream: what came of a request is kept until there is all of it, by grpc-js as long as the stream. A
- * piece of it keeps the buffer that it was read from the socket into, of 64 KiB and with the requests of many others in
- * it. What is less than half of its buffer is copied.
+ * Copies a piece smaller than half of the buffer that it was read into: 64 KiB, with the requests of many others in it.
+ * What came of a request is kept until there is all of it.
  */
-function pushSlim(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolean {
-  return Readable.prototype.push.call(this, Buffer.isBuffer(chunk) ? slim(chunk) : chunk, encoding);
-}
-
 function slim(piece: Buffer): Buffer {
   return 2 * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
 }
@@ -87,8 +78,7 @@ export interface PeerStreamParts {
   readonly cameWhole: () => void;
   readonly rules: FrameRules;
   readonly claim: Claim | undefined;
-  /** Absent: grpc-js has the stream, too. */
-  readonly own: CallStream | undefined;
+  readonly own: CallStream;
   /** The header `grpc-accept-encoding`. */
   readonly accepted: string | string[] | undefined;
 }
@@ -113,13 +103,12 @@ export class PeerStream implements StandingRequest {
   readonly claim: Claim | undefined;
   /** What it has of the claim. */
   #claimed: number;
-  readonly #own: CallStream | undefined;
+  readonly #own: CallStream;
   #request: Hold | undefined;
   #received = 0;
   #pieces = 0;
   #movedMs: number;
   #hasEnded = false;
-  #onFault: ((status: CallStatus) => void) | undefined;
   /** When it must be over; Infinity while a handler works. */
   #dueMs: number;
 
@@ -139,32 +128,31 @@ export class PeerStream implements StandingRequest {
     this.#own = own;
     this.#dueMs = performance.now() + options.receiveMs;
     this.#movedMs = options.standingRequests.moved(this);
-    if (own === undefined) this.#watch();
-    else this.#read(own);
+    this.#read(own);
   }
 
   get movedMs(): number {
     return this.#movedMs;
   }
 
-  /** Whether grpc-js does not have it. */
-  get isOwn(): boolean {
-    return this.#own !== undefined;
-  }
-
   /** What its message must be unpacked from; undefined: it is as it was sent. */
   get packing(): Packing | undefined {
-    return this.#frames.isPacked && isPacking(this.#encoding) ? this.#encoding : undefined;
+    return this.#frames.isPacked ? this.encoding : undefined;
+  }
+
+  /** What its messages may be compressed by. */
+  get encoding(): Packing | undefined {
+    return isPacking(this.#encoding) ? this.#encoding : undefined;
   }
 
   /**
-   * Answers and closes the stream. If grpc-js has it, whose turn is after this one, it takes it for a call that was
-   * cancelled. Nothing more is read; a client that still sends is told to stop without an error (RFC 9113, 8.1).
+   * Answers and closes the stream; behind the first reply the call ends with the status. Nothing more is read; a client
+   * that still sends is told to stop without an error (RFC 9113, 8.1).
    */
   refuse(fault: FrameFault): void {
     if (this.isGone) return;
     if (this.#stream.headersSent) {
-      this.#onFault?.(this.#options.answerTo(fault));
+      this.#own.listener?.faulted(this.#options.answerTo(fault));
       return;
     }
     const headers = headersOf(this.#options.answerTo(fault));
@@ -183,14 +171,9 @@ export class PeerStream implements StandingRequest {
     if (!this.#hasEnded) this.answer(status);
   }
 
-  /** From now on what is malformed behind the first reply is for the call, which ends with the status. */
-  onFault(listener: (status: CallStatus) => void): void {
-    this.#onFault = listener;
-  }
-
   /**
-   * The handler is to have the message, which may be longer than what came. It is put together in memory of its own,
-   * and grpc-js keeps what came until the stream is gone. False: there is no room for it.
+   * The handler is to have the message, which may be longer than what came: it is put together in memory of its own.
+   * False: there is no room for it.
    */
   deliver(messageBytes: number): boolean {
     this.#dueMs = Number.POSITIVE_INFINITY;
@@ -239,18 +222,13 @@ export class PeerStream implements StandingRequest {
     this.#release();
   }
 
-  /** For the registry: its calls are cancelled, which the end of the socket alone does not do at once. */
-  cutConnection(): void {
-    this.#stream.session?.destroy();
-  }
-
   /** For the registry: gives back all that is held for it. */
   closed(): void {
     this.#awaitNoMore();
     this.#release();
     this.claim?.giveBack(this.#claimed);
     this.#claimed = 0;
-    this.#own?.closed();
+    this.#own.closed();
   }
 
   /** Others need its room: what it has is given back, and its stream is gone soon. */
@@ -264,15 +242,6 @@ export class PeerStream implements StandingRequest {
   /** For the registry. */
   endIfLate(nowMs: number): void {
     if (nowMs > this.#dueMs) this.#end(constants.NGHTTP2_CANCEL);
-  }
-
-  /** Looks at what grpc-js reads. */
-  #watch(): void {
-    const stream = this.#stream;
-    stream.push = pushSlim;
-    // Not `on`, which would make the stream flow: what comes before grpc-js listens, grpc-js would not get.
-    stream.prependListener('data', (piece: Uint8Array) => this.#isFine(piece));
-    stream.prependListener('end', () => this.#isWhole());
   }
 
   /**
@@ -300,7 +269,7 @@ export class PeerStream implements StandingRequest {
   #close(headers: OutgoingHttpHeaders): void {
     this.#stream.respond(headers, { endStream: true });
     this.#stream.close(constants.NGHTTP2_NO_ERROR);
-    this.#own?.drop();
+    this.#own.drop();
     this.#request?.release();
     this.#awaitNoMore();
     this.ended();
@@ -313,7 +282,7 @@ export class PeerStream implements StandingRequest {
     this.#hasEnded = true;
     if (own.isAnswered) return;
     own.whole();
-    this.#options.onRequest(own, this);
+    if (own.messages === undefined) this.#options.onRequest(own, this);
   }
 
   /** Whether there is room for the next piece of the request, and nothing wrong with it. */
@@ -365,10 +334,8 @@ export class PeerStream implements StandingRequest {
   }
 
   /** False when there is no room for so much of the request. */
-  #count(requestBytes: number): boolean {
+  #count(bytes: number): boolean {
     if (this.#stream.closed) return true;
-    // Of our own small pieces are put together.
-    const bytes = requestBytes + (this.isOwn ? 0 : this.#pieces * AROUND_PIECE_BYTES);
     if (this.#request === undefined && bytes <= SMALL_REQUEST_BYTES)
       return this.#claimed === 0 || this.#claimAll(STREAM_BYTES + bytes);
     const { patienceMs } = this.#sender;

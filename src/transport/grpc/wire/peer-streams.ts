@@ -1,15 +1,14 @@
 /**
- * The HTTP/2 streams underneath the calls. Those of methods that take one message are read here, and grpc-js does not
- * get them (ADR 0056, 0091). Of the others it is seen here what grpc-js does not say: how much of a message has come,
- * and how to end a stream whose reader never takes it.
+ * The HTTP/2 streams underneath the calls (ADR 0056, 0091).
  *
- * They come by Node's diagnostics channel of created streams (ADR 0015). Each is marked with a header of its own,
- * by which it is kept from grpc-js, or found by its call in its metadata (T8).
+ * They come by Node's diagnostics channel of created streams: in the same turn, but before what came with them (ADR
+ * 0015). The session names their headers as they were sent only later.
  */
 import type { X509Certificate } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { assert, Slots } from '#base';
+import type { Socket } from 'node:net';
+import { Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
 import { type FrameFloods, headBytes } from '../../frame-floods.ts';
 import { CallStream } from './call-stream.ts';
@@ -25,7 +24,6 @@ import type { StreamLimits } from './stream-limits.ts';
 
 /** What is read of the requests of a method. */
 export interface MessageRule {
-  /** Those that take many are grpc-js's. */
   readonly messages: 'one' | 'many';
   /** Longest message, as it is sent. */
   readonly bytesMax: number;
@@ -57,6 +55,8 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   readonly methods: ReadonlyMap<string, MessageRule>;
   /** Whether a path asks how the node is, which must be found out also while it is full. */
   readonly isProbe: (path: string) => boolean;
+  /** A stream of requests has begun. */
+  readonly onOpened: (request: CallStream, peer: PeerStream) => void;
   /** How many streams a connection may have. */
   readonly perConnection: StreamLimits;
   /** The answer to a call by its headers alone; undefined: it continues. */
@@ -78,11 +78,6 @@ export type EndReason = 'flood' | 'pieces' | 'headers' | 'frames';
 /** A connection that ends, as far as it can be named. */
 export type EndedConnection = Pick<Http2Session, 'destroyed' | 'socket'>;
 
-/** The header that carries the mark; whatever a client sends under this name is written over. */
-const MARK = 'x-cairn-stream';
-/** The mark of streams that grpc-js does not get. */
-const KEPT = '';
-
 const CREATED = 'http2.server.stream.created';
 
 /** Probes at a time that need no room. */
@@ -100,14 +95,11 @@ export class PeerStreams {
   readonly #options: PeerStreamsOptions & PeerStreamOptions;
   readonly #streams = new Slots<PeerStream>();
   readonly #senders: Senders;
-  /** Those that are kept, and what is read of each. */
+  /** Those of this server, and what is read of each. */
   readonly #sessions = new WeakMap<Http2Session, ReadHandle>();
-  /** Those that grpc-js does not get, by their streams. */
   readonly #own = new WeakMap<object, CallStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
-  /** Streams of other servers of the process are none of this one's. */
-  #port: number | undefined;
   #freeProbes = 0;
 
   constructor(options: PeerStreamsOptions) {
@@ -121,9 +113,15 @@ export class PeerStreams {
     subscribe(CREATED, this.#onCreated);
   }
 
-  /** From now on the streams of connections to this port are kept. */
-  listen(port: number): void {
-    this.#port = port;
+  /** From now on the streams of the session are served. */
+  serve(session: Http2Session, socket: Socket): void {
+    this.#sessions.set(session, readHandleOf(socket));
+    const requests = this.#options.floods.requestsOf(socket);
+    session.on('stream', (stream: object, headers: IncomingHttpHeaders, _flags: unknown, raw: readonly string[]) => {
+      requests.count += headBytes(raw);
+      if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) this.#endConnection(session, 'headers');
+      else this.#own.get(stream)?.repeated.handOn(headers, raw);
+    });
   }
 
   close(): void {
@@ -132,26 +130,15 @@ export class PeerStreams {
     this.#options.perConnection.close();
   }
 
-  /** Ends every connection that has a stream. */
-  cutConnections(): void {
-    for (const peer of this.#streams.values()) peer.cutConnection();
-  }
-
-  /** The stream of a call, by its metadata. */
-  of(metadata: { get(name: string): readonly unknown[] }): PeerStream | undefined {
-    const [mark] = metadata.get(MARK);
-    return typeof mark === 'string' ? this.#streams.get(Number(mark)) : undefined;
-  }
-
   #created(message: unknown): void {
     if (!isCreation(message)) return;
     const { stream, headers } = message;
     const { session } = stream;
-    const handle = session && this.#readOf(session);
+    const handle = session && this.#sessions.get(session);
     if (session === undefined || handle === undefined) return;
     this.#options.reading.came(handle);
     if (!this.#isAllowed(stream, session)) {
-      this.#refuse(stream, headers);
+      this.#refuse(stream);
       return;
     }
     const path = headers[':path'] ?? '';
@@ -161,7 +148,7 @@ export class PeerStreams {
     const requests = this.#options.floods.requestsOf(session.socket);
     if (this.#streams.size >= this.#options.streamsMax || !this.#hasRoom(claim, sender)) {
       requests.count += WINDOW_BYTES;
-      this.#refuse(stream, headers);
+      this.#refuse(stream);
       return;
     }
     if (isFree) this.#freeProbes += 1;
@@ -170,10 +157,9 @@ export class PeerStreams {
     stream.once('close', () => connections.streamClosed(handle));
     const cameWhole = (): void => connections.streamIsWhole(handle);
     const peer = this.#peerOf(stream, headers, { claim, sender, requests, cameWhole });
-    const mark = this.#streams.add(peer);
-    headers[MARK] = peer.isOwn ? KEPT : String(mark);
+    const number = this.#streams.add(peer);
     stream.on('close', () => {
-      this.#streams.remove(mark);
+      this.#streams.remove(number);
       if (isFree) this.#freeProbes -= 1;
       peer.closed();
     });
@@ -205,44 +191,13 @@ export class PeerStreams {
   }
 
   /** It was not tried, and clients may try it again. */
-  #refuse(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #refuse(stream: ServerHttp2Stream): void {
     this.#options.onRefused();
-    headers[MARK] = KEPT;
     stream.on('error', IGNORE);
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
     // What node:http2 holds for it would else be there until V8 collects its heap. It tells of what has happened by an
     // error, of which the stack would cost as much as all the rest.
     stream.destroy(REFUSED);
-  }
-
-  /** What is read of its connection; undefined: that is not to our port. */
-  #readOf(session: Http2Session): ReadHandle | undefined {
-    const known = this.#sessions.get(session);
-    if (known !== undefined) return known;
-    if (session.socket.localPort !== this.#port) return undefined;
-    const handle = readHandleOf(session.socket);
-    this.#sessions.set(session, handle);
-    this.#divert(session);
-    return handle;
-  }
-
-  /** Hands grpc-js the streams that are not kept from it. */
-  #divert(session: Http2Session): void {
-    const requests = this.#options.floods.requestsOf(session.socket);
-    const [handOn, ...others] = session.listeners('stream');
-    assert(handOn !== undefined && others.length === 0, 'Streams are handed on by one listener', others.length);
-    session.removeAllListeners('stream');
-    session.on('stream', (stream: object, headers: IncomingHttpHeaders, flags: unknown, raw: readonly string[]) => {
-      requests.count += headBytes(raw);
-      if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) {
-        this.#endConnection(session, 'headers');
-        return;
-      }
-      if (headers[MARK] === KEPT) {
-        delete headers[MARK];
-        this.#own.get(stream)?.repeated.handOn(headers, raw);
-      } else Reflect.apply(handOn, session, [stream, headers, flags, raw]);
-    });
   }
 
   /** What is wrong with the headers is answered now, and so is a call that they refuse. */
@@ -267,8 +222,8 @@ export class PeerStreams {
       encoding: typeof encoding === 'string' ? encoding : undefined,
       bytesMax,
     };
-    const own = messages === 'one' || isAnswered ? new CallStream(stream, headers, expired) : undefined;
-    if (own !== undefined) this.#own.set(stream, own);
+    const own = new CallStream(stream, headers, expired);
+    this.#own.set(stream, own);
     const accepted = headers['grpc-accept-encoding'];
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     if (fault !== undefined) peer.refuse(fault);
@@ -279,6 +234,7 @@ export class PeerStreams {
       // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
       refusal.then((status) => status && peer.answerEarly(status), IGNORE);
     } else if (refusal !== undefined) peer.answer(refusal);
+    if (messages === 'many' && !isAnswered) this.#options.onOpened(own, peer);
     return peer;
   }
 

@@ -5,31 +5,32 @@
  * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
  * messages in one write.
  *
- * Not here: what any message means. Connections that are open (opening.ts, ADR 0068) are grpc-js's, and so are calls
- * that take many messages; others are read and answered without it (call-stream.ts, ADR 0056, 0091). Requests that
- * break the protocol are found before anybody else sees them, and answered in words of ours (frame-faults.ts).
+ * Not here: what any message means. Requests that break the protocol are found before anybody else sees them, and
+ * answered in words of ours (frame-faults.ts).
  */
-import { type Metadata, Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
+import type { ServerOptions } from 'node:http2';
 import { assert, cannotListen, Slots } from '#base';
 import type { Allowance } from '../../allowance.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
 import type { FairBudget } from '../../fair-budget.ts';
 import { FrameFloods } from '../../frame-floods.ts';
-import { NO_BOUND, NO_HPACK_TABLE, setHttp2Options } from '../../opening.ts';
+import { http2Options, NO_BOUND, NO_HPACK_TABLE } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
 import { Lines } from '../../turns-by-line.ts';
-import { Call, failureOf, type Seat, type SharedParts, type StatusFailure } from './call.ts';
+import { Call, type Seat, type SharedParts } from './call.ts';
 import type { CallStream } from './call-stream.ts';
 import { Connections, type ListenPlace } from './connections.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
-import type { Method } from './method.ts';
+import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { type EndedConnection, type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
+import { RequestMessages } from './request-messages.ts';
 import { Rounds, type Waiting } from './rounds.ts';
+import { Sessions } from './sessions.ts';
 import { type Place, Shares } from './shares.ts';
 import { SliceTurns } from './slice-turns.ts';
 import { type CallStatus, OK } from './status.ts';
@@ -72,20 +73,13 @@ export interface Refusals {
   readonly expired: (timeout: string) => CallStatus;
 }
 
-/** Services with their own handlers, such as reflection. */
-export interface Extension {
-  /**
-   * A stream of these has any number of messages; it lasts as long as a request may take to arrive, and no longer (T8).
-   */
-  readonly paths: readonly string[];
-  /** `onFault` says how a call is to end whose request is malformed behind its first reply. */
-  readonly addTo: (server: Server, onFault: OnFault) => void;
-}
-
-export type OnFault = (call: { readonly metadata: Metadata }, end: (failure: StatusFailure) => void) => void;
-
 export interface WireServerParts {
   readonly methods: readonly Method[];
+  /**
+   * Methods with streams of requests. A call of them lasts as long as a request may take to arrive, and no longer (T8);
+   * their handlers bound its number.
+   */
+  readonly duplex?: readonly DuplexMethod[];
   readonly limits: WireLimits;
   /** Bytes of requests that arrive or are worked on. */
   readonly requests: ByteBudget;
@@ -124,7 +118,6 @@ export interface WireServerParts {
   readonly refusals: Refusals;
   /** As of a call. */
   readonly trailersFor?: SharedParts['trailersFor'];
-  readonly extension?: Extension;
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
 }
@@ -133,15 +126,17 @@ export interface WireServerParts {
 const SESSION_MEMORY_MB = 256;
 
 /**
- * For node:http2, past grpc-js, which has no words for them. How many streams a client may cancel is bounded by what it
- * may open in a turn, and not by a rate that ends the calls beside them, too (T12).
+ * How many streams a client may cancel is bounded by what it may open in a turn, and not by a rate that ends the calls
+ * beside them, too (T12).
  */
-const HTTP2_OPTIONS = {
+const HTTP2_OPTIONS: ServerOptions = http2Options({
+  maxSessionMemory: SESSION_MEMORY_MB,
+  maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
   streamResetBurst: NO_BOUND,
   streamResetRate: NO_BOUND,
   maxSessionRejectedStreams: 10_000,
   settings: NO_HPACK_TABLE,
-};
+});
 
 /** Streams that still carry a reply away are no calls any more. */
 const STREAMS_PER_CALL = 2;
@@ -169,9 +164,10 @@ interface Accepting extends Arrived {
 
 export class WireServer {
   readonly #parts: WireServerParts;
-  readonly #server: Server;
+  readonly #sessions: Sessions;
   readonly #calls = new Slots<Call>();
   readonly #methods = new Map<string, { readonly method: Method; readonly meter: MethodMeter }>();
+  readonly #duplex = new Map<string, { readonly method: DuplexMethod; readonly meter: MethodMeter }>();
   readonly #shared: SharedParts;
   readonly #peers: PeerStreams;
   readonly #connections: Connections;
@@ -185,10 +181,13 @@ export class WireServer {
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
-    this.#server = new Server(optionsOf(parts.limits));
-    setHttp2Options(this.#server, HTTP2_OPTIONS);
-    const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
-    const { streamsAtFirst, openingMs, connectionsMax } = parts.limits;
+    const { streamsAtFirst, openingMs, connectionsMax, pingEveryMs, pingTimeoutMs } = parts.limits;
+    this.#sessions = new Sessions({
+      http2: HTTP2_OPTIONS,
+      pingEveryMs,
+      pingTimeoutMs,
+      onSession: (session, socket) => this.#peers.serve(session, socket),
+    });
     const turns = new ReadingTurns();
     const floods = new FrameFloods((socket) => parts.onConnectionEnded('frames', { destroyed: false, socket }));
     this.#connections = new Connections({
@@ -199,7 +198,7 @@ export class WireServer {
       requests: parts.requests,
       reading: turns,
       floods,
-      onOpen: (socket) => injector.injectConnection(socket),
+      onOpen: (socket) => this.#sessions.open(socket),
       secure: parts.secure,
     });
     const { unsent, smallReplies, refusals, gzipBytesMin } = parts;
@@ -232,6 +231,7 @@ export class WireServer {
       lingerMs: parts.limits.lingerMs,
       methods: rulesOf(parts),
       onRequest: (request, peer) => this.#arrived(request, peer),
+      onOpened: (request, peer) => this.#opened(request, peer),
       isProbe: (path) => probes.has(path),
       refusalOf: parts.refusalOf,
       onRefused: () => parts.onRefused('overload'),
@@ -245,9 +245,9 @@ export class WireServer {
       },
     });
     for (const method of parts.methods) this.#methods.set(pathOf(method), { method, meter: parts.meterOf(method) });
-    parts.extension?.addTo(this.#server, ({ metadata }, end) => {
-      this.#peers.of(metadata)?.onFault((status) => end(failureOf(status)));
-    });
+    for (const method of parts.duplex ?? []) {
+      this.#duplex.set(pathOf(method), { method, meter: parts.meterOf(method) });
+    }
   }
 
   /**
@@ -256,9 +256,7 @@ export class WireServer {
    */
   async listen(address: ListenPlace): Promise<number> {
     try {
-      const port = await this.#connections.listen(address);
-      this.#peers.listen(port);
-      return port;
+      return await this.#connections.listen(address);
     } catch (cause) {
       if (!(cause instanceof Error)) throw cause;
       throw cannotListen('gRPC', '--grpc-port', address, cause);
@@ -281,19 +279,15 @@ export class WireServer {
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    const shutDown = new Promise<void>((resolve) => {
-      this.#server.tryShutdown(() => resolve());
-    });
-    const closed = Promise.all([shutDown, this.#connections.close()]);
+    this.#sessions.close();
+    const closed = this.#connections.close();
     for (const call of this.#calls.values()) if (mayLast(call)) call.finish(this.#parts.refusals.draining);
     const force = (): void => {
-      this.#server.forceShutdown();
-      // Without channelz grpc-js does not know its connections, and would leave open what is still in use.
-      this.#peers.cutConnections();
+      // The end of the socket alone does not cancel calls at once.
+      this.#sessions.destroy();
       this.#connections.cut();
     };
     const timers = [setTimeout(force, graceMs)];
-    // Calls of the services beside ours, such as reflection, would otherwise use up the time of grace.
     void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));
     await closed;
     this.#peers.close();
@@ -317,7 +311,31 @@ export class WireServer {
     if (this.#calls.size === 0) this.#onIdle?.();
   }
 
-  /** A request that takes one message, which grpc-js has not seen. */
+  /** A stream of requests has begun. */
+  #opened(request: CallStream, peer: PeerStream): void {
+    const known = this.#duplex.get(request.path);
+    assert(known !== undefined, 'What is opened is a stream that is served', request.path);
+    const { method, meter } = known;
+    const call = new Call({ stream: request, method, meter, peer, shared: this.#shared });
+    const refusal = this.#refusal(true);
+    if (refusal !== undefined) {
+      call.finish(refusal);
+      return;
+    }
+    call.seat = { number: this.#calls.add(call), place: undefined, waiting: undefined };
+    this.#run(call, () => {
+      const listener = method.open(call);
+      request.messages = new RequestMessages({
+        peer,
+        unpacker: this.#unpacker,
+        bytesMax: this.#parts.limits.requestBytesMax,
+        listener,
+        run: (next) => this.#run(call, next),
+      });
+    });
+  }
+
+  /** A request that takes one message. */
   #arrived(request: CallStream, stream: PeerStream): void {
     const known = this.#methods.get(request.path);
     assert(known !== undefined, 'What arrives is for a method that is served', request.path);
@@ -448,7 +466,7 @@ function handled(method: Method, call: Call): void | Promise<void> {
 }
 
 function mayLast({ method }: Call): boolean {
-  return method.kind === 'server_stream' || callKind(method) === 'waiting';
+  return method.kind !== 'unary' || callKind(method) === 'waiting';
 }
 
 function pathOf({ service, name }: MethodTraits): string {
@@ -463,7 +481,7 @@ function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
     const bytesMax = method.messageBytesMax === undefined ? requestBytesMax : largest(method.messageBytesMax, parts);
     rules.set(pathOf(method), { messages: 'one', bytesMax });
   }
-  for (const path of parts.extension?.paths ?? []) rules.set(path, { messages: 'many', bytesMax: requestBytesMax });
+  for (const method of parts.duplex ?? []) rules.set(pathOf(method), { messages: 'many', bytesMax: requestBytesMax });
   return rules;
 }
 
@@ -473,16 +491,4 @@ const LEFT_FOR_OTHERS_BYTES = 64 * 1024;
 /** Of a message, so that it is not refused for want of room that there never is. */
 function largest(bytes: number, { requests }: Pick<WireServerParts, 'requests'>): number {
   return Math.min(bytes, Math.floor(requests.bytesMax / 2) - LEFT_FOR_OTHERS_BYTES);
-}
-
-function optionsOf(limits: WireLimits): ServerOptions {
-  return {
-    'grpc.max_receive_message_length': limits.requestBytesMax,
-    'grpc.max_send_message_length': -1,
-    'grpc.keepalive_time_ms': limits.pingEveryMs,
-    'grpc.keepalive_timeout_ms': limits.pingTimeoutMs,
-    'grpc-node.max_session_memory': SESSION_MEMORY_MB,
-    // Its traces cost time on every call, and nothing here reads them.
-    'grpc.enable_channelz': 0,
-  };
 }

@@ -1,17 +1,22 @@
 // Health and reflection hold little of the node, whatever is asked of them and whether or not it is read (T4, T8).
+import { once } from 'node:events';
 import { type IncomingHttpHeaders } from 'node:http2';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   HealthCheckRequest,
   HealthCheckResponse,
   HealthCheckResponse_ServingStatus as Serving,
 } from '../../../../proto/gen/grpc/health/v1/health.ts';
-import { ServerReflectionRequest } from '../../../../proto/gen/grpc/reflection/v1/reflection.ts';
+import {
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { REFLECTION_LIMITS } from '../../../../src/transport/grpc/reflection.ts';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { until } from '../../../support/budget-time.ts';
 import { type GrpcWorld, openStream, startGrpcWorld } from '../../../support/grpc-world.ts';
-import type { RawReply } from '../../../support/raw-grpc.ts';
+import { framed, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
 
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const [OK, INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [0, 3, 5, 8, 14];
@@ -64,6 +69,31 @@ it('a stream of reflection is refused while the most are open, and accepted agai
   expect((await ask()).status).toBe(RESOURCE_EXHAUSTED);
   for (const stream of streams) stream.close();
   await until(async () => (await ask()).status === OK);
+});
+
+it('a stream of reflection answers its requests in order, compressed or not', async () => {
+  const symbols = ['cairn.v1.Event', 'cairn.v1.EventStore', 'grpc.health.v1.Health'];
+  const requests = symbols.map(reflectionRequest);
+  const pieces = requests.map((request, index) =>
+    index === 1 ? request : framed(gzipSync(request.subarray(FRAME_HEADER_BYTES)), 1),
+  );
+  const reply = await at.raw.call({ path: REFLECTION, headers: { 'grpc-encoding': 'gzip' }, pieces });
+  expect(reply.status).toBe(OK);
+  const asked = messagesOf(reply.body).map((message) => {
+    const { originalRequest } = ServerReflectionResponse.decode(message);
+    return originalRequest?.messageRequest?.value;
+  });
+  expect(asked).toEqual(symbols);
+});
+
+it('a stream of reflection ends with UNAVAILABLE when the node drains', async () => {
+  await using draining = await startGrpcWorld();
+  const stream = openStream(draining.raw.session, REFLECTION);
+  const reply = replyOn(stream);
+  stream.write(DESCRIBE);
+  await once(stream, 'data');
+  await draining.server.drain(LOOK_MS);
+  expect((await reply).status).toBe(UNAVAILABLE);
 });
 
 describe('health', () => {

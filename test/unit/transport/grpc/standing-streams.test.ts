@@ -14,7 +14,7 @@ import { RawGrpc } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const STREAM_BYTES_MAX = 600_000;
-/** Of node:http2 and grpc-js for one stream: not less than this, or nothing would be bounded. */
+/** Of node:http2 for one stream: not less than this, or nothing would be bounded. */
 const STREAM_BYTES_MIN = 10_000;
 const REQUEST_BYTES_MAX = 500_000;
 const STREAMS = 100;

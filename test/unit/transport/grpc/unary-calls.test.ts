@@ -1,4 +1,4 @@
-// Calls with one request, which grpc-js does not see, are answered as it would answer them (ADR 0056, 0091).
+// Calls with one request are answered as grpc-js answers them (ADR 0056, 0091).
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,

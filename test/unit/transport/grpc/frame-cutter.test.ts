@@ -1,7 +1,7 @@
 // Messages in their frames are cut at their ends, however they arrive (T2).
 import { array, assert, integer, oneof, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FrameCutter } from '../../../../src/transport/grpc/relay-frames.ts';
+import { FrameCutter } from '../../../../src/transport/grpc/wire/frame-cutter.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 
 interface Taken {

@@ -1,5 +1,5 @@
-/** Cuts bytes of a reply into whole messages in their frames, however they arrive (T2). */
-import { FRAME_HEADER_BYTES } from './wire/framing.ts';
+/** Cuts bytes into whole messages in their frames, however they arrive (T2). */
+import { FRAME_HEADER_BYTES } from './framing.ts';
 
 export interface CutFrames {
   /** Whole frames in a row, which are not looked at again. */
