@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
 import { writeArchive } from '../../scripts/image/archive.ts';
 import { imageOf } from '../../scripts/image/image.ts';
+import type { Entry } from '../../scripts/image/tar.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 import type { KubeletFacts } from './scenarios/kubelet.ts';
 import type { Figures, ScenarioName } from './scenarios/scenarios.ts';
@@ -53,10 +54,24 @@ export async function runInCluster<Result>(program: string, { args = [], world: 
   return result;
 }
 
-/** Writes the image of a bundle, that of the tests unless given, as an archive of the test; its path. */
-export async function imageArchive(dist: string = DIST, tag?: string): Promise<string> {
+/**
+ * Writes the image of a bundle, that of the tests unless given, as an archive of the test; its path. Its nodes report
+ * `release`, that of the product unless given.
+ */
+export async function imageArchive(dist: string = DIST, tag?: string, release?: string): Promise<string> {
   const archive = join(testDir(), 'cairn.tar');
   const { layers, config } = imageOf(ROOT, { dist });
-  await writeArchive(archive, layers, { ...config, version: tag ?? config.version }, COMPRESSION);
+  const changed = layers.map(({ name, entries }) => ({
+    name,
+    entries: entries.map((entry) => released(entry, release)),
+  }));
+  await writeArchive(archive, changed, { ...config, version: tag ?? config.version }, COMPRESSION);
   return archive;
+}
+
+/** The manifest of the product with another release; any other file as it is. */
+function released(entry: Entry, release: string | undefined): Entry {
+  if (release === undefined || entry.kind !== 'file' || entry.path !== 'opt/cairn/package.json') return entry;
+  const manifest: object = JSON.parse(Buffer.from(entry.bytes).toString());
+  return { ...entry, bytes: Buffer.from(JSON.stringify({ ...manifest, version: release })) };
 }

@@ -1,13 +1,17 @@
-/** The scenario of a cluster that the operator runs: installed, used, repaired, and scaled down. */
+/** Scenarios of a cluster that the operator runs: used, repaired, scaled down, and upgraded. */
 import { EVENT_ACCESS, EVENT_DATABASE } from '../../../operator/src/api/index.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Values } from '../objects.ts';
-import { PODS, SERVICE_HOST } from './install.ts';
+import { clusterStatus, PODS, SERVICE_HOST } from './install.ts';
 import { apply, changeCluster, expectKept, NAME, until } from './operator.ts';
 import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
-export const OPERATOR_SCENARIOS: Scenarios<'operated'> = {
+/** Release of the image before, in the scenario of an upgrade. */
+export const EARLIER = '0.0.9';
+
+export const OPERATOR_SCENARIOS: Scenarios<'operated' | 'operator-upgrades'> = {
   operated: { spec: {}, replicasLeft: 1, act: useAndRepair },
+  'operator-upgrades': { spec: { version: EARLIER }, act: upgrade },
 };
 
 async function useAndRepair({ cluster, clients, step }: ScenarioRun): Promise<void> {
@@ -45,4 +49,19 @@ async function writeAndRead({ api }: Cluster): Promise<void> {
   if (!written.ok) throw new Error(await written.text());
   const read = await (await fetch(`${url}/databases/shop/events`, { headers })).text();
   if (!read.includes('order-1')) throw new Error(`the event is not there: ${read}`);
+}
+
+/** From the earlier release, one feature level up, with the upgrade made final. */
+async function upgrade({ cluster, clients, step }: ScenarioRun): Promise<void> {
+  const [, version = ''] = cluster.image.split(':');
+  const before = await cluster.uidsOf(PODS);
+  const { level } = await clusterStatus(cluster, 'cairn-0');
+  await clients.untilMore(SOME);
+  await step('rolling upgrade', async () => {
+    await changeCluster(cluster, { version });
+    await until(cluster, 'Stable');
+  });
+  await cluster.untilReady(PODS, before);
+  const { level: raised } = await clusterStatus(cluster, 'cairn-0');
+  if (raised !== level + 1) throw new Error(`the cluster is at level ${raised}, not ${level + 1}`);
 }

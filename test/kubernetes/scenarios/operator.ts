@@ -16,13 +16,16 @@ const PLACE = { namespace: 'default', name: NAME };
 /** Part of a spec: the rest is as it was, or as by default. */
 export type SpecPart = { readonly [Field in keyof CairnClusterSpec]?: Partial<CairnClusterSpec[Field]> };
 
+/** Longer than a roll of three nodes takes on a busy machine. */
+const WITHIN_MS = 300_000;
+
 /** Waits that only make tests longer are shorter. */
 const SOONER: SpecPart = { update: { stableSeconds: 1, finalizeAfterSeconds: 0 } };
 
 /** Installs both charts, and waits until an operator is ready. */
-export async function installOperator(cluster: Cluster, ...values: readonly string[]): Promise<void> {
+export async function installOperator(cluster: Cluster): Promise<void> {
   const [repository = '', tag = ''] = cluster.image.split(':');
-  const set = [`image.repository=${repository}`, `image.tag=${tag}`, ...values].flatMap((value) => ['--set', value]);
+  const set = ['--set', `image.repository=${repository},image.tag=${tag}`];
   await cluster.helm('upgrade', '--install', 'cairn-crds', `${CHARTS}/cairn-crds`);
   const place = ['--namespace', OPERATOR_NAMESPACE, '--create-namespace'];
   await cluster.helm('upgrade', '--install', 'cairn-operator', `${CHARTS}/cairn-operator`, ...place, ...set, '--wait');
@@ -54,7 +57,7 @@ interface WithStatus {
 export async function until(
   { api }: Cluster,
   type: string,
-  { kind = CAIRN_CLUSTER, name = NAME, withinMs }: { kind?: Kind; name?: string; withinMs?: number } = {},
+  { kind = CAIRN_CLUSTER, name = NAME, withinMs = WITHIN_MS }: { kind?: Kind; name?: string; withinMs?: number } = {},
 ): Promise<void> {
   const path = pathOf(kind, { ...PLACE, name });
   let last = '';

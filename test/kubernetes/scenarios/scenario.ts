@@ -12,14 +12,10 @@ export interface Scenario {
   readonly replicasLeft?: number;
   /** Fields of a CairnCluster: the operator installs it, instead of the chart. */
   readonly spec?: SpecPart;
-  /** Values of the chart of the operator, as `--set` takes them. */
-  readonly operatorValues?: readonly string[];
   /** Values of the chart, as `--set` takes them. */
   readonly values?: readonly string[];
   /** Whether clients and nodes speak TLS with certificates that the scenario has made. */
   readonly hasCertificates?: boolean;
-  /** Runs before the installation. */
-  readonly prepare?: (cluster: Cluster) => Promise<void>;
   /** Runs between two hundred transactions, while clients write and read. @throws Error when something is wrong. */
   readonly act: (run: ScenarioRun) => Promise<void>;
 }

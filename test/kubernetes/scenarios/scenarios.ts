@@ -39,8 +39,7 @@ const SCENARIOS: Scenarios<ScenarioName> = {
 export async function runIn(cluster: Cluster, name: string, changed: readonly string[]): Promise<Figures> {
   const scenario: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}, but ${Object.keys(SCENARIOS).join(', ')}`);
-  const { hasCertificates = false, replicas = PODS.length, values = [], spec, operatorValues = [], act } = scenario;
-  await scenario.prepare?.(cluster);
+  const { hasCertificates = false, replicas = PODS.length, values = [], spec, act } = scenario;
   const own = [`replicas=${replicas}`, ...(hasCertificates ? CERTIFICATE_VALUES : []), ...values, ...changed];
   const steps: Record<string, number> = {};
   const step: ScenarioRun['step'] = async (what, action) => {
@@ -51,7 +50,7 @@ export async function runIn(cluster: Cluster, name: string, changed: readonly st
   const certificates = new Certificates();
   const install: ScenarioRun['install'] = (...others) => installCairn(cluster, ...own, ...others);
   if (hasCertificates) await certificates.put();
-  if (spec !== undefined) await step('install the operator', () => installOperator(cluster, ...operatorValues));
+  if (spec !== undefined) await step('install the operator', () => installOperator(cluster));
   await step('install, and until ready', async () => {
     await (spec === undefined ? install() : applyCluster(cluster, { replicas, ...spec }));
     if (spec !== undefined) await until(cluster, 'Ready');
