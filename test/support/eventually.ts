@@ -12,3 +12,8 @@ const ASK_MS = 20;
 export function eventually<T>(check: () => T | Promise<T>, options: { readonly interval?: number } = {}): Promise<T> {
   return spending('waiting', () => vi.waitFor(check, { interval: ASK_MS, ...options, timeout: LAST_MS }));
 }
+
+/** Until the condition is true, or anything else that counts as true, which it returns. */
+export function until<T>(condition: () => T | Promise<T>): Promise<T> {
+  return spending('waiting', () => vi.waitUntil(condition, { interval: ASK_MS, timeout: LAST_MS })) as Promise<T>;
+}

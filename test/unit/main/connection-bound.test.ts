@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type ClosedConnection,
   ConnectionBound,
@@ -11,6 +11,7 @@ import {
   connectionShares,
   type ServerName,
 } from '../../../src/main/connection-bound.ts';
+import { until } from '../../support/eventually.ts';
 
 const LOG_AND_STORE = 128;
 
@@ -77,7 +78,7 @@ describe('the bound', () => {
     const before = sockets.length;
     const worker = new Worker(DIAL, { eval: true, workerData: { port, count } });
     ending.defer(() => void worker.terminate());
-    await vi.waitUntil(() => sockets.length === before + count);
+    await until(() => sockets.length === before + count);
     return worker;
   }
 
@@ -102,9 +103,9 @@ describe('the bound', () => {
     const grpc = await listen('grpc');
     const worker = new Worker(DIAL, { eval: true, workerData: { port, count: 20 } });
     ending.defer(() => void worker.terminate());
-    await vi.waitUntil(() => open.length === 6);
+    await until(() => open.length === 6);
     await crowd(grpc, 4);
-    await vi.waitUntil(() => open.length === 4);
+    await until(() => open.length === 4);
     expect([open.length, openAt(grpc), closed]).toEqual([4, 4, []]);
     await crowd(grpc, 2);
     expect([open.length, openAt(grpc), closed.length]).toEqual([4, 4, 2]);

@@ -3,6 +3,7 @@
 import { expect, test, vi } from 'vitest';
 import { COUNTERS, GAUGES, HISTOGRAMS, PROBE_PATHS } from '#observability';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
+import { eventually } from '../../support/eventually.ts';
 import { cloudEvent } from '../../support/http-client.ts';
 import { startHttpNode } from '../../support/http-node.ts';
 
@@ -21,7 +22,7 @@ async function scrape(): Promise<string> {
 
 /** Until the check passes: a rendering is kept for a second, and may be of before what is asked for. */
 function soon(check: () => Promise<void>): Promise<void> {
-  return vi.waitFor(check, { timeout: 10_000, interval: 100 });
+  return eventually(check, { interval: 100 });
 }
 
 async function valueOf(series: string): Promise<number> {

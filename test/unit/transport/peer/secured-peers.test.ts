@@ -3,11 +3,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { askAdmin, askForCluster, PeerTls, refusalAt } from '#transport/peer';
 import { writeHello } from '../../../../src/transport/peer/lane-words.ts';
 import { hasOtherSecret } from '../../../../src/transport/peer/peer-tls.ts';
 import { Authority, type Subject } from '../../../support/certificates.ts';
+import { until } from '../../../support/eventually.ts';
 import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
 const authority = new Authority();
@@ -50,7 +51,7 @@ describe('TP11', () => {
     await using one = await secured(1);
     await using two = await secured(2, shown);
     two.links.setPeers([one.peer, two.peer]);
-    await vi.waitUntil(() => two.observed.notes.length > 0);
+    await until(() => two.observed.notes.length > 0);
     expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(words) });
     expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason: expect.stringMatching(words) });
     const tls = tlsOf(shown);
@@ -66,7 +67,7 @@ describe('TP11', () => {
     await using one = await withSecret(1);
     await using two = await withSecret(2);
     two.links.setPeers([one.peer, two.peer]);
-    await vi.waitUntil(() => two.observed.notes.length > 0 && one.observed.notes.length > 0);
+    await until(() => two.observed.notes.length > 0 && one.observed.notes.length > 0);
     const reason = expect.stringContaining('that node has another --peer-secret-file');
     expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason });
     expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason });
@@ -98,7 +99,7 @@ describe('TP11', () => {
     await using elsewhere = await secured(3, { names: ['DNS:elsewhere.example'] });
     await using two = await secured(2);
     two.links.setPeers([two.peer, other.peer, elsewhere.peer]);
-    await vi.waitUntil(() => two.observed.notes.length === 2);
+    await until(() => two.observed.notes.length === 2);
     const reasons = two.observed.notes.map(({ reason }) => reason).join('\n');
     expect(reasons).toMatch(
       /its certificate is not one of --peer-tls-ca-file, or is not valid: .*self-signed|unable to verify/,
@@ -112,7 +113,7 @@ describe('TP11', () => {
     await using one = await LinkedNode.open(placeOf(1));
     await using two = await secured(2);
     two.links.setPeers([one.peer, two.peer]);
-    await vi.waitUntil(() => two.observed.notes.length > 0);
+    await until(() => two.observed.notes.length > 0);
     expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(SPEAKS_NONE) });
     expect(one.observed.notes[0]?.reason).toMatch(/it speaks TLS, and this node was started without/);
     expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000, tlsOf()))).toMatch(SPEAKS_NONE);
@@ -127,10 +128,8 @@ it('where TLS is preferred nodes with and without it, and those that require it,
   await using strict = await secured(3);
   const peers = [plain.peer, between.peer, strict.peer];
   for (const node of [plain, between, strict]) node.links.setPeers(peers);
-  await vi.waitUntil(() => between.reachable.toSorted((a, b) => a - b).join() === '1,3');
-  await vi.waitUntil(
-    () => plain.reachable.includes(between.place.node) && strict.reachable.includes(between.place.node),
-  );
+  await until(() => between.reachable.toSorted((a, b) => a - b).join() === '1,3');
+  await until(() => plain.reachable.includes(between.place.node) && strict.reachable.includes(between.place.node));
   expect([plain.reachable, strict.reachable]).toEqual([[2], [2]]);
   for (const tls of [undefined, tlsOf(), tlsOf({ mode: 'prefer' })]) {
     expect(await askForCluster(between.peer, 5_000, tls)).toBe(CLUSTER);
@@ -147,7 +146,7 @@ it('connections that say nothing are closed in the time of a handshake', async (
   const slow = connect(one.links.port, '127.0.0.1').resume();
   slow.on('error', () => undefined).write(Uint8Array.of(0x16, 3, 1, 2, 0, 1));
   await once(slow, 'close');
-  await vi.waitUntil(() => one.observed.drops.length === 2);
+  await until(() => one.observed.drops.length === 2);
   expect(one.observed.notes[0]?.reason).toMatch(/it was not through its handshake in 20 ms/);
 });
 
