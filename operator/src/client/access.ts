@@ -6,39 +6,21 @@
  */
 import type { CairnCluster } from '../api/index.ts';
 import { type Api, CONFIG_MAP, hasCode, type Kind, pathOf, SECRET } from '../kube/index.ts';
+import { KEYS, mountedSecrets, PORTS, podDomain, serviceHost } from '../objects/index.ts';
 import type { Identity, TLSFiles } from './channel.ts';
 import type { MetricsPort } from './node-metrics.ts';
 
-const GRPC_PORT = 50_051;
-const METRICS_PORT = 9464;
 const CACHED_MS = 60_000;
 const CACHED_MAX = 256;
 
-export const BOOTSTRAP_KEY = 'bootstrap-key';
-const AUTHORITIES_KEY = 'ca.crt';
-
-/** Name of the Secret with the key of the first administrator. */
-export function adminSecretOf({ metadata, spec }: CairnCluster): string {
-  return spec.auth.adminSecretName ?? `${metadata.name}-auth`;
-}
-
-/** Name of the Secret with the certificate of the nodes and its authority. */
-export function tlsSecretOf({ metadata, spec }: CairnCluster): string {
-  return spec.tls.secretName ?? `${metadata.name}-tls`;
-}
-
 /** Address of the Service, behind which all ready nodes answer. */
-export function serviceAddress({ metadata, spec }: CairnCluster): string {
-  return `${metadata.name}.${metadata.namespace}.svc.${spec.network.clusterDomain}:${GRPC_PORT}`;
+export function serviceAddress(cluster: CairnCluster): string {
+  return `${serviceHost(cluster)}:${PORTS.grpc}`;
 }
 
 /** Address of one node, by the name of its pod. It has one before it is ready, too. */
-export function nodeAddress(cluster: CairnCluster, pod: string): string {
-  return `${nodeHost(cluster, pod)}:${GRPC_PORT}`;
-}
-
-function nodeHost({ metadata, spec }: CairnCluster, pod: string): string {
-  return `${pod}.${metadata.name}-headless.${metadata.namespace}.svc.${spec.network.clusterDomain}`;
+export function nodeAddress(cluster: CairnCluster, pod: string, port: 'grpc' | 'metrics' = 'grpc'): string {
+  return `${pod}.${podDomain(cluster)}:${PORTS[port]}`;
 }
 
 interface Cached {
@@ -78,22 +60,22 @@ export class Identities {
   /** Ports of the metrics of pods, by their names. */
   async metricsOf(cluster: CairnCluster, pods: readonly string[]): Promise<ReadonlyMap<string, MetricsPort>> {
     const identity = await this.of(cluster);
-    return new Map(pods.map((pod) => [pod, { address: `${nodeHost(cluster, pod)}:${METRICS_PORT}`, identity }]));
+    return new Map(pods.map((pod) => [pod, { address: nodeAddress(cluster, pod, 'metrics'), identity }]));
   }
 
   async #keyOf(cluster: CairnCluster): Promise<string | undefined> {
-    if (!cluster.spec.auth.enabled) return undefined;
-    const secret = await this.#read(SECRET, cluster, adminSecretOf(cluster));
-    return decoded(secret, BOOTSTRAP_KEY)?.trim();
+    const { auth } = mountedSecrets(cluster);
+    return auth && decoded(await this.#read(SECRET, cluster, auth), KEYS.adminKey)?.trim();
   }
 
   async #tlsOf(cluster: CairnCluster): Promise<TLSFiles | undefined> {
-    const { disabled, caConfigMapName, clientCertificates } = cluster.spec.tls;
-    if (disabled) return undefined;
-    const secret = await this.#read(SECRET, cluster, tlsSecretOf(cluster));
-    const trusted = caConfigMapName && (await this.#read(CONFIG_MAP, cluster, caConfigMapName)).data?.[AUTHORITIES_KEY];
-    const authorities = trusted ?? decoded(secret, AUTHORITIES_KEY);
-    const [chain, key] = [decoded(secret, 'tls.crt'), decoded(secret, 'tls.key')];
+    const { tls } = mountedSecrets(cluster);
+    if (tls === undefined) return undefined;
+    const { caConfigMapName, clientCertificates } = cluster.spec.tls;
+    const secret = await this.#read(SECRET, cluster, tls);
+    const trusted = caConfigMapName && (await this.#read(CONFIG_MAP, cluster, caConfigMapName)).data?.[KEYS.authority];
+    const authorities = trusted ?? decoded(secret, KEYS.authority);
+    const [chain, key] = [decoded(secret, KEYS.certificate), decoded(secret, KEYS.privateKey)];
     if (clientCertificates?.mode !== 'Require' || chain === undefined || key === undefined) return { authorities };
     return { authorities, certificate: { chain, key } };
   }

@@ -9,14 +9,7 @@
  *
  * Invariant: KG1 (channel.ts).
  */
-export {
-  adminSecretOf,
-  BOOTSTRAP_KEY,
-  Identities,
-  nodeAddress,
-  serviceAddress,
-  tlsSecretOf,
-} from './access.ts';
+export { Identities, nodeAddress, serviceAddress } from './access.ts';
 export {
   CallError,
   type CallOptions,

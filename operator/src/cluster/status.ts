@@ -2,6 +2,7 @@
 import type { CairnCluster, CairnClusterCondition, CairnClusterStatus } from '../api/index.ts';
 import { failedWith, serviceAddress } from '../client/index.ts';
 import type { Outcome } from '../kube/index.ts';
+import { PORTS, selectorLabels, serviceHost } from '../objects/index.ts';
 import { commonStatus, type Finding } from '../reconcile/index.ts';
 import type { Action } from './actions.ts';
 import { bytesOf, isReady } from './kinds.ts';
@@ -17,9 +18,6 @@ export interface Extras {
   readonly caSecretName?: string | undefined;
   readonly tls: Finding;
 }
-
-const HTTP_PORT = 3000;
-const MCP_PORT = 3001;
 
 export function statusOf(world: World, outcome: Outcome<Action>, extras: Extras): CairnClusterStatus {
   const { cluster, description, nowMs, pods } = world;
@@ -226,14 +224,15 @@ function memberStatus(
 
 const ROLES = { voter: 'Voter', learner: 'Learner', none: 'None' } as const;
 
-function selectorOf({ metadata }: CairnCluster): string {
-  return `app.kubernetes.io/name=cairn,app.kubernetes.io/instance=${metadata.name},app.kubernetes.io/component=node`;
+function selectorOf(cluster: CairnCluster): string {
+  return Object.entries(selectorLabels(cluster))
+    .map(([label, value]) => `${label}=${value}`)
+    .join();
 }
 
 function endpointsOf(cluster: CairnCluster): NonNullable<CairnClusterStatus['endpoints']> {
-  const grpc = serviceAddress(cluster);
-  const host = grpc.slice(0, grpc.lastIndexOf(':'));
-  const scheme = cluster.spec.tls.disabled ? 'http' : 'https';
-  const mcp = cluster.spec.network.mcp ? { mcp: `${scheme}://${host}:${MCP_PORT}` } : {};
-  return { grpc, http: `${scheme}://${host}:${HTTP_PORT}`, ...mcp };
+  const { tls, network } = cluster.spec;
+  const url = (port: 'http' | 'mcp'): string =>
+    `${tls.disabled ? 'http' : 'https'}://${serviceHost(cluster)}:${PORTS[port]}`;
+  return { grpc: serviceAddress(cluster), http: url('http'), ...(network.mcp && { mcp: url('mcp') }) };
 }

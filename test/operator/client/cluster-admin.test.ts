@@ -50,7 +50,7 @@ const CLUSTER = {
   apiVersion: 'cairn.dev/v1alpha1',
   kind: 'CairnCluster',
   metadata: { name: 'shop', namespace: 'events', uid: 'one', generation: 1 },
-  spec: { auth: { enabled: true }, tls: { disabled: false }, network: { clusterDomain: 'cluster.local' } },
+  spec: { auth: { enabled: true }, tls: { disabled: false }, peers: {}, network: { clusterDomain: 'cluster.local' } },
 } as unknown as CairnCluster;
 
 function secretsOf(data: Readonly<Record<string, Readonly<Record<string, string>>>>): Identities {

@@ -1,6 +1,6 @@
 /** The rule for databases that have lost their quorum. It applies only when spec.recovery accepts the loss of data. */
 import { type Action, wait } from '../actions.ts';
-import { type Member, membersOf, type World } from '../world.ts';
+import type { World } from '../world.ts';
 
 /** KC9. A catalog without a quorum is recovered by hand (docs/operations/recovery.md). */
 export function recovery(world: World): readonly Action[] | undefined {
@@ -9,12 +9,15 @@ export function recovery(world: World): readonly Action[] | undefined {
   if (wanted === undefined || cluster.status?.recoveryID === wanted.id || description?.isConfirmed !== true) {
     return undefined;
   }
-  const { node, name } = survivorOf(world) ?? {};
-  if (node?.answers !== true || name === undefined) {
+  const leaderless = description.databases.filter(({ leader }) => leader === undefined);
+  if (leaderless.length === 0) return undefined;
+  // There may be no StatefulSet at the moment, so the node is not looked for among its members.
+  const node = description.nodes.findLast(({ name }) => name === wanted.survivor);
+  if (node?.answers !== true) {
     return wait('RecoveryWaits', `the node of pod ${wanted.survivor} does not answer`);
   }
-  const lost = description.databases.find(({ leader, nodes }) => leader === undefined && nodes.includes(node.id));
-  return lost && [{ kind: 'recover', database: lost.name, node: node.id, name }];
+  const lost = leaderless.find(({ nodes }) => nodes.includes(node.id));
+  return lost && [{ kind: 'recover', database: lost.name, node: node.id, name: node.name }];
 }
 
 /** The id of the recovery that was carried out last. */
@@ -23,8 +26,4 @@ export function recoveryIDOf(world: World): string | undefined {
   const { recovery: wanted } = cluster.spec;
   const isDone = wanted !== undefined && description?.isConfirmed === true && recovery(world) === undefined;
   return isDone ? wanted.id : cluster.status?.recoveryID;
-}
-
-function survivorOf(world: World): Member | undefined {
-  return membersOf(world).find(({ name }) => name === world.cluster.spec.recovery?.survivor);
 }

@@ -10,7 +10,16 @@
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isTerminating, POD, RELEASED_LABEL, RETIRING_ANNOTATION } from '../kinds.ts';
 import { isStillborn } from '../wanted.ts';
-import { ailmentOf, isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
+import {
+  ailmentOf,
+  drainStartMs,
+  isReleased,
+  type Member,
+  memberOf,
+  membersOf,
+  replicasOf,
+  type World,
+} from '../world.ts';
 
 /** Deletes claims of removed nodes whose ordinals are used again: their data has moved to other nodes. */
 export function reuse(world: World): readonly Action[] | undefined {
@@ -52,6 +61,8 @@ export function scaleDown(world: World): readonly Action[] | undefined {
   if (node === undefined || node.state === 'removed') {
     return claim === undefined || isReleased(claim) ? undefined : [released(claim, node?.id ?? 0)];
   }
+  // A pod whose replacement has begun is replaced first.
+  if (membersOf(world).some(({ pod }) => drainStartMs(pod) !== undefined)) return undefined;
   const others = membersOf(world).filter(({ ordinal }) => ordinal < count - 1);
   const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
   if (ailment !== undefined) return wait('ScaleDownWaits', ailment);
