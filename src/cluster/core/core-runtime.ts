@@ -190,7 +190,8 @@ export class CoreRuntime implements CoreLink {
   forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined {
     const { cluster, intake, forwards } = this.#parts;
     if (cluster.isRemoved(from)) return 'removed';
-    this.#turns.hear(() => intake.take(forwards.take(from, items)));
+    if (this.#turns.isDeaf) forwards.turnAway(from, items);
+    else this.#turns.hear(() => intake.take(forwards.take(from, items)));
     return cluster.isKnown(from) ? undefined : 'stranger';
   }
 

@@ -26,6 +26,11 @@ export class Turns {
     this.#ports = ports;
   }
 
+  /** Whether what other nodes say is for the next process. */
+  get isDeaf(): boolean {
+    return this.#isDeaf;
+  }
+
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }

@@ -44,6 +44,7 @@ import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
 import type { Reporter } from '../thread/reporter.ts';
 import type { Lost, Waiting } from './group-proposals.ts';
 import {
+  draining,
   forwardsFull,
   malformedForward,
   nodeNotKnown,
@@ -217,6 +218,15 @@ export class Forwards {
       }
     }
     return { proposals, creates };
+  }
+
+  /** Refuses what another node asks for, because this process is about to end: it does not know who leads now. */
+  turnAway(from: NodeId, items: readonly ForwardItem[]): void {
+    const refused = items.flatMap((item): readonly ForwardItem[] => {
+      if (item.kind !== 'propose' && item.kind !== 'create') return [];
+      return [{ kind: 'refused', session: item.session, id: item.id, error: draining() }];
+    });
+    if (refused.length > 0) this.#ports.peers.forward(from, refused);
   }
 
   /** What another node asked for is an entry of the log. */

@@ -1,7 +1,7 @@
 // Goal: a node that is told to stop hands over at once, answers what it has taken in, and ends in bounded time whatever
 // others go on doing. Method: three nodes in one thread over a network in memory whose time the test passes.
 import { expect, it } from 'vitest';
-import type { DatabaseError } from '#base';
+import { CATALOG_GROUP, type DatabaseError } from '#base';
 import { LIMITS } from '#cluster';
 import { startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
@@ -68,6 +68,21 @@ it('a drain of a node that leads makes nobody wait for its store', async () => {
     return drained.end !== undefined;
   }, 'the end of the drain');
   expect(world.failures).toEqual([]);
+});
+
+it('a node that has drained turns requests away, and their node asks the next leader', async () => {
+  const { world, catalog, leader } = await startTrio();
+  const other = world.up.find((each) => each !== leader && each !== catalog) ?? leader;
+  // It does not learn who leads next.
+  world.network.isHeld = (_from, to) => to === other.node;
+  await world.answer(catalog.front.drain());
+  expect(other.front.leaderOf(CATALOG_GROUP)?.node).toBe(`node-${catalog.node}`);
+  const asked = other.front.createDatabase('books');
+  await world.pass(100);
+  world.network.isHeld = () => false;
+  await world.pass(1000);
+  await catalog.crash();
+  expect(await world.answer(asked)).toMatchObject({ kind: 'created' });
 });
 
 it('a drain tells those who wait for other nodes in vain that nobody knows, and ends', async () => {
