@@ -67,6 +67,7 @@ const HOMES = {
 
 // The same for the operator.
 const OPERATOR_HOMES = {
+  '@kubernetes/client-node': 'operator/src/kube/',
   '@peculiar/x509': 'operator/src/certificates/',
   'prom-client': 'operator/src/process/',
   'reflect-metadata': 'operator/src/certificates/',

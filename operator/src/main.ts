@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 /**
  * The operator as a process: `cairn-operator [--image REPOSITORY] [--watch-namespace NAMESPACE] [--port 8080]
- * [--pod-name NAME] [--pod-namespace NAMESPACE]`. It uses the service account of its pod; outside of Kubernetes, the
- * kubeconfig file in JSON that KUBECONFIG names.
+ * [--pod-name NAME] [--pod-namespace NAMESPACE]`. It finds the API server as kubectl does.
  *
  * Exit codes: 0 after SIGTERM or SIGINT, 2 for a wrong flag, 1 for anything else.
  */
-import { Api, asError, defaultAccess, HttpsTransport } from './kube/index.ts';
+import { Api, asError, HttpsTransport } from './kube/index.ts';
 import { assemble } from './operator.ts';
 import { type OperatorOptions, readOptions, Telemetry } from './process/index.ts';
 
@@ -30,11 +29,7 @@ async function run(given: OperatorOptions): Promise<void> {
   const server = await telemetry.listen(given.port);
   const onError = (error: unknown): void => log('warn', 'request-failed', error);
   try {
-    const operator = await assemble(given, {
-      api: new Api(new HttpsTransport(defaultAccess(process.env))),
-      telemetry,
-      onError,
-    });
+    const operator = await assemble(given, { api: new Api(HttpsTransport.fromFile()), telemetry, onError });
     log('info', 'started');
     await operator.run(over.signal);
     log('info', 'stopped');

@@ -11,7 +11,6 @@
  * Invariants: KM1, KM2 (api.ts), KM3 to KM5 (reflector.ts), KM6 to KM8 (informer.ts), KM9 to KM12 (queue.ts), KM13,
  * KM14 (lease.ts), KM15, KM16 (apply.ts), KM17 (conditions.ts), KM18, KM19 (events.ts), KM20, KM21 (controller.ts).
  */
-export { type Access, defaultAccess } from './access.ts';
 export { Api, type PatchKind } from './api.ts';
 export { ApiError, asError, hasCode, unless } from './api-error.ts';
 export { apply, applyStatus, type Owner, type Wanted, type WithStatus } from './apply.ts';

@@ -1,7 +1,11 @@
-/** The transport of requests as a port, and its implementation by HTTPS. Tests implement it in memory. */
+/**
+ * The transport of requests as a port, and its implementation by HTTPS. Tests implement it in memory.
+ *
+ * @kubernetes/client-node provides the address, certificates and credentials. Nothing else of it is used (DESIGN.md).
+ */
 import type { IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
-import { type Access, accessOfFile } from './access.ts';
+import { Agent, type RequestOptions, request } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
 import { asError } from './api-error.ts';
 
 export interface TransportRequest {
@@ -31,24 +35,33 @@ export interface Transport {
 const IDLE_MS = 30_000;
 
 export class HttpsTransport implements Transport {
-  readonly #access: Access;
+  readonly #config: KubeConfig;
   readonly #server: string;
-  readonly #agent: Agent;
+  #agent: Agent | undefined;
 
-  constructor(access: Access) {
-    this.#access = access;
+  constructor(config: KubeConfig) {
+    const cluster = config.getCurrentCluster();
+    if (cluster === null) throw new Error('the configuration of Kubernetes names no current cluster');
+    this.#config = config;
     // The address of a proxy may have a path.
-    this.#server = access.server.replace(/\/$/, '');
-    this.#agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ...access.tls });
+    this.#server = cluster.server.replace(/\/$/, '');
   }
 
-  static fromFile(path: string): HttpsTransport {
-    return new HttpsTransport(accessOfFile(path));
+  /** Reads a kubeconfig file; without `path`: KUBECONFIG, ~/.kube/config or the service account of the pod. */
+  static fromFile(path?: string): HttpsTransport {
+    const config = new KubeConfig();
+    if (path === undefined) config.loadFromDefault();
+    else config.loadFromFile(path);
+    return new HttpsTransport(config);
   }
 
   async send({ method, path, headers, body, signal }: TransportRequest): Promise<TransportResponse> {
-    const token = this.#access.token();
-    const credentials = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const options: RequestOptions = {};
+    // Reads the file of a token again when it has expired.
+    await this.#config.applyToHTTPSOptions(options);
+    const { ca, cert, key, rejectUnauthorized, servername, headers: credentials } = options;
+    const tls = { ca, cert, key, rejectUnauthorized, ...(servername !== undefined && { servername }) };
+    this.#agent ??= new Agent({ keepAlive: true, timeout: IDLE_MS, ...tls });
     // Node sends the body of a DELETE without a length. The server would read it as the next request.
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     const sent = { method, agent: this.#agent, signal, headers: Object.assign({}, credentials, headers, length) };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { KubeConfig } from '@kubernetes/client-node';
 import { onTestFinished } from 'vitest';
 import { Api, HttpsTransport } from '../../../operator/src/kube/index.ts';
 import { Authority } from '../../support/certificates.ts';
@@ -44,12 +45,19 @@ export async function startApiServer(
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  const access = {
-    server: `https://127.0.0.1:${address.port}${behind}`,
-    tls: { ca: Buffer.from(authority.cert), ...(tlsServerName !== '' && { servername: tlsServerName }) },
-    token: () => 'a-token',
-  };
-  return new Api(new HttpsTransport(access));
+  const config = new KubeConfig();
+  const caData = Buffer.from(authority.cert).toString('base64');
+  config.loadFromClusterAndUser(
+    {
+      name: 'test',
+      server: `https://127.0.0.1:${address.port}${behind}`,
+      caData,
+      skipTLSVerify: false,
+      ...(tlsServerName !== '' && { tlsServerName }),
+    },
+    { name: 'test', token: 'a-token' },
+  );
+  return new Api(new HttpsTransport(config));
 }
 
 /** Responds with an object. */
