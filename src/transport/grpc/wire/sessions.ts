@@ -49,6 +49,8 @@ export class Sessions {
   }
 
   #ping(session: ServerHttp2Session): void {
+    // A ping of a destroyed session throws, and its 'close' comes later.
+    if (session.destroyed) return;
     const late = setTimeout(() => session.destroy(), this.#options.pingTimeoutMs).unref();
     const answered = (): void => clearTimeout(late);
     session.once('close', answered);
