@@ -309,7 +309,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '      const isAfterLost = asked.isWrite && lostBy !== undefined;\n',
     replace: '      const isAfterLost = asked.isWrite && lostBy !== undefined && holders.length < 0;\n',
     breaks: 'a write is refused by whoever is asked next, and the one before has committed it',
-    run: { nodes: 5, first: [29] },
+    run: { nodes: 5, aimed: true, first: [87] },
   },
   {
     name: 'copy-behind-what-was-relayed',

@@ -33,6 +33,6 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     replace:
       '    const key = this.#reader.keys.componentPart(digestBytes(blob.digest), part).slice();\n    this.#pending.unshift({ key, value: row.take() });\n',
     breaks: 'a component that is removed and brought again within a batch is lost',
-    run: { nodes: 3, definitions: true, first: [13] },
+    run: { nodes: 3, definitions: true, first: [34] },
   },
 ];
