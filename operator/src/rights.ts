@@ -17,7 +17,7 @@ export interface Right {
 export interface Rights {
   /** In the namespaces of the clusters. */
   readonly watched: readonly Right[];
-  /** Of the whole Kubernetes cluster; absent when the operator watches one namespace. */
+  /** In all namespaces. The operator has none of these rights when it watches one namespace. */
   readonly cluster: readonly Right[];
   /** In the namespace of the operator. */
   readonly own: readonly Right[];

@@ -26,7 +26,7 @@ export class Turns {
     this.#ports = ports;
   }
 
-  /** Whether what other nodes say is for the next process. */
+  /** True once this node has drained: it leaves messages of other nodes to its next process. */
   get isDeaf(): boolean {
     return this.#isDeaf;
   }

@@ -194,8 +194,8 @@ export class LaneLinks implements PeerLinks {
   /**
    * A node sends. One outside the catalog is dialled where it says that it listens, for as long as it sends (TP5): it
    * may have joined while this node was away, and this node learns of it only from what it sends and is answered. One
-   * of the catalog has perhaps just started: the next attempts to reach it are made at once. It is ready as soon as it
-   * receives heartbeats, and the answers to its requests take another lane.
+   * of the catalog may have just started, so this node dials it without a delay. That node is ready when it receives
+   * heartbeats; answers to its requests need another lane.
    */
   #hear(caller: NodePlace, address: Address | undefined): () => void {
     const { node } = caller;

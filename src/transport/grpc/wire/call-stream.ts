@@ -8,7 +8,7 @@
  *       └──────────── the stream has closed ─┴──> gone
  * ```
  *
- * What is sent is what grpc-js sends (ADR 0056, 0091).
+ * Headers, frames and trailers are the same as those of grpc-js (ADR 0056, 0091).
  */
 import {
   constants,
@@ -26,9 +26,9 @@ import { type CallStatus, type Fields, headersOf, OK, trailersOf } from './statu
 
 /** Who works on the message. */
 export interface CallListener {
-  /** The call has ended without its doing. */
+  /** The stream has closed, or the deadline has passed. */
   cancelled(): void;
-  /** What comes behind the first reply is malformed. */
+  /** The stream has sent a reply and then received a malformed frame. */
   faulted(status: CallStatus): void;
 }
 

@@ -47,7 +47,7 @@ export class Connections {
   readonly #server: Server;
   /** All that are open, those without a stream among them. */
   readonly #sockets = new Set<Socket>();
-  /** Those that have no session yet. */
+  /** Connections without a session. */
   readonly #opening = new Set<Socket>();
   readonly #places: ConnectionPlaces;
   readonly #held = new WeakMap<ReadHandle, Held>();

@@ -74,9 +74,7 @@ export const HEAD_LIMITS: HeadLimits = {
   floodBytesMax: 256 * 1024,
 };
 
-/**
- * What is wrong with the headers. A timeout that is longer than a timer can wait is cut short in them.
- */
+/** Returns the first fault of the headers. Shortens a timeout in them that is longer than a timer can wait. */
 export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const method = headers[':method'];
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };

@@ -62,7 +62,7 @@ export interface Room {
 
 /**
  * Copies a piece smaller than half of the buffer that it was read into: 64 KiB, with the requests of many others in it.
- * What came of a request is kept until there is all of it.
+ * The pieces of a request stay in memory until the request is complete.
  */
 function slim(piece: Buffer): Buffer {
   return 2 * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
@@ -140,14 +140,14 @@ export class PeerStream implements StandingRequest {
     return this.#frames.isPacked ? this.encoding : undefined;
   }
 
-  /** What its messages may be compressed by. */
+  /** The compression of its messages that the request names. */
   get encoding(): Packing | undefined {
     return isPacking(this.#encoding) ? this.#encoding : undefined;
   }
 
   /**
-   * Answers and closes the stream; behind the first reply the call ends with the status. Nothing more is read; a client
-   * that still sends is told to stop without an error (RFC 9113, 8.1).
+   * Answers and closes the stream. After the first reply the call ends with the status instead. The rest is not read:
+   * a client that still sends receives RST_STREAM with NO_ERROR (RFC 9113, 8.1).
    */
   refuse(fault: FrameFault): void {
     if (this.isGone) return;

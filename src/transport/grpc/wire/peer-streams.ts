@@ -95,7 +95,7 @@ export class PeerStreams {
   readonly #options: PeerStreamsOptions & PeerStreamOptions;
   readonly #streams = new Slots<PeerStream>();
   readonly #senders: Senders;
-  /** Those of this server, and what is read of each. */
+  /** Sessions of this server, and the handle that reads each. */
   readonly #sessions = new WeakMap<Http2Session, ReadHandle>();
   readonly #own = new WeakMap<object, CallStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
@@ -200,7 +200,7 @@ export class PeerStreams {
     stream.destroy(REFUSED);
   }
 
-  /** What is wrong with the headers is answered now, and so is a call that they refuse. */
+  /** Answers a fault of the headers now, and a refusal of the call, too. */
   #peerOf(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
