@@ -69,7 +69,7 @@ test('three nodes that start together form one cluster, which each of them joins
     rmSync(join(dir, `n${at}`), { recursive: true });
     const again = await start(at);
     expect(await clusterAt(peers[at] ?? '')).toBe(clusters[0]);
-    await again.client.send('fetchLatestDatabase', { databaseName: 'shop' });
+    await eventually(() => again.client.send('fetchLatestDatabase', { databaseName: 'shop' }));
     await eventually(async () => expect(await isWholeAt(peers[at] ?? '')).toBe(true));
   }
 
