@@ -104,6 +104,14 @@ describe('number of nodes', () => {
     );
   });
 
+  it('goes down while a pod is being replaced', async () => {
+    const run = await installed({ replicas: 5 });
+    run.edit({ restartKey: 'again' });
+    await run.until(() => [...run.cairn.processes.values()].some(({ isDraining }) => isDraining), STEPS);
+    await converged(run, { replicas: 3 });
+    expect(membersOf(run)).toHaveLength(3);
+  });
+
   it('waits with a reason while another node is out of service', async () => {
     const run = await installed({ replicas: 5 });
     run.kube.setNode(nodeOf(run, 'shop-0'), false);
@@ -272,6 +280,8 @@ describe('recovery', () => {
     await run.until(() => false, 200);
     expect(run.condition('QuorumHealthy')?.reason).toBe('DatabasesWithoutLeader');
     expect(run.log.filter((line) => line.startsWith('delete'))).toEqual([]);
+    // A recovery needs no object that the operator installs.
+    run.kube.remove('statefulsets', 'shop');
     await converged(run, { recovery: { id: 'one', survivor: 'shop-2', acknowledgeDataLoss: true } });
     expect(run.cluster?.status.recoveryID).toBe('one');
     expect(run.log.filter((line) => line.startsWith('recover'))).toHaveLength(3);

@@ -171,7 +171,9 @@ export class CairnModel implements ClusterAdmin {
     }
     const willing = up.filter((id) => this.processOf(id)?.isDraining === false);
     const isLed = database.leader !== undefined && (willing.length === 0 ? up : willing).includes(database.leader);
-    if (!isLed && up.length > 0 && this.#random.chance(70)) {
+    // A node that is drained transfers its leaderships one by one.
+    const isTransfer = database.leader !== undefined && up.includes(database.leader);
+    if (!isLed && up.length > 0 && this.#random.chance(isTransfer ? 20 : 70)) {
       database.leader = this.#random.pick(willing.length > 0 ? willing : up);
     }
   }

@@ -24,12 +24,17 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'not ready': (run, chance) => awhile(run, chance, (node) => run.kube.setNode(node, false)),
   silent: (run, chance) => awhile(run, chance, (node) => run.kube.silence(node)),
   lost: (run, chance) => (isWhole(run) ? loseNodes(run, chance, 1) : undefined),
+  'lost before a restart of all': (run, chance) => {
+    if (!isWhole(run)) return undefined;
+    return `${loseNodes(run, chance, 1)}, ${run.edit({ restartKey: chance.pick(['one', 'two']) })}`;
+  },
   'two lost': (run, chance) => (isWhole(run) && run.cairn.voters.size >= 5 ? loseNodes(run, chance, 2) : undefined),
   'removed by hand': (run) => {
     const [id = 0] = [...run.cairn.voters].slice(-1);
     if (isWhole(run)) void run.cairn.removeByHand(id).catch(() => undefined);
     return String(id);
   },
+  recovered: (run) => recover(run),
   'admin requests': ({ cairn, runtime }, chance) => {
     cairn.reach = chance.pick<Reach>(['Outdated', 'None']);
     runtime.after(chance.below(60_000), () => void (cairn.reach = 'All'));
@@ -64,9 +69,16 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 /** One edit or fault. */
 export function disturb(run: Run): void {
-  const { chance } = run.runtime;
-  const [name, fault] = chance.pick(Object.entries(FAULTS));
-  run.log.push(`${name}: ${fault(run, chance) ?? ''}`);
+  cause(run, run.runtime.chance.pick(Object.keys(FAULTS)));
+}
+
+/** A fault of a pod or a Kubernetes node. */
+export function disturbPods(run: Run): void {
+  cause(run, run.runtime.chance.pick(['crash', 'deleted by hand', 'lagging', 'not ready', 'silent']));
+}
+
+function cause(run: Run, name: string): void {
+  run.log.push(`${name}: ${FAULTS[name]?.(run, run.runtime.chance) ?? ''}`);
 }
 
 /** The faults end, and the spec can be reached. */
@@ -74,6 +86,7 @@ export function calm(run: Run): void {
   const { kube, cairn, cluster } = run;
   for (const { metadata } of kube.list('nodes')) kube.setNode(metadata.name, true);
   cairn.reach = 'All';
+  run.isCalm = true;
   const { version = '' } = cluster?.spec ?? {};
   const isBelow = (LEVELS[version] ?? 0) < cairn.level;
   run.edit({
@@ -87,14 +100,16 @@ export function calm(run: Run): void {
 }
 
 /** The user accepts the loss of what only lost nodes have, when a database has lost its quorum for good. */
-export function recover(run: Run): void {
+export function recover(run: Run): string | undefined {
   const { cairn, cluster } = run;
   const lost = cairn.databases.find(({ replicas }) => !cairn.hasMajority(replicas));
   const survivor = [...(lost?.replicas ?? [])]
     .map((id) => cairn.processOf(id))
     .find((process) => process !== undefined);
-  if (survivor === undefined || cluster === undefined) return;
-  run.edit({ recovery: { id: `after ${run.runtime.nowMs()}`, survivor: survivor.pod, acknowledgeDataLoss: true } });
+  if (survivor === undefined || cluster === undefined) return undefined;
+  return run.edit({
+    recovery: { id: `after ${run.runtime.nowMs()}`, survivor: survivor.pod, acknowledgeDataLoss: true },
+  });
 }
 
 /** All nodes are in service, so one of them can be lost. */
@@ -149,7 +164,7 @@ function drawEdit(chance: Random, { cluster, kube }: Run): Edit {
     { replicas: chance.pick([3, 5]) },
     { version: VERSIONS[Math.max(0, Math.min(VERSIONS.length - 1, at))] },
     { version: VERSIONS[Math.max(0, Math.min(VERSIONS.length - 1, at))] },
-    { restartKey: String(chance.below(100)) },
+    { restartKey: chance.pick(['one', 'two']) },
     { config: { isBad: chance.pick(['yes', 'no']) } },
     { 'network.mcp': chance.chance(50) },
     { 'update.paused': chance.chance(50) },

@@ -55,6 +55,8 @@ export interface RunOptions {
   /** Percent of looks at a collection after which its cache lags, and of actions after which the operator is killed. */
   readonly stalePercent?: number;
   readonly killPercent?: number;
+  /** Called after an irreversible action. */
+  readonly onAction?: (run: Run) => void;
 }
 
 export class Run {
@@ -64,6 +66,8 @@ export class Run {
   readonly safety: Safety;
   /** Actions of the operator and disturbances, for a failed test. */
   readonly log: string[] = [];
+  /** The faults have ended. */
+  isCalm = false;
   readonly #options: RunOptions;
   readonly #ports: ClusterPorts;
   #controller: AnyController;
@@ -97,10 +101,11 @@ export class Run {
     return this.cluster?.status?.conditions?.find((each) => each.type === type);
   }
 
-  /** Names of the objects that the spec wants, and of those that there are. */
+  /** The objects that the spec wants, and those that there are. */
   get objects(): { readonly wanted: readonly string[]; readonly found: readonly string[] } {
     const { cluster } = this;
-    const nameOf = ({ kind, metadata }: Pick<Item, 'kind' | 'metadata'>): string => `${kind}/${metadata.name}`;
+    const nameOf = ({ kind, metadata, spec }: Item): string =>
+      `${kind}/${metadata.name} ${kind === 'Service' ? JSON.stringify(spec) : ''}`;
     const wanted: readonly Item[] =
       cluster === undefined ? [] : render(cluster as unknown as CairnCluster, { replicas: 0, storageSize: '' });
     const found = Object.values(KINDS).flatMap(({ plural }) => this.kube.list(plural));
@@ -152,6 +157,7 @@ export class Run {
         break;
       }
       done += 1;
+      if (this.#controller.isIrreversible(due)) this.#options.onAction?.(this);
       if (chance.chance(killPercent)) {
         this.restart();
         return plan;

@@ -13,9 +13,9 @@ export class Safety {
   readonly #nowMs: () => number;
   /** Time at which a node was up for the last time. */
   readonly #upMs = new Map<number, number>();
-  /** Time since which no pod of another release than spec.version exists. */
+  /** Releases of the pods, and the time since which they are these. */
+  #releases = '';
   #uniformMs = 0;
-  #version: string | undefined;
 
   constructor(kube: KubeModel, cairn: CairnModel, nowMs: () => number) {
     this.#kube = kube;
@@ -30,10 +30,10 @@ export class Safety {
   /** Called after each step of the models. */
   observe(): void {
     for (const { id } of this.#cairn.nodes) if (this.#cairn.isUp(id)) this.#upMs.set(id, this.#nowMs());
-    const { version } = this.#cluster?.spec ?? {};
-    const isUniform = this.#kube.list('pods').every(({ spec }) => spec.release === version);
-    if (!isUniform || version !== this.#version) this.#uniformMs = this.#nowMs();
-    this.#version = version;
+    const releases = [...new Set(this.#kube.list('pods').map(({ spec }) => spec.release))].join();
+    if (releases === '' || releases === this.#releases) return;
+    this.#uniformMs = this.#nowMs();
+    this.#releases = releases;
   }
 
   get #cluster(): Item | undefined {
