@@ -1,32 +1,24 @@
-// Goal: the controller works on the machinery: informers, the loop, and the objects of a real CairnCluster.
-// Method: an API server in memory, without controllers of Kubernetes.
+// Goal: the controller works on the machinery: informers, the loop, and the objects of a real CairnCluster; and its
+// irreversible actions fail when what they depend on has changed. Method: an API server in memory, without controllers
+// of Kubernetes.
 import { expect, it } from 'vitest';
-import { ClusterInformers, clusterController } from '../../../operator/src/cluster/index.ts';
-import { Api, ControllerLoop, type Pass } from '../../../operator/src/kube/index.ts';
+import type { CairnCluster } from '../../../operator/src/api/index.ts';
+import { ClusterInformers, type ClusterPorts, clusterController } from '../../../operator/src/cluster/index.ts';
+import { KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
+import { Api, ControllerLoop, type KubeObject, type Pass, pathOf } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS, objectsOf } from '../../../operator/src/objects/index.ts';
 import { MemoryApi } from '../../support/kube-api/memory-api.ts';
+import type { Store, Target } from '../../support/kube-api/store.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
 import { clusterOf, factsOf } from '../objects/clusters.ts';
 
 const MINUTE_MS = 60_000;
+const CLUSTERS = '/apis/cairn.dev/v1alpha1/cairnclusters';
 
-it('applies the objects of a CairnCluster and repairs a changed one; then it writes nothing (KC7)', async () => {
-  const runtime = new ManualRuntime();
-  const server = new MemoryApi(runtime);
-  const api = new Api(server, runtime);
-  const cluster = clusterOf();
-  const { namespace, name } = cluster.metadata;
-  const target = { collection: '/apis/cairn.dev/v1alpha1/cairnclusters', namespace, name, isStatus: false };
-  server.store.create(target, { ...cluster }, 'test');
-  const passes: Pass[] = [];
-  const over = new AbortController();
-  const onError = (error: unknown): void => expect(error).toBeUndefined();
-  const served = [OWNED_KINDS.ServiceAccount, OWNED_KINDS.ConfigMap, OWNED_KINDS.Service, OWNED_KINDS.NetworkPolicy];
-  const owned = [...served, OWNED_KINDS.PodDisruptionBudget, OWNED_KINDS.StatefulSet];
-  const informers = new ClusterInformers(api, { onError, owned, readsKubeNodes: true });
-  const controller = clusterController({
+function controllerOf(api: Api, objects: ClusterPorts['objects']) {
+  return clusterController({
     api,
-    objects: informers,
+    objects,
     adminOf: () => Promise.reject(new Error('no pods run')),
     render: (found, facts) => objectsOf(found, factsOf(found, facts)),
     kindOf: ({ kind }) => OWNED_KINDS[kind as keyof typeof OWNED_KINDS],
@@ -34,7 +26,23 @@ it('applies the objects of a CairnCluster and repairs a changed one; then it wri
     usageOf: async () => new Map(),
     events: { record: () => undefined },
   });
-  const loop = new ControllerLoop(controller, {
+}
+
+it('applies the objects of a CairnCluster and repairs a changed one; then it writes nothing (KC7)', async () => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const api = new Api(server, runtime);
+  const cluster = clusterOf();
+  const { namespace, name } = cluster.metadata;
+  const target = { collection: CLUSTERS, namespace, name, isStatus: false };
+  server.store.create(target, { ...cluster }, 'test');
+  const passes: Pass[] = [];
+  const over = new AbortController();
+  const onError = (error: unknown): void => expect(error).toBeUndefined();
+  const served = [OWNED_KINDS.ServiceAccount, OWNED_KINDS.ConfigMap, OWNED_KINDS.Service, OWNED_KINDS.NetworkPolicy];
+  const owned = [...served, OWNED_KINDS.PodDisruptionBudget, OWNED_KINDS.StatefulSet];
+  const informers = new ClusterInformers(api, { onError, owned, readsKubeNodes: true });
+  const loop = new ControllerLoop(controllerOf(api, informers), {
     runtime,
     mayAct: () => true,
     onPass: (pass) => void passes.push(pass),
@@ -58,4 +66,73 @@ it('applies the objects of a CairnCluster and repairs a changed one; then it wri
   await runtime.advance(MINUTE_MS);
   expect(server.store.get(set)['spec']).toMatchObject({ replicas: 3 });
   over.abort();
+});
+
+const READY = { conditions: [{ type: 'Ready', status: 'True' }] };
+const UNREADY = { conditions: [{ type: 'Ready', status: 'False' }] };
+const SHOP: Target = { collection: CLUSTERS, namespace: 'prod', name: 'shop', isStatus: false };
+const NODE: Target = { collection: pathOf(KUBE_NODE), namespace: undefined, name: 'node-1', isStatus: false };
+const [FIRST, SECOND] = ['shop-0', 'shop-1'].map((name) => ({ ...SHOP, collection: pathOf(POD), name })) as [
+  Target,
+  Target,
+];
+
+function setStatus(store: Store, target: Target, status: object): void {
+  store.replace({ ...target, isStatus: true }, { status }, 'kubelet');
+}
+
+/** A ready pod. Its finalizer keeps it when it is deleted. */
+function makePod(store: Store, target: Target): KubeObject {
+  store.create(target, { metadata: { finalizers: ['example.com/audit'] } }, 'kubelet');
+  setStatus(store, target, READY);
+  return store.get(target);
+}
+
+function end(store: Store, target: Target): void {
+  store.merge(target, { metadata: { finalizers: null } }, 'user');
+  store.delete(target);
+}
+
+it.each<readonly [string, (store: Store) => void, string?]>([
+  ['nothing', () => undefined],
+  ['the status of the CairnCluster', (store) => setStatus(store, SHOP, { replicas: 3 })],
+  ['a Kubernetes node that is gone', (store) => store.delete(NODE)],
+  ['the spec', (store) => store.merge(SHOP, { spec: { replicas: 5 } }, 'user'), 'the CairnCluster has changed'],
+  [
+    'the CairnCluster itself',
+    (store) => {
+      store.delete(SHOP);
+      store.create(SHOP, { spec: {} }, 'user');
+    },
+    'the CairnCluster has changed',
+  ],
+  ['a pod that is not ready', (store) => setStatus(store, SECOND, UNREADY), 'pod shop-1 has changed'],
+  ['a pod that terminates', (store) => store.delete(SECOND), 'pod shop-1 has changed'],
+  ['a pod that is gone', (store) => end(store, SECOND), 'pod shop-1 has changed'],
+  [
+    'another pod of the name',
+    (store) => {
+      end(store, SECOND);
+      makePod(store, SECOND);
+    },
+    'pod shop-1 has changed',
+  ],
+  ['a Kubernetes node that is ready', (store) => setStatus(store, NODE, READY), 'node-1 is ready again'],
+])('a pod is deleted unless something it depends on has changed: %s (KC1, KC4, KC10)', async (_name, change, fault) => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const { store } = server;
+  store.create(SHOP, { spec: {} }, 'user');
+  store.create(NODE, {}, 'kubelet');
+  setStatus(store, NODE, UNREADY);
+  const pods = [makePod(store, FIRST), makePod(store, SECOND)];
+  const cluster = store.get(SHOP) as unknown as CairnCluster;
+  const expects = pods.map(({ metadata: { name, uid } }) => ({ name, uid, isReady: true }));
+  const action = { kind: 'delete', of: POD, object: store.get(FIRST), why: '', expects, lostNode: NODE.name } as const;
+  const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  change(store);
+  const done = controller.act({ action, admin: undefined, cluster }, new AbortController().signal);
+  if (fault === undefined) await done;
+  else await expect(done).rejects.toThrow(fault);
+  expect(server.requests.some((request) => request.startsWith('DELETE'))).toBe(fault === undefined);
 });

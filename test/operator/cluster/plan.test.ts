@@ -1,13 +1,17 @@
-// Goal: the plan is empty for every converged world, and is the right one for worlds that differ from it in one thing.
-// Method: worlds that the simulation reaches; each example changes one field.
+// Goal: the plan is empty for every converged world, and is the right one for worlds that differ from it in a few
+// things. Method: worlds that the simulation reaches; each row of a table changes some fields.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { World } from '../../../operator/src/cluster/index.ts';
 import { plan } from '../../../operator/src/cluster/plan.ts';
+import { statusOf } from '../../../operator/src/cluster/status.ts';
+import { type Json, merged } from '../../support/kube-api/store.ts';
 import { runs } from '../../support/runs.ts';
 import { Run, textOf } from './model/run.ts';
 
 const STEPS = 400;
+const HOUR_MS = 3_600_000;
+const AGO = '2026-11-29T00:00:00Z';
 
 async function convergedWorld(seed: number, edit: Readonly<Record<string, unknown>> = {}): Promise<World> {
   const run = new Run(seed, edit);
@@ -39,67 +43,281 @@ describe('the plan of a converged world', () => {
   });
 });
 
-describe('the plan of a world that differs in one thing', () => {
+type Change = (world: World) => World;
+
+/** Changes fields of the world; null removes one. */
+function withFields(patch: Json): Change {
+  return (world) => merged({ ...world }, patch) as unknown as World;
+}
+
+function withEach(list: 'pods' | 'claims', name: string, patch: Json): Change {
+  return (world) => {
+    const items = world[list].map((item) => (item.metadata.name.endsWith(name) ? merged({ ...item }, patch) : item));
+    return { ...world, [list]: items };
+  };
+}
+
+function withDescribed(list: 'nodes' | 'databases', change: (item: Json, at: number) => Json): Change {
+  return (world) =>
+    withFields({ description: { [list]: world.description?.[list].map((item, at) => change({ ...item }, at)) } })(
+      world,
+    );
+}
+
+const withNode = (id: number, patch: Json): Change =>
+  withDescribed('nodes', (node) => (node['id'] === id ? { ...node, ...patch } : node));
+const withSpec = (spec: Json): Change => withFields({ cluster: { spec } });
+const silent = (id: number): Change => withNode(id, { answers: false });
+const withStatus = (status: Json): Change => withFields({ cluster: { status } });
+const withUpdate = (update: Json): Change => withSpec({ update });
+const withClaim = (name: string, metadata: Json): Change => withEach('claims', name, { metadata });
+const withReplicas = (replicas: number): Change => withSpec({ replicas });
+const marked =
+  (name: string, agoMs: number): Change =>
+  (world) => {
+    const annotations = { 'cairn.dev/draining-since': new Date(world.nowMs - agoMs).toISOString() };
+    return withEach('pods', name, { metadata: { annotations } })(world);
+  };
+
+const draining: Change[] = [marked('shop-0', 1_000), withNode(1, { isDraining: true })];
+const later: Change = (world) => ({ ...world, nowMs: world.nowMs + HOUR_MS });
+const outdated = withEach('pods', '', { metadata: { annotations: null } });
+const unanswered = withFields({ description: null });
+const unconfirmed = withFields({ description: { isConfirmed: false } });
+const lagging = withNode(1, { lag: 5_000 });
+const learners: Change[] = [withNode(1, { role: 'learner' }), withNode(3, { role: 'learner' })];
+const unready = withEach('pods', 'shop-1', {
+  status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: AGO }] },
+});
+const applied: Change = (world) => ({ ...world, isApplied: () => true });
+const unapplied: Change[] = [withFields({ set: null }), (world) => ({ ...world, isApplied: () => false })];
+const raised: Change[] = [withDescribed('nodes', (node) => ({ ...node, levelMax: 2 })), later];
+const removed = withNode(3, { state: 'removed' });
+const unscheduled = withEach('pods', 'shop-2', { spec: { nodeName: null } });
+const released = withClaim('shop-2', { labels: { 'cairn.dev/released': '3' } });
+const retiring: Change = withClaim('shop-2', { annotations: { 'cairn.dev/retiring': '3' } });
+const unwanted: Change = (world) => {
+  const others = world.owned.map((each) => merged({ ...each }, { metadata: { name: 'other' } }));
+  return { ...world, owned: [...world.owned, ...(others as unknown as World['owned'])] };
+};
+const lostSince = (since: string): Change => withClaim('shop-1', { annotations: { 'cairn.dev/lost-since': since } });
+const lostNow: Change[] = [unready, silent(2), (world) => ({ ...world, kubeNodes: new Map() })];
+const lost: Change[] = [...lostNow, lostSince(AGO)];
+const orphaned: Change = (world) => {
+  const nodes = world.description?.nodes ?? [];
+  const replaced = nodes.filter(({ name }) => name === 'shop-1').map((node) => ({ ...node, id: 9 }));
+  return withFields({ description: { nodes: [...nodes, ...replaced] } })(world);
+};
+const orphan: Change[] = [orphaned, silent(2)];
+const withDatabase = (patch: Json): Change =>
+  withDescribed('databases', (each, at) => (at === 0 ? { ...each, ...patch } : each));
+const leaderless = withDatabase({ leader: undefined });
+const recovered = withSpec({ recovery: { id: 'one', survivor: 'shop-0', acknowledgeDataLoss: true } });
+const deleted = withFields({
+  cluster: {
+    metadata: { deletionTimestamp: AGO, finalizers: ['cairn.dev/volumes', 'example.com/audit'] },
+    spec: { reclaimPolicy: 'Delete' },
+  },
+});
+const growing = (maxSize: string): Change => withSpec({ storage: { autoGrow: { maxSize, thresholdPercent: 80 } } });
+const full: Change = (world) => ({ ...world, usage: new Map([['shop-0', 90]]) });
+const sized = (name: string, storage: string): Change =>
+  withEach('claims', name, { spec: { resources: { requests: { storage } } } });
+const holding = (name: string, storage: string): Change =>
+  withEach('claims', name, { status: { capacity: { storage } } });
+const oldClaim: Change = (world) => {
+  const labels = { 'cairn.dev/released': '3' };
+  const status = { capacity: { storage: '1Gi' } };
+  const [claim] = world.claims;
+  const added = merged({ ...claim }, { metadata: { name: 'data-shop-3', labels }, status });
+  return { ...world, claims: [...world.claims, added as unknown as World['claims'][number]] };
+};
+
+/** An action with the pods that it expects to be ready or not, and the Kubernetes node that must be lost. */
+function shown(action: ReturnType<typeof plan>[number]): string {
+  if (action.kind !== 'delete') return textOf(action);
+  const { expects = [], lostNode, how } = action;
+  const pods = expects.map(({ name, isReady }) => (isReady ? name : `!${name}`));
+  return [textOf(action), how, ...pods, lostNode && '!node'].filter((part) => part !== undefined).join(' ');
+}
+
+/**
+ * Plans, and reasons of conditions. The cluster has the nodes 1 to 3 in shop-0 to shop-2. The first one has the most
+ * leaderships.
+ */
+const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reasons: readonly string[]])[] = [
+  ['nothing', [], /^$/, 'Stable', 'Converged', 'AllNodesReady'],
+
+  ['outdated pods', [outdated], /^patch shop-2 .*draining-since.*, drain 3 \(shop-2\)$/, 'Rolling'],
+  ['outdated, paused', [outdated, withUpdate({ paused: true })], /^$/, 'Paused'],
+  ['outdated, OnDelete', [outdated, withUpdate({ strategy: 'OnDelete' })], /^$/, 'WaitsForDeletion'],
+  ['outdated, no answer', [outdated, unanswered], /^wait .*does not answer/, 'ClusterUnreachable', 'RollWaits'],
+  ['outdated, no leader', [outdated, unconfirmed], /^wait .*no leader of its catalog/, 'NoCatalogLeader'],
+  ['outdated, a silent node', [outdated, silent(2)], /^wait .*not answer/],
+  ['outdated, a lagging node', [outdated, lagging], /^wait .*caught up/],
+  [
+    'outdated, a lagging replica',
+    [outdated, withDatabase({ members: [{ node: 1, isCaughtUp: false }] })],
+    /^wait .*caught up/,
+  ],
+  ['outdated, a drained node', [outdated, withNode(2, { isDraining: true })], /^wait .*drained/],
+  ['outdated, a leaving node', [outdated, withNode(2, { state: 'leaving' })], /^wait .*leaving/],
+  ['outdated, an unready pod', [outdated, unready], /^wait .*shop-1 is not ready/],
+  ['outdated, learners', [outdated, ...learners, withNode(2, { leads: 0 })], /^wait .*too few voters/],
+  ['outdated, not stable yet', [outdated, withUpdate({ stableSeconds: 9e9 })], /^wait .*ready for less than/],
+  ['outdated, more replicas', [outdated, withReplicas(5), applied], /^wait .*there are not 5 pods/],
+  ['an outdated pod out of service', [outdated, unready, silent(2)], /^delete Pod shop-1: .* !shop-1$/],
+  ['an outdated pod that may serve', [outdated, unready, unanswered], /^wait .*does not answer/],
+  [
+    'an outdated pod that never started',
+    [outdated, unready, withEach('pods', 'shop-1', { status: { containerStatuses: [] } }), unanswered],
+    /^delete Pod shop-1/,
+    'NodesNotReady',
+  ],
+  [
+    'a mark without a drain',
+    [outdated, marked('shop-0', 1_000)],
+    /^patch shop-0 .*draining-since.*, drain 1 \(shop-0\)$/,
+  ],
+  ['a drain', [outdated, ...draining], /^wait .*transfers/],
+  [
+    'a drain, no leaderships left',
+    [outdated, ...draining, withNode(1, { movableLeads: 0 })],
+    /^delete Pod shop-0: .* shop-0 shop-1 shop-2$/,
+  ],
+  ['a drain for too long', [outdated, ...draining, later], /^delete Pod shop-0: .* shop-0 shop-1 shop-2$/],
+  ['a drain, paused', [outdated, ...draining, withUpdate({ paused: true })], /^wait .*transfers/],
+  ['a drain of a current pod', draining, /^undrain 1 \(shop-0\)$/],
+  ['a mark of a current pod', [marked('shop-0', 1_000)], /^patch shop-0 .*since":null/],
+  [
+    'a release below the final one',
+    [outdated, withFields({ cluster: { metadata: { annotations: { 'cairn.dev/final-version': '0.2.0@1' } } } })],
+    /^$/,
+    'RollbackImpossible',
+  ],
+
+  ['a higher level', raised, /^patch shop .*"0.1.0@2".*, finalize$/, 'NotFinal', 'Marking'],
+  ['a higher level, Manual', [...raised, withUpdate({ finalize: 'Manual' })], /^$/],
+  ['a higher level, too early', [...raised, withUpdate({ finalizeAfterSeconds: 9e9 })], /^$/],
+  ['a higher level, another release', [...raised, withNode(2, { release: '0.2.0' })], /^$/, 'Upgrading'],
+  ['a higher level, a lagging node', [...raised, lagging], /^$/],
+  ['a higher level, another spec', [...raised, withFields({ cluster: { metadata: { generation: 99 } } })], /^$/],
+
+  ['fewer replicas', [withReplicas(1)], /^patch data-shop-2 .*retiring":"3".*, decommission 3/, 'Scaling'],
+  ['fewer replicas, a silent node', [withReplicas(1), silent(1)], /^wait .*not answer/, 'ScaleDownWaits'],
+  ['fewer replicas, no answer', [withReplicas(1), unanswered], /^wait .*does not answer/],
+  ['fewer replicas, no leader', [withReplicas(1), unconfirmed], /^wait .*no leader of its catalog/],
+  [
+    'fewer replicas, a leaving node',
+    [withReplicas(1), withNode(3, { state: 'leaving' })],
+    /^wait .*moves its replicas/,
+  ],
+  ['fewer replicas, a removed node', [withReplicas(1), removed], /^patch data-shop-2 .*released":"3"/],
+  ['fewer replicas, a released claim', [withReplicas(1), removed, released], /^apply .*"replicas":2/],
+  [
+    'fewer replicas, a released claim, no leader',
+    [withReplicas(1), removed, released, unconfirmed],
+    /^wait .*no leader of its catalog/,
+  ],
+  ['fewer replicas, a drain', [withReplicas(1), outdated, ...draining], /^wait .*transfers/],
+  ['fewer replicas, a pod that waits', [withReplicas(1), unscheduled, unanswered], /^wait .*does not answer/],
+  [
+    'fewer replicas, a pod that waits, no cluster yet',
+    [withReplicas(1), unscheduled, unanswered, withStatus({ clusterID: null })],
+    /^apply .*"replicas":0/,
+  ],
+  ['a retiring node that leaves', [retiring, withNode(3, { state: 'leaving' })], /^recommission 3 \(shop-2\)$/],
+  ['a retiring node that stays', [retiring], /^patch data-shop-2 .*retiring":null/],
+  [
+    'a retiring node that was removed',
+    [retiring, removed],
+    /^patch data-shop-2 .*released":"3".*, patch data-shop-2 .*retiring":null/,
+  ],
+  ['a released claim', [released], /^delete \w+Claim data-shop-2: .* !shop-2$/],
+  [
+    'a released claim that is deleted',
+    [released, withClaim('shop-2', { deletionTimestamp: AGO })],
+    /^delete Pod shop-2: .* !shop-2$/,
+  ],
+
+  ['no StatefulSet', unapplied, /^apply .*"replicas":3/],
+  ['no StatefulSet, fewer replicas', [withReplicas(1), ...unapplied], /^apply .*"replicas":3/],
+  ['an object that is not wanted', [unwanted], /^delete \w+ other: the spec no longer wants it$/],
+  [
+    'a policy that deletes volumes',
+    [withSpec({ reclaimPolicy: 'Delete' })],
+    /^patch shop .*\["cairn.dev.volumes"\],"resourceVersion":"\d+"/,
+  ],
+  ['a deletion', [deleted], /^delete StatefulSet shop/],
+  ['a deletion, no StatefulSet', [deleted, withFields({ set: null })], /^wait/],
+  ['a deletion, no pods', [deleted, withFields({ set: null, pods: [] })], /^delete \w+Claim data-shop-0/],
+  [
+    'a deletion, no volumes',
+    [deleted, withFields({ set: null, pods: [], claims: [] })],
+    /^patch shop .*\["example.com.audit"\]/,
+  ],
+  [
+    'a deletion that keeps volumes',
+    [deleted, withSpec({ reclaimPolicy: 'Retain' })],
+    /^patch shop .*\["example.com.audit"\]/,
+  ],
+  ['a deletion of others', [deleted, withFields({ cluster: { metadata: { finalizers: [] } } })], /^wait/],
+
+  ['a lost node', lost, /^delete \w+Claim data-shop-1: .* !shop-1 shop-0 shop-2 !node$/],
+  ['a lost node, Manual', [...lost, withSpec({ repair: { policy: 'Manual' } })], /^$/],
+  ['a lost node, no leader', [...lost, unconfirmed], /^$/],
+  ['a lost node, a lagging one', [...lost, lagging], /^wait .*caught up/],
+  ['a lost node, learners', [...lost, ...learners], /^$/],
+  [
+    'a lost node, a database without a leader',
+    [...lost, leaderless],
+    /^wait .*has no leader/,
+    'DatabasesWithoutLeader',
+    'RepairWaits',
+  ],
+  [
+    'a lost node whose claim is deleted',
+    [...lost, withClaim('shop-1', { deletionTimestamp: AGO })],
+    /^delete Pod shop-1: .* Now !shop-1 shop-0 shop-2 !node$/,
+  ],
+  [
+    'a node that is lost since a moment',
+    [...lostNow, (world) => lostSince(new Date(world.nowMs).toISOString())(world)],
+    /^$/,
+  ],
+  ['a node that is lost now', lostNow, /^patch data-shop-1 .*lost-since":"/],
+  ['a node that is back', [lostSince(AGO)], /^patch data-shop-1 .*lost-since":null/],
+  ['a replaced node', orphan, /^decommission 2 \(shop-1\)$/],
+  ['a node that another one has replaced, a lagging one', [...orphan, lagging], /^$/],
+  ['a node that another one has replaced, and that answers', [orphaned], /^$/],
+
+  ['a recovery', [recovered, leaderless], /^recover 1 \(shop-0\)$/],
+  ['a recovery that is done', [recovered, leaderless, withStatus({ recoveryID: 'one' })], /^$/],
+  ['a recovery, no leader', [recovered, leaderless, unconfirmed], /^$/],
+  ['a recovery, a silent survivor', [recovered, leaderless, silent(1)], /^wait .*shop-0 does not answer/],
+  ['a recovery without a lost database', [recovered, silent(1)], /^$/],
+  ['a recovery, a survivor without a replica', [recovered, withDatabase({ leader: undefined, nodes: [2, 3] })], /^$/],
+
+  ['a full volume', [full, growing('40Gi')], /^patch data-shop-0 .*"25Gi".*, patch data-shop-1 .*, patch data-shop-2 /],
+  ['a full volume near the cap', [full, growing('22Gi')], /^patch data-shop-0 .*"22Gi"/, 'NearlyFull'],
+  ['a full volume that grows', [full, growing('40Gi'), holding('shop-1', '10Gi')], /^$/, 'Growing'],
+  ['a full volume, an old claim', [full, growing('40Gi'), oldClaim], /^patch data-shop-0 .*"25Gi"/],
+  ['a larger claim', [sized('shop-0', '30Gi')], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
+  ['larger claims', [sized('', '30Gi')], /^delete StatefulSet shop: .* Orphan$/],
+];
+
+describe('the plan of a world that differs in few things', () => {
   let world: World;
   beforeAll(async () => {
-    world = await convergedWorld(1, { 'update.stableSeconds': 0 });
+    const leads = withDescribed('nodes', (node) => ({ ...node, leads: 4 - Number(node['id']), movableLeads: 1 }));
+    world = leads(await convergedWorld(1, { 'update.stableSeconds': 0 }));
   });
 
-  const outdated = (found: World): World => ({
-    ...found,
-    pods: found.pods.map((pod) => ({ ...pod, metadata: { ...pod.metadata, annotations: {} } })),
-  });
-  const describing = (found: World, change: Partial<NonNullable<World['description']>>): World => ({
-    ...found,
-    description: found.description && { ...found.description, ...change },
-  });
-  const withSpec = (found: World, change: Partial<World['cluster']['spec']>): World => ({
-    ...found,
-    cluster: { ...found.cluster, spec: { ...found.cluster.spec, ...change } },
-  });
-  const withNode = (found: World, id: number, change: object): World =>
-    describing(found, {
-      nodes: found.description?.nodes.map((node) => (node.id === id ? { ...node, leads: 9, ...change } : node)) ?? [],
-    });
-  const updateOf = (found: World, change: object): World =>
-    withSpec(found, { update: { ...found.cluster.spec.update, ...change } });
-
-  const EXAMPLES: readonly (readonly [string, (found: World) => World, RegExp])[] = [
-    ['nothing', (found) => found, /^$/],
-    ['outdated pods', outdated, /^patch shop-\d .*draining-since.*, drain \d \(shop-\d\)$/],
-    ['outdated pods, paused', (found) => updateOf(outdated(found), { paused: true }), /^$/],
-    ['outdated pods, OnDelete', (found) => updateOf(outdated(found), { strategy: 'OnDelete' }), /^$/],
-    [
-      'outdated pods, no answer',
-      (found) => ({ ...outdated(found), description: undefined }),
-      /^wait .*does not answer/,
-    ],
-    [
-      'outdated pods, no leader of the catalog',
-      (found) => describing(outdated(found), { isConfirmed: false }),
-      /^wait .*no leader of its catalog/,
-    ],
-    ['outdated pods, a silent node', (found) => withNode(outdated(found), 2, { answers: false }), /^wait .*not answer/],
-    ['outdated pods, a lagging node', (found) => withNode(outdated(found), 2, { lag: 5_000 }), /^wait .*caught up/],
-    ['outdated pods, a drained node', (found) => withNode(outdated(found), 2, { isDraining: true }), /^wait .*drained/],
-    ['outdated pods, a leaving node', (found) => withNode(outdated(found), 2, { state: 'leaving' }), /^wait .*leaving/],
-    ['less replicas', (found) => withSpec(found, { replicas: 1 }), /^patch data-shop-2 .*retiring.*, decommission 3/],
-    [
-      'less replicas, a silent node',
-      (found) => withNode(withSpec(found, { replicas: 1 }), 1, { answers: false }),
-      /^wait/,
-    ],
-    ['less replicas, no answer', (found) => ({ ...withSpec(found, { replicas: 1 }), description: undefined }), /^wait/],
-    ['no StatefulSet', (found) => ({ ...found, set: undefined, isApplied: () => false }), /^apply .*"replicas":3/],
-    [
-      'no StatefulSet, less replicas',
-      (found) => ({ ...withSpec(found, { replicas: 1 }), set: undefined, isApplied: () => false }),
-      /^apply .*"replicas":3/,
-    ],
-    ['a policy that deletes volumes', (found) => withSpec(found, { reclaimPolicy: 'Delete' }), /^patch shop .*volumes/],
-  ];
-
-  it.each(EXAMPLES)('%s', (_name, change, expected) => {
-    expect(plan(change(world)).map(textOf).join(', ')).toMatch(expected);
+  it.each(EXAMPLES)('%s (KC1, KC2, KC3, KC4, KC5, KC6, KC8, KC9, KC11)', (_name, changes, expected, ...reasons) => {
+    const changed = changes.reduce((found, change) => change(found), world);
+    const actions = plan(changed);
+    expect(actions.map(shown).join(', ')).toMatch(expected);
+    const status = statusOf(changed, { plan: actions, done: 0 }, { tls: ['True', 'Disabled', ''] });
+    expect(status.conditions?.map(({ reason }) => reason)).toEqual(expect.arrayContaining(reasons));
   });
 });

@@ -1,11 +1,10 @@
 // Goal: from any reachable state the controller brings a cluster to its spec, and breaks no safety rule on the way.
 // Method: the real controller against naive models of Kubernetes and of a cluster. The rules KC1 to KC6 and KC8 are
-// checked against the models at each write (model/safety.ts).
+// checked against the models at each write (model/safety.ts). Each rule of the plan has its rows in plan.test.ts.
 import { describe, expect, it } from 'vitest';
 import { type Edit, Run } from './model/run.ts';
 
 const STEPS = 600;
-const LONG_AGO_MS = 3_600_000;
 
 async function converged(run: Run, edit: Edit = {}): Promise<Run> {
   run.edit(edit);
@@ -90,38 +89,12 @@ describe('number of nodes', () => {
     expect(run.cairn.nodes.flatMap(({ id, state }) => (state === 'removed' ? [] : [id]))).toEqual([1, 6, 7]);
   });
 
-  it('keeps a node that is leaving when the number is raised again', async () => {
-    const run = await installed({ replicas: 5 });
-    run.edit({ replicas: 3 });
-    await run.until(() => run.cairn.nodes.some(({ state }) => state === 'leaving'), STEPS);
-    run.cairn.isFrozen = true;
-    run.edit({ replicas: 5 });
-    await run.until(() => run.cairn.nodes.every(({ state }) => state === 'active'), STEPS);
-    run.cairn.isFrozen = false;
-    await converged(run, { replicas: 5 });
-    expect(run.cairn.nodes.map(({ id, state }) => `${id} ${state}`)).toEqual(
-      [1, 2, 3, 4, 5].map((id) => `${id} active`),
-    );
-  });
-
   it('goes down while a pod is being replaced', async () => {
     const run = await installed({ replicas: 5 });
     run.edit({ restartKey: 'again' });
     await run.until(() => [...run.cairn.processes.values()].some(({ isDraining }) => isDraining), STEPS);
     await converged(run, { replicas: 3 });
     expect(membersOf(run)).toHaveLength(3);
-  });
-
-  it('waits with a reason while another node is out of service', async () => {
-    const run = await installed({ replicas: 5 });
-    run.kube.setNode(nodeOf(run, 'shop-0'), false);
-    run.edit({ replicas: 3, 'repair.policy': 'Manual' });
-    await run.until(() => false, 30);
-    expect(run.condition('Progressing')).toMatchObject({
-      reason: 'ScaleDownWaits',
-      message: expect.stringMatching(/shop-0/),
-    });
-    expect(membersOf(run)).toHaveLength(5);
   });
 
   it('reports the reason when the cluster refuses that a node leaves', async () => {
@@ -147,26 +120,6 @@ describe('replacement of pods', () => {
     expect(run.log.filter((line) => line.startsWith('drain'))).toHaveLength(3);
   });
 
-  it('begins with the node that has the least leaderships', async () => {
-    const run = await installed();
-    const [busy] = run.cairn.voters;
-    for (const database of run.cairn.databases) database.leader = busy;
-    await converged(run, { restartKey: 'again' });
-    const order = run.log.filter((line) => line.startsWith('delete Pod')).map((line) => line.split(' ')[2]);
-    expect(order).toEqual(['shop-2:', 'shop-1:', 'shop-0:']);
-  });
-
-  it('deletes a pod when the time of its drain is over (KC8)', async () => {
-    const run = await installed({ 'update.drainTimeoutSeconds': 30 });
-    const voters = [...run.cairn.voters];
-    for (const [at, database] of run.cairn.databases.entries()) database.leader = voters[at];
-    run.cairn.isFrozen = true;
-    run.edit({ restartKey: 'again' });
-    await run.until(() => run.log.some((line) => line.startsWith('delete Pod')), STEPS);
-    expect(run.log.filter((line) => line.startsWith('wait node')).length).toBeGreaterThan(5);
-    expect(run.safety.violations).toEqual([]);
-  });
-
   it('rolls an upgrade back before it is final, and refuses to afterwards', async () => {
     const run = await installed({ 'update.finalizeAfterSeconds': 3600 });
     run.edit({ version: '0.2.0' });
@@ -185,50 +138,11 @@ describe('replacement of pods', () => {
     expect(podsOf(run)).toEqual(pods);
   });
 
-  it('leaves the finalization to the user with finalize: Manual', async () => {
-    const run = await installed({ 'update.finalize': 'Manual' });
-    run.edit({ version: '0.2.0' });
-    await run.until(() => run.condition('VersionUniform')?.reason === 'NotFinal', STEPS);
-    await run.runtime.advance(LONG_AGO_MS);
-    await run.until(() => false, 20);
-    expect(run.cairn.level).toBe(1);
-  });
-
   it('restarts a single node without a drain', async () => {
     const run = await installed({ replicas: 1 });
     await converged(run, { restartKey: 'again' });
     expect(run.log.filter((line) => line.startsWith('drain'))).toEqual([]);
     expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(1);
-  });
-
-  it('finishes the pod that has begun, and no other one, when it is paused', async () => {
-    const run = await installed();
-    run.edit({ restartKey: 'again' });
-    await run.until(() => run.log.some((line) => line.startsWith('drain')), STEPS);
-    run.edit({ 'update.paused': true });
-    await run.until(() => false, 120);
-    expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(1);
-    expect(run.condition('ConfigurationApplied')?.reason).toBe('Paused');
-    await converged(run, { 'update.paused': false });
-  });
-
-  it('puts a drained node into service again when the spec goes back (KC6)', async () => {
-    const run = await installed();
-    const pods = podsOf(run);
-    run.edit({ restartKey: 'again' });
-    await run.until(() => [...run.cairn.processes.values()].some(({ isDraining }) => isDraining), STEPS);
-    await converged(run, { restartKey: undefined });
-    expect(podsOf(run)).toEqual(pods);
-    expect([...run.cairn.processes.values()].filter(({ isDraining }) => isDraining)).toEqual([]);
-  });
-
-  it('replaces no pod that has not been deleted with OnDelete', async () => {
-    const run = await installed({ 'update.strategy': 'OnDelete' });
-    const pods = podsOf(run);
-    run.edit({ restartKey: 'again' });
-    await run.until(() => false, 60);
-    expect(podsOf(run)).toEqual(pods);
-    expect(run.condition('ConfigurationApplied')?.reason).toBe('WaitsForDeletion');
   });
 
   it('stops at the first pod that does not become ready, and replaces that one when the spec is fixed', async () => {
@@ -258,17 +172,6 @@ describe('repair', () => {
     await run.until(() => !run.isStable, STEPS);
     await converged(run);
     expect(membersOf(run)).toEqual(['1 shop-0 active', '3 shop-2 active', '4 shop-1 active']);
-  });
-
-  it('leaves a lost node as it is with policy: Manual, and a single node always', async () => {
-    for (const edit of [{ 'repair.policy': 'Manual' }, { replicas: 1 }]) {
-      const run = await installed(edit);
-      const claims = run.kube.list('persistentvolumeclaims').map(({ metadata }) => metadata.uid);
-      run.kube.loseNode(nodeOf(run, 'shop-0'));
-      await run.until(() => false, 150);
-      expect(run.kube.list('persistentvolumeclaims').map(({ metadata }) => metadata.uid)).toEqual(claims);
-      expect(run.condition('Ready')?.status).toBe('False');
-    }
   });
 });
 

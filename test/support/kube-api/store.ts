@@ -261,7 +261,8 @@ function setAt(object: Record<string, unknown>, path: string, value: unknown): v
   else parent[last] = value;
 }
 
-function merged(object: Json, patch: Json): Json {
+/** A merge patch (RFC 7386): null removes a field. */
+export function merged(object: Json, patch: Json): Json {
   const next: Record<string, unknown> = { ...object };
   for (const [field, value] of Object.entries(patch)) {
     const before = next[field];
