@@ -48,10 +48,7 @@ function podCount(world: World): number {
     return Math.max(replicas, ...ordinals.map((ordinal) => ordinal + 1));
   }
   if (isStillborn(world) || (found === 0 && pods.length > 0)) return 0;
-  if (replicas >= found) {
-    const isReused = Array.from({ length: replicas - found }, (_, more) => memberOf(world, found + more));
-    return isReused.some(({ claim }) => isReleased(claim)) ? found : replicas;
-  }
+  if (replicas >= found) return replicas;
   const { claim, node } = memberOf(world, found - 1);
   const isGone = description?.isConfirmed === true && (node === undefined || node.state === 'removed');
   return isGone && (claim === undefined || isReleased(claim)) ? found - 1 : found;

@@ -99,7 +99,6 @@ export function ailmentOf({ name, pod, node }: Member, world: World): string | u
   if (pod === undefined) return `pod ${name} does not exist`;
   if (isTerminating(pod)) return `pod ${name} is terminating`;
   if (!isReady(pod)) return `pod ${name} is not ready`;
-  if (drainStartMs(pod) !== undefined) return `pod ${name} is being drained`;
   if (node === undefined || node.state === 'removed') return `pod ${name} is not a node of the cluster yet`;
   if (!node.answers) return `node ${node.id} (${name}) does not answer`;
   if (node.state === 'leaving') return `node ${node.id} (${name}) is leaving the cluster`;
