@@ -1,13 +1,5 @@
 /** Puts the operator together: its informers, its controllers, and what they share. */
-import { AccessController } from './access/index.ts';
-import {
-  CAIRN_CLUSTER,
-  type CairnCluster,
-  EVENT_ACCESS,
-  EVENT_DATABASE,
-  type EventAccess,
-  type EventDatabase,
-} from './api/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from './api/index.ts';
 import { SECRETS_RECHECK_MS, SecretsController } from './certificates/index.ts';
 import {
   Connections,
@@ -21,21 +13,10 @@ import {
   usageOf,
 } from './client/index.ts';
 import { CLUSTER_RECHECK_MS, ClusterInformers, clusterController } from './cluster/index.ts';
-import { ComponentController, type ComponentResource, RESOURCES } from './components/index.ts';
-import { DatabaseController } from './databases/index.ts';
-import {
-  type Api,
-  EventRecorder,
-  Informer,
-  type Kind,
-  type KubeObject,
-  pathOf,
-  sourceOf,
-  unless,
-} from './kube/index.ts';
+import { type Api, EventRecorder, Informer, type Kind, pathOf, sourceOf, unless } from './kube/index.ts';
 import { groupOf, kindOf, OWNED_KINDS, objectsOf } from './objects/index.ts';
 import { type OperatorOptions, OperatorProcess, type Telemetry } from './process/index.ts';
-import { Clusters } from './reconcile/index.ts';
+import { controlResources } from './resources.ts';
 
 const NAME = 'cairn-operator';
 const NOT_FOUND = 404;
@@ -73,43 +54,23 @@ export async function assemble(options: OperatorOptions, ports: OperatorPorts): 
     new EventRecorder(api, { controller: `cairn.dev/${controller}`, instance: podName, onError });
   const identities = new Identities(api);
   const informers = await controlClusters(operator, options, { ...ports, recorder, identities });
-  const follow = <Item extends KubeObject>(kind: Kind): Informer<Item> =>
-    operator.follow(kind.plural, new Informer<Item>(api, pathOf(kind, { namespace }), { onError }));
-  const databases = follow<EventDatabase>(EVENT_DATABASE);
   const connections = new Connections(identities);
   informers.clusters.subscribe({ onDelete: (cluster) => connections.close(cluster) });
-  const shared = { api, clusters: new Clusters(api, informers.clusters), databases };
-  const ofDatabases = new DatabaseController({
-    ...shared,
-    informer: databases,
-    connect: async (cluster) => new GrpcDatabases(await connections.to(cluster)),
-    events: recorder('databases'),
+  controlResources({
+    api,
+    clusters: informers.clusters,
+    follow: (kind) => operator.follow(kind.plural, new Informer(api, pathOf(kind, { namespace }), { onError })),
+    control: (controller) => operator.control(controller, controller.sources),
+    recorder,
+    databasesOf: async (cluster) => new GrpcDatabases(await connections.to(cluster)),
+    keysOf: async (cluster) => new GrpcKeys(await connections.to(cluster)),
+    componentsOf: async (cluster) => new GrpcComponents(await connections.to(cluster)),
+    callsOf: async (clusters, digest) => {
+      const nodes = await Promise.all(clusters.map((cluster) => identities.metricsOf(cluster, podsOf(cluster))));
+      const ports = nodes.flatMap((each) => [...each.values()]);
+      return callsOf(ports, digest);
+    },
   });
-  operator.control(ofDatabases, ofDatabases.sources);
-  const ofAccess = new AccessController({
-    ...shared,
-    informer: follow<EventAccess>(EVENT_ACCESS),
-    connect: async (cluster) => new GrpcKeys(await connections.to(cluster)),
-    events: recorder('access'),
-  });
-  operator.control(ofAccess, ofAccess.sources);
-  for (const kind of ['StateView', 'StateChange', 'Presenter'] as const) {
-    const ofComponents = new ComponentController({
-      ...shared,
-      kind,
-      informer: follow<ComponentResource>(RESOURCES[kind]),
-      connect: async (cluster) => new GrpcComponents(await connections.to(cluster)),
-      callsOf: async (found, digest) => {
-        const nodes = await Promise.all(found.map((cluster) => identities.metricsOf(cluster, podsOf(cluster))));
-        return callsOf(
-          nodes.flatMap((each) => [...each.values()]),
-          digest,
-        );
-      },
-      events: recorder('components'),
-    });
-    operator.control(ofComponents, ofComponents.sources);
-  }
   return operator;
 }
 

@@ -6,20 +6,27 @@ import {
   type Api,
   apply,
   asError,
-  type Controller,
+  dataOf,
   type EventRecorder,
   type EventText,
   type Informer,
-  type KubeObject,
+  isOwnedBy,
   keyOf,
-  type Outcome,
+  ownerReference,
   pathOf,
   SECRET,
-  type Source,
+  type Secret,
   sourceOf,
+  textsOf,
   unless,
 } from '../kube/index.ts';
-import { type ClusterState, type Clusters, reportStatus, setFinalizer } from '../reconcile/index.ts';
+import {
+  type ClusterState,
+  type Clusters,
+  ofCluster,
+  type ResourceController,
+  resourceController,
+} from '../reconcile/index.ts';
 import { idPrefixOf, newKeyText } from './key-text.ts';
 import {
   type Action,
@@ -47,124 +54,85 @@ export interface AccessControllerOptions {
   readonly random?: (count: number) => Buffer;
 }
 
-interface Secret extends KubeObject {
-  readonly metadata: KubeObject['metadata'] & { readonly ownerReferences?: readonly { readonly uid: string }[] };
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-/** A planned action and the world that it was planned for. */
-interface Step {
-  readonly action: Action;
-  readonly world: Observed;
-}
-
 interface Observed extends World {
   /** Absent: it does not exist. */
   readonly object: Secret | undefined;
 }
 
 const MANAGER = 'cairn-access';
-const STATUS_MANAGER = 'cairn-access-status';
 const KEY_BYTES = 40;
 /** A cluster without authentication has no keys. */
 const OPEN: Roles = { problem: ['AuthenticationOff', 'the cluster does not authenticate clients: none needs a key'] };
+const FOREIGN = new Error('the Secret belongs to another owner');
 
 const EVENTS: Partial<Record<Action['kind'], Omit<EventText, 'action'>>> = {
   issue: { type: 'Normal', reason: 'Issued', note: 'an API key was issued' },
   revoke: { type: 'Normal', reason: 'Revoked', note: 'an API key was revoked' },
 };
 
-export class AccessController implements Controller<Observed, Step> {
-  readonly name = 'access';
+export function accessController(options: AccessControllerOptions): ResourceController<Observed, Action> {
+  const { api, informer, databases, clusters } = options;
+  const work = new AccessWork(options);
+  const dependents = (namespace: string, name: string): readonly string[] =>
+    ofCluster(informer, { namespace, name }).map(keyOf);
+  return resourceController({
+    name: 'access',
+    kind: EVENT_ACCESS,
+    manager: `${MANAGER}-status`,
+    finalizer: FINALIZER,
+    api,
+    informer,
+    sources: [
+      sourceOf(databases, ({ metadata, spec }) => dependents(metadata.namespace, spec.clusterRef.name)),
+      clusters.source(({ metadata }) => dependents(metadata.namespace, metadata.name)),
+    ],
+    observe: (resource) => work.observe(resource),
+    plan,
+    act: (action, world) => work.act(action, world),
+    statusOf,
+    errorOf: ({ keys, secret }) => {
+      if ('unknown' in keys && keys.unknown !== undefined) return keys.unknown;
+      return secret.kind === 'foreign' ? FOREIGN : undefined;
+    },
+  });
+}
+
+class AccessWork {
   readonly #options: AccessControllerOptions;
 
   constructor(options: AccessControllerOptions) {
     this.#options = options;
   }
 
-  get sources(): readonly Source[] {
-    const { informer, databases, clusters } = this.#options;
-    const dependents = (namespace: string, cluster: string): readonly string[] =>
-      [...informer.items.values()]
-        .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.clusterRef.name === cluster)
-        .map(keyOf);
-    const ofDatabase = ({ metadata, spec }: EventDatabase): readonly string[] =>
-      dependents(metadata.namespace, spec.clusterRef.name);
-    const ofCluster = ({ metadata }: CairnCluster): readonly string[] => dependents(metadata.namespace, metadata.name);
-    return [sourceOf(informer), sourceOf(databases, ofDatabase), clusters.source(ofCluster)];
-  }
-
-  async observe(key: string): Promise<Observed | undefined> {
-    const { api, informer, clusters, databases } = this.#options;
-    const resource = informer.items.get(key);
-    if (resource === undefined) return undefined;
+  async observe(resource: EventAccess): Promise<Observed> {
+    const { api, clusters, databases } = this.#options;
     const { metadata, spec } = resource;
     const { namespace } = metadata;
-    const name = secretNameOf(resource);
-    const object = await api.get<Secret>(pathOf(SECRET, { namespace, name })).catch(unless(404));
-    const cluster = await clusters.find(namespace, spec.clusterRef.name);
-    const granted = [...databases.items.values()].filter(
-      (database) => database.metadata.namespace === namespace && database.spec.clusterRef.name === spec.clusterRef.name,
-    );
+    const { name } = spec.clusterRef;
+    const path = pathOf(SECRET, { namespace, name: secretNameOf(resource) });
+    const object = await api.get<Secret>(path).catch(unless(404));
+    const cluster = await clusters.find(namespace, name);
     const isOpen = cluster.kind === 'ready' && !cluster.cluster.spec.auth.enabled;
-    const roles = isOpen ? OPEN : rolesOf(spec.grants, granted);
+    const roles = isOpen ? OPEN : rolesOf(spec.grants, ofCluster(databases, { namespace, name }));
     const keys = await this.#keysOf(resource, cluster);
     const secret = keptOf(resource, object);
     return { resource, cluster, roles, secret, object, keys, wallMs: api.runtime.wallMs() };
   }
 
-  plan(world: Observed): readonly Step[] {
-    return plan(world).map((action) => ({ action, world }));
-  }
-
-  isIrreversible(): boolean {
-    return true;
-  }
-
-  async act({ action, world }: Step): Promise<void> {
-    const { api } = this.#options;
-    const { resource: object } = world;
-    switch (action.kind) {
-      case 'hold':
-      case 'release':
-        await setFinalizer(api, { kind: EVENT_ACCESS, object }, FINALIZER, action.kind === 'hold');
-        break;
-      case 'make-secret':
-        await this.#makeSecret(object);
-        break;
-      case 'write-secret':
-        await this.#writeSecret(world, action.contents);
-        break;
-      case 'issue':
-        await (await this.#keys(world)).issue(action.key);
-        break;
-      case 'expire':
-        await (await this.#keys(world)).expire(action.id, action.expiresMs);
-        break;
-      case 'revoke':
-        await (await this.#keys(world)).revoke(action.id);
-        break;
-    }
+  async act(action: Action, world: Observed): Promise<void> {
+    if (action.kind === 'make-secret') await this.#makeSecret(world.resource);
+    else if (action.kind === 'write-secret') await this.#writeSecret(world, action.contents);
+    else if (action.kind === 'issue') await (await this.#keys(world)).issue(action.key);
+    else if (action.kind === 'expire') await (await this.#keys(world)).expire(action.id, action.expiresMs);
+    else if (action.kind === 'revoke') await (await this.#keys(world)).revoke(action.id);
     const event = EVENTS[action.kind];
-    const { apiVersion, kind } = EVENT_ACCESS;
-    if (event) this.#options.events.record({ ...object, apiVersion, kind }, { action: 'Reconcile', ...event });
-  }
-
-  /** A pass that acted reports nothing: its world has changed, and the next pass observes it. */
-  async report(world: Observed, { done, failure }: Outcome<Step>): Promise<void> {
-    if (done > 0) return;
-    const status = statusOf(world, failure?.message);
-    const write = { kind: EVENT_ACCESS, object: world.resource, status, manager: STATUS_MANAGER };
-    await reportStatus(this.#options.api, write);
-    // The queue retries sooner than the next regular check.
-    if ('unknown' in world.keys && world.keys.unknown !== undefined) throw world.keys.unknown;
-    if (world.secret.kind === 'foreign') throw new Error('the Secret belongs to another owner');
+    if (event) this.#options.events.record(world.resource, { action: 'Reconcile', ...event });
   }
 
   /** Creates it without a key. Fails when one exists (KE2). */
   async #makeSecret(resource: EventAccess): Promise<void> {
     const { namespace } = resource.metadata;
-    const metadata = { name: secretNameOf(resource), ownerReferences: [ownerOf(resource)] };
+    const metadata = { name: secretNameOf(resource), ownerReferences: [ownerReference(EVENT_ACCESS, resource)] };
     await this.#options.api.create(pathOf(SECRET, { namespace }), { metadata, type: 'Opaque' });
   }
 
@@ -173,22 +141,24 @@ export class AccessController implements Controller<Observed, Step> {
     const { api, random = randomBytes } = this.#options;
     const { namespace, uid } = resource.metadata;
     const next = contents.next === true ? newKeyText(uid, random(KEY_BYTES)) : contents.next;
-    const data = { [resource.spec.secret.key]: contents.current, [NEXT]: next };
-    const texts = Object.entries(data).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const { current } = contents;
+    const texts = {
+      ...(current !== undefined && { [resource.spec.secret.key]: current }),
+      ...(next !== undefined && { [NEXT]: next }),
+    };
     const metadata = {
       namespace,
       name: secretNameOf(resource),
       uid: object?.metadata.uid,
       resourceVersion: object?.metadata.resourceVersion,
-      ownerReferences: [ownerOf(resource)],
+      ownerReferences: [ownerReference(EVENT_ACCESS, resource)],
       labels: labelsOf(resource),
       annotations: annotationsOf(resource, contents),
     };
-    const encoded = texts.map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
-    await apply(api, SECRET, { metadata, data: Object.fromEntries(encoded) }, { manager: MANAGER, force: true });
+    await apply(api, SECRET, { metadata, data: dataOf(texts) }, MANAGER);
   }
 
-  #keys({ cluster }: Observed): Promise<Keys> {
+  async #keys({ cluster }: Observed): Promise<Keys> {
     if (cluster.kind !== 'ready') throw new Error('the cluster is not ready');
     return this.#options.connect(cluster.cluster);
   }
@@ -205,16 +175,10 @@ export class AccessController implements Controller<Observed, Step> {
   }
 }
 
-function keptOf({ metadata: { uid } }: EventAccess, secret: Secret | undefined): Kept {
+function keptOf(resource: EventAccess, secret: Secret | undefined): Kept {
   if (secret === undefined) return { kind: 'none' };
-  const { ownerReferences = [], labels = {}, annotations = {} } = secret.metadata;
-  if (!ownerReferences.some((owner) => owner.uid === uid)) return { kind: 'foreign' };
-  const data: Record<string, string> = {};
-  for (const [key, value] of Object.entries(secret.data ?? {})) data[key] = Buffer.from(value, 'base64').toString();
-  return { kind: 'own', data, labels, annotations };
-}
-
-function ownerOf({ metadata: { name, uid } }: EventAccess): object {
-  const { apiVersion, kind } = EVENT_ACCESS;
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+  const { labels = {}, annotations = {} } = secret.metadata;
+  return isOwnedBy(secret, resource)
+    ? { kind: 'own', data: textsOf(secret), labels, annotations }
+    : { kind: 'foreign' };
 }

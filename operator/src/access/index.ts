@@ -15,7 +15,7 @@
  *        unless the cluster is gone or the deletion is given up.
  *   KE5  The plan for a converged object is empty.
  */
-export { AccessController, type AccessControllerOptions } from './controller.ts';
+export { accessController } from './controller.ts';
 export { idPrefixOf, newKeyText, parseKeyText } from './key-text.ts';
-export { type Action, type Kept, plan, statusOf, type World } from './plan.ts';
-export { type Roles, rolesOf } from './roles.ts';
+export { plan, statusOf, type World } from './plan.ts';
+export { rolesOf } from './roles.ts';

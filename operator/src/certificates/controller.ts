@@ -3,18 +3,20 @@ import type { CairnCluster } from '../api/index.ts';
 import {
   type Api,
   CONFIG_MAP,
+  type ConfigMap,
   type Controller,
   type EventRecorder,
   type Kind,
   type Outcome,
   pathOf,
   SECRET,
+  type Secret,
   unless,
 } from '../kube/index.ts';
 import { mountedSecrets, namesOf } from '../objects/index.ts';
 import type { Finding } from '../reconcile/index.ts';
 import { planSecrets, type SecretAction, type SecretFault, secretSources } from './plan.ts';
-import type { ConfigMap, FoundObjects, Secret } from './secrets.ts';
+import type { FoundObjects } from './secrets.ts';
 import { writeSecret } from './write.ts';
 
 const NOT_FOUND = 404;

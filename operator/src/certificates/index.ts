@@ -13,7 +13,6 @@
  *        next one for renewBefore before it signs, the previous one until it ends.
  *   KS3  Plans converge: when plan and actions are repeated at one time, the plan is soon empty.
  */
-export { SECRETS_RECHECK_MS, SecretsController, type SecretsPorts, type SecretsState } from './controller.ts';
-export { planSecrets, type SecretAction, type SecretFault, type SecretPlan, secretSources } from './plan.ts';
-export type { ConfigMap, FoundObjects, Secret } from './secrets.ts';
+export { SECRETS_RECHECK_MS, SecretsController, type SecretsState } from './controller.ts';
+export { planSecrets, type SecretPlan } from './plan.ts';
 export { secretOf, writeSecret } from './write.ts';

@@ -10,10 +10,11 @@
  * Between A and C clients and nodes trust both, so that neither has to be first.
  */
 import type { CairnCluster } from '../api/index.ts';
+import { isOwnedBy, type Secret, type Texts, textIn, textsOf } from '../kube/index.ts';
 import { certificateNames, KEYS, mountedSecrets, namesOf } from '../objects/index.ts';
 import { durationMs } from './duration.ts';
 import { bundleOf, type Certificate, type Pair, readCertificate, type Validity } from './issue.ts';
-import { type FoundObjects, isOwnedBy, isReplaceable, pairIn, type Secret, type Texts, textIn } from './secrets.ts';
+import { type FoundObjects, isReplaceable, pairIn } from './secrets.ts';
 
 /** Keys of the next and the previous authority in the Secret of the authority. */
 const ROTATION_KEYS = { next: 'next.crt', nextKey: 'next.key', previous: 'previous.crt' } as const;
@@ -297,10 +298,6 @@ class Planner {
   #fault(reason: SecretFault['reason'], message: string): void {
     this.faults.push({ reason, message });
   }
-}
-
-function textsOf({ data = {} }: Secret): Texts {
-  return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {

@@ -1,11 +1,10 @@
 /** Carries out actions: makes the keys, and writes the Secret. */
 import { randomInt } from 'node:crypto';
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, pathOf, SECRET } from '../kube/index.ts';
+import { type Api, dataOf, pathOf, SECRET, type Texts } from '../kube/index.ts';
 import { KEYS, metadataOf } from '../objects/index.ts';
 import { makeAuthority, makeCertificate, type Pair } from './issue.ts';
 import type { SecretAction } from './plan.ts';
-import type { Texts } from './secrets.ts';
 
 const TLS_TYPE = 'kubernetes.io/tls';
 const RANDOM_LENGTH = 64;
@@ -26,9 +25,6 @@ export async function writeSecret(api: Api, cluster: CairnCluster, action: Secre
 export async function secretOf(cluster: CairnCluster, action: SecretAction): Promise<object> {
   const { name, found, texts } = action;
   const all = { ...texts, ...(await newTexts(cluster, action)) };
-  const data = Object.fromEntries(
-    Object.entries(all).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
-  );
   const own = metadataOf(cluster, { name });
   const labels = { ...found?.metadata.labels, ...own.labels };
   const type = found?.type ?? (KEYS.certificate in all ? TLS_TYPE : 'Opaque');
@@ -37,7 +33,7 @@ export async function secretOf(cluster: CairnCluster, action: SecretAction): Pro
     kind: SECRET.kind,
     metadata: { ...found?.metadata, ...own, labels },
     type,
-    data,
+    data: dataOf(all),
   };
 }
 

@@ -5,7 +5,7 @@
  * used for CACHED_MS, then read again: certificates and keys are replaced while a cluster runs.
  */
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, CONFIG_MAP, hasCode, type Kind, pathOf, SECRET } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, type ConfigMap, hasCode, type Kind, pathOf, SECRET, textIn } from '../kube/index.ts';
 import { KEYS, mountedSecrets, PORTS, podDomain, serviceHost } from '../objects/index.ts';
 import type { Identity, TLSFiles } from './channel.ts';
 import type { MetricsPort } from './node-metrics.ts';
@@ -26,10 +26,6 @@ export function nodeAddress(cluster: CairnCluster, pod: string, port: 'grpc' | '
 interface Cached {
   readonly identity: Identity;
   readonly readMs: number;
-}
-
-interface Keyed {
-  readonly data?: Readonly<Record<string, string>>;
 }
 
 export class Identities {
@@ -65,7 +61,7 @@ export class Identities {
 
   async #keyOf(cluster: CairnCluster): Promise<string | undefined> {
     const { auth } = mountedSecrets(cluster);
-    return auth && decoded(await this.#read(SECRET, cluster, auth), KEYS.adminKey)?.trim();
+    return auth && textIn(await this.#read(SECRET, cluster, auth), KEYS.adminKey)?.trim();
   }
 
   async #tlsOf(cluster: CairnCluster): Promise<TLSFiles | undefined> {
@@ -74,23 +70,18 @@ export class Identities {
     const { caConfigMapName, clientCertificates } = cluster.spec.tls;
     const secret = await this.#read(SECRET, cluster, tls);
     const trusted = caConfigMapName && (await this.#read(CONFIG_MAP, cluster, caConfigMapName)).data?.[KEYS.authority];
-    const authorities = trusted ?? decoded(secret, KEYS.authority);
-    const [chain, key] = [decoded(secret, KEYS.certificate), decoded(secret, KEYS.privateKey)];
+    const authorities = trusted ?? textIn(secret, KEYS.authority);
+    const [chain, key] = [textIn(secret, KEYS.certificate), textIn(secret, KEYS.privateKey)];
     if (clientCertificates?.mode !== 'Require' || chain === undefined || key === undefined) return { authorities };
     return { authorities, certificate: { chain, key } };
   }
 
-  async #read(kind: Kind, { metadata: { namespace } }: CairnCluster, name: string): Promise<Keyed> {
+  async #read(kind: Kind, { metadata: { namespace } }: CairnCluster, name: string): Promise<ConfigMap> {
     try {
-      return await this.#api.get<Keyed>(pathOf(kind, { namespace, name }));
+      return await this.#api.get<ConfigMap>(pathOf(kind, { namespace, name }));
     } catch (error) {
       if (!hasCode(error, 404)) throw error;
       throw new Error(`${kind.kind} "${name}" does not exist`, { cause: error });
     }
   }
-}
-
-function decoded({ data }: Keyed, key: string): string | undefined {
-  const text = data?.[key];
-  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
 }

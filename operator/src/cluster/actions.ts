@@ -82,8 +82,7 @@ export function expectedOf(members: readonly Member[]): readonly Expected[] {
 export async function act(action: Action, { api, admin, onApplied, kindOf }: Ports): Promise<void> {
   switch (action.kind) {
     case 'apply': {
-      const owner = { manager: MANAGER, force: true };
-      onApplied(action.object, await apply(api, kindOf(action.object), action.object, owner));
+      onApplied(action.object, await apply(api, kindOf(action.object), action.object, MANAGER));
       return;
     }
     case 'patch': {

@@ -1,5 +1,5 @@
 /** The controller of CairnClusters: observes, plans, acts and reports (../kube/controller.ts). */
-import type { CairnCluster } from '../api/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
 import {
   type Api,
@@ -12,7 +12,7 @@ import {
 } from '../kube/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
-import { CLUSTER, type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
+import { type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
 import { type Extras, noteOf, REASONS, statusOf } from './status.ts';
 import type { OwnedObject, WantedObject, World } from './world.ts';
@@ -77,7 +77,7 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
 
 /** KC10: the copy of the CairnCluster may lag behind. */
 async function verifySpec(api: Api, { metadata }: CairnCluster): Promise<void> {
-  const found = await api.get<CairnCluster>(pathOf(CLUSTER, metadata));
+  const found = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, metadata));
   if (found.metadata.uid !== metadata.uid || found.metadata.generation !== metadata.generation)
     throw new Error('the CairnCluster has changed since it was observed');
 }
@@ -135,7 +135,6 @@ async function report(
     events.record(cluster, { type: 'Warning', reason: 'Failed', action: failed.kind, note });
   }
   if (cluster.metadata.deletionTimestamp !== undefined) return;
-  await applyStatus(api, { kind: CLUSTER, object: cluster }, statusOf(world, done, extrasOf(cluster)), {
-    manager: `${MANAGER}-status`,
-  });
+  const status = statusOf(world, done, extrasOf(cluster));
+  await applyStatus(api, { kind: CAIRN_CLUSTER, object: cluster, status, manager: `${MANAGER}-status` });
 }

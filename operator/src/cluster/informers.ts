@@ -1,8 +1,18 @@
 /** Informers of the objects that the controller of clusters reads. */
-import type { CairnCluster } from '../api/index.ts';
-import { type Api, Informer, type Kind, type KubeObject, keyOf, pathOf, type Source, sourceOf } from '../kube/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
+import {
+  type Api,
+  Informer,
+  isOwnedBy,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  pathOf,
+  type Source,
+  sourceOf,
+} from '../kube/index.ts';
 import type { ObjectsOf } from './controller.ts';
-import { CLAIM, CLUSTER, type Claim, KUBE_NODE, type KubeNode, POD, type Pod, type StatefulSet } from './kinds.ts';
+import { CLAIM, type Claim, KUBE_NODE, type KubeNode, POD, type Pod, type StatefulSet } from './kinds.ts';
 import type { OwnedObject } from './world.ts';
 
 /** All objects of clusters have it. */
@@ -32,7 +42,7 @@ export class ClusterInformers implements ObjectsOf {
       const indexes = { [BY_CLUSTER]: (object: Item) => clusterKeysOf(object) };
       return new Informer<Item>(api, `${pathOf(kind, { namespace })}?${SELECTOR}`, { onError, indexes });
     };
-    this.clusters = new Informer(api, pathOf(CLUSTER, { namespace }), { onError });
+    this.clusters = new Informer(api, pathOf(CAIRN_CLUSTER, { namespace }), { onError });
     this.#pods = of(POD);
     this.#claims = of(CLAIM);
     this.#owned = new Map(owned.map((kind) => [kind, of<OwnedObject>(kind)]));
@@ -82,7 +92,7 @@ export class ClusterInformers implements ObjectsOf {
     return [...this.#owned].flatMap(([of, informer]) =>
       informer
         .by(BY_CLUSTER, keyOf(cluster))
-        .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === cluster.metadata.uid))
+        .filter((object) => isOwnedBy(object, cluster))
         // Items of lists have no kind.
         .map((object) => ({ ...object, kind: of.kind, of })),
     );

@@ -1,11 +1,10 @@
 /** Kubernetes objects as far as the controller reads them. */
-import type { Condition, Kind, KubeObject, Metadata } from '../kube/index.ts';
+import type { Condition, Kind, KubeObject } from '../kube/index.ts';
 
 export const POD: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
 export const CLAIM: Kind = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims' };
 export const STATEFUL_SET: Kind = { apiVersion: 'apps/v1', kind: 'StatefulSet', plural: 'statefulsets' };
 export const KUBE_NODE: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes' };
-export const CLUSTER: Kind = { apiVersion: 'cairn.dev/v1alpha1', kind: 'CairnCluster', plural: 'cairnclusters' };
 
 /** Hash of the template that a pod was made of. */
 export const TEMPLATE_ANNOTATION = 'cairn.dev/template';
@@ -21,17 +20,9 @@ export const RELEASED_LABEL = 'cairn.dev/released';
 export const FINAL_ANNOTATION = 'cairn.dev/final-version';
 export const FINALIZER = 'cairn.dev/volumes';
 
-export interface Live extends Metadata {
-  readonly deletionTimestamp?: string;
-  readonly creationTimestamp?: string;
-  readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly { readonly uid: string }[];
-}
-
 type StateOf = Pick<Condition, 'type' | 'status'> & Partial<Pick<Condition, 'reason' | 'lastTransitionTime'>>;
 
 export interface Pod extends KubeObject {
-  readonly metadata: Live;
   readonly spec?: { readonly nodeName?: string };
   readonly status?: {
     readonly conditions?: readonly StateOf[];
@@ -40,7 +31,6 @@ export interface Pod extends KubeObject {
 }
 
 export interface Claim extends KubeObject {
-  readonly metadata: Live;
   readonly spec?: {
     readonly storageClassName?: string;
     readonly resources?: { readonly requests?: { readonly storage?: string } };
@@ -49,7 +39,6 @@ export interface Claim extends KubeObject {
 }
 
 export interface StatefulSet extends KubeObject {
-  readonly metadata: Live;
   readonly spec: {
     readonly replicas?: number;
     readonly volumeClaimTemplates?: readonly Omit<Claim, 'metadata'>[];
@@ -67,7 +56,7 @@ export function volumeNodeOf({ metadata }: Claim): string | undefined {
   return metadata.annotations?.[SELECTED_NODE];
 }
 
-export function isTerminating({ metadata }: { readonly metadata: Live }): boolean {
+export function isTerminating({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 

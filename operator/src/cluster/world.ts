@@ -13,7 +13,6 @@ import {
   isReady,
   isTerminating,
   type KubeNode,
-  type Live,
   type Pod,
   RELEASED_LABEL,
   type StatefulSet,
@@ -28,7 +27,6 @@ export interface WantedObject extends Wanted {
 }
 
 export interface OwnedObject extends KubeObject {
-  readonly metadata: Live;
   readonly kind: string;
   readonly of: Kind;
 }

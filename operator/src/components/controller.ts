@@ -1,17 +1,8 @@
 /** The controller of one kind of component: observes databases and nodes, and carries out what plan.ts wants. */
 import type { CairnCluster, EventDatabase } from '../api/index.ts';
 import type { Calls, Components } from '../client/index.ts';
-import {
-  type Api,
-  asError,
-  type Controller,
-  type EventRecorder,
-  type Source as Keys,
-  keyOf,
-  sourceOf as keysOf,
-  type Outcome,
-} from '../kube/index.ts';
-import { conditionOf, Later, reportStatus, setFinalizer } from '../reconcile/index.ts';
+import { type Api, asError, type EventRecorder, type Source as Keys, keyOf } from '../kube/index.ts';
+import { conditionOf, inNamespace, type ResourceController, resourceController } from '../reconcile/index.ts';
 import { publicationDigest, publicationOf, RESOURCES } from './kinds.ts';
 import { type Action, type DatabaseAction, FINALIZER, plan } from './plan.ts';
 import { progressOf, waitOf } from './rollout.ts';
@@ -34,49 +25,55 @@ interface Observed extends World {
   readonly error: Error | undefined;
 }
 
-interface Step {
-  readonly action: Action;
-  readonly world: Observed;
+export function componentController(options: ComponentControllerOptions): ResourceController<Observed, Action> {
+  const { api, informer, databases, clusters } = options;
+  const kind = RESOURCES[options.kind];
+  const work = new ComponentWork(options);
+  const within = (namespace: string): readonly string[] => inNamespace(informer, namespace).map(keyOf);
+  const changed: Keys = {
+    synced: databases.synced,
+    subscribe: (add) => {
+      const tell = ({ metadata }: EventDatabase): void => within(metadata.namespace).forEach(add);
+      const onSet = (object: EventDatabase, before?: EventDatabase): void => {
+        if (before === undefined || traitsOf(before) !== traitsOf(object)) tell(object);
+      };
+      return databases.subscribe({ onSet, onDelete: tell });
+    },
+  };
+  return resourceController({
+    name: kind.plural,
+    kind,
+    manager: `cairn-${kind.kind}-status`,
+    finalizer: FINALIZER,
+    api,
+    informer,
+    sources: [changed, clusters.source(({ metadata }) => within(metadata.namespace))],
+    observe: (resource) => work.observe(resource),
+    plan,
+    act: (action, world) => work.act(action, world),
+    // Actions on databases name a version, or are the same publication.
+    isRepeatable: (action) => action.kind !== 'hold' && action.kind !== 'release',
+    isFailing: ({ failures }) => failures.size > 0,
+    waitOf,
+    statusOf,
+    errorOf: ({ error, failures }) => error ?? [...failures.values()][0],
+  });
 }
 
-export class ComponentController implements Controller<Observed, Step> {
-  readonly name: string;
+class ComponentWork {
   readonly #options: ComponentControllerOptions;
   readonly #targets: Targets;
-  readonly #later: Later;
 
   constructor(options: ComponentControllerOptions) {
     this.#options = options;
     this.#targets = new Targets(options);
-    this.#later = new Later(options.api.runtime);
-    this.name = RESOURCES[options.kind].plural;
   }
 
-  get sources(): readonly Keys[] {
-    const { informer, databases, clusters } = this.#options;
-    const within = (namespace: string): readonly string[] =>
-      [...informer.items.values()].filter(({ metadata }) => metadata.namespace === namespace).map(keyOf);
-    const changed: Keys = {
-      synced: databases.synced,
-      subscribe: (add) => {
-        const tell = ({ metadata }: EventDatabase): void => within(metadata.namespace).forEach(add);
-        const onSet = (object: EventDatabase, before?: EventDatabase): void => {
-          if (before === undefined || traitsOf(before) !== traitsOf(object)) tell(object);
-        };
-        return databases.subscribe({ onSet, onDelete: tell });
-      },
-    };
-    return [keysOf(informer), changed, this.#later, clusters.source(({ metadata }) => within(metadata.namespace))];
-  }
-
-  async observe(key: string): Promise<Observed | undefined> {
-    const { api, informer } = this.#options;
-    const resource = informer.items.get(key);
-    if (resource === undefined) return undefined;
+  async observe(resource: ComponentResource): Promise<Observed> {
     const isDeleted = resource.metadata.deletionTimestamp !== undefined;
     const { loaded, source, error: sourceError } = isDeleted ? DELETED : await this.#sourceOf(resource);
     const { targets, missing, components, clusters, error } = await this.#targets.of(resource);
-    const wallMs = api.runtime.wallMs();
+    const wallMs = this.#options.api.runtime.wallMs();
     const failures = new Map<string, Error>();
     const world = { resource, source, targets, missing, failures, calls: undefined, wallMs };
     const calls = await this.#measure(world, clusters);
@@ -90,29 +87,15 @@ export class ComponentController implements Controller<Observed, Step> {
     return this.#options.callsOf(clusters, source.digest).catch(() => undefined);
   }
 
-  plan(world: Observed): readonly Step[] {
-    return plan(world).map((action) => ({ action, world }));
-  }
-
-  /** Actions on databases can be repeated: each names a version, or is the same publication. */
-  isIrreversible({ action: { kind } }: Step): boolean {
-    return kind === 'hold' || kind === 'release';
-  }
-
-  async act({ action, world }: Step): Promise<void> {
-    const { api, kind } = this.#options;
-    const { resource: object } = world;
-    if (action.kind === 'hold' || action.kind === 'release')
-      await setFinalizer(api, { kind: RESOURCES[kind], object }, FINALIZER, action.kind === 'hold');
-    else {
-      const id = action.kind === 'publish' ? action.target.id : action.id;
-      const target = world.targets.find((one) => one.id === id);
-      if (target === undefined || world.failures.has(target.name)) return;
-      // A database that fails does not hold up the others.
-      await this.#change(action, target, world).catch((error: unknown) => {
-        world.failures.set(target.name, asError(error));
-      });
-    }
+  async act(action: Action, world: Observed): Promise<void> {
+    if (action.kind === 'hold' || action.kind === 'release') return;
+    const id = action.kind === 'publish' ? action.target.id : action.id;
+    const target = world.targets.find((one) => one.id === id);
+    if (target === undefined || world.failures.has(target.name)) return;
+    // A database that fails does not hold up the others.
+    await this.#change(action, target, world).catch((error: unknown) => {
+      world.failures.set(target.name, asError(error));
+    });
   }
 
   async #change(action: DatabaseAction, target: Target, world: Observed): Promise<void> {
@@ -133,22 +116,8 @@ export class ComponentController implements Controller<Observed, Step> {
     else await client.delete(id, action.version);
   }
 
-  /** A pass that acted reports nothing: its world has changed, and the next pass observes it. */
-  async report(world: Observed, { done, failure }: Outcome<Step>): Promise<void> {
-    const { api, kind } = this.#options;
-    if (done > 0 && world.failures.size === 0) return;
-    const waitMs = waitOf(world);
-    if (waitMs !== undefined) this.#later.again(keyOf(world.resource), waitMs);
-    const status = statusOf(world, failure?.message);
-    const { kind: name } = RESOURCES[kind];
-    await reportStatus(api, { kind: RESOURCES[kind], object: world.resource, status, manager: `cairn-${name}-status` });
-    const error = world.error ?? [...world.failures.values()][0];
-    if (error !== undefined) throw error;
-  }
-
   #tell(object: ComponentResource, reason: string, note: string): void {
-    const { apiVersion, kind } = RESOURCES[this.#options.kind];
-    this.#options.events.record({ ...object, apiVersion, kind }, { type: 'Normal', action: 'Rollout', reason, note });
+    this.#options.events.record(object, { type: 'Normal', action: 'Rollout', reason, note });
   }
 
   async #sourceOf(resource: ComponentResource): Promise<Sourced> {

@@ -15,7 +15,7 @@
  *        previous version is active again before the new one ends, so a database that had an active version always has
  *        one.
  */
-export { ComponentController, type ComponentControllerOptions } from './controller.ts';
+export { componentController } from './controller.ts';
 export { RESOURCES } from './kinds.ts';
 export { credentialFor, digestOf, Registry } from './oci.ts';
 export { type Action, plan } from './plan.ts';

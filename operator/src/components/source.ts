@@ -1,5 +1,5 @@
 /** The component of a source: its digest, and its bytes when it is published. */
-import { type Api, CONFIG_MAP, hasCode, type Kind, pathOf, SECRET } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, type ConfigMap, hasCode, type Kind, pathOf, SECRET, textIn } from '../kube/index.ts';
 import { credentialFor, digestOf, Registry } from './oci.ts';
 import type { ComponentResource } from './world.ts';
 
@@ -18,11 +18,6 @@ export class SourceProblem extends Error {
   }
 }
 
-interface Keyed {
-  readonly data?: Readonly<Record<string, string>>;
-  readonly binaryData?: Readonly<Record<string, string>>;
-}
-
 const DOCKER_CONFIG = '.dockerconfigjson';
 
 /**
@@ -36,9 +31,8 @@ export async function sourceOf(api: Api, resource: ComponentResource, resolved?:
     const registry = async (): Promise<Registry> => {
       const { reference, pullSecretName } = oci;
       if (pullSecretName === undefined) return new Registry(reference);
-      const { data } = await read(api, SECRET, namespace, pullSecretName);
-      const config = Buffer.from(data?.[DOCKER_CONFIG] ?? '', 'base64').toString('utf8');
-      if (config === '')
+      const config = textIn(await read(api, SECRET, namespace, pullSecretName), DOCKER_CONFIG);
+      if (config === undefined)
         throw new SourceProblem('PullSecretInvalid', `the Secret ${pullSecretName} has no ${DOCKER_CONFIG}`);
       return new Registry(reference, credentialFor(reference, config));
     };
@@ -68,9 +62,9 @@ async function valueOf(
   return Buffer.from(encoded, 'base64');
 }
 
-async function read(api: Api, kind: Kind, namespace: string, name: string): Promise<Keyed> {
+async function read(api: Api, kind: Kind, namespace: string, name: string): Promise<ConfigMap> {
   try {
-    return await api.get<Keyed>(pathOf(kind, { namespace, name }));
+    return await api.get<ConfigMap>(pathOf(kind, { namespace, name }));
   } catch (error) {
     if (!hasCode(error, 404)) throw error;
     throw new SourceProblem('SourceNotFound', `there is no ${kind.kind} ${name}`);

@@ -2,7 +2,7 @@
 import type { CairnCluster, EventDatabase } from '../api/index.ts';
 import type { Calls, ComponentKind, Components, Holder } from '../client/index.ts';
 import { asError, type Informer } from '../kube/index.ts';
-import { type ClusterState, type Clusters, conditionOf, matches, oldest } from '../reconcile/index.ts';
+import { type ClusterState, type Clusters, conditionOf, inNamespace, matches, oldest } from '../reconcile/index.ts';
 import { componentNameOf } from './kinds.ts';
 import type { ComponentResource, Published, Target } from './world.ts';
 
@@ -53,7 +53,7 @@ export class Targets {
 
   async of(resource: ComponentResource): Promise<FoundTargets> {
     const { namespace } = resource.metadata;
-    const all = [...this.#options.databases.items.values()].filter(({ metadata }) => metadata.namespace === namespace);
+    const all = inNamespace(this.#options.databases, namespace);
     const selected = all.filter((database) => selects(resource, database));
     const present = new Set(selected.map(({ metadata }) => metadata.name));
     const missing = (resource.spec.databases.names ?? []).filter((name) => !present.has(name));
@@ -103,11 +103,8 @@ export class Targets {
   /** Name of an older resource with the same component in the database. */
   #claimOn(resource: ComponentResource, database: EventDatabase): string | undefined {
     const { namespace, uid } = resource.metadata;
-    const same = [...this.#options.informer.items.values()].filter(
-      (other) =>
-        other.metadata.namespace === namespace &&
-        componentNameOf(other) === componentNameOf(resource) &&
-        selects(other, database),
+    const same = inNamespace(this.#options.informer, namespace).filter(
+      (other) => componentNameOf(other) === componentNameOf(resource) && selects(other, database),
     );
     const { metadata } = oldest(same) ?? resource;
     return metadata.uid === uid ? undefined : metadata.name;

@@ -15,5 +15,5 @@
  *   KD4  The finalizer ends when the database is deleted, when the cluster is gone, after an hour, or by annotation.
  *   KD5  The plan for a converged object is empty.
  */
-export { DatabaseController, type DatabaseControllerOptions } from './controller.ts';
-export { type Action, type Found, plan, statusOf, type World } from './plan.ts';
+export { databaseController } from './controller.ts';
+export { type Found, plan, statusOf, type World } from './plan.ts';

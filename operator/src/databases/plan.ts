@@ -35,18 +35,15 @@ export interface World {
 }
 
 export type Action =
-  | { readonly kind: 'hold'; readonly world: World }
-  | { readonly kind: 'release'; readonly world: World }
-  | { readonly kind: 'create'; readonly world: World }
-  | { readonly kind: 'record'; readonly world: World; readonly database: Database }
-  | { readonly kind: 'delete'; readonly world: World; readonly database: Database };
+  | { readonly kind: 'hold' | 'release' | 'create' }
+  | { readonly kind: 'record' | 'delete'; readonly database: Database };
 
 export function plan(world: World): readonly Action[] {
   const { resource } = world;
   if (resource.metadata.deletionTimestamp !== undefined) return planDeletion(world);
   const isHeld = hasFinalizer(resource, FINALIZER);
   const wantsHold = resource.spec.reclaimPolicy === 'Delete';
-  if (isHeld !== wantsHold) return wantsHold ? [{ kind: 'hold', world }] : [{ kind: 'release', world }];
+  if (isHeld !== wantsHold) return [{ kind: wantsHold ? 'hold' : 'release' }];
   return world.claimedBy === undefined ? planDatabase(world) : [];
 }
 
@@ -56,28 +53,27 @@ function planDatabase(world: World): readonly Action[] {
   if (found.kind === 'unknown') return [];
   const id = resource.status?.databaseID;
   if (id !== undefined) {
-    if (found.kind === 'database' && found.predecessor === id)
-      return [{ kind: 'record', world, database: found.database }];
-    return found.kind === 'none' && policy === 'Either' ? [{ kind: 'create', world }] : [];
+    if (found.kind === 'database' && found.predecessor === id) return [{ kind: 'record', database: found.database }];
+    return found.kind === 'none' && policy === 'Either' ? [{ kind: 'create' }] : [];
   }
-  if (found.kind === 'none') return policy === 'Adopt' ? [] : [{ kind: 'create', world }];
+  if (found.kind === 'none') return policy === 'Adopt' ? [] : [{ kind: 'create' }];
   const mayTake = isCreating(resource) || policy !== 'Create';
-  return mayTake ? [{ kind: 'record', world, database: found.database }] : [];
+  return mayTake ? [{ kind: 'record', database: found.database }] : [];
 }
 
 function planDeletion(world: World): readonly Action[] {
   const { resource, cluster, found, claimedBy, wallMs } = world;
   if (!hasFinalizer(resource, FINALIZER)) return [];
   const isRetained = resource.spec.reclaimPolicy === 'Retain' || claimedBy !== undefined;
-  const release: Action = { kind: 'release', world };
+  const release: Action = { kind: 'release' };
   if (isRetained || cluster.kind === 'gone' || isAbandoned(resource, wallMs)) return [release];
   if (found.kind === 'unknown') return [];
   if (found.kind === 'none') return [release];
   const { database } = found;
   const id = resource.status?.databaseID;
   const isOwn = id === undefined ? isCreating(resource) : id === found.predecessor;
-  if (isOwn) return [{ kind: 'record', world, database }];
-  return id === database.id ? [{ kind: 'delete', world, database }] : [release];
+  if (isOwn) return [{ kind: 'record', database }];
+  return id === database.id ? [{ kind: 'delete', database }] : [release];
 }
 
 /** Whether a creation was begun whose outcome is not recorded. */

@@ -6,19 +6,10 @@ export interface Status {
   readonly code?: number;
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: { readonly causes?: readonly Cause[]; readonly retryAfterSeconds?: number };
-}
-
-interface Cause {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly field?: string;
-}
-
-/** A field that another field manager owns, for which a server-side apply was rejected. */
-export interface FieldConflict {
-  readonly field: string;
-  readonly manager: string;
+  readonly details?: {
+    readonly causes?: readonly { readonly reason?: string }[];
+    readonly retryAfterSeconds?: number;
+  };
 }
 
 const GONE = 410;
@@ -35,7 +26,8 @@ export class ApiError extends Error {
   readonly code: number;
   /** Such as `Conflict`. */
   readonly reason: string;
-  readonly #causes: readonly Cause[];
+  /** The server does not have the requested version: it was compacted, or the server has not reached it. */
+  readonly isVersionLost: boolean;
   readonly #serverRetryMs: number;
 
   constructor(what: string, code: number, text: string, retryAfter?: string) {
@@ -43,7 +35,8 @@ export class ApiError extends Error {
     super(`${what}: ${code} ${message}`);
     this.code = code;
     this.reason = reason;
-    this.#causes = details.causes ?? [];
+    const isTooLarge = details.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') ?? false;
+    this.isVersionLost = code === GONE || isTooLarge;
     const seconds = Number(retryAfter ?? details.retryAfterSeconds ?? 0);
     this.#serverRetryMs = Number.isFinite(seconds) ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : 0;
   }
@@ -51,11 +44,6 @@ export class ApiError extends Error {
   /** The server did not execute the request, because it is overloaded. */
   get isThrottled(): boolean {
     return this.code === TOO_MANY;
-  }
-
-  /** The server does not have the requested version: it was compacted, or the server has not reached it. */
-  get isVersionLost(): boolean {
-    return this.code === GONE || this.#causes.some(({ reason }) => reason === 'ResourceVersionTooLarge');
   }
 
   /** Whether a retry is useless until the request, the schema or the object changes. */
@@ -66,13 +54,6 @@ export class ApiError extends Error {
   /** Minimum wait before a retry. */
   get retryAfterMs(): number {
     return this.isTerminal ? TERMINAL_RETRY_MS : this.#serverRetryMs;
-  }
-
-  /** The fields for which a server-side apply was rejected, and their owners. */
-  get conflicts(): readonly FieldConflict[] {
-    return this.#causes
-      .filter(({ reason }) => reason === 'FieldManagerConflict')
-      .map(({ field = '', message = '' }) => ({ field, manager: /conflict with "([^"]*)"/.exec(message)?.[1] ?? '' }));
   }
 }
 

@@ -1,9 +1,8 @@
 /**
- * Server-side apply: a field manager sends the fields that it wants. The server removes those that it no longer sends.
+ * Server-side apply: a field manager sends the fields that it wants.
  *
  * Invariants:
- *   KM15  Fields of other managers are overwritten only with `force`. Without it the error names their managers
- *         (`ApiError.conflicts`).
+ *   KM15  An apply takes over fields of other managers, and removes those that its manager no longer sends.
  *   KM16  A status is written only when it differs from the observed one. An unchanged status costs no request and
  *         causes no message of a watch.
  */
@@ -13,48 +12,46 @@ import { unless } from './api-error.ts';
 import { parseJson } from './json.ts';
 import { type Kind, type KubeObject, type Place, pathOf, typeOf } from './objects.ts';
 
-export interface Owner {
-  /** Name of the field manager: one for each controller, and another one for its status. */
-  readonly manager: string;
-  readonly force?: boolean;
-}
-
 /** The fields that a manager owns of an object, and no others. */
 export interface Wanted {
   readonly metadata: Place & { readonly name: string };
   readonly [field: string]: unknown;
 }
 
-/** Creates or changes an object, and returns it. */
-export function apply<Item extends KubeObject>(api: Api, kind: Kind, wanted: Wanted, owner: Owner): Promise<Item> {
-  return api.patch(`${pathOf(kind, wanted.metadata)}?${query(owner)}`, { ...typeOf(kind), ...wanted }, 'apply');
+/** Creates or changes an object, and returns it. A controller has a `manager`, and another one for its status. */
+export function apply<Item extends KubeObject>(api: Api, kind: Kind, wanted: Wanted, manager: string): Promise<Item> {
+  return api.patch(`${pathOf(kind, wanted.metadata)}?${query(manager)}`, { ...typeOf(kind), ...wanted }, 'apply');
 }
 
-/** The observed object, with which `applyStatus` compares. */
-export interface WithStatus extends KubeObject {
-  readonly status?: object;
+export interface StatusWrite {
+  readonly kind: Kind;
+  /** The observed object. */
+  readonly object: KubeObject;
+  readonly status: object;
+  readonly manager: string;
 }
 
 /**
- * Writes the fields of `status` when one of them differs, and the object is still at the observed version: a copy that
- * lags behind would remove newer facts. Returns whether it wrote.
+ * Replaces the whole status. Fails with 409 when the object is no longer at the observed version: a copy that lags
+ * behind would remove newer facts.
  */
-export async function applyStatus(
-  api: Api,
-  { kind, object }: { readonly kind: Kind; readonly object: WithStatus },
-  status: object,
-  { manager }: Owner,
-): Promise<boolean> {
-  // JSON drops undefined fields, as the server does.
-  const wanted: Readonly<Record<string, unknown>> = parseJson(JSON.stringify(status));
-  const found = new Map<string, unknown>(Object.entries(object.status ?? {}));
-  if (Object.entries(wanted).every(([field, value]) => isDeepStrictEqual(value, found.get(field)))) return false;
+export function writeStatus<Item>(api: Api, { kind, object, status, manager }: StatusWrite): Promise<Item> {
   const { namespace, name, resourceVersion } = object.metadata;
-  const body = { ...typeOf(kind), metadata: { namespace, name, resourceVersion }, status: wanted };
-  const path = `${pathOf(kind, { namespace, name })}/status?${query({ manager, force: true })}`;
-  return (await api.patch(path, body, 'apply').catch(unless(404, 409))) !== undefined;
+  const body = { ...typeOf(kind), metadata: { namespace, name, resourceVersion }, status };
+  return api.patch(`${pathOf(kind, { namespace, name })}/status?${query(manager)}`, body, 'apply');
 }
 
-function query({ manager, force = false }: Owner): string {
-  return String(new URLSearchParams({ fieldManager: manager, force: String(force) }));
+/**
+ * Writes a status that differs from the observed one. Returns whether it wrote; when the object has changed it did not,
+ * and its newer version brings another pass.
+ */
+export async function applyStatus(api: Api, write: StatusWrite): Promise<boolean> {
+  // JSON drops undefined fields, as the server does.
+  const wanted: object = parseJson(JSON.stringify(write.status));
+  if (isDeepStrictEqual(wanted, write.object.status)) return false;
+  return (await writeStatus(api, write).catch(unless(404, 409))) !== undefined;
+}
+
+function query(manager: string): string {
+  return String(new URLSearchParams({ fieldManager: manager, force: 'true' }));
 }

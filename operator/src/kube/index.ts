@@ -11,35 +11,16 @@
  * Invariants: KM1, KM2 (api.ts), KM3 to KM5 (reflector.ts), KM6 to KM8 (informer.ts), KM9 to KM12 (queue.ts), KM13,
  * KM14 (lease.ts), KM15, KM16 (apply.ts), KM17 (conditions.ts), KM18, KM19 (events.ts), KM20, KM21 (controller.ts).
  */
-export { Api, type PatchKind } from './api.ts';
+export { Api } from './api.ts';
 export { ApiError, asError, hasCode, unless } from './api-error.ts';
-export { apply, applyStatus, type Owner, type Wanted, type WithStatus } from './apply.ts';
+export { apply, applyStatus, type Wanted, writeStatus } from './apply.ts';
 export { type Condition, conditionsOf } from './conditions.ts';
-export {
-  type Controller,
-  ControllerLoop,
-  type ControllerOptions,
-  type Outcome,
-  type Pass,
-  type Source,
-  sourceOf,
-} from './controller.ts';
-export { EventRecorder, type EventText, type RecorderOptions } from './events.ts';
+export { type Controller, ControllerLoop, type Outcome, type Pass, type Source, sourceOf } from './controller.ts';
+export { EventRecorder, type EventText } from './events.ts';
 export { type Handlers, Informer, type InformerOptions } from './informer.ts';
 export { Elector, type ElectorOptions, type Lease, type Term } from './lease.ts';
-export {
-  CONFIG_MAP,
-  type Kind,
-  type KubeObject,
-  keyOf,
-  type Metadata,
-  microTimestamp,
-  type Place,
-  pathOf,
-  placeOf,
-  SECRET,
-  timestamp,
-} from './objects.ts';
+export { isOwnedBy, type Kind, type KubeObject, keyOf, ownerReference, pathOf, timestamp } from './objects.ts';
 export { KeyedQueue, type QueueOptions, type Work } from './queue.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';
+export { CONFIG_MAP, type ConfigMap, dataOf, SECRET, type Secret, type Texts, textIn, textsOf } from './secrets.ts';
 export { HttpsTransport, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';

@@ -10,13 +10,18 @@ export interface Metadata {
   readonly generation?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly { readonly uid: string }[];
 }
 
-/** An object of the API server. Items of lists have neither apiVersion nor kind. */
+/** An object of the API server. Items in lists of built-in kinds have neither apiVersion nor kind. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: Metadata;
+  readonly status?: object;
 }
 
 /** A kind of object, such as `{ apiVersion: 'apps/v1', kind: 'StatefulSet', plural: 'statefulsets' }`. */
@@ -25,9 +30,6 @@ export interface Kind {
   readonly kind: string;
   readonly plural: string;
 }
-
-export const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
-export const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 
 export interface Place {
   readonly namespace?: string | undefined;
@@ -51,10 +53,16 @@ export function keyOf({ metadata: { namespace = '', name } }: { readonly metadat
   return `${namespace}/${name ?? ''}`;
 }
 
-/** Parses a key. */
-export function placeOf(key: string): { readonly namespace: string | undefined; readonly name: string } {
-  const [namespace = '', name = ''] = key.split('/');
-  return { namespace: namespace === '' ? undefined : namespace, name };
+/** The reference of an object to its owner and controller, with which it is deleted. */
+export function ownerReference({ apiVersion, kind }: Kind, { metadata: { name, uid } }: KubeObject): object {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+export function isOwnedBy(
+  { metadata: { ownerReferences = [] } }: KubeObject,
+  { metadata: { uid } }: KubeObject,
+): boolean {
+  return ownerReferences.some((owner) => owner.uid === uid);
 }
 
 /** Format of most timestamps. */

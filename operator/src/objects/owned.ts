@@ -1,6 +1,6 @@
 /** Kinds and metadata of the objects that a CairnCluster owns. */
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
-import type { Kind, Wanted } from '../kube/index.ts';
+import { type Kind, ownerReference, type Wanted } from '../kube/index.ts';
 import { podLabels } from './names.ts';
 
 /** Facts that the objects depend on, beside the spec. */
@@ -88,14 +88,12 @@ interface MetadataOptions {
 export function metadataOf(cluster: CairnCluster, options: MetadataOptions = {}): OwnedObject['metadata'] {
   const { metadata } = cluster;
   const { name = metadata.name, component = 'node', labels, annotations = {} } = options;
-  const { apiVersion, kind } = CAIRN_CLUSTER;
-  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid };
   return {
     namespace: metadata.namespace,
     name,
     labels: { ...podLabels(cluster), 'app.kubernetes.io/component': component, ...labels },
     ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
-    ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+    ownerReferences: [ownerReference(CAIRN_CLUSTER, cluster)],
   };
 }
 

@@ -1,7 +1,6 @@
 /** The clusters that other resources refer to. */
-import type { CairnCluster } from '../api/index.ts';
-import { CAIRN_CLUSTER } from '../api/index.ts';
-import { type Api, type Informer, keyOf, pathOf, type Source, unless } from '../kube/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
+import { type Api, type Informer, type KubeObject, keyOf, pathOf, type Source, unless } from '../kube/index.ts';
 import { conditionOf } from './status.ts';
 
 /** Gone: there is no such cluster, or it is being deleted. */
@@ -40,6 +39,23 @@ export class Clusters {
       },
     };
   }
+}
+
+/** The objects of a namespace. */
+export function inNamespace<Item extends KubeObject>({ items }: Informer<Item>, namespace: string): readonly Item[] {
+  return [...items.values()].filter(({ metadata }) => metadata.namespace === namespace);
+}
+
+interface Referrer extends KubeObject {
+  readonly spec: { readonly clusterRef: { readonly name: string } };
+}
+
+/** The objects that refer to a cluster. */
+export function ofCluster<Item extends Referrer>(
+  informer: Informer<Item>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): readonly Item[] {
+  return inNamespace(informer, namespace).filter(({ spec }) => spec.clusterRef.name === name);
 }
 
 function stateOf(cluster: CairnCluster | undefined): ClusterState {

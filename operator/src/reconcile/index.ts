@@ -1,8 +1,8 @@
 /**
  * Parts that the controllers of databases, access and components share.
  *
- * For: statuses that carry facts such as ids, which a stale copy must not overwrite; finalizers that end also when what
- * is outside cannot be reached; the cluster that a resource refers to, and whether it is ready; selectors of labels.
+ * For: the frame of a controller; conditions of a status; finalizers that end also when what is outside cannot be
+ * reached; the cluster that a resource refers to, and whether it is ready; selectors of labels.
  *
  * Not here: the loop of a controller (kube), and the meaning of any kind. It knows the schemas of resources, which the
  * machinery does not.
@@ -10,8 +10,8 @@
  * A status is applied with the version of the object that was observed. So a pass on an old copy of an object fails
  * with 409 instead of removing an id from its status, and the message with the newer version brings the next pass.
  */
-export { type ClusterState, Clusters } from './clusters.ts';
-export { hasFinalizer, isAbandoned, setFinalizer } from './finalizer.ts';
-export { Later } from './later.ts';
+export { type ClusterState, Clusters, inNamespace, ofCluster } from './clusters.ts';
+export { type ResourceController, resourceController } from './controller.ts';
+export { hasFinalizer, isAbandoned } from './finalizer.ts';
 export { matches } from './selector.ts';
-export { commonStatus, conditionOf, type Finding, oldest, type Resource, reportStatus, writeStatus } from './status.ts';
+export { commonStatus, conditionOf, type Finding, oldest } from './status.ts';

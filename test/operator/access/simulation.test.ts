@@ -5,9 +5,9 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { idPrefixOf, parseKeyText } from '../../../operator/src/access/index.ts';
 import { CAIRN_CLUSTER, EVENT_DATABASE, type EventAccess } from '../../../operator/src/api/index.ts';
-import { pathOf } from '../../../operator/src/kube/index.ts';
+import { pathOf, SECRET } from '../../../operator/src/kube/index.ts';
 import { EVERY_FAULT } from '../../support/kube-api/faults.ts';
-import { AccessWorld, SECRET } from '../../support/operator/access-world.ts';
+import { AccessWorld } from '../../support/operator/access-world.ts';
 import { runs } from '../../support/runs.ts';
 
 const NAMES = ['orders', 'reports'];

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type CairnCluster, KINDS } from '../../../operator/src/api/index.ts';
 import { definitionOf } from '../../../scripts/crds/open-api.ts';
+import { type Json, merged } from '../../support/kube-api/store.ts';
 import { lacksTool } from '../../support/needed-tools.ts';
 import { CASES, REFUSED, SMALLEST } from './cases.ts';
 import { type RealServer, startRealServer } from './real-server.ts';
@@ -19,24 +20,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const CHART = join(ROOT, 'charts/cairn-crds');
 const PAGE = readFileSync(join(ROOT, 'docs/operations/operator.md'), 'utf8');
 
-type Json = Readonly<Record<string, unknown>>;
-
 let server: RealServer;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A merge patch (RFC 7386): null removes. */
-function merged(base: Json, patch: Json): Json {
-  const result: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(patch)) {
-    const before = result[key];
-    if (value === null) delete result[key];
-    else result[key] = isObject(value) ? merged(isObject(before) ? before : {}, value) : value;
-  }
-  return result;
-}
 
 function pathOf(kind: string): string {
   const plural = KINDS.find((each) => each.kind === kind)?.plural ?? '';

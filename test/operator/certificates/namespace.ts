@@ -1,12 +1,7 @@
 // The Secrets and ConfigMaps of a namespace in memory, and a controller that does what the plan says.
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
-import {
-  type ConfigMap,
-  planSecrets,
-  type Secret,
-  type SecretPlan,
-  secretOf,
-} from '../../../operator/src/certificates/index.ts';
+import { planSecrets, type SecretPlan, secretOf } from '../../../operator/src/certificates/index.ts';
+import { type ConfigMap, dataOf, type Secret, textIn } from '../../../operator/src/kube/index.ts';
 
 /** More passes than any plan needs. */
 const PASSES_MAX = 10;
@@ -35,12 +30,11 @@ export class Namespace {
   }
 
   text(name: string, key: string): string {
-    return Buffer.from(this.secrets.get(name)?.data?.[key] ?? '', 'base64').toString();
+    return textIn(this.secrets.get(name), key) ?? '';
   }
 
   set(name: string, texts: Readonly<Record<string, string>>, metadata: object = {}): void {
-    const data = Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
     const whole = { namespace: 'prod', name, uid: name, resourceVersion: '1', ...metadata };
-    this.secrets.set(name, { metadata: whole, data: Object.fromEntries(data) });
+    this.secrets.set(name, { metadata: whole, data: dataOf(texts) });
   }
 }

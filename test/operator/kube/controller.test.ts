@@ -17,9 +17,7 @@ import {
   keyOf,
   type Pass,
   pathOf,
-  placeOf,
   sourceOf,
-  type WithStatus,
 } from '../../../operator/src/kube/index.ts';
 import { EVERY_FAULT, type FaultRates } from '../../support/kube-api/faults.ts';
 import { MemoryApi } from '../../support/kube-api/memory-api.ts';
@@ -28,9 +26,8 @@ import { runs } from '../../support/runs.ts';
 
 const THING: Kind = { apiVersion: 'example.dev/v1', kind: 'Thing', plural: 'things' };
 const PART: Kind = { apiVersion: 'example.dev/v1', kind: 'Part', plural: 'parts' };
-const OWNER = { manager: 'things', force: true };
 
-interface Thing extends WithStatus {
+interface Thing extends KubeObject {
   readonly spec: { readonly parts: number };
   readonly status?: { readonly parts?: number; readonly conditions?: readonly Condition[] };
 }
@@ -99,12 +96,8 @@ class Operator {
       return;
     }
     const { name } = action;
-    await apply(
-      this.#api,
-      PART,
-      { metadata: { namespace: placeOf(key).namespace, name }, spec: { thing: key } },
-      OWNER,
-    );
+    const namespace = ONE.namespace;
+    await apply(this.#api, PART, { metadata: { namespace, name }, spec: { thing: key } }, 'things');
   }
 
   async #report(thing: Thing, parts: number, failure: unknown): Promise<void> {
@@ -112,7 +105,8 @@ class Operator {
     const status = failure === undefined ? ('True' as const) : ('False' as const);
     const found = [{ type: 'Working', status, reason: 'Because', message: '', observedGeneration }];
     const conditions = conditionsOf(thing.status?.conditions, found, this.#api.runtime.wallMs());
-    await applyStatus(this.#api, { kind: THING, object: thing }, { parts, conditions }, { manager: 'things-status' });
+    const manager = 'things-status';
+    await applyStatus(this.#api, { kind: THING, object: thing, status: { parts, conditions }, manager });
   }
 }
 

@@ -1,15 +1,18 @@
 // Finalizers, owners and preconditions of versions as an API server has them: the same requests go to the server in
 // memory and to a real one.
-import { type Api, apply, hasCode, type Kind, type KubeObject, pathOf } from '../../../operator/src/kube/index.ts';
+import {
+  type Api,
+  apply,
+  CONFIG_MAP,
+  hasCode,
+  type Kind,
+  type KubeObject,
+  pathOf,
+} from '../../../operator/src/kube/index.ts';
 
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 const DEPLOYMENT: Kind = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments' };
 const NAMESPACE = 'default';
 const OURS = 'example.dev/ours';
-
-interface Deletable extends KubeObject {
-  readonly metadata: KubeObject['metadata'] & { readonly deletionTimestamp?: string; readonly finalizers?: object };
-}
 
 /** Answers of both servers. */
 export const DELETIONS: object = {
@@ -34,12 +37,12 @@ async function finalized(api: Api) {
   const template = { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'none' }] } };
   const spec = { replicas: 0, paused: true, selector: { matchLabels: labels }, template };
   const metadata = { name: place.name, finalizers: [OURS] };
-  const made = await api.create<Deletable>(pathOf(DEPLOYMENT, { namespace: NAMESPACE }), { metadata, spec });
+  const made = await api.create<KubeObject>(pathOf(DEPLOYMENT, { namespace: NAMESPACE }), { metadata, spec });
   const path = pathOf(DEPLOYMENT, place);
   await api.delete(path, { propagationPolicy: 'Background' });
-  const { metadata: marked } = await api.get<Deletable>(path);
+  const { metadata: marked } = await api.get<KubeObject>(path);
   await api.delete(path, { propagationPolicy: 'Background' });
-  const { metadata: again } = await api.get<Deletable>(path);
+  const { metadata: again } = await api.get<KubeObject>(path);
   const added = await codeOf(api.patch(path, { metadata: { finalizers: [OURS, 'example.dev/more'] } }, 'merge'));
   await api.patch(path, { metadata: { finalizers: [] } }, 'merge');
   return {
@@ -55,18 +58,17 @@ async function finalized(api: Api) {
 
 async function stale(api: Api) {
   const place = { namespace: NAMESPACE, name: 'stale' };
-  const owner = { manager: 'ours', force: true };
   const path = pathOf(CONFIG_MAP, place);
-  const { metadata } = await apply<KubeObject>(api, CONFIG_MAP, { metadata: place, data: { a: '1' } }, owner);
-  await apply(api, CONFIG_MAP, { metadata: place, data: { a: '2' } }, owner);
+  const { metadata } = await apply<KubeObject>(api, CONFIG_MAP, { metadata: place, data: { a: '1' } }, 'ours');
+  await apply(api, CONFIG_MAP, { metadata: place, data: { a: '2' } }, 'ours');
   const old = { resourceVersion: metadata.resourceVersion };
   const merged = await codeOf(api.patch(path, { metadata: old, data: { a: '3' } }, 'merge'));
-  const applied = await codeOf(apply(api, CONFIG_MAP, { metadata: { ...place, ...old }, data: { a: '3' } }, owner));
+  const applied = await codeOf(apply(api, CONFIG_MAP, { metadata: { ...place, ...old }, data: { a: '3' } }, 'ours'));
   const gone = { namespace: NAMESPACE, name: 'gone' };
   const status = { apiVersion: DEPLOYMENT.apiVersion, kind: DEPLOYMENT.kind, metadata: gone, status: { replicas: 0 } };
   const ofStatus = await codeOf(api.patch(`${pathOf(DEPLOYMENT, gone)}/status?fieldManager=ours`, status, 'apply'));
   const withUid = { ...gone, uid: metadata.uid };
-  const ofUid = await codeOf(apply(api, CONFIG_MAP, { metadata: withUid, data: {} }, owner));
+  const ofUid = await codeOf(apply(api, CONFIG_MAP, { metadata: withUid, data: {} }, 'ours'));
   return { stale: [merged, applied], absent: [ofStatus, ofUid] };
 }
 

@@ -9,7 +9,7 @@ import { DELETIONS } from './deletions.ts';
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a real API server', () => {
   it('behaves as the server in memory', { timeout: 300_000 }, async () => {
     expect(await runInCluster(join(import.meta.dirname, 'real-server.ts'))).toEqual({
-      conflict: [409, [{ field: '.data.size', manager: 'first' }]],
+      takenOver: { size: '2', colour: 'red' },
       unknown: [500, true],
       guarded: 409,
       listed: 520,

@@ -5,6 +5,8 @@ import {
   ApiError,
   apply,
   applyStatus,
+  CONFIG_MAP,
+  type ConfigMap,
   conditionsOf,
   Elector,
   EventRecorder,
@@ -13,12 +15,10 @@ import {
   type KubeObject,
   pathOf,
   type Term,
-  type WithStatus,
 } from '../../../operator/src/kube/index.ts';
 import { Cluster, eventually } from '../../kubernetes/cluster.ts';
 import { deletions } from './deletions.ts';
 
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 const DEPLOYMENT: Kind = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments' };
 const EVENT: Kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events' };
 const NAMESPACE = 'default';
@@ -52,13 +52,14 @@ process.stdout.write(`${JSON.stringify(facts)}\n`);
 
 async function applied() {
   const metadata = { namespace: NAMESPACE, name: 'applied' };
-  await apply(api, CONFIG_MAP, { metadata, data: { size: '1' } }, { manager: 'first' });
-  const conflict = await failureOf(apply(api, CONFIG_MAP, { metadata, data: { size: '2' } }, { manager: 'second' }));
-  const unknown = await failureOf(apply(api, CONFIG_MAP, { metadata, dat: {} }, { manager: 'first' }));
+  await apply(api, CONFIG_MAP, { metadata, data: { size: '1', colour: 'red' } }, 'first');
+  await apply(api, CONFIG_MAP, { metadata, data: { size: '2' } }, 'second');
+  const { data } = await apply<ConfigMap>(api, CONFIG_MAP, { metadata, data: { colour: 'red' } }, 'first');
+  const unknown = await failureOf(apply(api, CONFIG_MAP, { metadata, dat: {} }, 'first'));
   const preconditions = { uid: '00000000-0000-0000-0000-000000000000' };
   const guarded = await failureOf(api.delete(pathOf(CONFIG_MAP, metadata), { preconditions }));
   return {
-    conflict: [conflict.code, conflict.conflicts],
+    takenOver: data,
     unknown: [unknown.code, unknown.isTerminal],
     guarded: guarded.code,
   };
@@ -81,7 +82,7 @@ async function followed() {
   await informer.synced;
   const listed = [...informer.items.keys()].filter((key) => key.includes('/many-')).length;
   const metadata = { namespace: NAMESPACE, name: 'changed' };
-  for (const a of ['1', '2']) await apply(api, CONFIG_MAP, { metadata, data: { a } }, { manager: 'first' });
+  for (const a of ['1', '2']) await apply(api, CONFIG_MAP, { metadata, data: { a } }, 'first');
   await api.delete(pathOf(CONFIG_MAP, metadata));
   await eventually('messages of the watch', async () => told.length >= 3);
   const { version } = await api.list(collection);
@@ -117,15 +118,14 @@ async function reported() {
   const labels = { app: 'reported' };
   const template = { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'none' }] } };
   const spec = { replicas: 0, paused: true, selector: { matchLabels: labels }, template };
-  const object = await apply<WithStatus>(api, DEPLOYMENT, { metadata, spec }, { manager: 'first' });
+  const object = await apply<KubeObject>(api, DEPLOYMENT, { metadata, spec }, 'first');
   const found = [{ type: 'Cairn', status: 'True' as const, reason: 'A', message: 'b', observedGeneration: 1 }];
   const { lastTransitionTime, type, status, reason, message } = conditionsOf(undefined, found, Date.now())[0] ?? {};
   const wanted = { conditions: [{ type, status, reason, message, lastTransitionTime }], collisionCount: 3 };
-  const writes = [await applyStatus(api, { kind: DEPLOYMENT, object }, wanted, { manager: 'status' })];
+  const write = { kind: DEPLOYMENT, manager: 'status' };
+  const writes = [await applyStatus(api, { ...write, object, status: wanted })];
   const written = await api.get<Reported>(pathOf(DEPLOYMENT, metadata));
-  writes.push(
-    await applyStatus(api, { kind: DEPLOYMENT, object: written }, { collisionCount: 3 }, { manager: 'status' }),
-  );
+  writes.push(await applyStatus(api, { ...write, object: written, status: { ...written.status } }));
   const recorder = new EventRecorder(api, { controller: 'cairn.dev/test', instance: 'pod-1', onError });
   for (let times = 0; times < 2; times += 1) {
     recorder.record(written, { type: 'Warning', reason: 'Stuck', action: 'Roll', note: 'nothing moves' });
@@ -141,7 +141,7 @@ interface Recorded extends KubeObject {
   readonly series?: { readonly count: number };
 }
 
-interface Reported extends WithStatus {
+interface Reported extends KubeObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string }[] };
 }
 

@@ -10,7 +10,14 @@ import {
   STATE_CHANGE,
   STATE_VIEW,
 } from '../../../operator/src/api/index.ts';
-import { Api, type Kind, pathOf, type Transport, type TransportRequest } from '../../../operator/src/kube/index.ts';
+import {
+  Api,
+  type Kind,
+  pathOf,
+  SECRET,
+  type Transport,
+  type TransportRequest,
+} from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS } from '../../../operator/src/objects/index.ts';
 import { assemble } from '../../../operator/src/operator.ts';
 import { readOptions, Telemetry } from '../../../operator/src/process/index.ts';
@@ -19,7 +26,6 @@ import { MemoryApi } from '../../support/kube-api/memory-api.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
 import { clusterOf } from '../objects/clusters.ts';
 
-const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
 const BUILT_IN = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
 const GROUP_PATH = /^\/(?:api|apis\/[^/]+)\/[^/]+$/;
 

@@ -13,24 +13,25 @@ import {
 } from '../../../operator/src/api/index.ts';
 import { Channel, GrpcComponents, GrpcDatabases, GrpcKeys } from '../../../operator/src/client/index.ts';
 import {
-  type Controller,
+  CONFIG_MAP,
   ControllerLoop,
   hasCode,
   type Kind,
   pathOf,
-  type Source,
+  SECRET,
+  type Secret,
   systemRuntime,
+  textIn,
 } from '../../../operator/src/kube/index.ts';
+import type { ResourcePorts } from '../../../operator/src/resources.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { eventually } from '../../support/eventually.ts';
 import { FIRST_KEY, startGuardedNode } from '../../support/guarded-node.ts';
 import { lacksTool } from '../../support/needed-tools.ts';
-import { startControllers } from '../../support/operator/controllers.ts';
+import { clientsOf, startControllers } from '../../support/operator/controllers.ts';
 import { startRealServer } from '../api/real-server.ts';
 
 const CHART = join(resolve(import.meta.dirname, '../../..'), 'charts/cairn-crds');
-const SECRET: Kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 const NAMESPACE = 'default';
 const CLUSTER = { clusterRef: { name: 'events' } };
 const OBJECTS = [
@@ -48,10 +49,6 @@ const OBJECTS = [
     },
   ],
 ] as const;
-
-interface Keyed {
-  readonly data: Readonly<Record<string, string>>;
-}
 
 describe.skipIf(lacksTool('kube'))('controllers on a real API server', () => {
   it('make a database, a key and a State View, and end them (KD1, KE1, KP1)', { timeout: 240_000 }, async () => {
@@ -79,13 +76,14 @@ describe.skipIf(lacksTool('kube'))('controllers on a real API server', () => {
     const over = new AbortController();
     const { signal } = over;
     const failures: string[] = [];
-    const run = <Observed, Action>(controller: Controller<Observed, Action>, sources: readonly Source[]): void => {
+    const control: ResourcePorts['control'] = (controller) => {
       const onPass = ({ key, failure }: { key: string; failure: Error | undefined }): void =>
         void (failure && failures.push(`${controller.name} ${key}: ${failure.message}`));
       const loop = new ControllerLoop(controller, { runtime: systemRuntime, mayAct: () => !signal.aborted, onPass });
-      void loop.run(sources, signal);
+      void loop.run(controller.sources, signal);
     };
-    startControllers({ api, signal, channel, onError: (error) => void failures.push(String(error)), run });
+    const onError = (error: unknown): void => void failures.push(String(error));
+    startControllers({ api, signal, onError, control }, clientsOf(channel));
     await eventually(async () => {
       for (const [kind, name] of OBJECTS) {
         const found = await api.get<EventDatabase>(pathOf(kind, place(name)));
@@ -94,8 +92,8 @@ describe.skipIf(lacksTool('kube'))('controllers on a real API server', () => {
       }
     });
 
-    const { data } = await api.get<Keyed>(pathOf(SECRET, place('orders')));
-    using own = new Channel(node.grpc, { key: Buffer.from(data['api-key'] ?? '', 'base64').toString() });
+    const secret = await api.get<Secret>(pathOf(SECRET, place('orders')));
+    using own = new Channel(node.grpc, { key: textIn(secret, 'api-key') });
     const id = { database: 'shop', kind: 'StateView', name: 'view' } as const;
     expect(await new GrpcComponents(own).list(id)).toMatchObject([{ version: 1, isActive: true }]);
 

@@ -3,15 +3,13 @@
 import { afterAll, expect, it } from 'vitest';
 import { EVENT_ACCESS, EVENT_DATABASE, type EventDatabase, STATE_VIEW } from '../../../operator/src/api/index.ts';
 import { Channel, GrpcComponents, GrpcDatabases, GrpcKeys } from '../../../operator/src/client/index.ts';
-import { type Kind, pathOf } from '../../../operator/src/kube/index.ts';
+import { CONFIG_MAP, pathOf } from '../../../operator/src/kube/index.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { eventually } from '../../support/eventually.ts';
 import { FIRST_KEY, startGuardedNode } from '../../support/guarded-node.ts';
 import { AccessWorld } from '../../support/operator/access-world.ts';
-import { startControllers } from '../../support/operator/controllers.ts';
+import { clientsOf, startControllers } from '../../support/operator/controllers.ts';
 import { OperatorProcess } from '../../support/operator/process.ts';
-
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 
 const { server: node } = await startGuardedNode('--peer-port=0');
 const channel = new Channel(node.grpc, { key: FIRST_KEY });
@@ -62,8 +60,10 @@ it('a database, a key and a State View are made at a node, and end with their ob
   };
   store.create(world.target(STATE_VIEW, 'view'), { metadata: {}, spec }, 'user');
   const { api, signal } = operator;
-  const run = operator.run.bind(operator);
-  startControllers({ api, signal, channel, onError: () => undefined, run });
+  startControllers(
+    { api, signal, onError: () => undefined, control: (each) => operator.run(each) },
+    clientsOf(channel),
+  );
   await becomes(() => expect(ready()).toEqual(['True', 'True', 'True']));
 
   const { 'api-key': key = '' } = world.secret('orders') ?? {};

@@ -97,7 +97,7 @@ export class MemoryApi implements Transport {
     if (method === 'DELETE')
       return answerOf(200, this.store.delete(received, body['preconditions'] as Json | undefined));
     if (!type.startsWith('application/apply-patch')) return answerOf(200, this.store.merge(received, body, manager));
-    return answerOf(200, this.store.apply(received, body, { manager, force: query.get('force') === 'true' }));
+    return answerOf(200, this.store.apply(received, body, manager));
   }
 
   #list({ collection, namespace, query }: Received): Json {

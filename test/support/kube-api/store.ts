@@ -116,8 +116,8 @@ export class Store {
     return this.replace(target, merged(this.get(target), patch), manager);
   }
 
-  /** Server-side apply. Lists are owned as a whole. */
-  apply(target: Target, body: Json, { manager, force }: { manager: string; force: boolean }): Stored {
+  /** Server-side apply by force. Lists are owned as a whole. */
+  apply(target: Target, body: Json, manager: string): Stored {
     const uid = (body['metadata'] as Json)['uid'];
     if (uid !== undefined && this.#objects.get(keyOf(target)) === undefined) throw conflict('no object has the uid');
     if (!target.isStatus && !this.#objects.has(keyOf(target))) return this.create(target, body, manager);
@@ -125,16 +125,6 @@ export class Store {
     hold(before, body);
     const owners = this.#ownersOf(before);
     const wanted = leavesOf(body).filter(([path]) => isStatusPath(path) === target.isStatus);
-    const conflicts = wanted.flatMap(([path, value]) => {
-      if (isDeepStrictEqual(value, valueAt(before, path))) return [];
-      const others = [...(owners.get(path) ?? [])].filter((owner) => owner !== manager);
-      return others.map((owner) => ({
-        reason: 'FieldManagerConflict',
-        message: `conflict with "${owner}"`,
-        field: `.${(JSON.parse(path) as string[]).join('.')}`,
-      }));
-    });
-    if (conflicts.length > 0 && !force) throw new Refusal(409, 'Conflict', 'Apply failed with conflicts', conflicts);
     const draft = structuredClone(before) as Record<string, unknown>;
     const paths = new Set(wanted.map(([path]) => path));
     for (const [path, owned] of owners) {

@@ -1,30 +1,11 @@
 // State Views in an API server in memory, EventDatabases that are ready, a naive Cairn, and processes of the operator.
-import {
-  CAIRN_CLUSTER,
-  type CairnCluster,
-  EVENT_DATABASE,
-  type EventDatabase,
-  STATE_VIEW,
-  type StateView,
-} from '../../../operator/src/api/index.ts';
-import { ComponentController, type ComponentResource } from '../../../operator/src/components/index.ts';
-import { EventRecorder, Informer, type Kind, pathOf } from '../../../operator/src/kube/index.ts';
-import { Clusters } from '../../../operator/src/reconcile/index.ts';
-import type { FaultRates } from '../kube-api/faults.ts';
+import { EVENT_DATABASE, STATE_VIEW, type StateView } from '../../../operator/src/api/index.ts';
+import { CONFIG_MAP, pathOf } from '../../../operator/src/kube/index.ts';
 import type { Json } from '../kube-api/store.ts';
 import { DatabaseWorld } from './database-world.ts';
-import { NaiveComponents } from './naive-components.ts';
-import { OperatorProcess } from './process.ts';
-
-const CONFIG_MAP: Kind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
 
 export class ComponentWorld extends DatabaseWorld {
-  readonly components: NaiveComponents;
-
-  constructor(seed: number, rates?: FaultRates) {
-    super(seed, rates);
-    this.components = new NaiveComponents(this.runtime, this.cairn);
-  }
+  protected override readonly controllers: readonly string[] = ['stateviews'];
 
   /** A database with an EventDatabase, which is ready. */
   addDatabase(name: string, labels: Json = {}): void {
@@ -74,27 +55,5 @@ export class ComponentWorld extends DatabaseWorld {
   view(name: string): StateView | undefined {
     const views = this.server.store.list(pathOf(STATE_VIEW)) as unknown as readonly StateView[];
     return views.find(({ metadata }) => metadata.name === name);
-  }
-
-  override start(): OperatorProcess {
-    const process = new OperatorProcess(this.runtime, this.server);
-    const { api, signal } = process;
-    const onError = (): void => undefined;
-    const clusters = new Informer<CairnCluster>(api, pathOf(CAIRN_CLUSTER), { onError });
-    const databases = new Informer<EventDatabase>(api, pathOf(EVENT_DATABASE), { onError });
-    const informer = new Informer<ComponentResource>(api, pathOf(STATE_VIEW), { onError });
-    const controller = new ComponentController({
-      api,
-      kind: 'StateView',
-      informer,
-      databases,
-      clusters: new Clusters(api, clusters),
-      connect: () => this.cairn.call(() => this.components.componentsFor(process)),
-      callsOf: async (_clusters, digest) => this.components.calls.get(digest),
-      events: new EventRecorder(api, { controller: 'cairn.dev/components', instance: 'test', onError }),
-    });
-    for (const each of [clusters, databases, informer]) void each.run(signal);
-    process.run(controller, controller.sources);
-    return process;
   }
 }

@@ -1,18 +1,13 @@
 // EventDatabases in an API server in memory, a naive Cairn, and processes of the operator that act for them.
-import {
-  CAIRN_CLUSTER,
-  type CairnCluster,
-  EVENT_DATABASE,
-  type EventDatabase,
-} from '../../../operator/src/api/index.ts';
-import { DatabaseController } from '../../../operator/src/databases/index.ts';
-import { EventRecorder, Informer, pathOf } from '../../../operator/src/kube/index.ts';
-import { Clusters } from '../../../operator/src/reconcile/index.ts';
+import { CAIRN_CLUSTER, EVENT_DATABASE, type EventDatabase } from '../../../operator/src/api/index.ts';
+import { pathOf } from '../../../operator/src/kube/index.ts';
 import type { FaultRates } from '../kube-api/faults.ts';
 import { MemoryApi } from '../kube-api/memory-api.ts';
 import type { Json, Target } from '../kube-api/store.ts';
 import { ManualRuntime } from '../manual-runtime.ts';
+import { startControllers } from './controllers.ts';
 import { NaiveCairn } from './naive-cairn.ts';
+import { NaiveComponents } from './naive-components.ts';
 import { OperatorProcess } from './process.ts';
 
 const NAMESPACE = 'default';
@@ -22,6 +17,9 @@ export class DatabaseWorld {
   readonly runtime: ManualRuntime;
   readonly server: MemoryApi;
   readonly cairn: NaiveCairn;
+  readonly components: NaiveComponents;
+  /** Names of the controllers that run. */
+  protected readonly controllers: readonly string[] = ['databases'];
   /** Whether the cluster was deleted at any time, so that what is in it may be left. */
   hasLeftCluster = false;
 
@@ -29,6 +27,7 @@ export class DatabaseWorld {
     this.runtime = new ManualRuntime(seed);
     this.server = new MemoryApi(this.runtime, rates);
     this.cairn = new NaiveCairn(this.runtime);
+    this.components = new NaiveComponents(this.runtime, this.cairn);
   }
 
   target(kind: { readonly apiVersion: string; readonly kind: string; readonly plural: string }, name: string): Target {
@@ -76,20 +75,24 @@ export class DatabaseWorld {
   /** Starts a process of the operator. */
   start(): OperatorProcess {
     const process = new OperatorProcess(this.runtime, this.server);
-    const { api, signal } = process;
-    const onError = (): void => undefined;
-    const clusters = new Informer<CairnCluster>(api, pathOf(CAIRN_CLUSTER), { onError });
-    const informer = new Informer<EventDatabase>(api, pathOf(EVENT_DATABASE), { onError });
-    const controller = new DatabaseController({
-      api,
-      informer,
-      clusters: new Clusters(api, clusters),
-      connect: () => this.cairn.call(() => this.cairn.databasesFor(process)),
-      events: new EventRecorder(api, { controller: 'cairn.dev/databases', instance: 'test', onError }),
-    });
-    void clusters.run(signal);
-    void informer.run(signal);
-    process.run(controller, controller.sources);
+    const { runtime, cairn, components, controllers } = this;
+    startControllers(
+      {
+        api: process.api,
+        signal: process.signal,
+        onError: () => undefined,
+        control: (controller) => {
+          if (controllers.includes(controller.name)) process.run(controller);
+        },
+      },
+      {
+        databasesOf: () => cairn.call(() => cairn.databasesFor(process)),
+        keysOf: () => cairn.call(() => cairn.keysFor(process)),
+        componentsOf: () => cairn.call(() => components.componentsFor(process)),
+        callsOf: async (_clusters, digest) => components.calls.get(digest),
+        random: (count) => Buffer.from(Array.from({ length: count }, () => runtime.chance.below(256))),
+      },
+    );
     return process;
   }
 }

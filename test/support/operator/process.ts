@@ -38,10 +38,10 @@ export class OperatorProcess {
     if (writes === 0) this.#over.abort();
   }
 
-  run<Observed, Action>(controller: Controller<Observed, Action>, sources: readonly Source[]): void {
+  run<Observed, Action>(controller: Controller<Observed, Action> & { readonly sources: readonly Source[] }): void {
     const onPass = (pass: Pass): void => void this.passes.push(pass);
     const loop = new ControllerLoop(controller, { runtime: this.#runtime, mayAct: () => !this.signal.aborted, onPass });
-    void loop.run(sources, this.signal);
+    void loop.run(controller.sources, this.signal);
   }
 
   /** Executes a write, unless the process is dead or dies before it; it may die after it, too. */

@@ -1,6 +1,7 @@
 /** The rule that ends an upgrade (KC5). */
+import { CAIRN_CLUSTER } from '../../api/index.ts';
 import { type Action, metadataPatch } from '../actions.ts';
-import { CLUSTER, FINAL_ANNOTATION } from '../kinds.ts';
+import { FINAL_ANNOTATION } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import { ailmentOf, isOutdated, membersOf, type World } from '../world.ts';
 
@@ -13,7 +14,7 @@ export function finalize(world: World): readonly Action[] | undefined {
   if (applied?.status !== 'True' || applied.observedGeneration !== cluster.metadata.generation) return undefined;
   if (nowMs - Date.parse(applied.lastTransitionTime) < finalizeAfterSeconds * 1000) return undefined;
   const final = `${cluster.spec.version}@${level}`;
-  return [metadataPatch(CLUSTER, cluster, 'annotations', { [FINAL_ANNOTATION]: final }), { kind: 'finalize' }];
+  return [metadataPatch(CAIRN_CLUSTER, cluster, 'annotations', { [FINAL_ANNOTATION]: final }), { kind: 'finalize' }];
 }
 
 /** The feature level that all nodes know, when the cluster is at a lower one. */

@@ -1,6 +1,7 @@
 /** Rules for the owned objects: they are as the spec says, and end with the cluster. */
+import { CAIRN_CLUSTER } from '../../api/index.ts';
 import { type Action, wait } from '../actions.ts';
-import { CLAIM, CLUSTER, FINALIZER, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { CLAIM, FINALIZER, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import type { World } from '../world.ts';
 
@@ -50,5 +51,5 @@ function finalizers({ cluster }: World, isWanted: boolean): Action {
   const { finalizers: found = [], resourceVersion } = cluster.metadata;
   const others = found.filter((each) => each !== FINALIZER);
   const body = { metadata: { finalizers: isWanted ? [...others, FINALIZER] : others, resourceVersion } };
-  return { kind: 'patch', of: CLUSTER, object: cluster, body };
+  return { kind: 'patch', of: CAIRN_CLUSTER, object: cluster, body };
 }

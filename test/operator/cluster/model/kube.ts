@@ -3,6 +3,7 @@
 import type { Transport, TransportRequest, TransportResponse } from '../../../../operator/src/kube/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
 import { recordRequest } from '../../../support/kube-api/requests.ts';
+import { merged } from '../../../support/kube-api/store.ts';
 import type { ManualRuntime } from '../../../support/manual-runtime.ts';
 import type { CairnModel, Volume } from './cairn.ts';
 
@@ -76,6 +77,7 @@ export interface Item {
 export interface Sent {
   readonly metadata?: Partial<Meta>;
   readonly spec?: Spec;
+  readonly status?: Status;
   readonly preconditions?: Partial<Meta>;
   readonly propagationPolicy?: string;
   readonly gracePeriodSeconds?: number;
@@ -159,7 +161,7 @@ export class KubeModel implements Transport {
     if (collection === 'persistentvolumeclaims' && shrinks(sent, found)) return answer(422, {});
     if (!isStatus) this.onWrite(method, collection, found, sent);
     if (method === 'DELETE' && found !== undefined) return this.#delete(collection, found, sent);
-    const next = isApply && !isStatus ? applied(found, sent) : (merged(found ?? {}, sent) as Item);
+    const next = (isApply ? applied(found, sent, isStatus) : merged({ ...found }, { ...sent })) as Item;
     if (JSON.stringify(next) === JSON.stringify(found)) return answer(200, next);
     if (!isStatus) this.#writes += 1;
     const made = this.put(collection, next);
@@ -429,24 +431,11 @@ function targetOf(path: string): { readonly collection: string; readonly name: s
 }
 
 /** Server-side apply by the only manager of these fields. */
-function applied(found: Item | undefined, { metadata, ...fields }: Sent): Item {
+function applied(found: Item | undefined, { metadata, ...fields }: Sent, isStatus: boolean): object {
+  if (isStatus) return { ...found, status: fields.status };
   const labels = { ...found?.metadata.labels, ...metadata?.labels };
   const annotations = { ...found?.metadata.annotations, ...metadata?.annotations };
-  return { ...found, ...fields, metadata: { ...(found?.metadata ?? metadata), labels, annotations } } as Item;
-}
-
-function merged(object: object, patch: object): object {
-  const next = new Map(Object.entries<unknown>({ ...object }));
-  for (const [field, value] of Object.entries<unknown>({ ...patch })) {
-    const before = next.get(field);
-    if (value === null) next.delete(field);
-    else next.set(field, isObject(value) ? merged(isObject(before) ? before : {}, value) : value);
-  }
-  return Object.fromEntries(next);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return { ...found, ...fields, metadata: { ...(found?.metadata ?? metadata), labels, annotations } };
 }
 
 function answer(code: number, body: object): TransportResponse {

@@ -1,0 +1,84 @@
+/** The frame of the controllers of databases, access and components: a finalizer, and a status after the last action. */
+import {
+  type Api,
+  applyStatus,
+  type Controller,
+  type Informer,
+  type Kind,
+  keyOf,
+  type Source,
+  sourceOf,
+} from '../kube/index.ts';
+import { setFinalizer } from './finalizer.ts';
+import { Later } from './later.ts';
+import type { Resource } from './status.ts';
+
+export interface ResourceParts<Item extends Resource, World, Action> {
+  readonly name: string;
+  readonly kind: Kind;
+  /** Name of the field manager of the status. */
+  readonly manager: string;
+  readonly finalizer: string;
+  readonly api: Api;
+  readonly informer: Informer<Item>;
+  /** Sources of keys beside the objects themselves. */
+  readonly sources: readonly Source[];
+  readonly observe: (resource: Item) => Promise<World>;
+  /** Pure. The action `hold` adds the finalizer, `release` removes it. */
+  readonly plan: (world: World) => readonly Action[];
+  /** Carries an action out, after the finalizer was changed. */
+  readonly act: (action: Action, world: World) => Promise<void>;
+  /** Whether further actions may follow an action before the next observation. */
+  readonly isRepeatable?: (action: Action) => boolean;
+  /** Whether a pass reports although it has acted. */
+  readonly isFailing?: (world: World) => boolean;
+  /** Time after which the object is to be observed again, when it is known. */
+  readonly waitOf?: (world: World) => number | undefined;
+  readonly statusOf: (world: World, failure?: string) => object;
+  /** An error after which the queue retries sooner than the next regular check. */
+  readonly errorOf: (world: World) => Error | undefined;
+}
+
+/** A planned action and the world that it was planned for. */
+interface Step<World, Action> {
+  readonly action: Action;
+  readonly world: World;
+}
+
+export interface ResourceController<World, Action> extends Controller<World, Step<World, Action>> {
+  readonly sources: readonly Source[];
+}
+
+export function resourceController<
+  Item extends Resource,
+  World extends { readonly resource: Item },
+  Action extends { readonly kind: string },
+>(parts: ResourceParts<Item, World, Action>): ResourceController<World, Action> {
+  const { name, kind, manager, api, informer } = parts;
+  const later = new Later(api.runtime);
+  return {
+    name,
+    sources: [sourceOf(informer), later, ...parts.sources],
+    observe: async (key) => {
+      const resource = informer.items.get(key);
+      return resource && parts.observe(resource);
+    },
+    plan: (world) => parts.plan(world).map((action) => ({ action, world })),
+    isIrreversible: ({ action }) => parts.isRepeatable?.(action) !== true,
+    act: async ({ action, world }) => {
+      if (action.kind === 'hold' || action.kind === 'release')
+        await setFinalizer(api, { kind, object: world.resource }, parts.finalizer, action.kind === 'hold');
+      await parts.act(action, world);
+    },
+    // A pass that acted reports nothing: its world has changed, and the next pass observes it.
+    report: async (world, { done, failure }) => {
+      if (done > 0 && parts.isFailing?.(world) !== true) return;
+      const waitMs = parts.waitOf?.(world);
+      if (waitMs !== undefined) later.again(keyOf(world.resource), waitMs);
+      const status = parts.statusOf(world, failure?.message);
+      await applyStatus(api, { kind, object: world.resource, status, manager });
+      const error = parts.errorOf(world);
+      if (error !== undefined) throw error;
+    },
+  };
+}
