@@ -8,6 +8,7 @@ import { CAIRN_CLUSTER, EVENT_DATABASE, type EventAccess } from '../../../operat
 import { pathOf, SECRET } from '../../../operator/src/kube/index.ts';
 import { EVERY_FAULT } from '../../support/kube-api/faults.ts';
 import { AccessWorld } from '../../support/operator/access-world.ts';
+import { reasonsOf } from '../../support/operator/database-world.ts';
 import { runs } from '../../support/runs.ts';
 
 const NAMES = ['orders', 'reports'];
@@ -66,8 +67,9 @@ function disturb(world: AccessWorld): void {
 }
 
 /** The Secret has the key that the spec asks for, unless it belongs to a user. */
-function judge(world: AccessWorld, { metadata, spec, status }: EventAccess): void {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+function judge(world: AccessWorld, access: EventAccess): void {
+  const { metadata, spec, status } = access;
+  const ready = reasonsOf(access)['Ready'];
   const secret = world.secret(metadata.name) ?? {};
   const parsed = parseKeyText(secret['api-key']);
   const key = world.cairn.keys.get(parsed?.id ?? '');
@@ -83,7 +85,7 @@ function judge(world: AccessWorld, { metadata, spec, status }: EventAccess): voi
     key: { name: metadata.name, roles, sha256: parsed?.sha256, expiresMs: undefined },
   };
   const found = {
-    ready: ready?.reason,
+    ready,
     texts: Object.keys(secret),
     id: status?.keyID,
     rotateKey: status?.rotateKey,
@@ -92,32 +94,18 @@ function judge(world: AccessWorld, { metadata, spec, status }: EventAccess): voi
   };
   const isForeign = 'user' in secret;
   expect(metadata.deletionTimestamp).toBeUndefined();
-  expect(isForeign ? [ready?.reason, secret] : found).toEqual(isForeign ? ['SecretNotOwned', { user: 'x' }] : own);
+  expect(isForeign ? [ready, secret] : found).toEqual(isForeign ? ['SecretNotOwned', { user: 'x' }] : own);
 }
 
 it('keys converge under faults and kills, and none is left without an owner (KE1, KE2, KE3, KE4)', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const world = new AccessWorld(seed, EVERY_FAULT);
     const { runtime, server, cairn } = world;
-    const { chance } = runtime;
     const faults = watch(world);
-    cairn.faultPercent = 15;
-    world.setCluster('True');
-    let operator = world.start();
-    for (let step = 0; step < 40; step += 1) {
-      disturb(world);
-      if (chance.chance(30)) operator.killAfter(chance.below(6));
-      if (operator.signal.aborted) operator = world.start();
-      await runtime.advance(chance.below(20_000));
-    }
-    operator.killAfter(0);
-    server.faults.set();
-    cairn.faultPercent = 0;
-    cairn.isDown = false;
-    world.setCluster('True');
+    await world.trouble({ steps: 40, faultPercent: 15, writesMax: 6 }, () => disturb(world));
     if (world.resource('shop') === undefined) world.create('shop');
     server.store.merge(world.target(EVENT_DATABASE, 'shop'), { metadata: { labels: { stage: 'live' } } }, 'user');
-    operator = world.start();
+    const operator = world.start();
     // Longer than the backoff of keys that have failed, and than the overlap.
     await runtime.advance(7_200_000);
     expect(faults).toEqual([]);
@@ -125,9 +113,7 @@ it('keys converge under faults and kills, and none is left without an owner (KE1
     const owners = world.grants.map(({ metadata: { uid } }) => idPrefixOf(uid));
     const left = [...cairn.keys.keys()].map((id) => owners.filter((prefix) => id.startsWith(prefix)).length);
     expect(left.every((count) => count === 1) || world.hasLeftCluster).toBe(true);
-    server.requests.length = 0;
-    await runtime.advance(3_600_000);
-    expect(server.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+    expect(await world.writesWithin(3_600_000)).toEqual([]);
     operator.killAfter(0);
   });
   await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
@@ -149,10 +135,9 @@ it('a Secret that another owner takes between the observation and the write is n
   };
   world.setCluster('True');
   world.grant('orders');
-  const operator = world.start();
+  world.start();
   await runtime.advance(60_000);
   expect([isFirst, world.secret('orders'), cairn.keys.size]).toEqual([false, { user: 'x' }, 0]);
-  operator.killAfter(0);
 });
 
 it('a key is replaced on demand and after days, and all keys are revoked with the object (KE3, KE4)', async () => {
@@ -160,7 +145,7 @@ it('a key is replaced on demand and after days, and all keys are revoked with th
   const { runtime, cairn } = world;
   world.setCluster('True');
   world.grant('orders', { rotation: { overlapSeconds: 3600, rotateKey: 'a', everyDays: 1 } });
-  const operator = world.start();
+  world.start();
   const current = async (ms: number): Promise<string> => {
     await runtime.advance(ms);
     return parseKeyText(world.secret('orders')?.['api-key'])?.id ?? '';
@@ -180,7 +165,6 @@ it('a key is replaced on demand and after days, and all keys are revoked with th
   world.withdraw('orders');
   await runtime.advance(60_000);
   expect([world.granted('orders'), [...cairn.keys.keys()], world.secret('orders')]).toEqual([undefined, [], undefined]);
-  operator.killAfter(0);
 });
 
 it('a cluster that is open to everybody needs no key, and delays no deletion (KE4)', async () => {
@@ -189,15 +173,12 @@ it('a cluster that is open to everybody needs no key, and delays no deletion (KE
   world.setCluster('True');
   server.store.merge(world.target(CAIRN_CLUSTER, 'events'), { spec: { auth: { enabled: false } } }, 'user');
   world.grant('orders');
-  const operator = world.start();
+  world.start();
   await runtime.advance(60_000);
-  expect(world.granted('orders')?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason).toBe(
-    'AuthenticationOff',
-  );
+  expect(reasonsOf(world.granted('orders'))['Ready']).toBe('AuthenticationOff');
   world.withdraw('orders');
   await runtime.advance(10_000);
   expect([world.granted('orders'), cairn.keys.size]).toEqual([undefined, 0]);
-  operator.killAfter(0);
 });
 
 it('an expired key is not replaced, and an earlier expiry revokes the key (KE4)', async () => {
@@ -205,12 +186,11 @@ it('an expired key is not replaced, and an earlier expiry revokes the key (KE4)'
   const { runtime, cairn } = world;
   world.setCluster('True');
   world.grant('orders');
-  const operator = world.start();
+  world.start();
   await runtime.advance(60_000);
   expect(cairn.keys.size).toBe(1);
   world.change('orders', { expiresAt: new Date(runtime.wallMs()).toISOString() });
   await runtime.advance(60_000);
   expect(cairn.keys.size).toBe(0);
-  expect(world.granted('orders')?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('Expired');
-  operator.killAfter(0);
+  expect(reasonsOf(world.granted('orders'))['Ready']).toBe('Expired');
 });

@@ -7,6 +7,7 @@ import type { StateView } from '../../../operator/src/api/index.ts';
 import { digestOf } from '../../../operator/src/components/index.ts';
 import { EVERY_FAULT } from '../../support/kube-api/faults.ts';
 import { ComponentWorld } from '../../support/operator/component-world.ts';
+import { reasonsOf } from '../../support/operator/database-world.ts';
 import { BAD } from '../../support/operator/naive-components.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -45,10 +46,15 @@ function hasBad({ components }: ComponentWorld): boolean {
   return components.nodes.some(({ refused }) => refused.size > 0);
 }
 
+/** The active version in each database. */
+function activeIn({ components }: ComponentWorld): readonly number[] {
+  return DATABASES.map((name) => components.of(idOf(name)).findLast(({ isActive }) => isActive)?.version ?? 0);
+}
+
 /** Expected state of the last component in a database. */
 function judge(world: ComponentWorld, wasm: Buffer): void {
   const { spec, status, metadata } = world.view('view') as StateView;
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  const { Ready: ready } = world.reasons;
   expect([status?.observedGeneration, status?.digest]).toEqual([metadata.generation, digestOf(wasm)]);
   expect(ready).toBe(wasm.equals(BAD) && spec.active ? 'Refused' : 'Active');
   for (const database of DATABASES) {
@@ -76,34 +82,16 @@ function judge(world: ComponentWorld, wasm: Buffer): void {
 it('components converge under faults and kills, and none is active that a node cannot run (KP1, KP2, KP4)', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const world = new ComponentWorld(seed, EVERY_FAULT);
-    const { runtime, server, cairn, components } = world;
-    const { chance } = runtime;
-    for (const name of DATABASES) world.addDatabase(name);
-    world.setCluster('True');
-    world.provide(WASM[0] ?? BAD);
-    world.publish('view');
-    cairn.faultPercent = 10;
-    let operator = world.start();
-    for (let step = 0; step < 30; step += 1) {
-      disturb(world);
-      if (chance.chance(30)) operator.killAfter(chance.below(8));
-      if (operator.signal.aborted) operator = world.start();
-      await runtime.advance(chance.below(20_000));
-    }
-    operator.killAfter(0);
-    server.faults.set();
-    cairn.faultPercent = 0;
-    cairn.isDown = false;
-    world.setCluster('True');
-    const last = chance.pick([...WASM, BAD]);
+    const { runtime, components } = world;
+    world.begin(DATABASES).killAfter(0);
+    await world.trouble({ steps: 30, faultPercent: 10, writesMax: 8 }, () => disturb(world));
+    const last = runtime.chance.pick([...WASM, BAD]);
     world.provide(last);
-    operator = world.start();
+    const operator = world.start();
     await runtime.advance(1_800_000);
     expect(components.faults).toEqual([]);
     judge(world, last);
-    server.requests.length = 0;
-    await runtime.advance(3_600_000);
-    expect(server.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+    expect(await world.writesWithin(3_600_000)).toEqual([]);
     operator.killAfter(0);
   });
   await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
@@ -121,11 +109,7 @@ const CANARY = {
 it('a canary is observed before the next databases get the version, and a bad one stays the only one (KP1, KP6)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
-  for (const name of DATABASES) world.addDatabase(name, name === 'shop' ? { stage: 'canary' } : {});
-  world.setCluster('True');
-  world.provide(Buffer.from('one'));
-  world.publish('view');
-  const operator = world.start();
+  world.begin(DATABASES);
   await runtime.advance(60_000);
   world.change('view', { rollout: CANARY });
   await runtime.advance(5_000);
@@ -134,9 +118,7 @@ it('a canary is observed before the next databases get the version, and a bad on
     world.change('view', { description: wasm.toString() });
     await runtime.advance(60_000);
   };
-  const versions = (): readonly number[] =>
-    DATABASES.map((name) => components.of(idOf(name)).findLast(({ isActive }) => isActive)?.version ?? 0);
-  const step = (): unknown => [world.view('view')?.status?.step, ...versions()];
+  const step = (): unknown => [world.view('view')?.status?.step, ...activeIn(world)];
   await roll(Buffer.from('two'));
   expect(step()).toEqual([1, 1, 1, 2]);
   await runtime.advance(480_000);
@@ -148,8 +130,7 @@ it('a canary is observed before the next databases get the version, and a bad on
   await roll(BAD);
   await runtime.advance(3_600_000);
   expect(step()).toEqual([1, 2, 2, 2]);
-  const conditions = world.view('view')?.status?.conditions ?? [];
-  expect(conditions.find(({ type }) => type === 'Distributed')?.reason).toBe('Refused');
+  expect(world.reasons['Distributed']).toBe('Refused');
   expect([components.of(idOf('audit')), components.of(idOf('shop'))].map(({ length }) => length)).toEqual([2, 3]);
   await roll(Buffer.from('two'));
   expect(step()).toEqual([undefined, 2, 2, 2]);
@@ -158,29 +139,22 @@ it('a canary is observed before the next databases get the version, and a bad on
   expect(step()).toEqual([2, 3, 2, 4]);
   await roll(Buffer.from('four'));
   expect(step()).toEqual([1, 3, 2, 5]);
-  operator.killAfter(0);
 });
 
 it('a rollout whose nodes do not compile is reported as stuck, and continues when they do (KP1)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
-  world.addDatabase('shop');
-  world.setCluster('True');
-  world.provide(Buffer.from('one'));
-  world.publish('view');
   components.isCompiling = false;
-  const operator = world.start();
-  const progressing = () => world.view('view')?.status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
+  world.begin(['shop']);
   await runtime.advance(50_000);
-  expect(progressing()).toBe('RollingOut');
+  expect(world.reasons['Progressing']).toBe('RollingOut');
   await runtime.advance(30_000);
-  expect(progressing()).toBe('RolloutStuck');
+  expect(world.reasons['Progressing']).toBe('RolloutStuck');
   components.isCompiling = true;
   components.compile(digestOf(Buffer.from('one')), false);
   // A rollout that is stuck causes only the regular checks.
   await runtime.advance(400_000);
-  expect(progressing()).toBe('RolloutComplete');
-  operator.killAfter(0);
+  expect(world.reasons['Progressing']).toBe('RolloutComplete');
 });
 
 const NO_CALLS = { answered: 0, failed: 0, trapped: 0, within: new Map<number, number>() };
@@ -190,11 +164,7 @@ const LIMITS = { maxTraps: 0, maxErrorPercent: 10 };
 async function canaryOf(onFailure: string) {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
-  for (const name of DATABASES) world.addDatabase(name, name === 'shop' ? { stage: 'canary' } : {});
-  world.setCluster('True');
-  world.provide(Buffer.from('one'));
-  world.publish('view', { rollout: { strategy: 'All', timeoutSeconds: 60 }, retainVersions: 0 });
-  const operator = world.start();
+  const operator = world.begin(DATABASES, { rollout: { strategy: 'All', timeoutSeconds: 60 }, retainVersions: 0 });
   await runtime.advance(60_000);
   const calls = (text: string, change: object): void =>
     void components.calls.set(digestOf(Buffer.from(text)), { ...NO_CALLS, ...change });
@@ -202,16 +172,14 @@ async function canaryOf(onFailure: string) {
     world.provide(Buffer.from(text));
     world.change('view', { description: text, rollout: { ...CANARY, analysis: { ...LIMITS, onFailure } } });
   };
-  const active = (): readonly number[] =>
-    DATABASES.map((name) => components.of(idOf(name)).findLast(({ isActive }) => isActive)?.version ?? 0);
+  const active = (): readonly number[] => activeIn(world);
   const advance = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 1_000) {
       await runtime.advance(1_000);
       expect(active()).not.toContain(0);
     }
   };
-  const reasons = () =>
-    Object.fromEntries((world.view('view')?.status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
+  const reasons = (): object => world.reasons;
   roll('two');
   await advance(60_000);
   expect([active(), reasons()]).toMatchObject([[1, 1, 2], { Healthy: 'NotMeasured', Progressing: 'Observing' }]);
@@ -231,96 +199,67 @@ it('a canary that exceeds a limit is rolled back, and stays so until the source 
   expect(active()).toEqual([1, 1, 1]);
   expect(reasons()).toMatchObject({ Healthy: 'LimitExceeded', Progressing: 'RolledBack', Ready: 'RolledBack' });
   operator.killAfter(0);
-  const next = world.start();
-  world.server.requests.length = 0;
-  await advance(3_600_000);
-  expect(active()).toEqual([1, 1, 1]);
-  expect(world.server.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+  world.start();
+  expect([await world.writesWithin(3_600_000), active()]).toEqual([[], [1, 1, 1]]);
   calls('three', { answered: 90, failed: 10 });
   roll('three');
   await advance(1_500_000);
   expect([active(), reasons()]).toMatchObject([[2, 2, 3], { Healthy: 'RolloutComplete', Ready: 'Active' }]);
-  next.killAfter(0);
 });
 
 it('a canary that exceeds a limit stops at its step with onFailure Pause (KP7)', async () => {
-  const { operator, calls, active, advance, reasons } = await canaryOf('Pause');
+  const { calls, active, advance, reasons } = await canaryOf('Pause');
   calls('two', { answered: 80, failed: 20 });
   await advance(3_600_000);
   expect([active(), reasons()]).toMatchObject([[1, 1, 2], { Healthy: 'LimitExceeded', Ready: 'RolloutPaused' }]);
-  operator.killAfter(0);
 });
 
 it('limits that are not measured keep a canary at its step (KP6)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
-  for (const name of DATABASES) world.addDatabase(name);
-  world.setCluster('True');
-  world.provide(Buffer.from('one'));
-  world.publish('view', {
-    rollout: { ...CANARY, steps: [{ percent: 34, observeSeconds: 0 }], analysis: { maxTraps: 0 } },
-  });
-  const operator = world.start();
+  const steps = [{ percent: 34, observeSeconds: 0 }];
+  world.begin(DATABASES, { rollout: { ...CANARY, steps, analysis: { maxTraps: 0 } } });
   await runtime.advance(3_600_000);
   expect(DATABASES.map((name) => components.of(idOf(name)).length)).toEqual([1, 1, 0]);
-  const conditions = world.view('view')?.status?.conditions ?? [];
-  expect(conditions.find(({ type }) => type === 'Healthy')?.reason).toBe('NotMeasured');
-  operator.killAfter(0);
+  expect(world.reasons['Healthy']).toBe('NotMeasured');
 });
 
 it('a database that refuses a publication does not hold up the others (KP2)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
-  for (const name of DATABASES) world.addDatabase(name);
-  world.setCluster('True');
-  world.provide(Buffer.from('one'));
-  world.publish('view');
   components.refusing.add('audit');
-  const operator = world.start();
+  world.begin(DATABASES);
   await runtime.advance(120_000);
   expect(DATABASES.map((name) => components.of(idOf(name))[0]?.isActive)).toEqual([undefined, true, true]);
-  const { status } = world.view('view') ?? {};
-  expect(status?.conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('Failed');
-  expect(status?.databases?.[0]?.message).toBe('naive: RESOURCE_EXHAUSTED');
+  expect(world.reasons['Ready']).toBe('Failed');
+  expect(world.view('view')?.status?.databases?.[0]?.message).toBe('naive: RESOURCE_EXHAUSTED');
   components.refusing.clear();
   await runtime.advance(300_000);
   expect(world.view('view')?.status?.databasesReady).toBe(3);
-  operator.killAfter(0);
 });
 
 it('an older resource keeps its component, and a younger one follows when it is deleted (KP1)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
-  world.addDatabase('shop');
-  world.setCluster('True');
-  world.provide(Buffer.from('one'));
-  world.publish('view', { contentType: 'text/html' });
-  const operator = world.start();
+  world.begin(['shop'], { contentType: 'text/html' });
   await runtime.advance(60_000);
   world.publish('second', { name: 'view' });
   await runtime.advance(60_000);
   expect(components.of(idOf('shop'))).toMatchObject([{ version: 1, isActive: true }]);
-  const ready = () => world.view('second')?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  expect(ready()).toBe('False');
+  const ready = (): string | undefined => reasonsOf(world.view('second'))['Ready'];
+  expect(ready()).toBe('DatabaseNotReady');
   world.withdraw('view');
   await runtime.advance(400_000);
   expect(components.of(idOf('shop'))).toMatchObject([{ version: 1 }, { version: 2, isActive: true }]);
-  expect(ready()).toBe('True');
-  operator.killAfter(0);
+  expect(ready()).toBe('Active');
 });
 
 it('a rollout reports its progress, goes back to the version that there is, and deletes by policy (KP2, KP4)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
-  world.addDatabase('shop');
-  world.setCluster('True');
-  world.provide(Buffer.from('one'));
-  world.publish('view', { reclaimPolicy: 'Delete' });
-  const operator = world.start();
+  const operator = world.begin(['shop'], { reclaimPolicy: 'Delete' });
   await runtime.advance(3_000);
-  const reasons = () =>
-    Object.fromEntries((world.view('view')?.status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
-  expect(reasons()).toMatchObject({
+  expect(world.reasons).toMatchObject({
     SourceReady: 'Resolved',
     Published: 'Published',
     Distributed: 'Compiling',
@@ -328,7 +267,7 @@ it('a rollout reports its progress, goes back to the version that there is, and 
   });
   expect(components.of(idOf('shop'))).toMatchObject([{ version: 1, isActive: false }]);
   await runtime.advance(60_000);
-  expect(reasons()).toMatchObject({ Distributed: 'Compiled', Progressing: 'RolloutComplete', Ready: 'Active' });
+  expect(world.reasons).toMatchObject({ Distributed: 'Compiled', Progressing: 'RolloutComplete', Ready: 'Active' });
   expect(world.view('view')?.status?.databases).toMatchObject([
     { name: 'shop', version: 1, nodesReady: 3, nodesTotal: 3 },
   ]);
@@ -343,12 +282,11 @@ it('a rollout reports its progress, goes back to the version that there is, and 
   ]);
   operator.killAfter(0);
   const { sent } = components;
-  const next = world.start();
+  world.start();
   await runtime.advance(60_000);
   // The status remembers what was published.
   expect(components.sent).toBe(sent);
   world.withdraw('view');
   await runtime.advance(60_000);
   expect([world.view('view'), components.of(idOf('shop'))]).toEqual([undefined, []]);
-  next.killAfter(0);
 });

@@ -2,7 +2,8 @@
 import { EVENT_DATABASE, STATE_VIEW, type StateView } from '../../../operator/src/api/index.ts';
 import { CONFIG_MAP, pathOf } from '../../../operator/src/kube/index.ts';
 import type { Json } from '../kube-api/store.ts';
-import { DatabaseWorld } from './database-world.ts';
+import { DatabaseWorld, reasonsOf } from './database-world.ts';
+import type { OperatorProcess } from './process.ts';
 
 export class ComponentWorld extends DatabaseWorld {
   protected override readonly controllers: readonly string[] = ['stateviews'];
@@ -55,5 +56,18 @@ export class ComponentWorld extends DatabaseWorld {
   view(name: string): StateView | undefined {
     const views = this.server.store.list(pathOf(STATE_VIEW)) as unknown as readonly StateView[];
     return views.find(({ metadata }) => metadata.name === name);
+  }
+
+  /** Starts an operator for the State View `view`, with the component `one`. The database shop is the canary. */
+  begin(databases: readonly string[], spec: Json = {}): OperatorProcess {
+    for (const name of databases) this.addDatabase(name, name === 'shop' ? { stage: 'canary' } : {});
+    this.setCluster('True');
+    this.provide(Buffer.from('one'));
+    this.publish('view', spec);
+    return this.start();
+  }
+
+  get reasons(): Readonly<Record<string, string>> {
+    return reasonsOf(this.view('view'));
   }
 }

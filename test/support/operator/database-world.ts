@@ -72,6 +72,36 @@ export class DatabaseWorld {
     return this.resources().find(({ metadata }) => metadata.name === name);
   }
 
+  /** Disturbs the world under faults of both APIs and kills of operators. Both end after some steps. */
+  async trouble(
+    { steps, faultPercent, writesMax }: { steps: number; faultPercent: number; writesMax: number },
+    disturb: () => void,
+  ): Promise<void> {
+    const { runtime, server, cairn } = this;
+    const { chance } = runtime;
+    cairn.faultPercent = faultPercent;
+    this.setCluster('True');
+    let operator = this.start();
+    for (let step = 0; step < steps; step += 1) {
+      disturb();
+      if (chance.chance(30)) operator.killAfter(chance.below(writesMax));
+      if (operator.signal.aborted) operator = this.start();
+      await runtime.advance(chance.below(20_000));
+    }
+    operator.killAfter(0);
+    server.faults.set();
+    cairn.faultPercent = 0;
+    cairn.isDown = false;
+    this.setCluster('True');
+  }
+
+  /** Requests within a time that are no reads. */
+  async writesWithin(ms: number): Promise<readonly string[]> {
+    this.server.requests.length = 0;
+    await this.runtime.advance(ms);
+    return this.server.requests.filter((request) => !request.startsWith('GET '));
+  }
+
   /** Starts a process of the operator. */
   start(): OperatorProcess {
     const process = new OperatorProcess(this.runtime, this.server);
@@ -95,4 +125,9 @@ export class DatabaseWorld {
     );
     return process;
   }
+}
+
+/** Reasons of the conditions of an object, by their types. */
+export function reasonsOf(object: Pick<EventDatabase, 'status'> | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries((object?.status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
 }
