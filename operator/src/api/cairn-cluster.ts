@@ -1,5 +1,6 @@
 /** CairnCluster: nodes with a volume each, and how they are reached, placed, upgraded and repaired. */
 import {
+  AGE,
   API_VERSION,
   CLUSTER_NAME,
   CLUSTER_NAME_MAX,
@@ -7,6 +8,7 @@ import {
   labels,
   objectName,
   RESOURCES,
+  readyColumns,
   reclaimPolicy,
   size,
 } from './fragments.ts';
@@ -15,6 +17,7 @@ import { PLACEMENT } from './placement.ts';
 import {
   anyObject,
   choice,
+  column,
   flag,
   list,
   map,
@@ -35,34 +38,10 @@ const DAY_SECONDS = 86_400;
 
 /** Settings that follow from other fields, or from the pod. */
 export const SET_BY_OPERATOR: readonly string[] = [
-  'dataDir',
-  'host',
-  'grpcPort',
-  'httpPort',
-  'mcpPort',
-  'metricsPort',
-  'metricsHost',
-  'peerPort',
-  'peerHost',
-  'advertiseHost',
-  'bootstrap',
-  'join',
-  'zone',
-  'nodeName',
-  'auth',
-  'authBootstrapKeyFile',
-  'authGrantsFile',
-  'tlsCertFile',
-  'tlsKeyFile',
-  'tlsCaFile',
-  'tlsClientCaFile',
-  'tlsClientAuth',
-  'peerTlsCertFile',
-  'peerTlsKeyFile',
-  'peerTlsCaFile',
-  'peerSecretFile',
-  'peerTls',
-];
+  'dataDir host grpcPort httpPort mcpPort metricsPort metricsHost peerPort peerHost advertiseHost bootstrap',
+  'join zone nodeName auth authBootstrapKeyFile authGrantsFile tlsCertFile tlsKeyFile tlsCaFile tlsClientCaFile',
+  'tlsClientAuth peerTlsCertFile peerTlsKeyFile peerTlsCaFile peerSecretFile peerTls',
+].flatMap((names) => names.split(' '));
 
 /** Allows one minor release up or down, and the step between a major release and the first minor of the next. */
 function versionRule(): Rule {
@@ -370,32 +349,14 @@ export const CAIRN_CLUSTER: ResourceKind = {
   ],
   conditions: CONDITIONS,
   columns: [
-    { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
-    {
-      name: 'Reason',
-      type: 'string',
-      path: '.status.conditions[?(@.type=="Ready")].reason',
-      doc: 'Why the cluster is ready or not.',
-    },
-    { name: 'Version', type: 'string', path: '.status.version', doc: 'The release that all nodes run.' },
-    { name: 'Members', type: 'integer', path: '.status.readyReplicas', doc: 'Number of nodes that are ready.' },
-    {
-      name: 'Replicas',
-      type: 'integer',
-      path: '.spec.replicas',
-      doc: 'Number of nodes that there should be.',
-      isWide: true,
-    },
-    { name: 'Target', type: 'string', path: '.status.targetVersion', doc: 'The release to come.', isWide: true },
-    {
-      name: 'Stable',
-      type: 'string',
-      path: '.status.conditions[?(@.type=="Stable")].status',
-      doc: CONDITIONS.Stable,
-      isWide: true,
-    },
-    { name: 'Cluster ID', type: 'string', path: '.status.clusterID', doc: 'The id of the cluster.', isWide: true },
-    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+    ...readyColumns('cluster', CONDITIONS.Ready),
+    column('Version', '.status.version', 'The release that all nodes run.'),
+    column('Members', '.status.readyReplicas', 'Number of nodes that are ready.', { type: 'integer' }),
+    column('Replicas', '.spec.replicas', 'Number of nodes that there should be.', { type: 'integer', isWide: true }),
+    column('Target', '.status.targetVersion', 'The release to come.', { isWide: true }),
+    column('Stable', '.status.conditions[?(@.type=="Stable")].status', CONDITIONS.Stable, { isWide: true }),
+    column('Cluster ID', '.status.clusterID', 'The id of the cluster.', { isWide: true }),
+    AGE,
   ],
   scale: { spec: '.spec.replicas', status: '.status.replicas', selector: '.status.selector' },
 };

@@ -1,17 +1,20 @@
 /** Fields that State Views, State Changes and presenters share: source, databases, rollout and status. */
 import {
+  AGE,
   API_VERSION,
   commonStatus,
   DATABASES,
   dataKey,
   LABEL_SELECTOR,
   objectName,
+  readyColumns,
   reclaimPolicy,
 } from './fragments.ts';
 import {
   atLeastOne,
   type Column,
   choice,
+  column,
   exactlyOne,
   type Fields,
   immutable,
@@ -219,23 +222,14 @@ function componentStatus(name: string): Shape {
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'Databases', type: 'integer', path: '.status.databasesTotal', doc: 'Number of databases that are selected.' },
-  {
-    name: 'Updated',
+  column('Databases', '.status.databasesTotal', 'Number of databases that are selected.', { type: 'integer' }),
+  column('Updated', '.status.databasesReady', 'Number of databases in which this component is active.', {
     type: 'integer',
-    path: '.status.databasesReady',
-    doc: 'Number of databases in which this component is active.',
-  },
-  { name: 'Digest', type: 'string', path: '.status.shortDigest', doc: 'The first digits of the SHA-256.' },
-  { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
-  {
-    name: 'Reason',
-    type: 'string',
-    path: '.status.conditions[?(@.type=="Ready")].reason',
-    doc: 'Why the component is ready or not.',
-  },
-  { name: 'Step', type: 'integer', path: '.status.step', doc: 'The step of the rollout.', isWide: true },
-  { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+  }),
+  column('Digest', '.status.shortDigest', 'The first digits of the SHA-256.'),
+  ...readyColumns('component', CONDITIONS.Ready),
+  column('Step', '.status.step', 'The step of the rollout.', { type: 'integer', isWide: true }),
+  AGE,
 ];
 
 type Own = Pick<ResourceKind, 'kind' | 'plural' | 'shortNames' | 'doc' | 'spec' | 'specDoc'>;

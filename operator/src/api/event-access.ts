@@ -1,5 +1,6 @@
 /** EventAccess: an API key in a Secret, with roles on databases. */
 import {
+  AGE,
   API_VERSION,
   annotations,
   clusterRef,
@@ -9,9 +10,11 @@ import {
   labels,
   objectName,
   ROLES,
+  readyColumns,
 } from './fragments.ts';
 import {
   choice,
+  column,
   immutable,
   list,
   object,
@@ -124,17 +127,11 @@ export const EVENT_ACCESS: ResourceKind = {
   ],
   conditions: CONDITIONS,
   columns: [
-    { name: 'Cluster', type: 'string', path: '.spec.clusterRef.name', doc: 'The CairnCluster.' },
-    { name: 'Secret', type: 'string', path: '.status.secretName', doc: 'The Secret that has the key.' },
-    { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
-    {
-      name: 'Reason',
-      type: 'string',
-      path: '.status.conditions[?(@.type=="Ready")].reason',
-      doc: 'Why the key is ready or not.',
-    },
-    { name: 'Rotated', type: 'date', path: '.status.rotatedAt', doc: 'Time since the key was issued.' },
-    { name: 'Key', type: 'string', path: '.status.keyID', doc: 'The id of the key.', isWide: true },
-    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+    column('Cluster', '.spec.clusterRef.name', 'The CairnCluster.'),
+    column('Secret', '.status.secretName', 'The Secret that has the key.'),
+    ...readyColumns('key', CONDITIONS.Ready),
+    column('Rotated', '.status.rotatedAt', 'Time since the key was issued.', { type: 'date' }),
+    column('Key', '.status.keyID', 'The id of the key.', { isWide: true }),
+    AGE,
   ],
 };

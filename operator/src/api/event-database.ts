@@ -1,6 +1,6 @@
 /** EventDatabase: a database of a cluster. */
-import { API_VERSION, clusterRef, commonStatus, reclaimPolicy } from './fragments.ts';
-import { choice, immutable, optional, type ResourceKind, type Shape, shape, text, time } from './schema.ts';
+import { AGE, API_VERSION, clusterRef, commonStatus, readyColumns, reclaimPolicy } from './fragments.ts';
+import { choice, column, immutable, optional, type ResourceKind, type Shape, shape, text, time } from './schema.ts';
 
 const NAME_MAX = 63;
 const NAME = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
@@ -59,23 +59,11 @@ export const EVENT_DATABASE: ResourceKind = {
   ],
   conditions: CONDITIONS,
   columns: [
-    { name: 'Cluster', type: 'string', path: '.spec.clusterRef.name', doc: 'The CairnCluster.' },
-    { name: 'Database', type: 'string', path: '.status.databaseName', doc: 'The name of the database.' },
-    { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status', doc: CONDITIONS.Ready },
-    {
-      name: 'Reason',
-      type: 'string',
-      path: '.status.conditions[?(@.type=="Ready")].reason',
-      doc: 'Why the database is ready or not.',
-    },
-    { name: 'ID', type: 'string', path: '.status.databaseID', doc: 'The id of the database.' },
-    {
-      name: 'Reclaim',
-      type: 'string',
-      path: '.spec.reclaimPolicy',
-      doc: 'Whether a deletion keeps the database.',
-      isWide: true,
-    },
-    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Time since the object was created.' },
+    column('Cluster', '.spec.clusterRef.name', 'The CairnCluster.'),
+    column('Database', '.status.databaseName', 'The name of the database.'),
+    ...readyColumns('database', CONDITIONS.Ready),
+    column('ID', '.status.databaseID', 'The id of the database.'),
+    column('Reclaim', '.spec.reclaimPolicy', 'Whether a deletion keeps the database.', { isWide: true }),
+    AGE,
   ],
 };

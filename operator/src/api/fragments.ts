@@ -1,6 +1,8 @@
 /** Parts that several kinds have. */
 import {
+  type Column,
   choice,
+  column,
   exactlyOne,
   type Field,
   type Fields,
@@ -120,6 +122,18 @@ export function commonStatus(conditions: Readonly<Record<string, string>>): Fiel
     ),
   };
 }
+
+/** Columns of every kind. */
+export function readyColumns(subject: string, meaning: string): readonly Column[] {
+  return [
+    column('Ready', '.status.conditions[?(@.type=="Ready")].status', meaning),
+    column('Reason', '.status.conditions[?(@.type=="Ready")].reason', `Why the ${subject} is ready or not.`),
+  ];
+}
+
+export const AGE: Column = column('Age', '.metadata.creationTimestamp', 'Time since the object was created.', {
+  type: 'date',
+});
 
 const CLUSTER_REF: Shape = shape('ClusterRef', {
   name: text('The name of the CairnCluster.', { max: CLUSTER_NAME_MAX, min: 1, pattern: CLUSTER_NAME }),

@@ -212,6 +212,10 @@ export function isRequired({ isOptional = false, default: ownDefault }: Field): 
   return !isOptional && ownDefault === undefined;
 }
 
+export function column(name: string, path: string, doc: string, more: Partial<Column> = {}): Column {
+  return { name, type: 'string', path, doc, ...more };
+}
+
 /** Exactly one of optional fields is there. */
 export function exactlyOne(...names: readonly string[]): Rule {
   return { rule: `${countOf(names)} == 1`, message: `set exactly one of ${inWords(names, 'and')}` };
