@@ -14,7 +14,7 @@ import {
 } from './client/index.ts';
 import { CLUSTER_RECHECK_MS, ClusterInformers, clusterController } from './cluster/index.ts';
 import { type Api, EventRecorder, Informer, type Kind, pathOf, sourceOf, unless } from './kube/index.ts';
-import { groupOf, kindOf, OWNED_KINDS, objectsOf } from './objects/index.ts';
+import { groupOf, OWNED_KINDS, objectsOf } from './objects/index.ts';
 import { type OperatorOptions, OperatorProcess, type Telemetry } from './process/index.ts';
 import { controlResources } from './resources.ts';
 
@@ -115,9 +115,8 @@ async function controlClusters(
         operatorNamespace: podNamespace,
       });
     },
-    kindOf,
     usageOf: async (cluster, pods) => usageOf(await identities.metricsOf(cluster, pods)),
-    extrasOf: (cluster) => secrets.stateOf(cluster),
+    secretsOf: (cluster) => secrets.stateOf(cluster),
     events,
   });
   operator.control(ofClusters, informers.sources, { recheckMs: CLUSTER_RECHECK_MS });

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventAccess, EventAccessStatus } from '../api/index.ts';
 import type { ApiKey, KeySpec } from '../client/index.ts';
-import { timestamp } from '../kube/index.ts';
+import { defined, timestamp } from '../kube/index.ts';
 import { type ClusterState, commonStatus, type Finding, hasFinalizer, isAbandoned } from '../reconcile/index.ts';
 import { type KeyText, parseKeyText } from './key-text.ts';
 import type { Roles } from './roles.ts';
@@ -188,10 +188,6 @@ export function statusOf(world: World, failure?: string): EventAccessStatus {
     secretName: secretNameOf(resource),
     ...defined('unknown' in keys ? last : (now ?? {})),
   };
-}
-
-function defined(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function secretReadyOf({ resource, secret }: World, text: string | undefined): Finding {

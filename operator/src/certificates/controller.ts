@@ -32,8 +32,8 @@ export interface SecretsPorts {
 
 /** For the status of a CairnCluster. */
 export interface SecretsState {
-  readonly adminSecretName: string | undefined;
-  readonly caSecretName: string | undefined;
+  readonly adminSecretName?: string | undefined;
+  readonly caSecretName?: string | undefined;
   readonly tls: Finding;
 }
 

@@ -6,6 +6,7 @@
  */
 import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
 import { type Api, apply, hasCode, type Kind, type KubeObject, pathOf } from '../kube/index.ts';
+import { kindOf } from '../objects/index.ts';
 import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
 
@@ -49,8 +50,6 @@ export interface Ports {
   readonly admin: ClusterAdmin | undefined;
   /** Remembers an applied object as the API server returned it. */
   readonly onApplied: (object: WantedObject, result: KubeObject) => void;
-  /** Kind of a wanted object. */
-  readonly kindOf: (object: WantedObject) => Kind;
 }
 
 export const MANAGER = 'cairn-operator';
@@ -79,7 +78,7 @@ export function expectedOf(members: readonly Member[]): readonly Expected[] {
   );
 }
 
-export async function act(action: Action, { api, admin, onApplied, kindOf }: Ports): Promise<void> {
+export async function act(action: Action, { api, admin, onApplied }: Ports): Promise<void> {
   switch (action.kind) {
     case 'apply': {
       onApplied(action.object, await apply(api, kindOf(action.object), action.object, MANAGER));

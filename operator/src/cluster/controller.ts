@@ -1,20 +1,13 @@
 /** The controller of CairnClusters: observes, plans, acts and reports (../kube/controller.ts). */
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
+import type { SecretsState } from '../certificates/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
-import {
-  type Api,
-  applyStatus,
-  type Controller,
-  type EventRecorder,
-  type Kind,
-  type Outcome,
-  pathOf,
-} from '../kube/index.ts';
+import { type Api, applyStatus, type Controller, type EventRecorder, type Outcome, pathOf } from '../kube/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
 import { type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
-import { type Extras, noteOf, REASONS, statusOf } from './status.ts';
+import { noteOf, REASONS, statusOf } from './status.ts';
 import type { OwnedObject, WantedObject, World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
@@ -38,8 +31,7 @@ export interface ClusterPorts {
     cluster: CairnCluster,
     facts: { readonly replicas: number; readonly storageSize: string },
   ) => readonly WantedObject[];
-  readonly kindOf: (object: WantedObject) => Kind;
-  readonly extrasOf: (cluster: CairnCluster) => Extras;
+  readonly secretsOf: (cluster: CairnCluster) => SecretsState;
   /** Share of its volume in percent that each of these pods uses, as far as it is known. */
   readonly usageOf: (cluster: CairnCluster, pods: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly events: Pick<EventRecorder, 'record'>;
@@ -121,7 +113,7 @@ async function observe(
 async function report(
   { world }: Observed,
   outcome: Outcome<Due>,
-  { api, extrasOf, events }: ClusterPorts,
+  { api, secretsOf, events }: ClusterPorts,
 ): Promise<void> {
   const { cluster } = world;
   const done = { ...outcome, plan: outcome.plan.map(({ action }) => action) };
@@ -135,6 +127,6 @@ async function report(
     events.record(cluster, { type: 'Warning', reason: 'Failed', action: failed.kind, note });
   }
   if (cluster.metadata.deletionTimestamp !== undefined) return;
-  const status = statusOf(world, done, extrasOf(cluster));
+  const status = statusOf(world, done, secretsOf(cluster));
   await applyStatus(api, { kind: CAIRN_CLUSTER, object: cluster, status, manager: `${MANAGER}-status` });
 }

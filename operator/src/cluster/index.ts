@@ -12,6 +12,5 @@
  * Invariants: KC1 to KC9 (plan.ts).
  */
 export { CLUSTER_RECHECK_MS, type ClusterPorts, clusterController, type ObjectsOf } from './controller.ts';
-export { ClusterInformers, type InformersOptions } from './informers.ts';
-export type { Extras } from './status.ts';
-export type { OwnedObject, WantedObject, World } from './world.ts';
+export { ClusterInformers } from './informers.ts';
+export type { OwnedObject, World } from './world.ts';

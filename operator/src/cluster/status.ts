@@ -1,7 +1,8 @@
 /** The status of a CairnCluster: a pure function of the world and of the outcome of the last pass. */
 import type { CairnCluster, CairnClusterCondition, CairnClusterStatus } from '../api/index.ts';
+import type { SecretsState } from '../certificates/index.ts';
 import { failedWith, serviceAddress } from '../client/index.ts';
-import type { Outcome } from '../kube/index.ts';
+import { defined, type Outcome } from '../kube/index.ts';
 import { PORTS, selectorLabels, serviceHost } from '../objects/index.ts';
 import { commonStatus, type Finding } from '../reconcile/index.ts';
 import type { Action } from './actions.ts';
@@ -10,23 +11,24 @@ import { isUniform, levelToRaise } from './rules/finalize.ts';
 import { recoveryIDOf } from './rules/recovery.ts';
 import { isBelowFinal } from './rules/roll.ts';
 import { storageSize, wantedOf } from './wanted.ts';
-import { ailmentOf, isOutdated, isReleased, type Member, membersOf, replicasOf, type World } from './world.ts';
+import {
+  ailmentAmong,
+  isOutdated,
+  isReleased,
+  type Member,
+  membersOf,
+  nodesOf,
+  replicasOf,
+  type World,
+} from './world.ts';
 
-/** Parts of the status that other parts of the operator know. */
-export interface Extras {
-  readonly adminSecretName?: string | undefined;
-  readonly caSecretName?: string | undefined;
-  readonly tls: Finding;
-}
-
-export function statusOf(world: World, outcome: Outcome<Action>, extras: Extras): CairnClusterStatus {
+export function statusOf(world: World, outcome: Outcome<Action>, secrets: SecretsState): CairnClusterStatus {
   const { cluster, description, nowMs, pods } = world;
   const clusterID = description?.clusterID ?? cluster.status?.clusterID;
   const version = oldestRelease(world) ?? cluster.status?.version;
-  const { adminSecretName, caSecretName } = extras;
-  const recoveryID = recoveryIDOf(world);
+  const { tls, ...names } = secrets;
   return {
-    ...commonStatus(cluster, findingsOf(world, outcome, extras.tls), nowMs),
+    ...commonStatus(cluster, findingsOf(world, outcome, tls), nowMs),
     replicas: pods.length,
     readyReplicas: pods.filter(isReady).length,
     selector: selectorOf(cluster),
@@ -34,11 +36,7 @@ export function statusOf(world: World, outcome: Outcome<Action>, extras: Extras)
     members: membersOf(world).map((member) => memberStatus(member, cluster)),
     endpoints: endpointsOf(cluster),
     storageSize: storageSize(world),
-    ...(version !== undefined && { version }),
-    ...(clusterID !== undefined && { clusterID }),
-    ...(recoveryID !== undefined && { recoveryID }),
-    ...(adminSecretName !== undefined && { adminSecretName }),
-    ...(caSecretName !== undefined && { caSecretName }),
+    ...defined({ version, clusterID, recoveryID: recoveryIDOf(world), ...names }),
   };
 }
 
@@ -73,8 +71,7 @@ const UNREACHABLE = unknown('ClusterUnreachable', 'no node answers the admin API
 
 function readiness(world: World): Finding {
   const { cluster, description } = world;
-  const members = membersOf(world);
-  const ailment = members.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  const ailment = ailmentAmong(membersOf(world), world);
   if (description === undefined && cluster.status?.clusterID === undefined) {
     return no('Installing', ailment ?? 'the nodes are not started yet');
   }
@@ -85,10 +82,11 @@ function readiness(world: World): Finding {
   return status === 'True' ? yes('AllNodesReady') : no(reason, message);
 }
 
-function quorum({ description }: World): Finding {
+function quorum(world: World): Finding {
+  const { description } = world;
   if (description === undefined) return UNREACHABLE;
   if (!description.isConfirmed) return no('NoCatalogLeader', 'the catalog has no leader that answers');
-  const voters = description.nodes.filter(({ role, state }) => role === 'voter' && state !== 'removed');
+  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
   const silent = voters.filter(({ answers }) => !answers).map(({ id, name }) => `${id} (${name})`);
   if (2 * silent.length >= voters.length) return no('NoQuorum', `these voters do not answer: ${silent.join(', ')}`);
   const headless = description.databases.filter(({ leader }) => leader === undefined).map(({ name }) => name);
@@ -152,7 +150,7 @@ function uniformity(world: World): Finding {
   const { cluster, description } = world;
   const { version } = cluster.spec;
   if (description === undefined) return UNREACHABLE;
-  const other = description.nodes.find((node) => node.state !== 'removed' && node.release !== version);
+  const other = nodesOf(world).find((node) => node.release !== version);
   if (other !== undefined) {
     const runs = other.release === undefined ? 'does not answer' : `runs ${other.release}`;
     return no('Upgrading', `node ${other.id} (${other.name}) ${runs}`);
@@ -196,9 +194,8 @@ function configuration(world: World): Finding {
   return no(paused ? 'Paused' : 'Rolling', message);
 }
 
-function oldestRelease({ description }: World): string | undefined {
-  const releases =
-    description?.nodes.flatMap(({ state, release }) => (state === 'removed' ? [] : (release ?? []))) ?? [];
+function oldestRelease(world: World): string | undefined {
+  const releases = nodesOf(world).flatMap(({ release }) => release ?? []);
   return releases.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }))[0];
 }
 
@@ -212,14 +209,7 @@ function memberStatus(
   const version = node?.release ?? before?.version;
   const zone = node?.zone ?? before?.zone;
   const role = node === undefined ? before?.role : ROLES[node.role];
-  return {
-    name,
-    ready: isReady(pod),
-    ...(id !== undefined && { id }),
-    ...(role !== undefined && { role }),
-    ...(version !== undefined && { version }),
-    ...(zone !== undefined && zone !== '' && { zone }),
-  };
+  return { name, ready: isReady(pod), ...defined({ id, role, version, zone: zone === '' ? undefined : zone }) };
 }
 
 const ROLES = { voter: 'Voter', learner: 'Learner', none: 'None' } as const;

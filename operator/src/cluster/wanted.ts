@@ -7,6 +7,8 @@ export interface WantedObjects {
   readonly objects: readonly WantedObject[];
   /** Hash of the template of the pods. */
   readonly hash: string;
+  /** Whether the StatefulSet makes claims of another size or class than it should. That part of it is immutable. */
+  readonly hasOtherTemplates: boolean;
 }
 
 /** The rendered StatefulSet as far as it is read here. */
@@ -23,13 +25,10 @@ export function wantedOf(world: World): WantedObjects {
   const known = cache.get(world);
   if (known !== undefined) return known;
   const rendered = world.render({ replicas: podCount(world), storageSize: storageSize(world) });
-  let hash = '';
-  const objects = rendered.map((object) => {
-    if (!isSet(object)) return object;
-    hash = createHash('sha256').update(JSON.stringify(object.spec.template)).digest('hex').slice(0, 16);
-    return completed(object, world, hash);
-  });
-  const wanted = { objects, hash };
+  const set = rendered.find(isSet);
+  const hash = createHash('sha256').update(JSON.stringify(set?.spec.template)).digest('hex').slice(0, 16);
+  const objects = rendered.map((object) => (isSet(object) ? completed(object, world, hash) : object));
+  const wanted = { objects, hash, hasOtherTemplates: hasOtherTemplates(world, set) };
   cache.set(world, wanted);
   return wanted;
 }
@@ -74,19 +73,12 @@ export function storageSize({ cluster, claims }: World): string {
   return sizes.reduce((most, size) => (bytesOf(size) > bytesOf(most) ? size : most), cluster.spec.storage.size);
 }
 
-/** Whether the StatefulSet makes claims of another size or class than it should. That part of it is immutable. */
-export function hasOtherTemplates(world: World): boolean {
-  const [found] = world.set?.spec.volumeClaimTemplates ?? [];
-  const set = world.render({ replicas: podCount(world), storageSize: storageSize(world) }).find(isSet);
-  const [wanted] = set?.spec.volumeClaimTemplates ?? [];
+function hasOtherTemplates({ set }: World, rendered: RenderedSet | undefined): boolean {
+  const [found, wanted] = [set, rendered].map((each) => each?.spec.volumeClaimTemplates?.[0]?.spec);
   if (found === undefined || wanted === undefined) return false;
-  const isSameSize = bytesOf(sizeOf(found)) === bytesOf(sizeOf(wanted));
-  const { storageClassName } = wanted.spec ?? {};
-  return !isSameSize || (storageClassName !== undefined && storageClassName !== found.spec?.storageClassName);
-}
-
-function sizeOf({ spec }: Pick<Claim, 'spec'>): string | undefined {
-  return spec?.resources?.requests?.storage;
+  const [one, other] = [found, wanted].map(({ resources }) => bytesOf(resources?.requests?.storage));
+  const { storageClassName } = wanted;
+  return one !== other || (storageClassName !== undefined && storageClassName !== found.storageClassName);
 }
 
 function isSet(object: WantedObject): object is RenderedSet {

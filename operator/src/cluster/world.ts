@@ -75,7 +75,7 @@ export function memberOf(world: World, ordinal: number): Member {
     name,
     pod: world.pods.find(({ metadata }) => metadata.name === name),
     claim: world.claims.find(({ metadata }) => metadata.name === `data-${name}`),
-    node: latest(world.description?.nodes.filter((node) => node.name === name)),
+    node: world.description?.nodes.filter((node) => node.name === name).toSorted((one, other) => other.id - one.id)[0],
   };
 }
 
@@ -86,7 +86,7 @@ export function membersOf(world: World): readonly Member[] {
 
 /** Nodes that were not removed and that no member runs any more: lost ones, whose volume another node has replaced. */
 export function orphansOf(world: World): readonly ClusterNode[] {
-  const nodes = world.description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
+  const nodes = nodesOf(world);
   const prefix = `${world.cluster.metadata.name}-`;
   const current = new Set(membersOf(world).map(({ node }) => node?.id));
   return nodes.filter(({ id, name, answers }) => name.startsWith(prefix) && !current.has(id) && !answers);
@@ -105,6 +105,16 @@ export function ailmentOf({ name, pod, node }: Member, world: World): string | u
   return undefined;
 }
 
+/** The first ailment of some members. */
+export function ailmentAmong(members: readonly Member[], world: World): string | undefined {
+  return members.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+}
+
+/** Nodes that were not removed. */
+export function nodesOf({ description }: World): readonly ClusterNode[] {
+  return description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
+}
+
 function isBehind({ id }: ClusterNode, { description }: World): boolean {
   const members = description?.databases.flatMap((database) => database.members) ?? [];
   return members.some(({ node, isCaughtUp }) => node === id && !isCaughtUp);
@@ -112,11 +122,11 @@ function isBehind({ id }: ClusterNode, { description }: World): boolean {
 
 /** Whether a majority of the voters of the catalog is in service without a node. */
 export function hasQuorumWithout(without: Member, world: World): boolean {
-  const voters = world.description?.nodes.filter(({ role, state }) => role === 'voter' && state !== 'removed') ?? [];
-  const healthy = membersOf(world).filter(
-    (member) => member.ordinal !== without.ordinal && ailmentOf(member, world) === undefined,
+  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
+  const counted = membersOf(world).filter(
+    (member) =>
+      member.ordinal !== without.ordinal && member.node?.role === 'voter' && ailmentOf(member, world) === undefined,
   );
-  const counted = healthy.filter(({ node }) => node?.role === 'voter');
   return 2 * counted.length > voters.length;
 }
 
@@ -138,11 +148,4 @@ export function isStable({ pod }: Member, { nowMs, cluster }: World): boolean {
 /** Whether a pod was made of another template than the current one. It runs until it is gone. */
 export function isOutdated({ pod }: Member, hash: string): boolean {
   return pod !== undefined && pod.metadata.annotations?.[TEMPLATE_ANNOTATION] !== hash;
-}
-
-function latest(nodes: readonly ClusterNode[] = []): ClusterNode | undefined {
-  return nodes.reduce<ClusterNode | undefined>(
-    (last, node) => (last === undefined || node.id > last.id ? node : last),
-    undefined,
-  );
 }

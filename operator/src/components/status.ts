@@ -1,5 +1,6 @@
 /** The status of a component resource, from the observed world. Pure. */
 import type { StateViewStatus } from '../api/index.ts';
+import { defined } from '../kube/index.ts';
 import { commonStatus, conditionOf, type Finding } from '../reconcile/index.ts';
 import { isStuck, type Progress, progressOf } from './rollout.ts';
 import { isActive, isServing, type Stage, stageOf } from './stage.ts';
@@ -20,13 +21,13 @@ export function statusOf(world: World, failed?: string): ComponentStatus {
   const before = resource.status;
   const isChanged = wanted !== undefined && before?.digest !== undefined && before.digest !== wanted.digest;
   const previousDigest = isChanged ? before.digest : before?.previousDigest;
+  const { step, stepSince, observedSince }: Partial<Progress> = wanted ? progressOf(world, wanted) : {};
   const databases = targets.map((target) => databaseStatus(world, target));
   const ready = targets.filter((target) => wanted && isServing(stageOf(resource, wanted, target))).length;
   return {
     ...commonStatus(resource, findingsOf(world, wanted, failure), wallMs),
     ...(wanted && { digest: wanted.digest, shortDigest: wanted.digest.replace('sha256:', '').slice(0, SHORT) }),
-    ...(previousDigest !== undefined && { previousDigest }),
-    ...(wanted && timesOf(progressOf(world, wanted))),
+    ...defined({ previousDigest, step, stepSince, observedSince }),
     databasesTotal: targets.length,
     databasesReady: ready,
     databases,
@@ -47,7 +48,7 @@ function databaseStatus({ resource, source, failures }: World, { name, published
     ...record,
     nodesReady,
     nodesTotal: state.holders.length,
-    ...(message !== undefined && { message: message.slice(0, MESSAGE_LENGTH_MAX) }),
+    ...defined({ message: message?.slice(0, MESSAGE_LENGTH_MAX) }),
   };
 }
 
@@ -108,14 +109,6 @@ function healthOf({ resource }: World, { verdict, hasFailed }: Progress): Findin
   if (verdict === undefined) return ['True', 'RolloutComplete', ''];
   if (verdict.kind === 'missed') return ['False', 'LimitExceeded', verdict.message];
   return verdict.kind === 'met' ? ['True', 'WithinLimits', ''] : ['Unknown', 'NotMeasured', verdict.message];
-}
-
-function timesOf({ step, stepSince, observedSince }: Progress): object {
-  return {
-    ...(step !== undefined && { step }),
-    ...(stepSince !== undefined && { stepSince }),
-    ...(observedSince !== undefined && { observedSince }),
-  };
 }
 
 function lackOf({ missing, targets }: World, count: (...names: readonly Stage[]) => number, failure?: string): Finding {

@@ -1,6 +1,7 @@
 /** From an EventDatabase and the database in its cluster to the next action and the status. Pure. */
 import type { EventDatabase, EventDatabaseStatus } from '../api/index.ts';
 import type { Database } from '../client/index.ts';
+import { defined } from '../kube/index.ts';
 import {
   type ClusterState,
   commonStatus,
@@ -94,8 +95,7 @@ export function statusOf(world: World, failure?: string): EventDatabaseStatus {
   return {
     ...commonStatus(resource, { Created: createdOf(world), Ready: ready }, wallMs),
     databaseName: databaseNameOf(resource),
-    ...(databaseID !== undefined && { databaseID }),
-    ...(createdAt !== undefined && { createdAt }),
+    ...defined({ databaseID, createdAt }),
   };
 }
 
@@ -105,7 +105,7 @@ export function statusWith(world: World, created: Finding, database?: Database):
   return {
     ...commonStatus(resource, { Created: created, Ready: ['False', created[1], created[2]] }, wallMs),
     databaseName: databaseNameOf(resource),
-    ...(database !== undefined && { databaseID: database.id, createdAt: database.createdAt }),
+    ...(database && { databaseID: database.id, createdAt: database.createdAt }),
   };
 }
 

@@ -65,6 +65,14 @@ export function isOwnedBy(
   return ownerReferences.some((owner) => owner.uid === uid);
 }
 
+type Defined<Members> = { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> };
+
+/** An object without the members that are undefined. */
+export function defined<Members extends object>(members: Members): Defined<Members> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- members without a value are left out
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<Members>;
+}
+
 /** Format of most timestamps. */
 export function timestamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d+/, '');

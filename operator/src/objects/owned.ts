@@ -105,8 +105,3 @@ export function owned(
 ): OwnedObject {
   return { apiVersion: OWNED_KINDS[kind].apiVersion, kind, metadata, ...fields };
 }
-
-/** An object without the members that are undefined. */
-export function defined(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-}

@@ -4,9 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { CairnCluster } from '../api/index.ts';
+import { defined } from '../kube/index.ts';
 import { environmentOf, type Mount, mountsOf, pathIn } from './environment.ts';
 import { CONTAINER, DATA_VOLUME, namesOf, PORTS, podLabels, selectorLabels } from './names.ts';
-import { type ClusterFacts, defined } from './owned.ts';
+import type { ClusterFacts } from './owned.ts';
 import { merged } from './strategic-merge.ts';
 
 /** Time after a drain in which the node stops. */

@@ -1,7 +1,8 @@
 /** Routes of the Gateway API and of an Ingress, to the Services. */
 import type { CairnCluster } from '../api/index.ts';
+import { defined } from '../kube/index.ts';
 import { PORTS, podName } from './names.ts';
-import { type ClusterFacts, defined, metadataOf, type OwnedObject, owned } from './owned.ts';
+import { type ClusterFacts, metadataOf, type OwnedObject, owned } from './owned.ts';
 
 export function routesOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
   const { gateway } = cluster.spec.network;

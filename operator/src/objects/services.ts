@@ -1,7 +1,8 @@
 /** Services: for the names of the pods, for clients, and one for each pod. */
 import type { CairnCluster } from '../api/index.ts';
+import { defined } from '../kube/index.ts';
 import { clientPorts, namesOf, PORTS, type PortName, podName, selectorLabels } from './names.ts';
-import { type ClusterFacts, defined, metadataOf, type OwnedObject, owned } from './owned.ts';
+import { type ClusterFacts, metadataOf, type OwnedObject, owned } from './owned.ts';
 
 export function servicesOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
   const pods = Array.from({ length: facts.replicas }, (_, ordinal) => podName(cluster, ordinal));

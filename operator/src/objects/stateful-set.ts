@@ -1,8 +1,9 @@
 /** The StatefulSet, and the objects that its pods cannot start without. */
 import type { CairnCluster } from '../api/index.ts';
+import { defined } from '../kube/index.ts';
 import { foundingOf } from './environment.ts';
 import { DATA_VOLUME, namesOf, selectorLabels } from './names.ts';
-import { type ClusterFacts, defined, metadataOf, type OwnedObject, owned } from './owned.ts';
+import { type ClusterFacts, metadataOf, type OwnedObject, owned } from './owned.ts';
 import { grantsOf, podTemplate } from './pod.ts';
 
 export function statefulSetOf(cluster: CairnCluster, facts: ClusterFacts): OwnedObject {

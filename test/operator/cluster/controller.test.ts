@@ -21,8 +21,7 @@ function controllerOf(api: Api, objects: ClusterPorts['objects']) {
     objects,
     adminOf: () => Promise.reject(new Error('no pods run')),
     render: (found, facts) => objectsOf(found, factsOf(found, facts)),
-    kindOf: ({ kind }) => OWNED_KINDS[kind as keyof typeof OWNED_KINDS],
-    extrasOf: () => ({ tls: ['Unknown', 'NotObserved', ''] }),
+    secretsOf: () => ({ tls: ['Unknown', 'NotObserved', ''] }),
     usageOf: async () => new Map(),
     events: { record: () => undefined },
   });

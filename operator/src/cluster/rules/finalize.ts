@@ -3,7 +3,7 @@ import { CAIRN_CLUSTER } from '../../api/index.ts';
 import { type Action, metadataPatch } from '../actions.ts';
 import { FINAL_ANNOTATION } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
-import { ailmentOf, isOutdated, membersOf, type World } from '../world.ts';
+import { ailmentAmong, isOutdated, membersOf, nodesOf, type World } from '../world.ts';
 
 export function finalize(world: World): readonly Action[] | undefined {
   const { cluster, nowMs } = world;
@@ -18,19 +18,20 @@ export function finalize(world: World): readonly Action[] | undefined {
 }
 
 /** The feature level that all nodes know, when the cluster is at a lower one. */
-export function levelToRaise({ description }: World): number | undefined {
-  const nodes = description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
-  const level = Math.min(...nodes.map(({ levelMax }) => levelMax));
+export function levelToRaise(world: World): number | undefined {
+  const { description } = world;
+  const level = Math.min(...nodesOf(world).map(({ levelMax }) => levelMax));
   return description?.isConfirmed === true && Number.isFinite(level) && level > description.level ? level : undefined;
 }
 
 /** Whether all nodes are in service and run spec.version. */
 export function isUniform(world: World): boolean {
   const { hash } = wantedOf(world);
-  const nodes = world.description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
+  const members = membersOf(world);
   return (
     world.description?.isConfirmed === true &&
-    membersOf(world).every((member) => ailmentOf(member, world) === undefined && !isOutdated(member, hash)) &&
-    nodes.every(({ answers, release }) => answers && release === world.cluster.spec.version)
+    ailmentAmong(members, world) === undefined &&
+    !members.some((member) => isOutdated(member, hash)) &&
+    nodesOf(world).every(({ answers, release }) => answers && release === world.cluster.spec.version)
   );
 }

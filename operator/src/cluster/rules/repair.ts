@@ -6,7 +6,7 @@
  */
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isReady, isTerminating, LOST_ANNOTATION, POD, sinceMs, volumeNodeOf } from '../kinds.ts';
-import { ailmentOf, hasQuorumWithout, type Member, membersOf, orphansOf, type World } from '../world.ts';
+import { ailmentAmong, hasQuorumWithout, type Member, membersOf, orphansOf, type World } from '../world.ts';
 
 /** Records since when a node is lost. A pod that is not ready does not show it: its node may answer all the time. */
 export function mark(world: World): readonly Action[] | undefined {
@@ -34,7 +34,7 @@ export function lost(world: World): readonly Action[] | undefined {
   if (target === undefined) return undefined;
   const { name, claim, pod } = target;
   const others = staying.filter((member) => !found.includes(member));
-  const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  const ailment = ailmentAmong(others, world);
   if (ailment !== undefined) return wait('RepairWaits', `${name} is not replaced yet: ${ailment}`);
   if (!hasQuorumWithout(target, world)) return undefined;
   // A database without a leader may need the replica of the lost node to have a quorum again.
@@ -54,7 +54,7 @@ export function lost(world: World): readonly Action[] | undefined {
 export function orphans(world: World): readonly Action[] | undefined {
   if (world.description?.isConfirmed !== true || world.set === undefined) return undefined;
   const node = orphansOf(world).find(({ state }) => state === 'active');
-  if (node === undefined || membersOf(world).some((member) => ailmentOf(member, world) !== undefined)) return undefined;
+  if (node === undefined || ailmentAmong(membersOf(world), world) !== undefined) return undefined;
   return [{ kind: 'decommission', node: node.id, name: node.name }];
 }
 

@@ -12,13 +12,14 @@ import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { DRAIN_ANNOTATION, FINAL_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import {
-  ailmentOf,
+  ailmentAmong,
   drainStartMs,
   hasQuorumWithout,
   isOutdated,
   isStable,
   type Member,
   membersOf,
+  nodesOf,
   replicasOf,
   type World,
 } from '../world.ts';
@@ -121,7 +122,7 @@ function obstacleOf(target: Member, world: World): string | undefined {
   const { replicas } = world.cluster.spec;
   if ((replicasOf(world) ?? 0) < replicas) return `there are not ${replicas} pods yet`;
   const others = membersOf(world).filter(({ ordinal }) => ordinal !== target.ordinal);
-  const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  const ailment = ailmentAmong(others, world);
   if (ailment !== undefined) return ailment;
   const unstable = others.find((member) => !isStable(member, world));
   if (unstable !== undefined) return `pod ${unstable.name} has been ready for less than update.stableSeconds`;
@@ -131,8 +132,7 @@ function obstacleOf(target: Member, world: World): string | undefined {
 
 /** Whether a cluster has one node, which cannot be drained. */
 function isAlone(world: World): boolean {
-  const nodes = world.description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
-  return membersOf(world).length === 1 && nodes.length === 1;
+  return membersOf(world).length === 1 && nodesOf(world).length === 1;
 }
 
 function leadsOf({ node }: Member): number {

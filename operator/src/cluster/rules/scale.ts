@@ -11,7 +11,7 @@ import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isTerminating, POD, RELEASED_LABEL, RETIRING_ANNOTATION } from '../kinds.ts';
 import { isStillborn } from '../wanted.ts';
 import {
-  ailmentOf,
+  ailmentAmong,
   drainStartMs,
   isReleased,
   type Member,
@@ -64,7 +64,7 @@ export function scaleDown(world: World): readonly Action[] | undefined {
   // A pod whose replacement has begun is replaced first.
   if (membersOf(world).some(({ pod }) => drainStartMs(pod) !== undefined)) return undefined;
   const others = membersOf(world).filter(({ ordinal }) => ordinal < count - 1);
-  const ailment = others.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
+  const ailment = ailmentAmong(others, world);
   if (ailment !== undefined) return wait('ScaleDownWaits', ailment);
   if (node.state === 'leaving')
     return wait('ScalingDown', `node ${node.id} (${name}) moves its replicas to other nodes`);

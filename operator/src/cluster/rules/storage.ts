@@ -4,7 +4,7 @@
  */
 import type { Action } from '../actions.ts';
 import { bytesOf, CLAIM, isTerminating, STATEFUL_SET } from '../kinds.ts';
-import { hasOtherTemplates, storageSize } from '../wanted.ts';
+import { storageSize, wantedOf } from '../wanted.ts';
 import { isReleased, memberOf, membersOf, replicasOf, type World } from '../world.ts';
 
 const GROWTH = 1.25;
@@ -22,7 +22,7 @@ export function resize(world: World): readonly Action[] | undefined {
 
 export function recreateSet(world: World): readonly Action[] | undefined {
   const { set } = world;
-  if (set === undefined || isTerminating(set) || !hasOtherTemplates(world)) return undefined;
+  if (set === undefined || isTerminating(set) || !wantedOf(world).hasOtherTemplates) return undefined;
   // The number of pods that are wanted follows from the claims while there is no StatefulSet.
   if (memberOf(world, (replicasOf(world) ?? 0) - 1).claim === undefined) return undefined;
   return [

@@ -9,6 +9,7 @@ import {
   type World,
 } from '../../../../operator/src/cluster/index.ts';
 import { Api } from '../../../../operator/src/kube/index.ts';
+import { OWNED_KINDS } from '../../../../operator/src/objects/index.ts';
 import { ManualRuntime } from '../../../support/manual-runtime.ts';
 import { CairnModel } from './cairn.ts';
 import { type Item, KubeModel, NAME, NAMESPACE } from './kube.ts';
@@ -18,12 +19,7 @@ const KUBE_NODES = 7;
 const LAG_MS_MAX = 20_000;
 const OBSERVED = ['cairnclusters', 'nodes', 'pods', 'persistentvolumeclaims'] as const;
 const KEY = `${NAMESPACE}/${NAME}`;
-const KINDS = {
-  ConfigMap: { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
-  Service: { apiVersion: 'v1', kind: 'Service', plural: 'services' },
-  StatefulSet: { apiVersion: 'apps/v1', kind: 'StatefulSet', plural: 'statefulsets' },
-};
-type KnownKind = keyof typeof KINDS;
+const KINDS = [OWNED_KINDS.ConfigMap, OWNED_KINDS.Service, OWNED_KINDS.StatefulSet];
 
 /** Part of a spec that is edited. */
 export type Edit = Readonly<Record<string, unknown>>;
@@ -108,7 +104,7 @@ export class Run {
       `${kind}/${metadata.name} ${kind === 'Service' ? JSON.stringify(spec) : ''}`;
     const wanted: readonly Item[] =
       cluster === undefined ? [] : render(cluster as unknown as CairnCluster, { replicas: 0, storageSize: '' });
-    const found = Object.values(KINDS).flatMap(({ plural }) => this.kube.list(plural));
+    const found = KINDS.flatMap(({ plural }) => this.kube.list(plural));
     return { wanted: wanted.map(nameOf).toSorted(), found: found.map(nameOf).toSorted() };
   }
 
@@ -204,8 +200,7 @@ export class Run {
       objects: this.#objects(),
       adminOf: async () => this.cairn,
       render,
-      kindOf: ({ kind }) => KINDS[kind as KnownKind],
-      extrasOf: () => ({ tls: ['True', 'Disabled', ''] }),
+      secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),
       usageOf: async (_cluster, pods) => new Map(pods.map((pod) => [pod, this.kube.usageOf(pod)])),
       events: { record: () => undefined },
     };
@@ -214,12 +209,10 @@ export class Run {
   /** Caches that lag behind, each by itself, and never go back. */
   #objects(): ObjectsOf {
     const listed = (collection: string): readonly Item[] => this.#caches.get(collection)?.items ?? [];
-    const owned = (): OwnedObject[] =>
-      Object.values(KINDS).flatMap((of) => listed(of.plural).map((item) => ({ ...item, of })));
+    const owned = (): OwnedObject[] => KINDS.flatMap((of) => listed(of.plural).map((item) => ({ ...item, of })));
     return {
       cluster: () => {
-        for (const collection of [...OBSERVED, ...Object.values(KINDS).map(({ plural }) => plural)])
-          this.#look(collection);
+        for (const collection of [...OBSERVED, ...KINDS.map(({ plural }) => plural)]) this.#look(collection);
         return listed('cairnclusters')[0] as unknown as CairnCluster | undefined;
       },
       pods: () => listed('pods'),
