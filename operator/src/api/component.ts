@@ -16,17 +16,16 @@ import {
   choice,
   column,
   exactlyOne,
+  type Field,
   type Fields,
   immutable,
   list,
-  type NumberField,
   object,
   optional,
   type ResourceKind,
   type Rule,
   type Shape,
   shape,
-  type TextField,
   text,
   time,
   wholeNumber,
@@ -41,19 +40,19 @@ const DATABASES_MAX = 1000;
 /** Names and values of events, in characters; the server counts bytes. */
 export const EVENT_TEXT_MAX = 255;
 
-export function componentName(doc: string): TextField {
+export function componentName(doc: string): Field {
   return text(doc, { max: NAME_MAX, min: 1, pattern: NAME });
 }
 
-export function uri(doc: string): TextField {
+export function uri(doc: string): Field {
   return text(doc, { max: 2048, min: 1 });
 }
 
-export function contentType(doc: string): TextField {
+export function contentType(doc: string): Field {
   return text(doc, { max: 255, min: 3, pattern: '^[^/;\\s]+/[^/;\\s]+(\\s*;.*)?$' });
 }
 
-export function versionNumber(doc: string): NumberField {
+export function versionNumber(doc: string): Field {
   return wholeNumber(doc, { min: 1, max: VERSION_MAX });
 }
 

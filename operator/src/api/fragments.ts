@@ -9,13 +9,11 @@ import {
   list,
   map,
   numberOrText,
-  type ObjectField,
   object,
   optional,
   type Shape,
   shape,
   shapeOfKubernetes,
-  type TextField,
   text,
   time,
   wholeNumber,
@@ -38,11 +36,11 @@ const LABEL_MAX = 63;
 const DATA_KEY = '^[-._a-zA-Z0-9]+$';
 const INT64_MAX = Number.MAX_SAFE_INTEGER;
 
-export function objectName(doc: string, options: { readonly default?: string } = {}): TextField {
+export function objectName(doc: string, options: { readonly default?: string } = {}): Field {
   return text(doc, { max: OBJECT_NAME_MAX, min: 1, pattern: OBJECT_NAME, ...options });
 }
 
-export function dataKey(doc: string, options: { readonly default?: string } = {}): TextField {
+export function dataKey(doc: string, options: { readonly default?: string } = {}): Field {
   return text(doc, { max: OBJECT_NAME_MAX, min: 1, pattern: DATA_KEY, ...options });
 }
 
@@ -55,16 +53,16 @@ export function labels(doc: string): Field {
 }
 
 /** A field for a Kubernetes quantity of bytes, such as 10Gi. */
-export function size(doc: string, options: { readonly default?: string } = {}): TextField {
+export function size(doc: string, options: { readonly default?: string } = {}): Field {
   return text(doc, { max: 32, min: 1, pattern: '^[0-9]+(\\.[0-9]+)?(k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$', ...options });
 }
 
 /** A field for a duration in Go's notation, such as 1h30m. */
-export function duration(doc: string, options: { readonly default?: string } = {}): TextField {
+export function duration(doc: string, options: { readonly default?: string } = {}): Field {
   return text(doc, { max: 32, min: 2, pattern: '^([0-9]+(h|m|s))+$', ...options });
 }
 
-export function databasePattern(doc: string, options: { readonly default?: string } = {}): TextField {
+export function databasePattern(doc: string, options: { readonly default?: string } = {}): Field {
   return text(doc, { max: 127, min: 1, pattern: '^[a-z0-9*-]+$', ...options });
 }
 
@@ -139,7 +137,7 @@ const CLUSTER_REF: Shape = shape('ClusterRef', {
   name: text('The name of the CairnCluster.', { max: CLUSTER_NAME_MAX, min: 1, pattern: CLUSTER_NAME }),
 });
 
-export const clusterRef: ObjectField = object('The CairnCluster, in the same namespace.', CLUSTER_REF);
+export const clusterRef: Field = object('The CairnCluster, in the same namespace.', CLUSTER_REF);
 
 /** EventDatabases of the same namespace. */
 const databaseNames: Field = optional(

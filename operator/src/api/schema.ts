@@ -22,77 +22,35 @@ interface Common {
   readonly rules?: readonly Rule[] | undefined;
 }
 
-export interface TextField extends Common {
-  readonly kind: 'text';
-  readonly max: number;
-  readonly min?: number | undefined;
-  readonly pattern?: string | undefined;
-}
+type Kinds =
+  | {
+      readonly kind: 'text';
+      readonly max: number;
+      readonly min?: number | undefined;
+      readonly pattern?: string | undefined;
+    }
+  /** An instant, as RFC 3339 writes it. */
+  | { readonly kind: 'time' }
+  | { readonly kind: 'choice'; readonly choices: readonly string[] }
+  | { readonly kind: 'number'; readonly min: number; readonly max: number }
+  | { readonly kind: 'flag' }
+  /** A whole number or a text, such as the quantities of Kubernetes: `2` and `250m`. */
+  | { readonly kind: 'number-or-text'; readonly max: number; readonly pattern?: string | undefined }
+  | {
+      readonly kind: 'list';
+      readonly items: Field;
+      readonly max: number;
+      readonly min?: number | undefined;
+      /** Merge strategy of server-side apply: the list as one value, as a set, or by keys of its items. */
+      readonly merge: 'atomic' | 'set' | { readonly keys: readonly string[] };
+    }
+  | { readonly kind: 'map'; readonly values: Field; readonly max: number }
+  | { readonly kind: 'object'; readonly shape: Shape }
+  /** Any object: nothing of it is known here, and nothing is pruned. */
+  | { readonly kind: 'any' };
 
-/** An instant, as RFC 3339 writes it. */
-export interface TimeField extends Common {
-  readonly kind: 'time';
-}
-
-export interface ChoiceField extends Common {
-  readonly kind: 'choice';
-  readonly choices: readonly string[];
-}
-
-export interface NumberField extends Common {
-  readonly kind: 'number';
-  readonly min: number;
-  readonly max: number;
-}
-
-export interface FlagField extends Common {
-  readonly kind: 'flag';
-}
-
-/** A whole number or a text, such as the quantities of Kubernetes: `2` and `250m`. */
-export interface NumberOrTextField extends Common {
-  readonly kind: 'number-or-text';
-  readonly max: number;
-  readonly pattern?: string | undefined;
-}
-
-export interface ListField extends Common {
-  readonly kind: 'list';
-  readonly items: Field;
-  readonly max: number;
-  readonly min?: number | undefined;
-  /** Merge strategy of server-side apply: the list as one value, as a set, or by keys of its items. */
-  readonly merge: 'atomic' | 'set' | { readonly keys: readonly string[] };
-}
-
-export interface MapField extends Common {
-  readonly kind: 'map';
-  readonly values: Field;
-  readonly max: number;
-}
-
-export interface ObjectField extends Common {
-  readonly kind: 'object';
-  readonly shape: Shape;
-}
-
-/** Any object: nothing of it is known here, and nothing is pruned. */
-export interface AnyField extends Common {
-  readonly kind: 'any';
-}
-
-export type Field =
-  | TextField
-  | TimeField
-  | ChoiceField
-  | NumberField
-  | FlagField
-  | NumberOrTextField
-  | ListField
-  | MapField
-  | ObjectField
-  | AnyField;
-
+export type Field = Common & Kinds;
+export type ListField = Extract<Field, { readonly kind: 'list' }>;
 export type Fields = Readonly<Record<string, Field>>;
 
 /** The fields of an object, under the name of its TypeScript type. */
@@ -142,33 +100,30 @@ interface TextOptions extends Options {
   readonly pattern?: string;
 }
 
-export function text(doc: string, options: TextOptions): TextField {
+export function text(doc: string, options: TextOptions): Field {
   return { kind: 'text', doc, ...options };
 }
 
-export function time(doc: string): TimeField {
+export function time(doc: string): Field {
   return { kind: 'time', doc };
 }
 
-export function choice(doc: string, choices: readonly string[], options: Options = {}): ChoiceField {
+export function choice(doc: string, choices: readonly string[], options: Options = {}): Field {
   return { kind: 'choice', doc, choices, ...options };
 }
 
-export function wholeNumber(
-  doc: string,
-  options: Options & { readonly min: number; readonly max: number },
-): NumberField {
+export function wholeNumber(doc: string, options: Options & { readonly min: number; readonly max: number }): Field {
   return { kind: 'number', doc, ...options };
 }
 
-export function flag(doc: string, options: Options = {}): FlagField {
+export function flag(doc: string, options: Options = {}): Field {
   return { kind: 'flag', doc, ...options };
 }
 
 export function numberOrText(
   doc: string,
   options: Options & { readonly max: number; readonly pattern?: string },
-): NumberOrTextField {
+): Field {
   return { kind: 'number-or-text', doc, ...options };
 }
 
@@ -178,19 +133,19 @@ interface ListOptions extends Options {
   readonly merge?: ListField['merge'];
 }
 
-export function list(doc: string, items: Field, { merge = 'atomic', ...options }: ListOptions): ListField {
+export function list(doc: string, items: Field, { merge = 'atomic', ...options }: ListOptions): Field {
   return { kind: 'list', doc, items, merge, ...options };
 }
 
-export function map(doc: string, values: Field, options: Options & { readonly max: number }): MapField {
+export function map(doc: string, values: Field, options: Options & { readonly max: number }): Field {
   return { kind: 'map', doc, values, ...options };
 }
 
-export function object(doc: string, ofShape: Shape, options: Options = {}): ObjectField {
+export function object(doc: string, ofShape: Shape, options: Options = {}): Field {
   return { kind: 'object', doc, shape: ofShape, ...options };
 }
 
-export function anyObject(doc: string): AnyField {
+export function anyObject(doc: string): Field {
   return { kind: 'any', doc };
 }
 

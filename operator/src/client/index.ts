@@ -10,23 +10,13 @@
  * Invariant: KG1 (channel.ts).
  */
 export { Identities, nodeAddress, serviceAddress } from './access.ts';
-export {
-  CallError,
-  type CallOptions,
-  Channel,
-  failedWith,
-  type Identity,
-  type Method,
-  type TLSFiles,
-} from './channel.ts';
+export { CallError, Channel, failedWith } from './channel.ts';
 export {
   type ClusterAdmin,
-  type ClusterDatabase,
   type ClusterDescription,
   type ClusterNode,
   GrpcClusterAdmin,
   type NodeOrder,
-  type NodeRole,
 } from './cluster-admin.ts';
 export type {
   Beside,
@@ -42,4 +32,4 @@ export { Connections } from './connections.ts';
 export { type Database, type Databases, GrpcDatabases } from './databases.ts';
 export { GrpcComponents } from './grpc-components.ts';
 export { type ApiKey, GrpcKeys, type KeySpec, type Keys } from './keys.ts';
-export { type Calls, callsOf, type MetricsPort, usageOf } from './node-metrics.ts';
+export { type Calls, callsOf, usageOf } from './node-metrics.ts';
