@@ -61,26 +61,24 @@ const IMAGE: Shape = shape('Image', {
   repository: optional(
     text(
       'Repository, such as registry.example.com/team/cairn. The default is the repository that the operator was installed with.',
-      { max: 512, min: 1, pattern: '^[a-z0-9]([a-zA-Z0-9._/:-]*[a-z0-9])?$' },
+      512,
+      { min: 1, pattern: '^[a-z0-9]([a-zA-Z0-9._/:-]*[a-z0-9])?$' },
     ),
   ),
   digest: optional(
-    text('Digest of the image, used instead of the version as its tag. Change both together.', {
-      max: 71,
+    text('Digest of the image, used instead of the version as its tag. Change both together.', 71, {
       pattern: '^sha256:[0-9a-f]{64}$',
     }),
   ),
   pullPolicy: choice('Pull policy of the image.', ['IfNotPresent', 'Always', 'Never'], { default: 'IfNotPresent' }),
   pullSecretNames: optional(
-    list('Secrets for the registry.', objectName('The name of a Secret.'), { max: 16, merge: 'set' }),
+    list('Secrets for the registry.', objectName('The name of a Secret.'), 16, { merge: 'set' }),
   ),
 });
 
 const GROWTH: Shape = shape('StorageGrowth', {
   maxSize: size('Size up to which volumes are grown.'),
-  thresholdPercent: wholeNumber('Share of the volume that is in use when the operator grows it.', {
-    min: 50,
-    max: 95,
+  thresholdPercent: wholeNumber('Share of the volume that is in use when the operator grows it.', 50, 95, {
     default: 80,
   }),
 });
@@ -119,14 +117,10 @@ const UPDATE: Shape = shape('Update', {
   paused: flag('true: no further pod is replaced. The replacement of a pod that has begun is finished.', {
     default: false,
   }),
-  drainTimeoutSeconds: wholeNumber('Time that a pod has to transfer its leaderships before it stops.', {
-    min: 10,
-    max: 3600,
+  drainTimeoutSeconds: wholeNumber('Time that a pod has to transfer its leaderships before it stops.', 10, 3600, {
     default: 80,
   }),
-  stableSeconds: wholeNumber('Time that a replaced pod must be ready before the next one is replaced.', {
-    min: 0,
-    max: 3600,
+  stableSeconds: wholeNumber('Time that a replaced pod must be ready before the next one is replaced.', 0, 3600, {
     default: 30,
   }),
   finalize: choice(
@@ -134,11 +128,12 @@ const UPDATE: Shape = shape('Update', {
     ['Automatic', 'Manual'],
     { default: 'Automatic' },
   ),
-  finalizeAfterSeconds: wholeNumber('Time for which a rollback stays possible, with finalize: Automatic.', {
-    min: 0,
-    max: 30 * DAY_SECONDS,
-    default: 3600,
-  }),
+  finalizeAfterSeconds: wholeNumber(
+    'Time for which a rollback stays possible, with finalize: Automatic.',
+    0,
+    30 * DAY_SECONDS,
+    { default: 3600 },
+  ),
 });
 
 const REPAIR: Shape = shape('Repair', {
@@ -147,9 +142,7 @@ const REPAIR: Shape = shape('Repair', {
     ['Automatic', 'Manual'],
     { default: 'Automatic' },
   ),
-  afterSeconds: wholeNumber('Time that a node must be lost before it is replaced.', {
-    min: 60,
-    max: 7 * DAY_SECONDS,
+  afterSeconds: wholeNumber('Time that a node must be lost before it is replaced.', 60, 7 * DAY_SECONDS, {
     default: 600,
   }),
 });
@@ -157,11 +150,10 @@ const REPAIR: Shape = shape('Repair', {
 const RECOVERY: Shape = shape(
   'Recovery',
   {
-    id: text('Any text. The operator recovers once for each id, and then sets status.recoveryID to it.', {
-      max: 63,
+    id: text('Any text. The operator recovers once for each id, and then sets status.recoveryID to it.', 63, {
       min: 1,
     }),
-    survivor: text('Name of the pod whose data the cluster continues with.', { max: 63, min: 1 }),
+    survivor: text('Name of the pod whose data the cluster continues with.', 63, { min: 1 }),
     acknowledgeDataLoss: flag('Must be true: transactions that only the lost nodes had are lost by the recovery.'),
   },
   [
@@ -181,21 +173,17 @@ const MONITORING: Shape = shape('Monitoring', {
   scrapeBy: choice('Kind of object by which Prometheus finds the metrics.', ['ServiceMonitor', 'PodMonitor'], {
     default: 'ServiceMonitor',
   }),
-  interval: text('Time between two scrapes of the metrics.', {
-    max: 16,
+  interval: text('Time between two scrapes of the metrics.', 16, {
     min: 2,
     pattern: '^[0-9]+(ms|s|m)$',
     default: '30s',
   }),
   labels: labels('Labels by which your Prometheus selects the objects, such as `release: prometheus`.'),
   disabledAlerts: optional(
-    list('Names of alerts that are left out.', text('The name of an alert.', { max: 128, min: 1 }), {
-      max: 128,
-      merge: 'set',
-    }),
+    list('Names of alerts that are left out.', text('The name of an alert.', 128, { min: 1 }), 128, { merge: 'set' }),
   ),
   runbooksURL: optional(
-    text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', { max: 1024, min: 1 }),
+    text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', 1024, { min: 1 }),
   ),
   dashboards: flag('true: ConfigMaps with dashboards for Grafana are created.', { default: false }),
 });
@@ -205,9 +193,9 @@ const SPEC: Shape = shape(
   {
     replicas: wholeNumber(
       'Number of nodes. 3 nodes stay available when one fails, 5 when two fail, 7 when three fail; a single node is unavailable while its pod restarts. A change restarts no pod.',
+      1,
+      7,
       {
-        min: 1,
-        max: 7,
         default: 3,
         rules: [
           {
@@ -219,12 +207,8 @@ const SPEC: Shape = shape(
     ),
     version: text(
       'Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set.',
-      {
-        max: 63,
-        min: 5,
-        pattern: VERSION,
-        rules: [versionRule()],
-      },
+      63,
+      { min: 5, pattern: VERSION, rules: [versionRule()] },
     ),
     image: object('The image of the nodes.', IMAGE, { default: {} }),
     storage: object('The volume of each node.', STORAGE, { default: {} }),
@@ -249,9 +233,9 @@ const SPEC: Shape = shape(
     config: optional(
       map(
         'Settings of the nodes by their names in docs/configuration.md, such as `rateLimitPerSecond: 100`. A change restarts the pods, one after the other. Write on, off and fractions in quotes.',
-        numberOrText('The value.', { max: 4096 }),
+        numberOrText('The value.', 4096),
+        64,
         {
-          max: 64,
           rules: [
             {
               rule: `!self.exists(name, name in ['${SET_BY_OPERATOR.join("', '")}'])`,
@@ -269,7 +253,7 @@ const SPEC: Shape = shape(
     monitoring: object('Objects for the Prometheus operator and for Grafana.', MONITORING, { default: {} }),
     update: object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
     repair: object('Replacement of lost nodes.', REPAIR, { default: {} }),
-    restartKey: optional(text('Any text. A change restarts the pods, one after the other.', { max: 63, min: 1 })),
+    restartKey: optional(text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 })),
     recovery: optional(object('Recovery with the data of one node, when most nodes are lost for good.', RECOVERY)),
     reclaimPolicy: reclaimPolicy('Whether the volumes are kept or deleted when the CairnCluster is deleted.'),
   },
@@ -282,18 +266,18 @@ const SPEC: Shape = shape(
 );
 
 const MEMBER: Shape = shape('Member', {
-  name: text('The name of the pod.', { max: 63 }),
-  id: optional(wholeNumber('Number of the node, as in cairn cluster status.', { min: 0, max: 4_294_967_295 })),
+  name: text('The name of the pod.', 63),
+  id: optional(wholeNumber('Number of the node, as in cairn cluster status.', 0, 4_294_967_295)),
   role: optional(choice('Part of the node in the Raft group of the catalog.', ['Voter', 'Learner', 'None'])),
-  version: optional(text('The release that the node runs.', { max: 63 })),
-  zone: optional(text('The zone that the node is in.', { max: 63 })),
+  version: optional(text('The release that the node runs.', 63)),
+  zone: optional(text('The zone that the node is in.', 63)),
   ready: flag('true: the pod is ready.'),
 });
 
 const ENDPOINTS: Shape = shape('Endpoints', {
-  grpc: optional(text('Address of gRPC, as host:port.', { max: 512 })),
-  http: optional(text('URL of HTTP.', { max: 512 })),
-  mcp: optional(text('URL of MCP.', { max: 512 })),
+  grpc: optional(text('Address of gRPC, as host:port.', 512)),
+  http: optional(text('URL of HTTP.', 512)),
+  mcp: optional(text('URL of MCP.', 512)),
 });
 
 const CONDITIONS = {
@@ -311,25 +295,20 @@ const CONDITIONS = {
 
 const STATUS: Shape = shape('CairnClusterStatus', {
   ...commonStatus(CONDITIONS),
-  replicas: optional(wholeNumber('Number of pods.', { min: 0, max: 100 })),
-  readyReplicas: optional(wholeNumber('Number of pods that are ready.', { min: 0, max: 100 })),
-  selector: optional(text('The labels of the pods, as a selector.', { max: 512 })),
-  version: optional(text('The release that all nodes run; the oldest one during an upgrade.', { max: 63 })),
-  targetVersion: optional(text('The release that the nodes are brought to.', { max: 63 })),
-  clusterID: optional(text('The id that the cluster was founded with.', { max: 64 })),
+  replicas: optional(wholeNumber('Number of pods.', 0, 100)),
+  readyReplicas: optional(wholeNumber('Number of pods that are ready.', 0, 100)),
+  selector: optional(text('The labels of the pods, as a selector.', 512)),
+  version: optional(text('The release that all nodes run; the oldest one during an upgrade.', 63)),
+  targetVersion: optional(text('The release that the nodes are brought to.', 63)),
+  clusterID: optional(text('The id that the cluster was founded with.', 64)),
   members: optional(
-    list('Nodes, in the order of their names.', object('One node.', MEMBER), {
-      max: 100,
-      merge: { keys: ['name'] },
-    }),
+    list('Nodes, in the order of their names.', object('One node.', MEMBER), 100, { merge: { keys: ['name'] } }),
   ),
   endpoints: optional(object('Addresses of the Service for clients.', ENDPOINTS)),
-  adminSecretName: optional(
-    text('The Secret with the key of the first administrator, as bootstrap-key.', { max: 253 }),
-  ),
-  caSecretName: optional(text('The Secret with the authority of the certificates, as ca.crt.', { max: 253 })),
-  storageSize: optional(text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', { max: 32 })),
-  recoveryID: optional(text('The id of the last recovery that was carried out.', { max: 63 })),
+  adminSecretName: optional(text('The Secret with the key of the first administrator, as bootstrap-key.', 253)),
+  caSecretName: optional(text('The Secret with the authority of the certificates, as ca.crt.', 253)),
+  storageSize: optional(text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', 32)),
+  recoveryID: optional(text('The id of the last recovery that was carried out.', 63)),
 });
 
 export const CAIRN_CLUSTER: ResourceKind = {

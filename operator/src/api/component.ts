@@ -41,26 +41,26 @@ const DATABASES_MAX = 1000;
 export const EVENT_TEXT_MAX = 255;
 
 export function componentName(doc: string): Field {
-  return text(doc, { max: NAME_MAX, min: 1, pattern: NAME });
+  return text(doc, NAME_MAX, { min: 1, pattern: NAME });
 }
 
 export function uri(doc: string): Field {
-  return text(doc, { max: 2048, min: 1 });
+  return text(doc, 2048, { min: 1 });
 }
 
 export function contentType(doc: string): Field {
-  return text(doc, { max: 255, min: 3, pattern: '^[^/;\\s]+/[^/;\\s]+(\\s*;.*)?$' });
+  return text(doc, 255, { min: 3, pattern: '^[^/;\\s]+/[^/;\\s]+(\\s*;.*)?$' });
 }
 
 export function versionNumber(doc: string): Field {
-  return wholeNumber(doc, { min: 1, max: VERSION_MAX });
+  return wholeNumber(doc, 1, VERSION_MAX);
 }
 
 const OCI: Shape = shape('OCISource', {
   reference: text(
     'The artifact, by a tag or a digest: registry.example.com/team/balances:1.2.0. A tag is resolved when the resource changes. Its single layer is the component, of the type application/wasm or application/octet-stream.',
+    512,
     {
-      max: 512,
       min: 3,
       pattern:
         '^[a-z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$',
@@ -91,12 +91,8 @@ const STEP: Shape = shape(
   'RolloutStep',
   {
     selector: optional(object('The databases of this step, by labels of their EventDatabases.', LABEL_SELECTOR)),
-    percent: optional(
-      wholeNumber('Share of all databases that have the new version after this step.', { min: 1, max: 100 }),
-    ),
-    observeSeconds: wholeNumber('Time that the new version is observed before the next step.', {
-      min: 0,
-      max: 7 * DAY_SECONDS,
+    percent: optional(wholeNumber('Share of all databases that have the new version after this step.', 1, 100)),
+    observeSeconds: wholeNumber('Time that the new version is observed before the next step.', 0, 7 * DAY_SECONDS, {
       default: 300,
     }),
   },
@@ -107,13 +103,10 @@ const ANALYSIS: Shape = shape(
   'RolloutAnalysis',
   {
     maxErrorPercent: optional(
-      wholeNumber('Share of calls that may fail. A command that the component refuses is not a failure.', {
-        min: 0,
-        max: 100,
-      }),
+      wholeNumber('Share of calls that may fail. A command that the component refuses is not a failure.', 0, 100),
     ),
-    maxTraps: optional(wholeNumber('Number of traps that a step may have.', { min: 0, max: 1_000_000 })),
-    maxFoldMilliseconds: optional(wholeNumber('Time within which 99 of 100 folds must end.', { min: 1, max: 600_000 })),
+    maxTraps: optional(wholeNumber('Number of traps that a step may have.', 0, 1_000_000)),
+    maxFoldMilliseconds: optional(wholeNumber('Time within which 99 of 100 folds must end.', 1, 600_000)),
     onFailure: choice(
       'RollBack: the previous version becomes active again. Pause: the rollout stops until the spec changes.',
       ['RollBack', 'Pause'],
@@ -129,15 +122,16 @@ const ROLLOUT: Shape = shape(
     strategy: choice('All: all databases at once. Canary: databases step by step, then the rest.', ['All', 'Canary'], {
       default: 'All',
     }),
-    steps: optional(list('The steps, in this order.', object('One step.', STEP), { max: 16, min: 1 })),
+    steps: optional(list('The steps, in this order.', object('One step.', STEP), 16, { min: 1 })),
     analysis: optional(
       object('Limits that the new version must meet before the next step. Without them only time passes.', ANALYSIS),
     ),
-    timeoutSeconds: wholeNumber('Time that the nodes have to compile a version before the rollout counts as stuck.', {
-      min: 30,
-      max: DAY_SECONDS,
-      default: 600,
-    }),
+    timeoutSeconds: wholeNumber(
+      'Time that the nodes have to compile a version before the rollout counts as stuck.',
+      30,
+      DAY_SECONDS,
+      { default: 600 },
+    ),
   },
   [
     {
@@ -152,7 +146,7 @@ export function componentFields(own: Fields): Fields {
   return {
     databases: object('The databases that the component is published in.', DATABASES),
     name: optional(componentName('The name of the component; without it metadata.name. It cannot be changed.')),
-    description: optional(text('Purpose of the component.', { max: 4096, min: 1 })),
+    description: optional(text('Purpose of the component.', 4096, { min: 1 })),
     sourceCodeURI: optional(uri('URI of the source code.')),
     source: object('Origin of the WebAssembly component.', SOURCE),
     ...own,
@@ -160,7 +154,8 @@ export function componentFields(own: Fields): Fields {
     retainVersions: optional(
       wholeNumber(
         'Number of versions before the active one that are kept in each database; older ones are deleted. By default all are kept.',
-        { min: 0, max: 1000 },
+        0,
+        1000,
       ),
     ),
     reclaimPolicy: reclaimPolicy('Whether the component stays in the databases when the resource is deleted.'),
@@ -170,20 +165,16 @@ export function componentFields(own: Fields): Fields {
 export const SPEC_RULES: readonly Rule[] = [immutable('name')];
 
 const DATABASE_STATUS: Shape = shape('ComponentDatabase', {
-  name: text('The name of the EventDatabase.', { max: 253 }),
-  version: optional(
-    wholeNumber('Active version. Each database numbers its versions itself.', { min: 1, max: VERSION_MAX }),
-  ),
-  digest: optional(text('The digest of that version.', { max: 71 })),
+  name: text('The name of the EventDatabase.', 253),
+  version: optional(wholeNumber('Active version. Each database numbers its versions itself.', 1, VERSION_MAX)),
+  digest: optional(text('The digest of that version.', 71)),
   publishedVersion: optional(
-    wholeNumber('Version of the component of the source, also before it is active.', { min: 1, max: VERSION_MAX }),
+    wholeNumber('Version of the component of the source, also before it is active.', 1, VERSION_MAX),
   ),
-  publication: optional(
-    text('SHA-256 of the component and the metadata that this version was published of.', { max: 71 }),
-  ),
-  nodesReady: optional(wholeNumber('Number of nodes that have compiled it.', { min: 0, max: 100 })),
-  nodesTotal: optional(wholeNumber('Number of nodes.', { min: 0, max: 100 })),
-  message: optional(text('Error of the component in this database.', { max: 1024 })),
+  publication: optional(text('SHA-256 of the component and the metadata that this version was published of.', 71)),
+  nodesReady: optional(wholeNumber('Number of nodes that have compiled it.', 0, 100)),
+  nodesTotal: optional(wholeNumber('Number of nodes.', 0, 100)),
+  message: optional(text('Error of the component in this database.', 1024)),
 });
 
 const CONDITIONS = {
@@ -198,22 +189,18 @@ const CONDITIONS = {
 function componentStatus(name: string): Shape {
   return shape(name, {
     ...commonStatus(CONDITIONS),
-    digest: optional(text('SHA-256 of the component of the source, as sha256: and 64 digits.', { max: 71 })),
-    shortDigest: optional(text('First 12 digits of the digest.', { max: 12 })),
-    previousDigest: optional(text('The SHA-256 of the component that a rollback activates.', { max: 71 })),
-    step: optional(wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', { min: 1, max: 17 })),
+    digest: optional(text('SHA-256 of the component of the source, as sha256: and 64 digits.', 71)),
+    shortDigest: optional(text('First 12 digits of the digest.', 12)),
+    previousDigest: optional(text('The SHA-256 of the component that a rollback activates.', 71)),
+    step: optional(wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', 1, 17)),
     stepSince: optional(time('Time at which the step began; absent when all databases have the component.')),
     observedSince: optional(time('Time since which the databases of the step are observed.')),
-    databasesTotal: optional(wholeNumber('Number of databases that are selected.', { min: 0, max: DATABASES_MAX })),
+    databasesTotal: optional(wholeNumber('Number of databases that are selected.', 0, DATABASES_MAX)),
     databasesReady: optional(
-      wholeNumber('Number of databases in which the component of the source is active.', {
-        min: 0,
-        max: DATABASES_MAX,
-      }),
+      wholeNumber('Number of databases in which the component of the source is active.', 0, DATABASES_MAX),
     ),
     databases: optional(
-      list('Databases, in the order of their names.', object('One database.', DATABASE_STATUS), {
-        max: DATABASES_MAX,
+      list('Databases, in the order of their names.', object('One database.', DATABASE_STATUS), DATABASES_MAX, {
         merge: { keys: ['name'] },
       }),
     ),

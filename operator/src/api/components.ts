@@ -26,12 +26,11 @@ import {
 } from './schema.ts';
 
 function eventText(doc: string): Field {
-  return optional(text(doc, { max: EVENT_TEXT_MAX, min: 1 }));
+  return optional(text(doc, EVENT_TEXT_MAX, { min: 1 }));
 }
 
 const PARAMETER: Shape = shape('EventParameter', {
-  name: text('The name of the parameter; a read binds account_id of a Subject as subject.account_id.', {
-    max: 64,
+  name: text('The name of the parameter; a read binds account_id of a Subject as subject.account_id.', 64, {
     min: 1,
     pattern: '^[A-Za-z_][A-Za-z0-9_-]*$',
   }),
@@ -55,8 +54,7 @@ const EVENTS: Shape = shape('EventSelector', {
   source: optional(uri('The source, a URI reference.')),
   withoutSubject: optional(flag('true: events that have no subject.')),
   parameters: optional(
-    list('Attributes whose values are given by each read.', object('A parameter.', PARAMETER), {
-      max: 16,
+    list('Attributes whose values are given by each read.', object('A parameter.', PARAMETER), 16, {
       min: 1,
       merge: { keys: ['name', 'attribute'] },
     }),
@@ -67,7 +65,7 @@ const CONTENT_SCHEMA: Shape = shape(
   'ContentSchema',
   {
     uri: optional(uri('The URI of the schema.')),
-    json: optional(text('The JSON Schema itself, kept as it is written here.', { max: 65_536, min: 2 })),
+    json: optional(text('The JSON Schema itself, kept as it is written here.', 65_536, { min: 2 })),
   },
   [exactlyOne('uri', 'json')],
 );
@@ -84,18 +82,16 @@ const STATE_VIEW_SPEC: Shape = shape(
       list(
         'Selectors of the events that are folded. An event is folded when any of them matches. A selector matches events that have all of its fields; {} matches every event.',
         object('One selector.', EVENTS),
-        { max: 255, min: 1 },
+        255,
+        { min: 1 },
       ),
     ),
     eventTypes: optional(
       list(
         'Types of the events that are folded. With events, an event must match both.',
-        text('An event type.', { max: EVENT_TEXT_MAX, min: 1 }),
-        {
-          max: 255,
-          min: 1,
-          merge: 'set',
-        },
+        text('An event type.', EVENT_TEXT_MAX, { min: 1 }),
+        255,
+        { min: 1, merge: 'set' },
       ),
     ),
     temporality: choice(
@@ -120,8 +116,7 @@ const STATE_VIEW_SPEC: Shape = shape(
       { default: 'Lazy' },
     ),
     reduceFunction: optional(
-      text('The exported function that folds; without it the usual one.', {
-        max: 128,
+      text('The exported function that folds; without it the usual one.', 128, {
         min: 1,
         pattern: '^[A-Za-z_][A-Za-z0-9_-]*$',
       }),
@@ -149,10 +144,8 @@ const STATE_CHANGE_SPEC: Shape = shape(
       list(
         'The State Views that it reads. They are published before it.',
         componentName('The name of a State View, as it is published in the databases.'),
-        {
-          max: 64,
-          merge: 'set',
-        },
+        64,
+        { merge: 'set' },
       ),
     ),
   }),
@@ -176,15 +169,12 @@ const OFFER: Shape = shape('OfferedContent', {
 const PRESENTER_SPEC: Shape = shape(
   'PresenterSpec',
   componentFields({
-    offers: list('The contents that it offers, the most preferred first.', object('One content.', OFFER), {
-      max: 64,
+    offers: list('The contents that it offers, the most preferred first.', object('One content.', OFFER), 64, {
       min: 1,
       merge: { keys: ['contentType'] },
     }),
     settings: optional(
-      map('Settings that the presenter receives with every presentation.', text('The value.', { max: 4096 }), {
-        max: 64,
-      }),
+      map('Settings that the presenter receives with every presentation.', text('The value.', 4096), 64),
     ),
   }),
   SPEC_RULES,

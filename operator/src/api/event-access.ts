@@ -38,10 +38,7 @@ const GRANT: Shape = shape(
     ),
     databases: object('The databases that the role is given on.', GRANTED_DATABASES),
     maxDatabases: optional(
-      wholeNumber('Number of databases that the pattern may name before admin creates no more of them.', {
-        min: 1,
-        max: 1_000_000,
-      }),
+      wholeNumber('Number of databases that the pattern may name before admin creates no more of them.', 1, 1_000_000),
     ),
   },
   [
@@ -65,17 +62,16 @@ const SECRET: Shape = shape(
 
 const ROTATION: Shape = shape('Rotation', {
   everyDays: optional(
-    wholeNumber('Days after which the key is replaced. By default it is replaced only when rotateKey changes.', {
-      min: 1,
-      max: 3650,
-    }),
+    wholeNumber(
+      'Days after which the key is replaced. By default it is replaced only when rotateKey changes.',
+      1,
+      3650,
+    ),
   ),
-  overlapSeconds: wholeNumber('Time for which a replaced key stays valid, also when the grants change.', {
-    min: 0,
-    max: 2_592_000,
+  overlapSeconds: wholeNumber('Time for which a replaced key stays valid, also when the grants change.', 0, 2_592_000, {
     default: 86_400,
   }),
-  rotateKey: optional(text('Any text. A change replaces the key.', { max: 63, min: 1 })),
+  rotateKey: optional(text('Any text. A change replaces the key.', 63, { min: 1 })),
 });
 
 const SPEC: Shape = shape(
@@ -83,13 +79,12 @@ const SPEC: Shape = shape(
   {
     clusterRef,
     subject: optional(
-      text('Name of the client in the audit log. The default is metadata.name.', {
-        max: SUBJECT_MAX,
+      text('Name of the client in the audit log. The default is metadata.name.', SUBJECT_MAX, {
         min: 1,
         pattern: '^[^\\s](.*[^\\s])?$',
       }),
     ),
-    grants: list('Roles that the key gives.', object('A role on databases.', GRANT), { max: 32, min: 1 }),
+    grants: list('Roles that the key gives.', object('A role on databases.', GRANT), 32, { min: 1 }),
     secret: object('The Secret that the key is written to, in the same namespace.', SECRET, { default: {} }),
     rotation: object('Replacement of the key.', ROTATION, { default: {} }),
     expiresAt: optional(time('Time at which the key expires. By default it does not expire.')),
@@ -104,10 +99,10 @@ const CONDITIONS = {
 
 const STATUS: Shape = shape('EventAccessStatus', {
   ...commonStatus(CONDITIONS),
-  keyID: optional(text('Id of the key in the cluster.', { max: 64 })),
-  secretName: optional(text('The Secret that has the key.', { max: 253 })),
+  keyID: optional(text('Id of the key in the cluster.', 64)),
+  secretName: optional(text('The Secret that has the key.', 253)),
   rotatedAt: optional(time('Time at which the key was last issued or replaced.')),
-  rotateKey: optional(text('The rotateKey that the key was last replaced for.', { max: 63 })),
+  rotateKey: optional(text('The rotateKey that the key was last replaced for.', 63)),
 });
 
 export const EVENT_ACCESS: ResourceKind = {

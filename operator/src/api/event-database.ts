@@ -10,8 +10,7 @@ const SPEC: Shape = shape(
   {
     clusterRef,
     name: optional(
-      text('The name of the database; without it metadata.name. It cannot be changed.', {
-        max: NAME_MAX,
+      text('The name of the database; without it metadata.name. It cannot be changed.', NAME_MAX, {
         min: 1,
         pattern: NAME,
       }),
@@ -35,10 +34,8 @@ const CONDITIONS = {
 
 const STATUS: Shape = shape('EventDatabaseStatus', {
   ...commonStatus(CONDITIONS),
-  databaseName: optional(text('The name of the database in the cluster.', { max: NAME_MAX })),
-  databaseID: optional(
-    text('The id of the database, which no other database has, also not one of the same name.', { max: 64 }),
-  ),
+  databaseName: optional(text('The name of the database in the cluster.', NAME_MAX)),
+  databaseID: optional(text('The id of the database, which no other database has, also not one of the same name.', 64)),
   createdAt: optional(time('Time at which the database was created.')),
 });
 

@@ -37,40 +37,40 @@ const DATA_KEY = '^[-._a-zA-Z0-9]+$';
 const INT64_MAX = Number.MAX_SAFE_INTEGER;
 
 export function objectName(doc: string, options: { readonly default?: string } = {}): Field {
-  return text(doc, { max: OBJECT_NAME_MAX, min: 1, pattern: OBJECT_NAME, ...options });
+  return text(doc, OBJECT_NAME_MAX, { min: 1, pattern: OBJECT_NAME, ...options });
 }
 
 export function dataKey(doc: string, options: { readonly default?: string } = {}): Field {
-  return text(doc, { max: OBJECT_NAME_MAX, min: 1, pattern: DATA_KEY, ...options });
+  return text(doc, OBJECT_NAME_MAX, { min: 1, pattern: DATA_KEY, ...options });
 }
 
 export function annotations(doc: string): Field {
-  return optional(map(doc, text('The value.', { max: 16_384 }), { max: 64 }));
+  return optional(map(doc, text('The value.', 16_384), 64));
 }
 
 export function labels(doc: string): Field {
-  return optional(map(doc, text('The value.', { max: LABEL_MAX }), { max: 64 }));
+  return optional(map(doc, text('The value.', LABEL_MAX), 64));
 }
 
 /** A field for a Kubernetes quantity of bytes, such as 10Gi. */
 export function size(doc: string, options: { readonly default?: string } = {}): Field {
-  return text(doc, { max: 32, min: 1, pattern: '^[0-9]+(\\.[0-9]+)?(k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$', ...options });
+  return text(doc, 32, { min: 1, pattern: '^[0-9]+(\\.[0-9]+)?(k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$', ...options });
 }
 
 /** A field for a duration in Go's notation, such as 1h30m. */
 export function duration(doc: string, options: { readonly default?: string } = {}): Field {
-  return text(doc, { max: 32, min: 2, pattern: '^([0-9]+(h|m|s))+$', ...options });
+  return text(doc, 32, { min: 2, pattern: '^([0-9]+(h|m|s))+$', ...options });
 }
 
 export function databasePattern(doc: string, options: { readonly default?: string } = {}): Field {
-  return text(doc, { max: 127, min: 1, pattern: '^[a-z0-9*-]+$', ...options });
+  return text(doc, 127, { min: 1, pattern: '^[a-z0-9*-]+$', ...options });
 }
 
 const QUANTITY = '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$';
 
 function quantities(doc: string): Field {
-  const value = numberOrText('An amount, such as 2, 250m or 1Gi.', { max: 32, pattern: QUANTITY });
-  return optional(map(doc, value, { max: 16 }));
+  const value = numberOrText('An amount, such as 2, 250m or 1Gi.', 32, { pattern: QUANTITY });
+  return optional(map(doc, value, 16));
 }
 
 export const RESOURCES: Shape = shapeOfKubernetes('Resources', {
@@ -79,44 +79,41 @@ export const RESOURCES: Shape = shapeOfKubernetes('Resources', {
 });
 
 const REQUIREMENT: Shape = shapeOfKubernetes('LabelRequirement', {
-  key: text('The label.', { max: LABEL_KEY_MAX, min: 1 }),
+  key: text('The label.', LABEL_KEY_MAX, { min: 1 }),
   operator: choice('Comparison with the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
-  values: optional(
-    list('The values, for In and NotIn.', text('A value.', { max: LABEL_MAX }), { max: 64, merge: 'atomic' }),
-  ),
+  values: optional(list('The values, for In and NotIn.', text('A value.', LABEL_MAX), 64, { merge: 'atomic' })),
 });
 
 export const LABEL_SELECTOR: Shape = shapeOfKubernetes('LabelSelector', {
   matchLabels: labels('Labels that objects must have, with these values.'),
   matchExpressions: optional(
-    list('Requirements that labels must meet, all of them.', object('A requirement.', REQUIREMENT), { max: 32 }),
+    list('Requirements that labels must meet, all of them.', object('A requirement.', REQUIREMENT), 32),
   ),
 });
 
 const CONDITION: Shape = shapeOfKubernetes('Condition', {
-  type: text('Type of the condition.', { max: 316, min: 1, pattern: '^[A-Za-z][A-Za-z0-9]*$' }),
+  type: text('Type of the condition.', 316, { min: 1, pattern: '^[A-Za-z][A-Za-z0-9]*$' }),
   status: choice('Status of the condition.', ['True', 'False', 'Unknown']),
-  observedGeneration: wholeNumber('metadata.generation that the condition was set for.', { min: 0, max: INT64_MAX }),
+  observedGeneration: wholeNumber('metadata.generation that the condition was set for.', 0, INT64_MAX),
   lastTransitionTime: time('Time at which the status of the condition last changed.'),
-  reason: text('Reason as one word, for programs.', {
-    max: 1024,
+  reason: text('Reason as one word, for programs.', 1024, {
     min: 1,
     pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
   }),
-  message: text('Reason as a sentence, for people.', { max: 32_768 }),
+  message: text('Reason as a sentence, for people.', 32_768),
 });
 
 /** The fields that every status has. */
 export function commonStatus(conditions: Readonly<Record<string, string>>): Fields {
   return {
-    observedGeneration: optional(
-      wholeNumber('metadata.generation that the status describes.', { min: 0, max: INT64_MAX }),
-    ),
+    observedGeneration: optional(wholeNumber('metadata.generation that the status describes.', 0, INT64_MAX)),
     conditions: optional(
-      list(`Observed conditions. Types: ${Object.keys(conditions).join(', ')}.`, object('One condition.', CONDITION), {
-        max: 32,
-        merge: { keys: ['type'] },
-      }),
+      list(
+        `Observed conditions. Types: ${Object.keys(conditions).join(', ')}.`,
+        object('One condition.', CONDITION),
+        32,
+        { merge: { keys: ['type'] } },
+      ),
     ),
   };
 }
@@ -134,15 +131,14 @@ export const AGE: Column = column('Age', '.metadata.creationTimestamp', 'Time si
 });
 
 const CLUSTER_REF: Shape = shape('ClusterRef', {
-  name: text('The name of the CairnCluster.', { max: CLUSTER_NAME_MAX, min: 1, pattern: CLUSTER_NAME }),
+  name: text('The name of the CairnCluster.', CLUSTER_NAME_MAX, { min: 1, pattern: CLUSTER_NAME }),
 });
 
 export const clusterRef: Field = object('The CairnCluster, in the same namespace.', CLUSTER_REF);
 
 /** EventDatabases of the same namespace. */
 const databaseNames: Field = optional(
-  list('The names of EventDatabases in the same namespace.', objectName('The name of an EventDatabase.'), {
-    max: 256,
+  list('The names of EventDatabases in the same namespace.', objectName('The name of an EventDatabase.'), 256, {
     min: 1,
     merge: 'set',
   }),

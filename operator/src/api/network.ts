@@ -20,14 +20,14 @@ const HOST_NAME = '^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]
 const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer'];
 
 export function hostNames(doc: string): Field {
-  const name = text('A DNS name; *. in front stands for one label.', { max: 253, min: 1, pattern: HOST_NAME });
-  return optional(list(doc, name, { max: 32, merge: 'set' }));
+  const name = text('A DNS name; *. in front stands for one label.', 253, { min: 1, pattern: HOST_NAME });
+  return optional(list(doc, name, 32, { merge: 'set' }));
 }
 
 const SERVICE: Shape = shape('ClientService', {
   type: choice('The type of the Service.', SERVICE_TYPES, { default: 'ClusterIP' }),
   annotations: annotations('Annotations of the Service, such as those that a load balancer reads.'),
-  loadBalancerClass: optional(text('Class of the load balancer.', { max: 317, min: 1 })),
+  loadBalancerClass: optional(text('Class of the load balancer.', 317, { min: 1 })),
   externalTrafficPolicy: optional(
     choice(
       'Local: the load balancer keeps the address of the client, and sends traffic only to Kubernetes nodes with a pod.',
@@ -37,8 +37,9 @@ const SERVICE: Shape = shape('ClientService', {
   loadBalancerSourceRanges: optional(
     list(
       'The ranges of addresses that the load balancer accepts clients from.',
-      text('A range, such as 10.0.0.0/8.', { max: 50, min: 1 }),
-      { max: 64, merge: 'set' },
+      text('A range, such as 10.0.0.0/8.', 50, { min: 1 }),
+      64,
+      { merge: 'set' },
     ),
   ),
 });
@@ -46,28 +47,26 @@ const SERVICE: Shape = shape('ClientService', {
 const EXTERNAL: Shape = shape('ExternalAccess', {
   domain: text(
     'The domain in which each pod has a name outside: NAME-0.events.example.com is in events.example.com. Clients that connect by a name in this domain receive the address of a leader in this domain. The names are in the certificate, unless tls.secretName gives one. A change restarts the pods.',
-    { max: 190, min: 1, pattern: DOMAIN },
+    190,
+    { min: 1, pattern: DOMAIN },
   ),
   type: choice('The type of the Service of each pod.', SERVICE_TYPES, { default: 'LoadBalancer' }),
   port: optional(
-    wholeNumber('The port of gRPC there; without it 50051. Behind a Gateway it is usually 443.', {
-      min: 1,
-      max: 65_535,
-    }),
+    wholeNumber('The port of gRPC there; without it 50051. Behind a Gateway it is usually 443.', 1, 65_535),
   ),
   annotations: annotations('Annotations of the Service of each pod.'),
 });
 
 const PARENT_REF: Shape = shape('GatewayRef', {
   name: objectName('The name of the Gateway.'),
-  namespace: optional(text('Its namespace; without it that of the cluster.', { max: 63, min: 1 })),
-  sectionName: optional(text('The listener of the Gateway; without it all that fit.', { max: 253, min: 1 })),
+  namespace: optional(text('Its namespace; without it that of the cluster.', 63, { min: 1 })),
+  sectionName: optional(text('The listener of the Gateway; without it all that fit.', 253, { min: 1 })),
 });
 
 const INGRESS: Shape = shape(
   'IngressRoutes',
   {
-    className: optional(text('Class of the Ingress; by default that of the Kubernetes cluster.', { max: 253, min: 1 })),
+    className: optional(text('Class of the Ingress; by default that of the Kubernetes cluster.', 253, { min: 1 })),
     hostnames: hostNames('Host names of the HTTP API.'),
     mcpHostnames: hostNames('Host names of the MCP endpoint. With an identity provider set config.mcpUrl, too.'),
     tlsSecretName: optional(objectName('A Secret with a certificate for all of these names; without it no TLS there.')),
@@ -79,12 +78,11 @@ const INGRESS: Shape = shape(
 const GATEWAY: Shape = shape(
   'GatewayRoutes',
   {
-    parentRefs: list('The Gateways that the routes belong to.', object('A Gateway.', PARENT_REF), { max: 16, min: 1 }),
+    parentRefs: list('The Gateways that the routes belong to.', object('A Gateway.', PARENT_REF), 16, { min: 1 }),
     grpcHostnames: hostNames('Host names of a GRPCRoute to all nodes; without them there is no such route.'),
     httpHostnames: hostNames('Host names of an HTTPRoute to all nodes; without them there is no such route.'),
     mcpPath: optional(
-      text('The path of the MCP endpoint in the HTTPRoute, such as /mcp; without it there is none.', {
-        max: 256,
+      text('The path of the MCP endpoint in the HTTPRoute, such as /mcp; without it there is none.', 256, {
         min: 2,
         pattern: '^/[A-Za-z0-9/_.~-]*[A-Za-z0-9_.~-]$',
       }),
@@ -107,8 +105,8 @@ const GATEWAY: Shape = shape(
 );
 
 const ADDRESS_BLOCK: Shape = shapeOfKubernetes('AddressBlock', {
-  cidr: text('A range of addresses, such as 10.0.0.0/8.', { max: 50, min: 1 }),
-  except: optional(list('Ranges inside it that are left out.', text('A range.', { max: 50, min: 1 }), { max: 64 })),
+  cidr: text('A range of addresses, such as 10.0.0.0/8.', 50, { min: 1 }),
+  except: optional(list('Ranges inside it that are left out.', text('A range.', 50, { min: 1 }), 64)),
 });
 
 const POLICY_PEER: Shape = shapeOfKubernetes('NetworkPeer', {
@@ -127,14 +125,14 @@ const POLICY: Shape = shape('NetworkAccess', {
     list(
       'Sources from which clients may connect to gRPC, HTTP and MCP. By default all.',
       object('Pods, namespaces or addresses, as in a NetworkPolicy.', POLICY_PEER),
-      { max: 64 },
+      64,
     ),
   ),
   metrics: optional(
     list(
       'Sources from which metrics may be read. By default the namespace monitoring.',
       object('Pods, namespaces or addresses, as in a NetworkPolicy.', POLICY_PEER),
-      { max: 64 },
+      64,
     ),
   ),
 });
@@ -163,8 +161,7 @@ export const NETWORK: Shape = shape(
       ['IPv4', 'IPv6'],
       { default: 'IPv4' },
     ),
-    clusterDomain: text('The DNS domain of the Kubernetes cluster. It cannot be changed.', {
-      max: 190,
+    clusterDomain: text('The DNS domain of the Kubernetes cluster. It cannot be changed.', 190, {
       min: 1,
       pattern: DOMAIN,
       default: 'cluster.local',

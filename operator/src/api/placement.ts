@@ -19,36 +19,34 @@ const KEY_MAX = 317;
 const VALUE_MAX = 253;
 const WEIGHT = 'Weight of the preference.';
 
-const labelKey = (doc: string): Field => text(doc, { max: KEY_MAX, min: 1 });
+const labelKey = (doc: string): Field => text(doc, KEY_MAX, { min: 1 });
 
 const NODE_REQUIREMENT: Shape = shapeOfKubernetes('NodeRequirement', {
   key: labelKey('Label of the Kubernetes node, or name of its field.'),
   operator: choice('Comparison with the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']),
-  values: optional(list('The values.', text('A value.', { max: VALUE_MAX }), { max: 64 })),
+  values: optional(list('The values.', text('A value.', VALUE_MAX), 64)),
 });
 
 const NODE_TERM: Shape = shapeOfKubernetes('NodeTerm', {
   matchExpressions: optional(
-    list('Requirements on labels, all of them.', object('A requirement.', NODE_REQUIREMENT), { max: 32 }),
+    list('Requirements on labels, all of them.', object('A requirement.', NODE_REQUIREMENT), 32),
   ),
-  matchFields: optional(
-    list('Requirements on fields, all of them.', object('A requirement.', NODE_REQUIREMENT), { max: 32 }),
-  ),
+  matchFields: optional(list('Requirements on fields, all of them.', object('A requirement.', NODE_REQUIREMENT), 32)),
 });
 
 const NODE_TERMS: Shape = shapeOfKubernetes('NodeTerms', {
-  nodeSelectorTerms: list('Terms, any of which may match.', object('A term.', NODE_TERM), { max: 32, min: 1 }),
+  nodeSelectorTerms: list('Terms, any of which may match.', object('A term.', NODE_TERM), 32, { min: 1 }),
 });
 
 const PREFERRED_NODE_TERM: Shape = shapeOfKubernetes('PreferredNodeTerm', {
-  weight: wholeNumber(WEIGHT, { min: 1, max: 100 }),
+  weight: wholeNumber(WEIGHT, 1, 100),
   preference: object('The term.', NODE_TERM),
 });
 
 const NODE_AFFINITY: Shape = shapeOfKubernetes('NodeAffinity', {
   requiredDuringSchedulingIgnoredDuringExecution: optional(object('Requirements on Kubernetes nodes.', NODE_TERMS)),
   preferredDuringSchedulingIgnoredDuringExecution: optional(
-    list('Preferences among Kubernetes nodes.', object('A preference.', PREFERRED_NODE_TERM), { max: 32 }),
+    list('Preferences among Kubernetes nodes.', object('A preference.', PREFERRED_NODE_TERM), 32),
   ),
 });
 
@@ -56,24 +54,20 @@ const POD_TERM: Shape = shapeOfKubernetes('PodTerm', {
   topologyKey: labelKey('Label of Kubernetes nodes; nodes with the same value are one topology domain.'),
   labelSelector: optional(object('Pods by their labels.', LABEL_SELECTOR)),
   namespaces: optional(
-    list('Names of namespaces; without them and a selector, that of the pod.', text('A namespace.', { max: 63 }), {
-      max: 64,
-    }),
+    list('Names of namespaces; without them and a selector, that of the pod.', text('A namespace.', 63), 64),
   ),
   namespaceSelector: optional(object('Namespaces by their labels.', LABEL_SELECTOR)),
 });
 
 const PREFERRED_POD_TERM: Shape = shapeOfKubernetes('PreferredPodTerm', {
-  weight: wholeNumber(WEIGHT, { min: 1, max: 100 }),
+  weight: wholeNumber(WEIGHT, 1, 100),
   podAffinityTerm: object('The term.', POD_TERM),
 });
 
 const POD_AFFINITY: Shape = shapeOfKubernetes('PodAffinity', {
-  requiredDuringSchedulingIgnoredDuringExecution: optional(
-    list('Requirements.', object('A term.', POD_TERM), { max: 32 }),
-  ),
+  requiredDuringSchedulingIgnoredDuringExecution: optional(list('Requirements.', object('A term.', POD_TERM), 32)),
   preferredDuringSchedulingIgnoredDuringExecution: optional(
-    list('Preferences.', object('A preference.', PREFERRED_POD_TERM), { max: 32 }),
+    list('Preferences.', object('A preference.', PREFERRED_POD_TERM), 32),
   ),
 });
 
@@ -84,29 +78,30 @@ const AFFINITY: Shape = shapeOfKubernetes('Affinity', {
 });
 
 const TOLERATION: Shape = shapeOfKubernetes('Toleration', {
-  key: optional(text('The key of the taint; without it all keys, with the operator Exists.', { max: KEY_MAX })),
+  key: optional(text('The key of the taint; without it all keys, with the operator Exists.', KEY_MAX)),
   operator: optional(choice('Comparison with the value. The default is Equal.', ['Exists', 'Equal'])),
-  value: optional(text('The value of the taint.', { max: VALUE_MAX })),
+  value: optional(text('The value of the taint.', VALUE_MAX)),
   effect: optional(
     choice('The effect of the taint; without it all effects.', ['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
   ),
   tolerationSeconds: optional(
-    wholeNumber('Time that pods stay on a Kubernetes node with a NoExecute taint. By default they stay.', {
-      min: 0,
-      max: 2_147_483_647,
-    }),
+    wholeNumber(
+      'Time that pods stay on a Kubernetes node with a NoExecute taint. By default they stay.',
+      0,
+      2_147_483_647,
+    ),
   ),
 });
 
 const SPREAD_CONSTRAINT: Shape = shapeOfKubernetes('SpreadConstraint', {
   topologyKey: labelKey('The label of Kubernetes nodes to spread over.'),
-  maxSkew: wholeNumber('Largest difference in the number of pods between two topology domains.', { min: 1, max: 100 }),
+  maxSkew: wholeNumber('Largest difference in the number of pods between two topology domains.', 1, 100),
   whenUnsatisfiable: choice('Handling of a pod that does not meet the constraint.', [
     'DoNotSchedule',
     'ScheduleAnyway',
   ]),
   labelSelector: optional(object('The pods that are counted; without it those of the cluster.', LABEL_SELECTOR)),
-  minDomains: optional(wholeNumber('Smallest number of topology domains.', { min: 1, max: 1000 })),
+  minDomains: optional(wholeNumber('Smallest number of topology domains.', 1, 1000)),
   nodeAffinityPolicy: optional(
     choice('Honor: only Kubernetes nodes that match the affinity count.', ['Honor', 'Ignore']),
   ),
@@ -129,15 +124,11 @@ const SPREAD: Shape = shape('Spread', {
 export const PLACEMENT: Shape = shape('Placement', {
   spread: object('Spread of the pods of the cluster.', SPREAD, { default: {} }),
   topologySpreadConstraints: optional(
-    list('Further constraints, as in a pod.', object('A constraint.', SPREAD_CONSTRAINT), { max: 16 }),
+    list('Further constraints, as in a pod.', object('A constraint.', SPREAD_CONSTRAINT), 16),
   ),
-  nodeSelector: optional(
-    map('Labels of the Kubernetes nodes that pods run on.', text('The value.', { max: 63 }), { max: 32 }),
-  ),
+  nodeSelector: optional(map('Labels of the Kubernetes nodes that pods run on.', text('The value.', 63), 32)),
   affinity: optional(object('Affinity, as in a pod.', AFFINITY)),
-  tolerations: optional(
-    list('Taints that pods tolerate, as in a pod.', object('A toleration.', TOLERATION), { max: 32 }),
-  ),
-  priorityClassName: optional(text('The priority of the pods.', { max: 253, min: 1 })),
+  tolerations: optional(list('Taints that pods tolerate, as in a pod.', object('A toleration.', TOLERATION), 32)),
+  priorityClassName: optional(text('The priority of the pods.', 253, { min: 1 })),
   hostUsers: optional(flag('false: pods have user ids of their own on the Kubernetes node.')),
 });

@@ -95,13 +95,12 @@ interface Options {
 }
 
 interface TextOptions extends Options {
-  readonly max: number;
   readonly min?: number;
   readonly pattern?: string;
 }
 
-export function text(doc: string, options: TextOptions): Field {
-  return { kind: 'text', doc, ...options };
+export function text(doc: string, max: number, options: TextOptions = {}): Field {
+  return { kind: 'text', doc, max, ...options };
 }
 
 export function time(doc: string): Field {
@@ -112,33 +111,34 @@ export function choice(doc: string, choices: readonly string[], options: Options
   return { kind: 'choice', doc, choices, ...options };
 }
 
-export function wholeNumber(doc: string, options: Options & { readonly min: number; readonly max: number }): Field {
-  return { kind: 'number', doc, ...options };
+export function wholeNumber(doc: string, min: number, max: number, options: Options = {}): Field {
+  return { kind: 'number', doc, min, max, ...options };
 }
 
 export function flag(doc: string, options: Options = {}): Field {
   return { kind: 'flag', doc, ...options };
 }
 
-export function numberOrText(
-  doc: string,
-  options: Options & { readonly max: number; readonly pattern?: string },
-): Field {
-  return { kind: 'number-or-text', doc, ...options };
+export function numberOrText(doc: string, max: number, options: Options & { readonly pattern?: string } = {}): Field {
+  return { kind: 'number-or-text', doc, max, ...options };
 }
 
 interface ListOptions extends Options {
-  readonly max: number;
   readonly min?: number;
   readonly merge?: ListField['merge'];
 }
 
-export function list(doc: string, items: Field, { merge = 'atomic', ...options }: ListOptions): Field {
-  return { kind: 'list', doc, items, merge, ...options };
+export function list(
+  doc: string,
+  items: Field,
+  max: number,
+  { merge = 'atomic', ...options }: ListOptions = {},
+): Field {
+  return { kind: 'list', doc, items, max, merge, ...options };
 }
 
-export function map(doc: string, values: Field, options: Options & { readonly max: number }): Field {
-  return { kind: 'map', doc, values, ...options };
+export function map(doc: string, values: Field, max: number, options: Options = {}): Field {
+  return { kind: 'map', doc, values, max, ...options };
 }
 
 export function object(doc: string, ofShape: Shape, options: Options = {}): Field {

@@ -5,8 +5,8 @@ import { atMostOne, choice, flag, list, object, optional, type Rule, type Shape,
 
 const ISSUER: Shape = shape('IssuerRef', {
   name: objectName('The name of the issuer.'),
-  kind: text('Issuer, ClusterIssuer, or the kind of an external issuer.', { max: 63, min: 1, default: 'Issuer' }),
-  group: text('Its API group.', { max: 253, min: 1, default: 'cert-manager.io' }),
+  kind: text('Issuer, ClusterIssuer, or the kind of an external issuer.', 63, { min: 1, default: 'Issuer' }),
+  group: text('Its API group.', 253, { min: 1, default: 'cert-manager.io' }),
 });
 
 const CLIENT_CERTIFICATES: Shape = shape('ClientCertificates', {
@@ -89,11 +89,8 @@ const PROVIDER_GRANT: Shape = shape('ProviderGrant', {
 });
 
 const PROVIDER_ROLE: Shape = shape('ProviderRole', {
-  name: text('The role, as the identity provider names it.', { max: 255, min: 1 }),
-  grants: list('Roles of Cairn that it has.', object('A role of Cairn on databases.', PROVIDER_GRANT), {
-    max: 32,
-    min: 1,
-  }),
+  name: text('The role, as the identity provider names it.', 255, { min: 1 }),
+  grants: list('Roles of Cairn that it has.', object('A role of Cairn on databases.', PROVIDER_GRANT), 32, { min: 1 }),
 });
 
 export const AUTH: Shape = shape(
@@ -111,7 +108,8 @@ export const AUTH: Shape = shape(
       list(
         'Roles of your identity provider and their permissions. A change restarts the pods.',
         object('One role.', PROVIDER_ROLE),
-        { max: 64, merge: { keys: ['name'] } },
+        64,
+        { merge: { keys: ['name'] } },
       ),
     ),
   },

@@ -19,8 +19,8 @@ import {
 import { definitionOf } from '../../../scripts/crds/open-api.ts';
 import { renderTypes } from '../../../scripts/crds/types-file.ts';
 
-const PART = shape('Part', { name: text('A name.', { max: 5 }) });
-const DEEP = shape('Deep', { size: text('A size.', { max: 3, default: '1Gi' }), name: text('A name.', { max: 5 }) });
+const PART = shape('Part', { name: text('A name.', 5) });
+const DEEP = shape('Deep', { size: text('A size.', 3, { default: '1Gi' }), name: text('A name.', 5) });
 const KIND: ResourceKind = {
   apiVersion: 'cairn.dev/v1alpha1',
   kind: 'Thing',
@@ -32,19 +32,19 @@ const KIND: ResourceKind = {
     'ThingSpec',
     {
       word: choice('A word.', ['Low', 'High'], { default: 'Low' }),
-      count: optional(wholeNumber('A count.', { min: 1, max: 9, rules: [{ rule: 'self != 5', message: 'not 5' }] })),
+      count: optional(wholeNumber('A count.', 1, 9, { rules: [{ rule: 'self != 5', message: 'not 5' }] })),
       isOn: flag('A flag.'),
       since: optional(time('A time.')),
-      amount: numberOrText('An amount.', { max: 8, pattern: '^1' }),
-      parts: list('Parts.', object('A part.', PART), { max: 3, min: 1, merge: { keys: ['name'] } }),
-      labels: optional(map('Labels.', text('A value.', { max: 7 }), { max: 2 })),
+      amount: numberOrText('An amount.', 8, { pattern: '^1' }),
+      parts: list('Parts.', object('A part.', PART), 3, { min: 1, merge: { keys: ['name'] } }),
+      labels: optional(map('Labels.', text('A value.', 7), 2)),
       rest: optional(anyObject('The rest.')),
       deep: object('A whole.', DEEP, { default: { name: 'a' } }),
     },
     [{ rule: 'self.isOn', message: 'must be on' }],
   ),
   status: shape('ThingStatus', {
-    words: optional(list('Words.', text('A word.', { max: 9 }), { max: 4, merge: 'set' })),
+    words: optional(list('Words.', text('A word.', 9), 4, { merge: 'set' })),
   }),
   rules: [],
   conditions: { Ready: 'It is ready.' },
