@@ -50,12 +50,10 @@ export interface AccessControllerOptions {
   readonly clusters: Clusters;
   readonly connect: (cluster: CairnCluster) => Promise<Keys>;
   readonly events: EventRecorder;
-  /** Cryptographically secure random bytes. */
   readonly random?: (count: number) => Buffer;
 }
 
 interface Observed extends World {
-  /** Absent: it does not exist. */
   readonly object: Secret | undefined;
 }
 

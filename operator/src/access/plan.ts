@@ -34,7 +34,6 @@ export interface World {
   readonly wallMs: number;
 }
 
-/** Desired content of the Secret. */
 export interface Contents {
   readonly current: string | undefined;
   /** True: the text of a new key is made. */

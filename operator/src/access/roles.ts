@@ -5,7 +5,6 @@ import { matches } from '../reconcile/index.ts';
 /** Limit of the server. */
 const ROLES_MAX = 32;
 
-/** `problem` says why there are none. */
 export type Roles =
   | { readonly roles: readonly string[] }
   | { readonly problem: readonly [reason: string, message: string] };

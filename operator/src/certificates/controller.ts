@@ -25,7 +25,6 @@ export const SECRETS_RECHECK_MS = 60_000;
 
 export interface SecretsPorts {
   readonly api: Api;
-  /** The cluster of a key; undefined when it is gone. */
   readonly clusterOf: (key: string) => CairnCluster | undefined;
   readonly events: Pick<EventRecorder, 'record'>;
 }
@@ -44,7 +43,6 @@ interface Observed {
   readonly nowMs: number;
 }
 
-/** An action, with the cluster that owns the Secret. */
 interface Due {
   readonly cluster: CairnCluster;
   readonly action: SecretAction;
@@ -114,7 +112,6 @@ export class SecretsController implements Controller<Observed, Due> {
       this.#ports.events.record(cluster, { type: 'Warning', reason, action: 'WriteSecret', note });
   }
 
-  /** Result of the last pass for the cluster. */
   stateOf(cluster: CairnCluster): SecretsState {
     const { namespace, name, uid } = cluster.metadata;
     const { disabled } = cluster.spec.tls;

@@ -17,7 +17,6 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** A certificate and its private key, in PEM. */
 export interface Pair {
   readonly certificate: string;
   readonly privateKey: string;
@@ -85,7 +84,6 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 }
 
-/** A serial number is positive. */
 function newSerial(): string {
   const bytes = randomBytes(SERIAL_BYTES);
   bytes[0] = ((bytes[0] ?? 0) & POSITIVE) | 1;

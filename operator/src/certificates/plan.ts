@@ -31,10 +31,8 @@ export type Recipe =
       readonly validity: Validity;
     };
 
-/** One write of a Secret. */
 export interface SecretAction {
   readonly name: string;
-  /** For events and logs. */
   readonly why: string;
   readonly recipe: Recipe;
   readonly texts: Texts;
@@ -85,7 +83,6 @@ export function planSecrets(cluster: CairnCluster, found: FoundObjects, nowMs: n
   return { actions: planner.actions, faults: planner.faults };
 }
 
-/** Collects the actions and faults of one plan. */
 class Planner {
   readonly actions: SecretAction[] = [];
   readonly faults: SecretFault[] = [];

@@ -21,7 +21,6 @@ export async function writeSecret(api: Api, cluster: CairnCluster, action: Secre
   else await api.replace(pathOf(SECRET, { namespace, name: action.name }), body);
 }
 
-/** The whole Secret, with new keys where the action says so. */
 export async function secretOf(cluster: CairnCluster, action: SecretAction): Promise<object> {
   const { name, found, texts } = action;
   const all = { ...texts, ...(await newTexts(cluster, action)) };

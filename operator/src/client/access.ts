@@ -53,7 +53,6 @@ export class Identities {
     return identity;
   }
 
-  /** Ports of the metrics of pods, by their names. */
   async metricsOf(cluster: CairnCluster, pods: readonly string[]): Promise<ReadonlyMap<string, MetricsPort>> {
     const identity = await this.of(cluster);
     return new Map(pods.map((pod) => [pod, { address: nodeAddress(cluster, pod, 'metrics'), identity }]));

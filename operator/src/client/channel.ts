@@ -87,7 +87,6 @@ export class Channel implements Disposable {
     });
   }
 
-  /** Rejects with a `CallError`. */
   call<Request, Reply>(
     { path, requestSerialize, responseDeserialize }: Method<Request, Reply>,
     request: Request,

@@ -29,7 +29,6 @@ export interface ClusterNode {
   readonly role: NodeRole;
   readonly levelMax: number;
   readonly isDraining: boolean;
-  /** Databases that it leads. */
   readonly leads: number;
   /** Leaderships that other nodes could have. */
   readonly movableLeads: number;
@@ -42,7 +41,6 @@ export interface ClusterNode {
 
 export interface ClusterDatabase {
   readonly name: string;
-  /** Nodes that have a replica. */
   readonly nodes: readonly number[];
   readonly leader?: number | undefined;
   readonly members: readonly { readonly node: number; readonly isCaughtUp: boolean }[];
@@ -52,7 +50,6 @@ export interface ClusterDescription {
   readonly clusterID: string;
   /** Whether the leader of the catalog answered. Without it the description may be outdated. */
   readonly isConfirmed: boolean;
-  /** Feature level of the cluster. */
   readonly level: number;
   readonly nodes: readonly ClusterNode[];
   readonly databases: readonly ClusterDatabase[];

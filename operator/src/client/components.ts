@@ -7,7 +7,6 @@ export type Beside = 'databases' | 'name' | 'source' | 'rollout' | 'retainVersio
 export type ComponentKind = 'StateView' | 'StateChange' | 'Presenter';
 export type Maintenance = 'Lazy' | 'Eager' | 'Scheduled';
 
-/** A component of a database by its kind and name. */
 export interface ComponentId {
   readonly database: string;
   readonly kind: ComponentKind;
@@ -22,7 +21,6 @@ export interface ComponentVersion {
   readonly maintenance: Maintenance;
 }
 
-/** One node that holds a database. */
 export interface Holder {
   /** Digests of the components that it has compiled. */
   readonly compiled: ReadonlySet<string>;

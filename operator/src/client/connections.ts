@@ -31,7 +31,6 @@ export class Connections implements Disposable {
     return channel;
   }
 
-  /** Closes the connection to a cluster that is deleted. */
   close(cluster: CairnCluster): void {
     this.#open.get(keyOf(cluster))?.channel[Symbol.dispose]();
     this.#open.delete(keyOf(cluster));

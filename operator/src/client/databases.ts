@@ -8,7 +8,6 @@ export interface Database {
   readonly name: string;
   /** No other database has it, also not one of the same name. */
   readonly id: string;
-  /** RFC 3339. */
   readonly createdAt: string;
 }
 

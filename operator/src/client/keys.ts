@@ -3,9 +3,7 @@ import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import type { Timestamp } from '../../../proto/gen/google/protobuf/timestamp.ts';
 import { type Channel, failedWith } from './channel.ts';
 
-/** Roles and expiry of a key. */
 export interface KeySpec {
-  /** Name in the audit log. */
   readonly name: string;
   /** Such as `reader:shop`. */
   readonly roles: readonly string[];

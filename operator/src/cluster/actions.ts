@@ -10,7 +10,6 @@ import { kindOf } from '../objects/index.ts';
 import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
 
-/** A pod as the plan assumes it. */
 export interface Expected {
   readonly name: string;
   readonly uid: string;

@@ -26,7 +26,6 @@ export interface InformersOptions {
   readonly owned: readonly Kind[];
   /** Absent: all namespaces. */
   readonly namespace?: string | undefined;
-  /** Whether the operator may read Kubernetes nodes. */
   readonly readsKubeNodes: boolean;
 }
 
@@ -49,7 +48,6 @@ export class ClusterInformers implements ObjectsOf {
     this.#kubeNodes = readsKubeNodes ? new Informer(api, pathOf(KUBE_NODE), { onError }) : undefined;
   }
 
-  /** Follows the API server until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clusters } = this;
     const others = [this.#pods, this.#claims, ...this.#owned.values()];

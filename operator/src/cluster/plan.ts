@@ -35,7 +35,6 @@ import type { World } from './world.ts';
 
 type Rule = (world: World) => readonly Action[] | undefined;
 
-/** The first one that applies decides. */
 const RULES: Readonly<Record<string, Rule>> = {
   deletion,
   finalizer,
@@ -54,7 +53,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   finalize,
 };
 
-/** They apply beside the others. */
 const STORAGE_RULES: Readonly<Record<string, Rule>> = { resize, recreateSet };
 
 export function plan(world: World): readonly Action[] {

@@ -109,7 +109,6 @@ function quiescence({ plan, failure }: Outcome<Action>): Finding {
   return plan.length === 0 ? yes('Quiesced') : no('Acting', 'the operator is changing something, or waits to');
 }
 
-/** Reasons of conditions and events. */
 export const REASONS: Readonly<Record<Action['kind'], string>> = {
   apply: 'Applying',
   patch: 'Marking',
@@ -123,7 +122,6 @@ export const REASONS: Readonly<Record<Action['kind'], string>> = {
   wait: 'Waiting',
 };
 
-/** An action as a sentence. */
 export function noteOf(action: Action): string {
   switch (action.kind) {
     case 'apply':

@@ -5,13 +5,11 @@ import { isReleased, memberOf, membersOf, replicasOf, type WantedObject, type Wo
 
 export interface WantedObjects {
   readonly objects: readonly WantedObject[];
-  /** Hash of the template of the pods. */
   readonly hash: string;
   /** Whether the StatefulSet makes claims of another size or class than it should. That part of it is immutable. */
   readonly hasOtherTemplates: boolean;
 }
 
-/** The rendered StatefulSet as far as it is read here. */
 interface RenderedSet extends WantedObject {
   readonly spec: {
     readonly template: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } };

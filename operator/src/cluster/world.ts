@@ -20,7 +20,6 @@ import {
   TEMPLATE_ANNOTATION,
 } from './kinds.ts';
 
-/** An object to apply. */
 export interface WantedObject extends Wanted {
   readonly apiVersion: string;
   readonly kind: string;
@@ -32,14 +31,12 @@ export interface OwnedObject extends KubeObject {
 }
 
 export interface World {
-  /** Milliseconds since the Unix epoch. */
   readonly nowMs: number;
   readonly cluster: CairnCluster;
   /** The desired objects for a number of pods and a size of volumes. Pure. */
   readonly render: (facts: { readonly replicas: number; readonly storageSize: string }) => readonly WantedObject[];
   /** Whether the object was applied in this form, and was not changed since. */
   readonly isApplied: (object: WantedObject) => boolean;
-  /** Objects that the cluster owns. */
   readonly owned: readonly OwnedObject[];
   readonly set: StatefulSet | undefined;
   readonly pods: readonly Pod[];
@@ -79,7 +76,6 @@ export function memberOf(world: World, ordinal: number): Member {
   };
 }
 
-/** The members of the StatefulSet, in the order of their ordinals. */
 export function membersOf(world: World): readonly Member[] {
   return Array.from({ length: replicasOf(world) ?? 0 }, (_, ordinal) => memberOf(world, ordinal));
 }
@@ -105,12 +101,10 @@ export function ailmentOf({ name, pod, node }: Member, world: World): string | u
   return undefined;
 }
 
-/** The first ailment of some members. */
 export function ailmentAmong(members: readonly Member[], world: World): string | undefined {
   return members.map((member) => ailmentOf(member, world)).find((each) => each !== undefined);
 }
 
-/** Nodes that were not removed. */
 export function nodesOf({ description }: World): readonly ClusterNode[] {
   return description?.nodes.filter(({ state }) => state !== 'removed') ?? [];
 }
@@ -139,7 +133,6 @@ export function drainStartMs(pod: Pod | undefined): number | undefined {
   return since === undefined ? undefined : Date.parse(since);
 }
 
-/** Whether a pod has been ready for update.stableSeconds. */
 export function isStable({ pod }: Member, { nowMs, cluster }: World): boolean {
   const since = isReady(pod) ? sinceMs(pod, 'Ready') : undefined;
   return since !== undefined && nowMs - since >= cluster.spec.update.stableSeconds * 1000;

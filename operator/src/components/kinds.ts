@@ -22,7 +22,6 @@ const BESIDE: readonly string[] = [
   'active',
 ] satisfies (Beside | 'maintenance' | 'active')[];
 
-/** The name of the component in the databases. */
 export function componentNameOf({ metadata, spec }: ComponentResource): string {
   return spec.name ?? metadata.name;
 }

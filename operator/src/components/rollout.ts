@@ -17,11 +17,8 @@ export interface Progress {
   readonly step?: number;
   /** Start of the step; absent when all databases have the component. */
   readonly stepSince?: string;
-  /** Start of its observation. */
   readonly observedSince?: string;
-  /** Names of the databases that get the component now. */
   readonly admitted: ReadonlySet<string>;
-  /** Time until the next step. */
   readonly restMs?: number;
   /** Result of the measurement; absent without an analysis. */
   readonly verdict?: Verdict;

@@ -2,7 +2,6 @@
 import type { ComponentVersion, Maintenance } from '../client/index.ts';
 import type { ComponentResource, Target, Wanted } from './world.ts';
 
-/** Stage of the rollout in one database. */
 export type Stage = 'unknown' | 'unpublished' | 'refused' | 'distributing' | 'inactive' | 'surplus' | 'done';
 
 /** The first thing that is missing, in the order in which a version is rolled out. */
@@ -23,12 +22,10 @@ export function stageOf(resource: ComponentResource, { digest, publication }: Wa
   return ended.length + deleted.length > 0 ? 'surplus' : 'done';
 }
 
-/** The component of the source is used in the database. */
 export function isServing(stage: Stage): boolean {
   return stage === 'done' || stage === 'surplus';
 }
 
-/** Versions to be ended or deleted in a database. */
 export interface Surplus {
   /** Newer than the one of the source, or of what is switched off. */
   readonly ended: readonly number[];

@@ -89,7 +89,6 @@ function findingsOf(world: World, wanted: Wanted | undefined, failure?: string):
   };
 }
 
-/** A rollout that has exceeded a limit. */
 function endOf({ resource }: World): Finding {
   const isPaused = resource.spec.rollout.analysis?.onFailure === 'Pause';
   return ['False', isPaused ? 'RolloutPaused' : 'RolledBack', conditionOf(resource, 'Healthy')?.message ?? ''];

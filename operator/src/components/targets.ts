@@ -25,11 +25,9 @@ export interface FoundTargets {
   readonly components: ReadonlyMap<string, Components>;
   /** Their clusters, as far as they answer. */
   readonly clusters: readonly CairnCluster[];
-  /** Why one of them is unknown. */
   readonly error: Error | undefined;
 }
 
-/** Responses of a cluster. */
 interface Asked {
   readonly cluster: CairnCluster;
   readonly components: Components;
@@ -100,7 +98,6 @@ export class Targets {
     return { versions, holders: answer.holders.get(id.database) ?? [] };
   }
 
-  /** Name of an older resource with the same component in the database. */
   #claimOn(resource: ComponentResource, database: EventDatabase): string | undefined {
     const { namespace, uid } = resource.metadata;
     const same = inNamespace(this.#options.informer, namespace).filter(

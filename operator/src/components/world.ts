@@ -4,9 +4,7 @@ import type { Calls, ComponentId, ComponentVersion, Holder } from '../client/ind
 
 export type ComponentResource = StateView | StateChange | Presenter;
 
-/** The component of the source, and its metadata. */
 export interface Wanted {
-  /** SHA-256 of the component. */
   readonly digest: string;
   /** SHA-256 of the digest and the metadata: what a version is published of. */
   readonly publication: string;
@@ -20,9 +18,7 @@ export interface Published {
   readonly version: number;
 }
 
-/** A selected database. */
 export interface Target {
-  /** The name of the EventDatabase, and its labels. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly id: ComponentId;

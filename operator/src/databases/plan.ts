@@ -15,7 +15,6 @@ export const FINALIZER = 'cairn.dev/database';
 /** Reason of the condition Created from before the creation until the id is in the status. */
 const CREATING = 'Creating';
 
-/** The database that has the name in the cluster. */
 export type Found =
   | { readonly kind: 'unknown'; readonly error?: Error }
   | { readonly kind: 'none' }
@@ -83,7 +82,6 @@ export function isCreating(resource: EventDatabase): boolean {
   return !hasId && conditionOf(resource, 'Created')?.reason === CREATING;
 }
 
-/** Name of the database that the resource describes. */
 export function databaseNameOf({ metadata, spec }: EventDatabase): string {
   return spec.name ?? metadata.name;
 }
@@ -131,7 +129,6 @@ function readyOf(world: World): Finding {
   ];
 }
 
-/** Why there is no database. */
 function lackOf({ resource, cluster, found, claimedBy }: World): Finding {
   const { name } = resource.spec.clusterRef;
   if (claimedBy !== undefined)

@@ -1,7 +1,6 @@
 /** Error responses of the API server, and what each means for a retry. */
 import { parseJson } from './json.ts';
 
-/** Body of an error response. */
 export interface Status {
   readonly code?: number;
   readonly message?: string;
@@ -51,7 +50,6 @@ export class ApiError extends Error {
     return INVALID.includes(this.code) || (this.code === 500 && this.message.includes(UNKNOWN_FIELD));
   }
 
-  /** Minimum wait before a retry. */
   get retryAfterMs(): number {
     return this.isTerminal ? TERMINAL_RETRY_MS : this.#serverRetryMs;
   }

@@ -43,7 +43,6 @@ export interface ListOptions extends RequestOptions {
 
 export interface Listed<Item> {
   readonly items: readonly Item[];
-  /** Version of the list. */
   readonly version: string;
 }
 
@@ -157,7 +156,6 @@ export class Api {
   }
 }
 
-/** Whether a retry is safe and may succeed. */
 function mayRepeat(method: string, error: unknown): boolean {
   if (!(error instanceof ApiError)) return method === 'GET';
   const isFault = error.code >= 500 && !error.isTerminal && !error.isVersionLost;

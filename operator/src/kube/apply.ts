@@ -25,7 +25,6 @@ export function apply<Item extends KubeObject>(api: Api, kind: Kind, wanted: Wan
 
 export interface StatusWrite {
   readonly kind: Kind;
-  /** The observed object. */
   readonly object: KubeObject;
   readonly status: object;
   readonly manager: string;

@@ -16,10 +16,8 @@ import type { Informer } from './informer.ts';
 import { type KubeObject, keyOf } from './objects.ts';
 import { KeyedQueue, type QueueOptions } from './queue.ts';
 
-/** Result of a pass. */
 export interface Outcome<Action> {
   readonly plan: readonly Action[];
-  /** Number of executed actions of the plan. */
   readonly done: number;
   readonly failure?: Error;
 }
@@ -51,7 +49,6 @@ export interface Pass {
 }
 
 export interface ControllerOptions extends Omit<QueueOptions, 'onError'> {
-  /** Whether this process is still the leader. */
   readonly mayAct: () => boolean;
   readonly onPass: (pass: Pass) => void;
   readonly recheckMs?: number;
@@ -60,7 +57,6 @@ export interface ControllerOptions extends Omit<QueueOptions, 'onError'> {
 /** Where a controller gets its keys from. */
 export interface Source {
   readonly synced: Promise<void>;
-  /** The returned function unsubscribes. */
   subscribe(add: (key: string) => void): () => void;
 }
 

@@ -25,7 +25,6 @@ export interface EventText {
 export interface RecorderOptions {
   /** Such as `cairn.dev/cluster-controller`. */
   readonly controller: string;
-  /** The pod that reports. */
   readonly instance: string;
   readonly onError: (error: unknown) => void;
 }
@@ -64,7 +63,6 @@ export class EventRecorder {
     this.#refilledMs = api.runtime.nowMs();
   }
 
-  /** Number of dropped events. */
   get dropped(): number {
     return this.#dropped;
   }

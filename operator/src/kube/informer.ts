@@ -58,12 +58,10 @@ export class Informer<Item extends KubeObject> {
     return this.#synced.promise;
   }
 
-  /** Milliseconds since the last contact with the server. */
   get staleMs(): number {
     return this.#reflector.staleMs;
   }
 
-  /** Objects with a value in an index. */
   by(index: string, value: string): readonly Item[] {
     const keys = this.#keys.get(termOf(index, value)) ?? [];
     return [...keys].flatMap((key) => this.#items.get(key) ?? []);
@@ -76,7 +74,6 @@ export class Informer<Item extends KubeObject> {
     return () => this.#handlers.delete(handlers);
   }
 
-  /** Follows the server until `signal` is aborted. */
   run(signal: AbortSignal): Promise<void> {
     return this.#reflector.run(signal);
   }

@@ -50,7 +50,6 @@ export interface ElectorOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** A period of leadership. */
 export interface Term {
   /** Aborted when it is over. */
   readonly signal: AbortSignal;
@@ -111,7 +110,6 @@ export class Elector {
     await this.#attempt((within) => this.#release(within));
   }
 
-  /** Returns whether this process holds the lease now. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     const { name, identity } = this.#options;
     const found = await this.#api.get<Lease>(this.#path(name), { signal }).catch(unless(404));

@@ -43,7 +43,6 @@ export function pathOf({ apiVersion, plural }: Kind, { namespace, name }: Place 
   return `${root}${within}/${plural}${name === undefined ? '' : `/${name}`}`;
 }
 
-/** The fields that name the kind in an object. */
 export function typeOf({ apiVersion, kind }: Kind): { readonly apiVersion: string; readonly kind: string } {
   return { apiVersion, kind };
 }

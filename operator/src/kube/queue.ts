@@ -54,12 +54,10 @@ export class KeyedQueue {
     this.#options = { workersMax: WORKERS_MAX, backoff: BACKOFF, ...options };
   }
 
-  /** Number of keys that wait for a worker. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Number of keys whose last work failed. */
   get failing(): number {
     return this.#failing.size;
   }

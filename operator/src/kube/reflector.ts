@@ -20,7 +20,6 @@ import { ApiError, retryAfterMs } from './api-error.ts';
 import type { KubeObject } from './objects.ts';
 import { Backoff, delay } from './runtime.ts';
 
-/** Receives the objects. */
 export interface Sink<Item> {
   /** `items` is the whole collection. */
   replace(items: readonly Item[]): void;
@@ -60,7 +59,6 @@ export class Reflector<Item extends KubeObject> {
     return this.#api.runtime.nowMs() - this.#contactMs;
   }
 
-  /** Lists and watches until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

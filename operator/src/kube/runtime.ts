@@ -12,7 +12,6 @@ export interface Runtime {
   wallMs(): number;
   /** Calls `then` once after `ms`. The returned function cancels the timer. */
   after(ms: number, then: () => void): () => void;
-  /** Returns a random number in [0, 1). */
   random(): number;
 }
 

@@ -1,16 +1,13 @@
 /** Names, ports, labels and addresses by which the objects of a cluster find each other. */
 import type { CairnCluster } from '../api/index.ts';
 
-/** The name of the container of a node. */
 export const CONTAINER = 'cairn';
 export const DATA_VOLUME = 'data';
-/** The name of the operator in labels. */
 export const OPERATOR = 'cairn-operator';
 
 export const PORTS = { grpc: 50_051, http: 3000, mcp: 3001, metrics: 9464, peer: 50_052 } as const;
 export type PortName = keyof typeof PORTS;
 
-/** Keys in Secrets and ConfigMaps. */
 export const KEYS = {
   authority: 'ca.crt',
   certificate: 'tls.crt',
@@ -79,12 +76,10 @@ export function podDomain(cluster: CairnCluster): string {
   return `${namesOf(cluster).headless}.${cluster.metadata.namespace}.svc.${cluster.spec.network.clusterDomain}`;
 }
 
-/** The name of the Service for clients. */
 export function serviceHost({ metadata: { name, namespace }, spec }: CairnCluster): string {
   return `${name}.${namespace}.svc.${spec.network.clusterDomain}`;
 }
 
-/** The ports for clients. */
 export function clientPorts({ spec }: CairnCluster): readonly PortName[] {
   return spec.network.mcp ? ['grpc', 'http', 'mcp'] : ['grpc', 'http'];
 }
@@ -112,7 +107,6 @@ export function peerCertificateNames(cluster: CairnCluster): readonly string[] {
   return [`*.${podDomain(cluster)}`, podDomain(cluster)];
 }
 
-/** The Secrets that pods mount. */
 export function mountedSecrets(cluster: CairnCluster): {
   readonly tls: string | undefined;
   readonly peer: string;

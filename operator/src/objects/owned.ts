@@ -11,7 +11,6 @@ export interface ClusterFacts {
   readonly storageSize: string;
   /** API groups that the Kubernetes cluster serves, such as monitoring.coreos.com. */
   readonly servedGroups: ReadonlySet<string>;
-  /** Repository of the image that the operator was installed with. */
   readonly defaultImage: string;
   /** Id of the cluster once it is founded. */
   readonly clusterID?: string;
@@ -73,7 +72,6 @@ export function kindOf({ kind }: { readonly kind: string }): Kind {
   return found;
 }
 
-/** Group of a kind; empty for the core group. */
 export function groupOf({ apiVersion }: Kind): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
@@ -97,7 +95,6 @@ export function metadataOf(cluster: CairnCluster, options: MetadataOptions = {})
   };
 }
 
-/** An object of a kind, with `fields` beside its metadata. */
 export function owned(
   kind: OwnedKind,
   metadata: OwnedObject['metadata'],

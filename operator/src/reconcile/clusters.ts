@@ -41,7 +41,6 @@ export class Clusters {
   }
 }
 
-/** The objects of a namespace. */
 export function inNamespace<Item extends KubeObject>({ items }: Informer<Item>, namespace: string): readonly Item[] {
   return [...items.values()].filter(({ metadata }) => metadata.namespace === namespace);
 }
@@ -50,7 +49,6 @@ interface Referrer extends KubeObject {
   readonly spec: { readonly clusterRef: { readonly name: string } };
 }
 
-/** The objects that refer to a cluster. */
 export function ofCluster<Item extends Referrer>(
   informer: Informer<Item>,
   { namespace, name }: { readonly namespace: string; readonly name: string },

@@ -16,7 +16,6 @@ import type { Resource } from './status.ts';
 export interface ResourceParts<Item extends Resource, World, Action> {
   readonly name: string;
   readonly kind: Kind;
-  /** Name of the field manager of the status. */
   readonly manager: string;
   readonly finalizer: string;
   readonly api: Api;
@@ -39,7 +38,6 @@ export interface ResourceParts<Item extends Resource, World, Action> {
   readonly errorOf: (world: World) => Error | undefined;
 }
 
-/** A planned action and the world that it was planned for. */
 interface Step<World, Action> {
   readonly action: Action;
   readonly world: World;

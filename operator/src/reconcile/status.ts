@@ -2,7 +2,6 @@
 import type { Condition, Metadata } from '../api/index.ts';
 import { conditionsOf } from '../kube/index.ts';
 
-/** A custom resource as far as its status is read here. */
 export interface Resource {
   readonly metadata: Metadata;
   readonly status?: { readonly observedGeneration?: number; readonly conditions?: readonly Condition[] };

@@ -24,7 +24,6 @@ export function levelToRaise(world: World): number | undefined {
   return description?.isConfirmed === true && Number.isFinite(level) && level > description.level ? level : undefined;
 }
 
-/** Whether all nodes are in service and run spec.version. */
 export function isUniform(world: World): boolean {
   const { hash } = wantedOf(world);
   const members = membersOf(world);

@@ -20,7 +20,6 @@ export function recovery(world: World): readonly Action[] | undefined {
   return lost && [{ kind: 'recover', database: lost.name, node: node.id, name: node.name }];
 }
 
-/** The id of the recovery that was carried out last. */
 export function recoveryIDOf(world: World): string | undefined {
   const { cluster, description } = world;
   const { recovery: wanted } = cluster.spec;

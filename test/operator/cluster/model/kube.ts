@@ -1,5 +1,6 @@
 // A naive model of Kubernetes: an API server, the StatefulSet controller, kubelets, volumes and Kubernetes nodes. One
 // step changes one thing, so that the operator can be anywhere in between.
+import type { CairnClusterSpec } from '../../../../operator/src/api/index.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../../operator/src/kube/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
 import { recordRequest } from '../../../support/kube-api/requests.ts';
@@ -27,30 +28,13 @@ interface StateOf {
 }
 
 /** Fields of all kinds: an item has those of its kind. */
-interface Spec {
-  readonly replicas: number;
+interface Spec extends Omit<CairnClusterSpec, 'resources'> {
   readonly template: { readonly metadata: Meta; readonly spec: Spec };
   readonly volumeClaimTemplates: readonly Item[];
   readonly resources: { readonly requests: { readonly storage: string } };
   readonly nodeName?: string;
   readonly release: string;
   readonly isBad: boolean;
-  readonly version: string;
-  readonly storage: {
-    readonly size: string;
-    readonly autoGrow?: { readonly maxSize: string; readonly thresholdPercent: number };
-  };
-  readonly recovery?: { readonly id: string };
-  readonly update: {
-    readonly stableSeconds: number;
-    readonly drainTimeoutSeconds: number;
-    readonly finalize: string;
-    readonly strategy: string;
-    readonly paused: boolean;
-    readonly finalizeAfterSeconds: number;
-  };
-  readonly repair: { readonly policy: string; readonly afterSeconds: number };
-  readonly reclaimPolicy: string;
 }
 
 interface Status {
