@@ -3,7 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EventAccess, EventAccessStatus } from '../api/index.ts';
 import type { ApiKey, KeySpec } from '../client/index.ts';
 import { defined, timestamp } from '../kube/index.ts';
-import { type ClusterState, commonStatus, type Finding, hasFinalizer, isAbandoned } from '../reconcile/index.ts';
+import {
+  type ClusterState,
+  commonStatus,
+  type Finding,
+  hasFinalizer,
+  isAbandoned,
+  lackOfCluster,
+} from '../reconcile/index.ts';
 import { type KeyText, parseKeyText } from './key-text.ts';
 import type { Roles } from './roles.ts';
 
@@ -202,9 +209,8 @@ function readyOf(world: World, isUsable: boolean): Finding {
   const { resource, cluster, roles, secret, keys } = world;
   const { name } = resource.spec.clusterRef;
   if (resource.metadata.deletionTimestamp !== undefined) return ['False', 'Deleting', 'the keys are being revoked'];
-  if (cluster.kind === 'gone') return ['False', 'ClusterNotFound', `there is no CairnCluster ${name}`];
-  if (cluster.kind === 'waiting')
-    return ['False', 'ClusterNotReady', `the cluster ${name} is not ready: ${cluster.message}`];
+  const lack = lackOfCluster(cluster, name);
+  if (lack !== undefined) return lack;
   if ('unknown' in keys)
     return ['Unknown', 'ClusterUnreachable', `the cluster ${name} does not answer: ${keys.unknown?.message ?? ''}`];
   if (isExpired(world)) return ['False', 'Expired', `the key has expired at ${resource.spec.expiresAt}`];

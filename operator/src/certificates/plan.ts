@@ -12,9 +12,8 @@
 import type { CairnCluster } from '../api/index.ts';
 import { isOwnedBy, type Secret, type Texts, textIn, textsOf } from '../kube/index.ts';
 import { certificateNames, KEYS, mountedSecrets, namesOf } from '../objects/index.ts';
-import { durationMs } from './duration.ts';
 import { bundleOf, type Certificate, type Pair, readCertificate, type Validity } from './issue.ts';
-import { type FoundObjects, isReplaceable, pairIn } from './secrets.ts';
+import { durationMs, type FoundObjects, isReplaceable, pairIn } from './secrets.ts';
 
 /** Keys of the next and the previous authority in the Secret of the authority. */
 const ROTATION_KEYS = { next: 'next.crt', nextKey: 'next.key', previous: 'previous.crt' } as const;

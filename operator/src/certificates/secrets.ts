@@ -1,4 +1,4 @@
-/** Secrets as planning reads them. */
+/** Secrets and durations as planning reads them. */
 import { type ConfigMap, type Secret, textIn } from '../kube/index.ts';
 import { OPERATOR } from '../objects/index.ts';
 import type { Pair } from './issue.ts';
@@ -20,4 +20,12 @@ export function isReplaceable({ metadata: { labels, annotations } }: Secret): bo
     labels?.['app.kubernetes.io/managed-by'] === OPERATOR ||
     annotations?.['cert-manager.io/certificate-name'] !== undefined
   );
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
+
+/** Milliseconds of a duration in Go's notation, such as 1h30m. */
+export function durationMs(text: string): number {
+  const parts = [...text.matchAll(/(\d+)([hms])/g)];
+  return parts.reduce((sum, [, count = '0', unit = 's']) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
 }

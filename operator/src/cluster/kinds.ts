@@ -74,21 +74,9 @@ function stateOf(object: Pod | KubeNode | undefined, type: string): StateOf | un
   return object?.status?.conditions?.find((condition) => condition.type === type);
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-};
-
 /** Bytes of a quantity such as 20Gi; 0 when it is absent. */
-export function bytesOf(quantity: string | undefined): number {
-  const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity ?? '') ?? [];
-  return Number(number) * (UNITS[unit] ?? 1);
+export function bytesOf(quantity = '0'): number {
+  const [, number = '0', unit = '', binary = ''] = /^([0-9.]+)([kKMGTP]?)(i?)$/.exec(quantity) ?? [];
+  const power = ['', 'K', 'M', 'G', 'T', 'P'].indexOf(unit.toUpperCase());
+  return Number(number) * (binary === '' ? 1000 : 1024) ** power;
 }

@@ -9,6 +9,7 @@ import {
   type Finding,
   hasFinalizer,
   isAbandoned,
+  lackOfCluster,
 } from '../reconcile/index.ts';
 
 export const FINALIZER = 'cairn.dev/database';
@@ -133,9 +134,8 @@ function lackOf({ resource, cluster, found, claimedBy }: World): Finding {
   const { name } = resource.spec.clusterRef;
   if (claimedBy !== undefined)
     return ['False', 'ClaimedByAnother', `the EventDatabase ${claimedBy} describes this database already`];
-  if (cluster.kind === 'gone') return ['False', 'ClusterNotFound', `there is no CairnCluster ${name}`];
-  if (cluster.kind === 'waiting')
-    return ['False', 'ClusterNotReady', `the cluster ${name} is not ready: ${cluster.message}`];
+  const lack = lackOfCluster(cluster, name);
+  if (lack !== undefined) return lack;
   if (found.kind === 'unknown')
     return ['False', 'ClusterUnreachable', `the cluster ${name} does not answer: ${found.error?.message ?? ''}`];
   if (found.kind === 'none' && resource.spec.adoptionPolicy === 'Adopt')

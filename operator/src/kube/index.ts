@@ -18,7 +18,7 @@ export { type Condition, conditionsOf } from './conditions.ts';
 export { type Controller, ControllerLoop, type Outcome, type Pass, type Source, sourceOf } from './controller.ts';
 export { EventRecorder, type EventText } from './events.ts';
 export { type Handlers, Informer, type InformerOptions } from './informer.ts';
-export { Elector, type ElectorOptions, type Lease, type Term } from './lease.ts';
+export { Elector, type Lease, type Term } from './lease.ts';
 export { defined, isOwnedBy, type Kind, type KubeObject, keyOf, ownerReference, pathOf, timestamp } from './objects.ts';
 export { KeyedQueue, type QueueOptions, type Work } from './queue.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';

@@ -2,9 +2,9 @@
  * Leader election by a Lease: one of several operators acts, the others stand by.
  *
  * ```
- *   leader     renew at t                      may lead until t + renewMs
+ *   leader     renew at t                      may lead until t + RENEW_MS
  *              ├───────────────────────────────────┤
- *   candidate    sees it at u >= t                            may take it from u + leaseMs on
+ *   candidate    sees it at u >= t                            may take it from u + LEASE_MS on
  *                ├───────────────────────────────────────────────┤
  * ```
  *
@@ -17,7 +17,7 @@
  * need preconditions.
  *
  * Invariants:
- *   KM13  Two electors never lead at once while the rates of their clocks differ by a factor below leaseMs / renewMs.
+ *   KM13  Two electors never lead at once while the rates of their clocks differ by a factor below LEASE_MS / RENEW_MS.
  *   KM14  A leader releases its lease only after its work has ended.
  */
 import type { Api } from './api.ts';
@@ -42,11 +42,6 @@ export interface ElectorOptions {
   readonly name: string;
   /** Unique for each process: a restarted pod has another one. */
   readonly identity: string;
-  /** Time without a renewal after which a candidate takes the Lease. */
-  readonly leaseMs?: number;
-  /** Time after its last renewal at which a leader stops leading; shorter than leaseMs. */
-  readonly renewMs?: number;
-  readonly retryMs?: number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -62,18 +57,22 @@ interface Seen {
   readonly seenMs: number;
 }
 
+/** Time without a renewal after which a candidate takes the Lease. */
+const LEASE_MS = 15_000;
+/** Time after its last renewal at which a leader stops leading. */
+const RENEW_MS = 10_000;
+const RETRY_MS = 2_000;
 const LEASES: Kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plural: 'leases' };
 
 export class Elector {
   readonly #api: Api;
-  readonly #options: Required<ElectorOptions>;
+  readonly #options: ElectorOptions;
   /** The last observed state of the lease, and when it was first observed. */
   #seen: Seen | undefined;
 
   constructor(api: Api, options: ElectorOptions) {
     this.#api = api;
-    this.#options = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000, ...options };
-    if (this.#options.renewMs >= this.#options.leaseMs) throw new Error('renewMs must be less than leaseMs');
+    this.#options = options;
   }
 
   /** Calls `lead` for each term of this process, until `signal` is aborted. `lead` returns when its term ends. */
@@ -83,26 +82,25 @@ export class Elector {
       const sentMs = runtime.nowMs();
       const isHeld = await this.#attempt((within) => this.#acquire(within), signal);
       if (isHeld === true) await this.#lead(sentMs, lead, signal);
-      await delay(runtime, this.#options.retryMs * (0.9 + 0.2 * runtime.random()), signal);
+      await delay(runtime, RETRY_MS * (0.9 + 0.2 * runtime.random()), signal);
     }
   }
 
   async #lead(sentMs: number, lead: (term: Term) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { runtime } = this.#api;
-    const { renewMs, retryMs, onError } = this.#options;
-    let endMs = sentMs + renewMs;
+    let endMs = sentMs + RENEW_MS;
     using held = deadline(runtime, endMs - runtime.nowMs(), { what: 'the lease was not renewed', signal });
     const term = { signal: held.signal, isHeld: () => !held.signal.aborted && runtime.nowMs() < endMs };
     const work = lead(term)
-      .catch(onError)
+      .catch(this.#options.onError)
       .then(() => held.end('the work of the leader has ended'));
     while (term.isHeld()) {
-      await delay(runtime, retryMs, held.signal);
+      await delay(runtime, RETRY_MS, held.signal);
       const renewedMs = runtime.nowMs();
       const isRenewed = term.isHeld() && (await this.#attempt((within) => this.#renew(within), held.signal));
       if (isRenewed === false) break;
       if (isRenewed === undefined || !term.isHeld()) continue;
-      endMs = renewedMs + renewMs;
+      endMs = renewedMs + RENEW_MS;
       held.refresh(endMs - runtime.nowMs());
     }
     held.end('the term is over');
@@ -119,7 +117,7 @@ export class Elector {
       return true;
     }
     const { holderIdentity: holder = '', leaseDurationSeconds = 0 } = found.spec;
-    const freeMs = this.#see(found) + Math.max(this.#options.leaseMs, leaseDurationSeconds * 1000);
+    const freeMs = this.#see(found) + Math.max(LEASE_MS, leaseDurationSeconds * 1000);
     const isFree = holder === '' || holder === identity || this.#api.runtime.nowMs() >= freeMs;
     if (isFree) await this.#write(found, signal);
     return isFree;
@@ -160,11 +158,11 @@ export class Elector {
   }
 
   #spec({ holderIdentity, acquireTime, leaseTransitions = -1 }: Lease['spec']): Lease['spec'] {
-    const { identity, leaseMs } = this.#options;
+    const { identity } = this.#options;
     const isOurs = holderIdentity === identity;
     return {
       holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+      leaseDurationSeconds: LEASE_MS / 1000,
       acquireTime: isOurs && acquireTime !== undefined ? acquireTime : this.#now(),
       renewTime: this.#now(),
       leaseTransitions: leaseTransitions + (isOurs ? 0 : 1),
@@ -185,10 +183,10 @@ export class Elector {
     return pathOf(LEASES, { namespace: this.#options.namespace, name });
   }
 
-  /** Returns undefined for an unknown outcome. Ends after half of renewMs, so that a second attempt can succeed. */
+  /** Returns undefined for an unknown outcome. Ends after half of RENEW_MS, so that a second attempt can succeed. */
   async #attempt(act: (within: AbortSignal) => Promise<boolean>, signal?: AbortSignal): Promise<boolean | undefined> {
-    const { renewMs, name, onError } = this.#options;
-    using within = deadline(this.#api.runtime, renewMs / 2, { what: `lease ${name}: no response`, signal });
+    const { name, onError } = this.#options;
+    using within = deadline(this.#api.runtime, RENEW_MS / 2, { what: `lease ${name}: no response`, signal });
     try {
       return await act(within.signal);
     } catch (error) {

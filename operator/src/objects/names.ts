@@ -16,36 +16,29 @@ export const KEYS = {
   peerSecret: 'peer-secret',
 } as const;
 
-interface ObjectNames {
-  readonly headless: string;
-  readonly founding: string;
-  readonly grants: string;
+/** Parts of the names of objects after that of the cluster. */
+const PARTS = {
+  headless: 'headless',
+  founding: 'founding',
+  grants: 'grants',
   /** Secret with the certificate of the nodes for clients. */
-  readonly tls: string;
+  tls: 'tls',
   /** Secret with the secret or the certificate of the nodes for each other. */
-  readonly peer: string;
+  peer: 'peer',
   /** Secret with the key of the first administrator. */
-  readonly auth: string;
+  auth: 'auth',
   /** Secret with the private key of the authority; no pod mounts it. */
-  readonly authority: string;
+  authority: 'authority',
   /** Secret with the trusted authorities of the nodes, for clients. */
-  readonly ca: string;
+  ca: 'ca',
   /** Secret with the authorities of clients and nodes. */
-  readonly clientCa: string;
-}
+  clientCa: 'client-ca',
+} as const;
 
-export function namesOf({ metadata: { name } }: CairnCluster): ObjectNames {
-  return {
-    headless: `${name}-headless`,
-    founding: `${name}-founding`,
-    grants: `${name}-grants`,
-    tls: `${name}-tls`,
-    peer: `${name}-peer`,
-    auth: `${name}-auth`,
-    authority: `${name}-authority`,
-    ca: `${name}-ca`,
-    clientCa: `${name}-client-ca`,
-  };
+export function namesOf({ metadata: { name } }: CairnCluster): Readonly<Record<keyof typeof PARTS, string>> {
+  const names = Object.entries(PARTS).map(([key, part]) => [key, `${name}-${part}`]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- entries of PARTS
+  return Object.fromEntries(names) as Record<keyof typeof PARTS, string>;
 }
 
 /** Labels that selectors match. They never change: the selector of a StatefulSet is immutable. */

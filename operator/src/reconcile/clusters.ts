@@ -1,7 +1,7 @@
 /** The clusters that other resources refer to. */
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import { type Api, type Informer, type KubeObject, keyOf, pathOf, type Source, unless } from '../kube/index.ts';
-import { conditionOf } from './status.ts';
+import { conditionOf, type Finding } from './status.ts';
 
 /** Gone: there is no such cluster, or it is being deleted. */
 export type ClusterState =
@@ -39,6 +39,13 @@ export class Clusters {
       },
     };
   }
+}
+
+/** The finding for a resource whose cluster cannot be asked. */
+export function lackOfCluster(cluster: ClusterState, name: string): Finding | undefined {
+  if (cluster.kind === 'gone') return ['False', 'ClusterNotFound', `there is no CairnCluster ${name}`];
+  if (cluster.kind === 'ready') return undefined;
+  return ['False', 'ClusterNotReady', `the cluster ${name} is not ready: ${cluster.message}`];
 }
 
 export function inNamespace<Item extends KubeObject>({ items }: Informer<Item>, namespace: string): readonly Item[] {

@@ -15,14 +15,6 @@ function meets(
   { operator, values = [] }: NonNullable<LabelSelector['matchExpressions']>[number],
   value: string | undefined,
 ): boolean {
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-  }
+  if (operator === 'Exists' || operator === 'DoesNotExist') return (value !== undefined) === (operator === 'Exists');
+  return (value !== undefined && values.includes(value)) === (operator === 'In');
 }
