@@ -14,23 +14,7 @@ import {
 } from './fragments.ts';
 import { NETWORK } from './network.ts';
 import { PLACEMENT } from './placement.ts';
-import {
-  anyObject,
-  choice,
-  column,
-  flag,
-  list,
-  map,
-  numberOrText,
-  object,
-  optional,
-  type ResourceKind,
-  type Rule,
-  type Shape,
-  shape,
-  text,
-  wholeNumber,
-} from './schema.ts';
+import * as f from './schema.ts';
 import { AUTH, PEERS, TLS } from './security.ts';
 
 const VERSION = '^(0|[1-9][0-9]{0,3})\\.(0|[1-9][0-9]{0,3})\\.(0|[1-9][0-9]{0,3})(-[0-9A-Za-z.-]+)?$';
@@ -44,7 +28,7 @@ export const SET_BY_OPERATOR: readonly string[] = [
 ].flatMap((names) => names.split(' '));
 
 /** Allows one minor release up or down, and the step between a major release and the first minor of the next. */
-function versionRule(): Rule {
+function versionRule(): f.Rule {
   const part = (of: string, at: number): string => `int(${of}.split('.')[${at}])`;
   const [major, oldMajor] = [part('self', 0), part('oldSelf', 0)];
   const [minor, oldMinor] = [part('self', 1), part('oldSelf', 1)];
@@ -57,44 +41,44 @@ function versionRule(): Rule {
   };
 }
 
-const IMAGE: Shape = shape('Image', {
-  repository: optional(
-    text(
+const IMAGE: f.Shape = f.shape('Image', {
+  repository: f.optional(
+    f.text(
       'Repository, such as registry.example.com/team/cairn. The default is the repository that the operator was installed with.',
       512,
       { min: 1, pattern: '^[a-z0-9]([a-zA-Z0-9._/:-]*[a-z0-9])?$' },
     ),
   ),
-  digest: optional(
-    text('Digest of the image, used instead of the version as its tag. Change both together.', 71, {
+  digest: f.optional(
+    f.text('Digest of the image, used instead of the version as its tag. Change both together.', 71, {
       pattern: '^sha256:[0-9a-f]{64}$',
     }),
   ),
-  pullPolicy: choice('Pull policy of the image.', ['IfNotPresent', 'Always', 'Never'], { default: 'IfNotPresent' }),
-  pullSecretNames: optional(
-    list('Secrets for the registry.', objectName('The name of a Secret.'), 16, { merge: 'set' }),
+  pullPolicy: f.choice('Pull policy of the image.', ['IfNotPresent', 'Always', 'Never'], { default: 'IfNotPresent' }),
+  pullSecretNames: f.optional(
+    f.list('Secrets for the registry.', objectName('The name of a Secret.'), 16, { merge: 'set' }),
   ),
 });
 
-const GROWTH: Shape = shape('StorageGrowth', {
+const GROWTH: f.Shape = f.shape('StorageGrowth', {
   maxSize: size('Size up to which volumes are grown.'),
-  thresholdPercent: wholeNumber('Share of the volume that is in use when the operator grows it.', 50, 95, {
+  thresholdPercent: f.wholeNumber('Share of the volume that is in use when the operator grows it.', 50, 95, {
     default: 80,
   }),
 });
 
-const STORAGE: Shape = shape(
+const STORAGE: f.Shape = f.shape(
   'Storage',
   {
     size: size('Size of the volume of each node. It can be raised at any time, and cannot be lowered.', {
       default: '20Gi',
     }),
-    storageClassName: optional(
+    storageClassName: f.optional(
       objectName(
         'Storage class; by default that of the Kubernetes cluster. Use local or block storage that allows expansion. A change applies to new volumes.',
       ),
     ),
-    autoGrow: optional(object('Automatic growth of volumes that are nearly full.', GROWTH)),
+    autoGrow: f.optional(f.object('Automatic growth of volumes that are nearly full.', GROWTH)),
   },
   [
     {
@@ -108,27 +92,27 @@ const STORAGE: Shape = shape(
   ],
 );
 
-const UPDATE: Shape = shape('Update', {
-  strategy: choice(
+const UPDATE: f.Shape = f.shape('Update', {
+  strategy: f.choice(
     'Rolling: the operator replaces one pod after the other, and moves leaderships off each first. OnDelete: a pod is replaced after it has been deleted.',
     ['Rolling', 'OnDelete'],
     { default: 'Rolling' },
   ),
-  paused: flag('true: no further pod is replaced. The replacement of a pod that has begun is finished.', {
+  paused: f.flag('true: no further pod is replaced. The replacement of a pod that has begun is finished.', {
     default: false,
   }),
-  drainTimeoutSeconds: wholeNumber('Time that a pod has to transfer its leaderships before it stops.', 10, 3600, {
+  drainTimeoutSeconds: f.wholeNumber('Time that a pod has to transfer its leaderships before it stops.', 10, 3600, {
     default: 80,
   }),
-  stableSeconds: wholeNumber('Time that a replaced pod must be ready before the next one is replaced.', 0, 3600, {
+  stableSeconds: f.wholeNumber('Time that a replaced pod must be ready before the next one is replaced.', 0, 3600, {
     default: 30,
   }),
-  finalize: choice(
+  finalize: f.choice(
     'Point at which an upgrade becomes final; the previous release cannot run afterwards. Automatic: finalizeAfterSeconds after all nodes run the new release. Manual: when you run cairn cluster finalize.',
     ['Automatic', 'Manual'],
     { default: 'Automatic' },
   ),
-  finalizeAfterSeconds: wholeNumber(
+  finalizeAfterSeconds: f.wholeNumber(
     'Time for which a rollback stays possible, with finalize: Automatic.',
     0,
     30 * DAY_SECONDS,
@@ -136,25 +120,25 @@ const UPDATE: Shape = shape('Update', {
   ),
 });
 
-const REPAIR: Shape = shape('Repair', {
-  policy: choice(
+const REPAIR: f.Shape = f.shape('Repair', {
+  policy: f.choice(
     'Automatic: the operator replaces a node that has lost its volume or its Kubernetes node by one with an empty volume, as long as the other nodes have a quorum. Manual: the node stays as it is until you act.',
     ['Automatic', 'Manual'],
     { default: 'Automatic' },
   ),
-  afterSeconds: wholeNumber('Time that a node must be lost before it is replaced.', 60, 7 * DAY_SECONDS, {
+  afterSeconds: f.wholeNumber('Time that a node must be lost before it is replaced.', 60, 7 * DAY_SECONDS, {
     default: 600,
   }),
 });
 
-const RECOVERY: Shape = shape(
+const RECOVERY: f.Shape = f.shape(
   'Recovery',
   {
-    id: text('Any text. The operator recovers once for each id, and then sets status.recoveryID to it.', 63, {
+    id: f.text('Any text. The operator recovers once for each id, and then sets status.recoveryID to it.', 63, {
       min: 1,
     }),
-    survivor: text('Name of the pod whose data the cluster continues with.', 63, { min: 1 }),
-    acknowledgeDataLoss: flag('Must be true: transactions that only the lost nodes had are lost by the recovery.'),
+    survivor: f.text('Name of the pod whose data the cluster continues with.', 63, { min: 1 }),
+    acknowledgeDataLoss: f.flag('Must be true: transactions that only the lost nodes had are lost by the recovery.'),
   },
   [
     {
@@ -164,34 +148,36 @@ const RECOVERY: Shape = shape(
   ],
 );
 
-const MONITORING: Shape = shape('Monitoring', {
-  mode: choice(
+const MONITORING: f.Shape = f.shape('Monitoring', {
+  mode: f.choice(
     'Objects for the Prometheus operator: a monitor and alerts. Auto: only where the Kubernetes cluster serves its API.',
     ['Auto', 'Always', 'Never'],
     { default: 'Auto' },
   ),
-  scrapeBy: choice('Kind of object by which Prometheus finds the metrics.', ['ServiceMonitor', 'PodMonitor'], {
+  scrapeBy: f.choice('Kind of object by which Prometheus finds the metrics.', ['ServiceMonitor', 'PodMonitor'], {
     default: 'ServiceMonitor',
   }),
-  interval: text('Time between two scrapes of the metrics.', 16, {
+  interval: f.text('Time between two scrapes of the metrics.', 16, {
     min: 2,
     pattern: '^[0-9]+(ms|s|m)$',
     default: '30s',
   }),
   labels: labels('Labels by which your Prometheus selects the objects, such as `release: prometheus`.'),
-  disabledAlerts: optional(
-    list('Names of alerts that are left out.', text('The name of an alert.', 128, { min: 1 }), 128, { merge: 'set' }),
+  disabledAlerts: f.optional(
+    f.list('Names of alerts that are left out.', f.text('The name of an alert.', 128, { min: 1 }), 128, {
+      merge: 'set',
+    }),
   ),
-  runbooksURL: optional(
-    text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', 1024, { min: 1 }),
+  runbooksURL: f.optional(
+    f.text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', 1024, { min: 1 }),
   ),
-  dashboards: flag('true: ConfigMaps with dashboards for Grafana are created.', { default: false }),
+  dashboards: f.flag('true: ConfigMaps with dashboards for Grafana are created.', { default: false }),
 });
 
-const SPEC: Shape = shape(
+const SPEC: f.Shape = f.shape(
   'CairnClusterSpec',
   {
-    replicas: wholeNumber(
+    replicas: f.wholeNumber(
       'Number of nodes. 3 nodes stay available when one fails, 5 when two fail, 7 when three fail; a single node is unavailable while its pod restarts. A change restarts no pod.',
       1,
       7,
@@ -205,35 +191,35 @@ const SPEC: Shape = shape(
         ],
       },
     ),
-    version: text(
+    version: f.text(
       'Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set.',
       63,
       { min: 5, pattern: VERSION, rules: [versionRule()] },
     ),
-    image: object('The image of the nodes.', IMAGE, { default: {} }),
-    storage: object('The volume of each node.', STORAGE, { default: {} }),
-    resources: object(
+    image: f.object('The image of the nodes.', IMAGE, { default: {} }),
+    storage: f.object('The volume of each node.', STORAGE, { default: {} }),
+    resources: f.object(
       'Resources of a node. Do not limit cpu: a throttled node misses heartbeats. A node sizes its memory by the limit.',
       RESOURCES,
       { default: { requests: { cpu: '250m', memory: '1Gi' }, limits: { memory: '1Gi' } } },
     ),
-    tls: object(
+    tls: f.object(
       'TLS at the ports for clients. By default the operator issues certificates by an authority of this cluster and renews them; status.caSecretName names the Secret with the authority.',
       TLS,
       { default: {} },
     ),
-    peers: object(
+    peers: f.object(
       'Authentication between the nodes. By default the nodes share a secret that the operator creates.',
       PEERS,
       { default: {} },
     ),
-    auth: object('Authentication and authorization of clients.', AUTH, { default: {} }),
-    network: object('Services, names and access from the network.', NETWORK, { default: {} }),
-    placement: object('Placement of the pods on Kubernetes nodes.', PLACEMENT, { default: {} }),
-    config: optional(
-      map(
+    auth: f.object('Authentication and authorization of clients.', AUTH, { default: {} }),
+    network: f.object('Services, names and access from the network.', NETWORK, { default: {} }),
+    placement: f.object('Placement of the pods on Kubernetes nodes.', PLACEMENT, { default: {} }),
+    config: f.optional(
+      f.map(
         'Settings of the nodes by their names in docs/configuration.md, such as `rateLimitPerSecond: 100`. A change restarts the pods, one after the other. Write on, off and fractions in quotes.',
-        numberOrText('The value.', 4096),
+        f.numberOrText('The value.', 4096),
         64,
         {
           rules: [
@@ -245,16 +231,16 @@ const SPEC: Shape = shape(
         },
       ),
     ),
-    podTemplate: optional(
-      anyObject(
+    podTemplate: f.optional(
+      f.anyObject(
         'Merged into the template of the pods, as kubectl patch does (strategic merge); the container is called cairn.',
       ),
     ),
-    monitoring: object('Objects for the Prometheus operator and for Grafana.', MONITORING, { default: {} }),
-    update: object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
-    repair: object('Replacement of lost nodes.', REPAIR, { default: {} }),
-    restartKey: optional(text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 })),
-    recovery: optional(object('Recovery with the data of one node, when most nodes are lost for good.', RECOVERY)),
+    monitoring: f.object('Objects for the Prometheus operator and for Grafana.', MONITORING, { default: {} }),
+    update: f.object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
+    repair: f.object('Replacement of lost nodes.', REPAIR, { default: {} }),
+    restartKey: f.optional(f.text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 })),
+    recovery: f.optional(f.object('Recovery with the data of one node, when most nodes are lost for good.', RECOVERY)),
     reclaimPolicy: reclaimPolicy('Whether the volumes are kept or deleted when the CairnCluster is deleted.'),
   },
   [
@@ -265,19 +251,19 @@ const SPEC: Shape = shape(
   ],
 );
 
-const MEMBER: Shape = shape('Member', {
-  name: text('The name of the pod.', 63),
-  id: optional(wholeNumber('Number of the node, as in cairn cluster status.', 0, 4_294_967_295)),
-  role: optional(choice('Part of the node in the Raft group of the catalog.', ['Voter', 'Learner', 'None'])),
-  version: optional(text('The release that the node runs.', 63)),
-  zone: optional(text('The zone that the node is in.', 63)),
-  ready: flag('true: the pod is ready.'),
+const MEMBER: f.Shape = f.shape('Member', {
+  name: f.text('The name of the pod.', 63),
+  id: f.optional(f.wholeNumber('Number of the node, as in cairn cluster status.', 0, 4_294_967_295)),
+  role: f.optional(f.choice('Part of the node in the Raft group of the catalog.', ['Voter', 'Learner', 'None'])),
+  version: f.optional(f.text('The release that the node runs.', 63)),
+  zone: f.optional(f.text('The zone that the node is in.', 63)),
+  ready: f.flag('true: the pod is ready.'),
 });
 
-const ENDPOINTS: Shape = shape('Endpoints', {
-  grpc: optional(text('Address of gRPC, as host:port.', 512)),
-  http: optional(text('URL of HTTP.', 512)),
-  mcp: optional(text('URL of MCP.', 512)),
+const ENDPOINTS: f.Shape = f.shape('Endpoints', {
+  grpc: f.optional(f.text('Address of gRPC, as host:port.', 512)),
+  http: f.optional(f.text('URL of HTTP.', 512)),
+  mcp: f.optional(f.text('URL of MCP.', 512)),
 });
 
 const CONDITIONS = {
@@ -293,25 +279,25 @@ const CONDITIONS = {
   Stable: 'Ready, ConfigurationApplied, VersionUniform and Quiesced: what a pipeline waits for.',
 };
 
-const STATUS: Shape = shape('CairnClusterStatus', {
+const STATUS: f.Shape = f.shape('CairnClusterStatus', {
   ...commonStatus(CONDITIONS),
-  replicas: optional(wholeNumber('Number of pods.', 0, 100)),
-  readyReplicas: optional(wholeNumber('Number of pods that are ready.', 0, 100)),
-  selector: optional(text('The labels of the pods, as a selector.', 512)),
-  version: optional(text('The release that all nodes run; the oldest one during an upgrade.', 63)),
-  targetVersion: optional(text('The release that the nodes are brought to.', 63)),
-  clusterID: optional(text('The id that the cluster was founded with.', 64)),
-  members: optional(
-    list('Nodes, in the order of their names.', object('One node.', MEMBER), 100, { merge: { keys: ['name'] } }),
+  replicas: f.optional(f.wholeNumber('Number of pods.', 0, 100)),
+  readyReplicas: f.optional(f.wholeNumber('Number of pods that are ready.', 0, 100)),
+  selector: f.optional(f.text('The labels of the pods, as a selector.', 512)),
+  version: f.optional(f.text('The release that all nodes run; the oldest one during an upgrade.', 63)),
+  targetVersion: f.optional(f.text('The release that the nodes are brought to.', 63)),
+  clusterID: f.optional(f.text('The id that the cluster was founded with.', 64)),
+  members: f.optional(
+    f.list('Nodes, in the order of their names.', f.object('One node.', MEMBER), 100, { merge: { keys: ['name'] } }),
   ),
-  endpoints: optional(object('Addresses of the Service for clients.', ENDPOINTS)),
-  adminSecretName: optional(text('The Secret with the key of the first administrator, as bootstrap-key.', 253)),
-  caSecretName: optional(text('The Secret with the authority of the certificates, as ca.crt.', 253)),
-  storageSize: optional(text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', 32)),
-  recoveryID: optional(text('The id of the last recovery that was carried out.', 63)),
+  endpoints: f.optional(f.object('Addresses of the Service for clients.', ENDPOINTS)),
+  adminSecretName: f.optional(f.text('The Secret with the key of the first administrator, as bootstrap-key.', 253)),
+  caSecretName: f.optional(f.text('The Secret with the authority of the certificates, as ca.crt.', 253)),
+  storageSize: f.optional(f.text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', 32)),
+  recoveryID: f.optional(f.text('The id of the last recovery that was carried out.', 63)),
 });
 
-export const CAIRN_CLUSTER: ResourceKind = {
+export const CAIRN_CLUSTER: f.ResourceKind = {
   apiVersion: API_VERSION,
   kind: 'CairnCluster',
   plural: 'cairnclusters',
@@ -329,12 +315,12 @@ export const CAIRN_CLUSTER: ResourceKind = {
   conditions: CONDITIONS,
   columns: [
     ...readyColumns('cluster', CONDITIONS.Ready),
-    column('Version', '.status.version', 'The release that all nodes run.'),
-    column('Members', '.status.readyReplicas', 'Number of nodes that are ready.', { type: 'integer' }),
-    column('Replicas', '.spec.replicas', 'Number of nodes that there should be.', { type: 'integer', isWide: true }),
-    column('Target', '.status.targetVersion', 'The release to come.', { isWide: true }),
-    column('Stable', '.status.conditions[?(@.type=="Stable")].status', CONDITIONS.Stable, { isWide: true }),
-    column('Cluster ID', '.status.clusterID', 'The id of the cluster.', { isWide: true }),
+    f.column('Version', '.status.version', 'The release that all nodes run.'),
+    f.column('Members', '.status.readyReplicas', 'Number of nodes that are ready.', { type: 'integer' }),
+    f.column('Replicas', '.spec.replicas', 'Number of nodes that there should be.', { type: 'integer', isWide: true }),
+    f.column('Target', '.status.targetVersion', 'The release to come.', { isWide: true }),
+    f.column('Stable', '.status.conditions[?(@.type=="Stable")].status', CONDITIONS.Stable, { isWide: true }),
+    f.column('Cluster ID', '.status.clusterID', 'The id of the cluster.', { isWide: true }),
     AGE,
   ],
   scale: { spec: '.spec.replicas', status: '.status.replicas', selector: '.status.selector' },

@@ -10,26 +10,7 @@ import {
   readyColumns,
   reclaimPolicy,
 } from './fragments.ts';
-import {
-  atLeastOne,
-  type Column,
-  choice,
-  column,
-  exactlyOne,
-  type Field,
-  type Fields,
-  immutable,
-  list,
-  object,
-  optional,
-  type ResourceKind,
-  type Rule,
-  type Shape,
-  shape,
-  text,
-  time,
-  wholeNumber,
-} from './schema.ts';
+import * as f from './schema.ts';
 
 const NAME_MAX = 128;
 const NAME = '^[A-Za-z][A-Za-z0-9_.-]*$';
@@ -40,24 +21,24 @@ const DATABASES_MAX = 1000;
 /** Names and values of events, in characters; the server counts bytes. */
 export const EVENT_TEXT_MAX = 255;
 
-export function componentName(doc: string): Field {
-  return text(doc, NAME_MAX, { min: 1, pattern: NAME });
+export function componentName(doc: string): f.Field {
+  return f.text(doc, NAME_MAX, { min: 1, pattern: NAME });
 }
 
-export function uri(doc: string): Field {
-  return text(doc, 2048, { min: 1 });
+export function uri(doc: string): f.Field {
+  return f.text(doc, 2048, { min: 1 });
 }
 
-export function contentType(doc: string): Field {
-  return text(doc, 255, { min: 3, pattern: '^[^/;\\s]+/[^/;\\s]+(\\s*;.*)?$' });
+export function contentType(doc: string): f.Field {
+  return f.text(doc, 255, { min: 3, pattern: '^[^/;\\s]+/[^/;\\s]+(\\s*;.*)?$' });
 }
 
-export function versionNumber(doc: string): Field {
-  return wholeNumber(doc, 1, VERSION_MAX);
+export function versionNumber(doc: string): f.Field {
+  return f.wholeNumber(doc, 1, VERSION_MAX);
 }
 
-const OCI: Shape = shape('OCISource', {
-  reference: text(
+const OCI: f.Shape = f.shape('OCISource', {
+  reference: f.text(
     'The artifact, by a tag or a digest: registry.example.com/team/balances:1.2.0. A tag is resolved when the resource changes. Its single layer is the component, of the type application/wasm or application/octet-stream.',
     512,
     {
@@ -66,67 +47,71 @@ const OCI: Shape = shape('OCISource', {
         '^[a-z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$',
     },
   ),
-  pullSecretName: optional(
+  pullSecretName: f.optional(
     objectName('A Secret of the type kubernetes.io/dockerconfigjson with the credential for the registry.'),
   ),
 });
 
-const KEY_OF = (what: string): Shape =>
-  shape(`${what}Source`, {
+const KEY_OF = (what: string): f.Shape =>
+  f.shape(`${what}Source`, {
     name: objectName(`The name of the ${what}, in the same namespace.`),
     key: dataKey(`The key whose value is the component.`, { default: 'component.wasm' }),
   });
 
-const SOURCE: Shape = shape(
+const SOURCE: f.Shape = f.shape(
   'ComponentSource',
   {
-    oci: optional(object('An artifact in an OCI registry.', OCI)),
-    configMap: optional(object('A key of binaryData of a ConfigMap; it has 1 MiB at most.', KEY_OF('ConfigMap'))),
-    secret: optional(object('A key of a Secret; it has 1 MiB at most.', KEY_OF('Secret'))),
+    oci: f.optional(f.object('An artifact in an OCI registry.', OCI)),
+    configMap: f.optional(f.object('A key of binaryData of a ConfigMap; it has 1 MiB at most.', KEY_OF('ConfigMap'))),
+    secret: f.optional(f.object('A key of a Secret; it has 1 MiB at most.', KEY_OF('Secret'))),
   },
-  [exactlyOne('oci', 'configMap', 'secret')],
+  [f.exactlyOne('oci', 'configMap', 'secret')],
 );
 
-const STEP: Shape = shape(
+const STEP: f.Shape = f.shape(
   'RolloutStep',
   {
-    selector: optional(object('The databases of this step, by labels of their EventDatabases.', LABEL_SELECTOR)),
-    percent: optional(wholeNumber('Share of all databases that have the new version after this step.', 1, 100)),
-    observeSeconds: wholeNumber('Time that the new version is observed before the next step.', 0, 7 * DAY_SECONDS, {
+    selector: f.optional(f.object('The databases of this step, by labels of their EventDatabases.', LABEL_SELECTOR)),
+    percent: f.optional(f.wholeNumber('Share of all databases that have the new version after this step.', 1, 100)),
+    observeSeconds: f.wholeNumber('Time that the new version is observed before the next step.', 0, 7 * DAY_SECONDS, {
       default: 300,
     }),
   },
-  [exactlyOne('selector', 'percent')],
+  [f.exactlyOne('selector', 'percent')],
 );
 
-const ANALYSIS: Shape = shape(
+const ANALYSIS: f.Shape = f.shape(
   'RolloutAnalysis',
   {
-    maxErrorPercent: optional(
-      wholeNumber('Share of calls that may fail. A command that the component refuses is not a failure.', 0, 100),
+    maxErrorPercent: f.optional(
+      f.wholeNumber('Share of calls that may fail. A command that the component refuses is not a failure.', 0, 100),
     ),
-    maxTraps: optional(wholeNumber('Number of traps that a step may have.', 0, 1_000_000)),
-    maxFoldMilliseconds: optional(wholeNumber('Time within which 99 of 100 folds must end.', 1, 600_000)),
-    onFailure: choice(
+    maxTraps: f.optional(f.wholeNumber('Number of traps that a step may have.', 0, 1_000_000)),
+    maxFoldMilliseconds: f.optional(f.wholeNumber('Time within which 99 of 100 folds must end.', 1, 600_000)),
+    onFailure: f.choice(
       'RollBack: the previous version becomes active again. Pause: the rollout stops until the spec changes.',
       ['RollBack', 'Pause'],
       { default: 'RollBack' },
     ),
   },
-  [atLeastOne('maxErrorPercent', 'maxTraps', 'maxFoldMilliseconds')],
+  [f.atLeastOne('maxErrorPercent', 'maxTraps', 'maxFoldMilliseconds')],
 );
 
-const ROLLOUT: Shape = shape(
+const ROLLOUT: f.Shape = f.shape(
   'Rollout',
   {
-    strategy: choice('All: all databases at once. Canary: databases step by step, then the rest.', ['All', 'Canary'], {
-      default: 'All',
-    }),
-    steps: optional(list('The steps, in this order.', object('One step.', STEP), 16, { min: 1 })),
-    analysis: optional(
-      object('Limits that the new version must meet before the next step. Without them only time passes.', ANALYSIS),
+    strategy: f.choice(
+      'All: all databases at once. Canary: databases step by step, then the rest.',
+      ['All', 'Canary'],
+      {
+        default: 'All',
+      },
     ),
-    timeoutSeconds: wholeNumber(
+    steps: f.optional(f.list('The steps, in this order.', f.object('One step.', STEP), 16, { min: 1 })),
+    analysis: f.optional(
+      f.object('Limits that the new version must meet before the next step. Without them only time passes.', ANALYSIS),
+    ),
+    timeoutSeconds: f.wholeNumber(
       'Time that the nodes have to compile a version before the rollout counts as stuck.',
       30,
       DAY_SECONDS,
@@ -142,17 +127,17 @@ const ROLLOUT: Shape = shape(
 );
 
 /** Before and after the fields of a kind of its own. */
-export function componentFields(own: Fields): Fields {
+export function componentFields(own: f.Fields): f.Fields {
   return {
-    databases: object('The databases that the component is published in.', DATABASES),
-    name: optional(componentName('The name of the component; without it metadata.name. It cannot be changed.')),
-    description: optional(text('Purpose of the component.', 4096, { min: 1 })),
-    sourceCodeURI: optional(uri('URI of the source code.')),
-    source: object('Origin of the WebAssembly component.', SOURCE),
+    databases: f.object('The databases that the component is published in.', DATABASES),
+    name: f.optional(componentName('The name of the component; without it metadata.name. It cannot be changed.')),
+    description: f.optional(f.text('Purpose of the component.', 4096, { min: 1 })),
+    sourceCodeURI: f.optional(uri('URI of the source code.')),
+    source: f.object('Origin of the WebAssembly component.', SOURCE),
     ...own,
-    rollout: object('Order in which databases get a new version.', ROLLOUT, { default: {} }),
-    retainVersions: optional(
-      wholeNumber(
+    rollout: f.object('Order in which databases get a new version.', ROLLOUT, { default: {} }),
+    retainVersions: f.optional(
+      f.wholeNumber(
         'Number of versions before the active one that are kept in each database; older ones are deleted. By default all are kept.',
         0,
         1000,
@@ -162,19 +147,19 @@ export function componentFields(own: Fields): Fields {
   };
 }
 
-export const SPEC_RULES: readonly Rule[] = [immutable('name')];
+export const SPEC_RULES: readonly f.Rule[] = [f.immutable('name')];
 
-const DATABASE_STATUS: Shape = shape('ComponentDatabase', {
-  name: text('The name of the EventDatabase.', 253),
-  version: optional(wholeNumber('Active version. Each database numbers its versions itself.', 1, VERSION_MAX)),
-  digest: optional(text('The digest of that version.', 71)),
-  publishedVersion: optional(
-    wholeNumber('Version of the component of the source, also before it is active.', 1, VERSION_MAX),
+const DATABASE_STATUS: f.Shape = f.shape('ComponentDatabase', {
+  name: f.text('The name of the EventDatabase.', 253),
+  version: f.optional(f.wholeNumber('Active version. Each database numbers its versions itself.', 1, VERSION_MAX)),
+  digest: f.optional(f.text('The digest of that version.', 71)),
+  publishedVersion: f.optional(
+    f.wholeNumber('Version of the component of the source, also before it is active.', 1, VERSION_MAX),
   ),
-  publication: optional(text('SHA-256 of the component and the metadata that this version was published of.', 71)),
-  nodesReady: optional(wholeNumber('Number of nodes that have compiled it.', 0, 100)),
-  nodesTotal: optional(wholeNumber('Number of nodes.', 0, 100)),
-  message: optional(text('Error of the component in this database.', 1024)),
+  publication: f.optional(f.text('SHA-256 of the component and the metadata that this version was published of.', 71)),
+  nodesReady: f.optional(f.wholeNumber('Number of nodes that have compiled it.', 0, 100)),
+  nodesTotal: f.optional(f.wholeNumber('Number of nodes.', 0, 100)),
+  message: f.optional(f.text('Error of the component in this database.', 1024)),
 });
 
 const CONDITIONS = {
@@ -186,42 +171,42 @@ const CONDITIONS = {
   Healthy: 'The analysis of the rollout has found no fault.',
 };
 
-function componentStatus(name: string): Shape {
-  return shape(name, {
+function componentStatus(name: string): f.Shape {
+  return f.shape(name, {
     ...commonStatus(CONDITIONS),
-    digest: optional(text('SHA-256 of the component of the source, as sha256: and 64 digits.', 71)),
-    shortDigest: optional(text('First 12 digits of the digest.', 12)),
-    previousDigest: optional(text('The SHA-256 of the component that a rollback activates.', 71)),
-    step: optional(wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', 1, 17)),
-    stepSince: optional(time('Time at which the step began; absent when all databases have the component.')),
-    observedSince: optional(time('Time since which the databases of the step are observed.')),
-    databasesTotal: optional(wholeNumber('Number of databases that are selected.', 0, DATABASES_MAX)),
-    databasesReady: optional(
-      wholeNumber('Number of databases in which the component of the source is active.', 0, DATABASES_MAX),
+    digest: f.optional(f.text('SHA-256 of the component of the source, as sha256: and 64 digits.', 71)),
+    shortDigest: f.optional(f.text('First 12 digits of the digest.', 12)),
+    previousDigest: f.optional(f.text('The SHA-256 of the component that a rollback activates.', 71)),
+    step: f.optional(f.wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', 1, 17)),
+    stepSince: f.optional(f.time('Time at which the step began; absent when all databases have the component.')),
+    observedSince: f.optional(f.time('Time since which the databases of the step are observed.')),
+    databasesTotal: f.optional(f.wholeNumber('Number of databases that are selected.', 0, DATABASES_MAX)),
+    databasesReady: f.optional(
+      f.wholeNumber('Number of databases in which the component of the source is active.', 0, DATABASES_MAX),
     ),
-    databases: optional(
-      list('Databases, in the order of their names.', object('One database.', DATABASE_STATUS), DATABASES_MAX, {
+    databases: f.optional(
+      f.list('Databases, in the order of their names.', f.object('One database.', DATABASE_STATUS), DATABASES_MAX, {
         merge: { keys: ['name'] },
       }),
     ),
   });
 }
 
-const COLUMNS: readonly Column[] = [
-  column('Databases', '.status.databasesTotal', 'Number of databases that are selected.', { type: 'integer' }),
-  column('Updated', '.status.databasesReady', 'Number of databases in which this component is active.', {
+const COLUMNS: readonly f.Column[] = [
+  f.column('Databases', '.status.databasesTotal', 'Number of databases that are selected.', { type: 'integer' }),
+  f.column('Updated', '.status.databasesReady', 'Number of databases in which this component is active.', {
     type: 'integer',
   }),
-  column('Digest', '.status.shortDigest', 'The first digits of the SHA-256.'),
+  f.column('Digest', '.status.shortDigest', 'The first digits of the SHA-256.'),
   ...readyColumns('component', CONDITIONS.Ready),
-  column('Step', '.status.step', 'The step of the rollout.', { type: 'integer', isWide: true }),
+  f.column('Step', '.status.step', 'The step of the rollout.', { type: 'integer', isWide: true }),
   AGE,
 ];
 
-type Own = Pick<ResourceKind, 'kind' | 'plural' | 'shortNames' | 'doc' | 'spec' | 'specDoc'>;
+type Own = Pick<f.ResourceKind, 'kind' | 'plural' | 'shortNames' | 'doc' | 'spec' | 'specDoc'>;
 
 /** A kind of component, with what all of them have. */
-export function componentKind(own: Own): ResourceKind {
+export function componentKind(own: Own): f.ResourceKind {
   return {
     apiVersion: API_VERSION,
     ...own,

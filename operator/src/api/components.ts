@@ -9,32 +9,18 @@ import {
   uri,
   versionNumber,
 } from './component.ts';
-import {
-  atLeastOne,
-  choice,
-  exactlyOne,
-  type Field,
-  flag,
-  list,
-  map,
-  object,
-  optional,
-  type ResourceKind,
-  type Shape,
-  shape,
-  text,
-} from './schema.ts';
+import * as f from './schema.ts';
 
-function eventText(doc: string): Field {
-  return optional(text(doc, EVENT_TEXT_MAX, { min: 1 }));
+function eventText(doc: string): f.Field {
+  return f.optional(f.text(doc, EVENT_TEXT_MAX, { min: 1 }));
 }
 
-const PARAMETER: Shape = shape('EventParameter', {
-  name: text('The name of the parameter; a read binds account_id of a Subject as subject.account_id.', 64, {
+const PARAMETER: f.Shape = f.shape('EventParameter', {
+  name: f.text('The name of the parameter; a read binds account_id of a Subject as subject.account_id.', 64, {
     min: 1,
     pattern: '^[A-Za-z_][A-Za-z0-9_-]*$',
   }),
-  attribute: choice('Attribute of the event that the value is compared with.', [
+  attribute: f.choice('Attribute of the event that the value is compared with.', [
     'Stream',
     'StreamPrefix',
     'EventType',
@@ -44,91 +30,91 @@ const PARAMETER: Shape = shape('EventParameter', {
   ]),
 });
 
-const EVENTS: Shape = shape('EventSelector', {
+const EVENTS: f.Shape = f.shape('EventSelector', {
   stream: eventText('The stream.'),
   streamPrefix: eventText('Prefix of the stream.'),
   eventType: eventText('The event type.'),
   eventTypePrefix: eventText('Prefix of the event type.'),
   subject: eventText('The subject.'),
   subjectPrefix: eventText('Prefix of the subject.'),
-  source: optional(uri('The source, a URI reference.')),
-  withoutSubject: optional(flag('true: events that have no subject.')),
-  parameters: optional(
-    list('Attributes whose values are given by each read.', object('A parameter.', PARAMETER), 16, {
+  source: f.optional(uri('The source, a URI reference.')),
+  withoutSubject: f.optional(f.flag('true: events that have no subject.')),
+  parameters: f.optional(
+    f.list('Attributes whose values are given by each read.', f.object('A parameter.', PARAMETER), 16, {
       min: 1,
       merge: { keys: ['name', 'attribute'] },
     }),
   ),
 });
 
-const CONTENT_SCHEMA: Shape = shape(
+const CONTENT_SCHEMA: f.Shape = f.shape(
   'ContentSchema',
   {
-    uri: optional(uri('The URI of the schema.')),
-    json: optional(text('The JSON Schema itself, kept as it is written here.', 65_536, { min: 2 })),
+    uri: f.optional(uri('The URI of the schema.')),
+    json: f.optional(f.text('The JSON Schema itself, kept as it is written here.', 65_536, { min: 2 })),
   },
-  [exactlyOne('uri', 'json')],
+  [f.exactlyOne('uri', 'json')],
 );
 
-const PRESENTER_REF: Shape = shape('PresenterRef', {
+const PRESENTER_REF: f.Shape = f.shape('PresenterRef', {
   name: componentName('The name of the presenter, as it is published in the databases.'),
-  version: optional(versionNumber('Its version; without it its latest one at the revision of each read.')),
+  version: f.optional(versionNumber('Its version; without it its latest one at the revision of each read.')),
 });
 
-const STATE_VIEW_SPEC: Shape = shape(
+const STATE_VIEW_SPEC: f.Shape = f.shape(
   'StateViewSpec',
   componentFields({
-    events: optional(
-      list(
+    events: f.optional(
+      f.list(
         'Selectors of the events that are folded. An event is folded when any of them matches. A selector matches events that have all of its fields; {} matches every event.',
-        object('One selector.', EVENTS),
+        f.object('One selector.', EVENTS),
         255,
         { min: 1 },
       ),
     ),
-    eventTypes: optional(
-      list(
+    eventTypes: f.optional(
+      f.list(
         'Types of the events that are folded. With events, an event must match both.',
-        text('An event type.', EVENT_TEXT_MAX, { min: 1 }),
+        f.text('An event type.', EVENT_TEXT_MAX, { min: 1 }),
         255,
         { min: 1, merge: 'set' },
       ),
     ),
-    temporality: choice(
+    temporality: f.choice(
       'The order in which events are folded. Revision: as they were recorded. EffectiveTime: by their own time.',
       ['Revision', 'EffectiveTime'],
       { default: 'Revision' },
     ),
-    keyType: choice(
+    keyType: f.choice(
       'None: one state. String or Int64: one state for each subject, which a read gives as subject.key.',
       ['None', 'String', 'Int64'],
       { default: 'None' },
     ),
     contentType: contentType('The media type of the rendered state, such as application/json.'),
-    contentSchema: optional(object('A schema of the rendered state.', CONTENT_SCHEMA)),
-    presenter: optional(object('The presenter that renders the state.', PRESENTER_REF)),
-    priority: choice('State Views of a higher priority are folded first.', ['Low', 'Normal', 'High'], {
+    contentSchema: f.optional(f.object('A schema of the rendered state.', CONTENT_SCHEMA)),
+    presenter: f.optional(f.object('The presenter that renders the state.', PRESENTER_REF)),
+    priority: f.choice('State Views of a higher priority are folded first.', ['Low', 'Normal', 'High'], {
       default: 'Normal',
     }),
-    maintenance: choice(
+    maintenance: f.choice(
       'Time at which events are folded. Lazy: when the state is read. Eager: as events are recorded. Scheduled: at intervals.',
       ['Lazy', 'Eager', 'Scheduled'],
       { default: 'Lazy' },
     ),
-    reduceFunction: optional(
-      text('The exported function that folds; without it the usual one.', 128, {
+    reduceFunction: f.optional(
+      f.text('The exported function that folds; without it the usual one.', 128, {
         min: 1,
         pattern: '^[A-Za-z_][A-Za-z0-9_-]*$',
       }),
     ),
-    active: flag('false: all versions are deactivated and kept; the State View cannot be read.', {
+    active: f.flag('false: all versions are deactivated and kept; the State View cannot be read.', {
       default: true,
     }),
   }),
-  [...SPEC_RULES, atLeastOne('events', 'eventTypes')],
+  [...SPEC_RULES, f.atLeastOne('events', 'eventTypes')],
 );
 
-export const STATE_VIEW: ResourceKind = componentKind({
+export const STATE_VIEW: f.ResourceKind = componentKind({
   kind: 'StateView',
   plural: 'stateviews',
   shortNames: ['sv'],
@@ -137,11 +123,11 @@ export const STATE_VIEW: ResourceKind = componentKind({
   specDoc: 'Desired state of the State View.',
 });
 
-const STATE_CHANGE_SPEC: Shape = shape(
+const STATE_CHANGE_SPEC: f.Shape = f.shape(
   'StateChangeSpec',
   componentFields({
-    stateViewNames: optional(
-      list(
+    stateViewNames: f.optional(
+      f.list(
         'The State Views that it reads. They are published before it.',
         componentName('The name of a State View, as it is published in the databases.'),
         64,
@@ -152,7 +138,7 @@ const STATE_CHANGE_SPEC: Shape = shape(
   SPEC_RULES,
 );
 
-export const STATE_CHANGE: ResourceKind = componentKind({
+export const STATE_CHANGE: f.ResourceKind = componentKind({
   kind: 'StateChange',
   plural: 'statechanges',
   shortNames: ['sch'],
@@ -161,26 +147,26 @@ export const STATE_CHANGE: ResourceKind = componentKind({
   specDoc: 'Desired state of the State Change.',
 });
 
-const OFFER: Shape = shape('OfferedContent', {
+const OFFER: f.Shape = f.shape('OfferedContent', {
   contentType: contentType('The media type, such as text/csv.'),
-  schema: optional(uri('The URI of a schema of the content.')),
+  schema: f.optional(uri('The URI of a schema of the content.')),
 });
 
-const PRESENTER_SPEC: Shape = shape(
+const PRESENTER_SPEC: f.Shape = f.shape(
   'PresenterSpec',
   componentFields({
-    offers: list('The contents that it offers, the most preferred first.', object('One content.', OFFER), 64, {
+    offers: f.list('The contents that it offers, the most preferred first.', f.object('One content.', OFFER), 64, {
       min: 1,
       merge: { keys: ['contentType'] },
     }),
-    settings: optional(
-      map('Settings that the presenter receives with every presentation.', text('The value.', 4096), 64),
+    settings: f.optional(
+      f.map('Settings that the presenter receives with every presentation.', f.text('The value.', 4096), 64),
     ),
   }),
   SPEC_RULES,
 );
 
-export const PRESENTER: ResourceKind = componentKind({
+export const PRESENTER: f.ResourceKind = componentKind({
   kind: 'Presenter',
   plural: 'presenters',
   shortNames: ['prs'],

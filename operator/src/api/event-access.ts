@@ -12,33 +12,24 @@ import {
   ROLES,
   readyColumns,
 } from './fragments.ts';
-import {
-  choice,
-  column,
-  immutable,
-  list,
-  object,
-  optional,
-  type ResourceKind,
-  type Shape,
-  shape,
-  text,
-  time,
-  wholeNumber,
-} from './schema.ts';
+import * as f from './schema.ts';
 
 const SUBJECT_MAX = 128;
 
-const GRANT: Shape = shape(
+const GRANT: f.Shape = f.shape(
   'AccessGrant',
   {
-    role: choice(
+    role: f.choice(
       'reader reads; writer also writes; deployer reads and publishes components; admin may do everything.',
       ROLES,
     ),
-    databases: object('The databases that the role is given on.', GRANTED_DATABASES),
-    maxDatabases: optional(
-      wholeNumber('Number of databases that the pattern may name before admin creates no more of them.', 1, 1_000_000),
+    databases: f.object('The databases that the role is given on.', GRANTED_DATABASES),
+    maxDatabases: f.optional(
+      f.wholeNumber(
+        'Number of databases that the pattern may name before admin creates no more of them.',
+        1,
+        1_000_000,
+      ),
     ),
   },
   [
@@ -49,47 +40,52 @@ const GRANT: Shape = shape(
   ],
 );
 
-const SECRET: Shape = shape(
+const SECRET: f.Shape = f.shape(
   'KeySecret',
   {
-    name: optional(objectName('The name of the Secret; without it metadata.name. It cannot be changed.')),
+    name: f.optional(objectName('The name of the Secret; without it metadata.name. It cannot be changed.')),
     key: dataKey('Key of the Secret that has the API key.', { default: 'api-key' }),
     labels: labels('Labels of the Secret.'),
     annotations: annotations('Annotations of the Secret.'),
   },
-  [immutable('name')],
+  [f.immutable('name')],
 );
 
-const ROTATION: Shape = shape('Rotation', {
-  everyDays: optional(
-    wholeNumber(
+const ROTATION: f.Shape = f.shape('Rotation', {
+  everyDays: f.optional(
+    f.wholeNumber(
       'Days after which the key is replaced. By default it is replaced only when rotateKey changes.',
       1,
       3650,
     ),
   ),
-  overlapSeconds: wholeNumber('Time for which a replaced key stays valid, also when the grants change.', 0, 2_592_000, {
-    default: 86_400,
-  }),
-  rotateKey: optional(text('Any text. A change replaces the key.', 63, { min: 1 })),
+  overlapSeconds: f.wholeNumber(
+    'Time for which a replaced key stays valid, also when the grants change.',
+    0,
+    2_592_000,
+    {
+      default: 86_400,
+    },
+  ),
+  rotateKey: f.optional(f.text('Any text. A change replaces the key.', 63, { min: 1 })),
 });
 
-const SPEC: Shape = shape(
+const SPEC: f.Shape = f.shape(
   'EventAccessSpec',
   {
     clusterRef,
-    subject: optional(
-      text('Name of the client in the audit log. The default is metadata.name.', SUBJECT_MAX, {
+    subject: f.optional(
+      f.text('Name of the client in the audit log. The default is metadata.name.', SUBJECT_MAX, {
         min: 1,
         pattern: '^[^\\s](.*[^\\s])?$',
       }),
     ),
-    grants: list('Roles that the key gives.', object('A role on databases.', GRANT), 32, { min: 1 }),
-    secret: object('The Secret that the key is written to, in the same namespace.', SECRET, { default: {} }),
-    rotation: object('Replacement of the key.', ROTATION, { default: {} }),
-    expiresAt: optional(time('Time at which the key expires. By default it does not expire.')),
+    grants: f.list('Roles that the key gives.', f.object('A role on databases.', GRANT), 32, { min: 1 }),
+    secret: f.object('The Secret that the key is written to, in the same namespace.', SECRET, { default: {} }),
+    rotation: f.object('Replacement of the key.', ROTATION, { default: {} }),
+    expiresAt: f.optional(f.time('Time at which the key expires. By default it does not expire.')),
   },
-  [immutable('clusterRef')],
+  [f.immutable('clusterRef')],
 );
 
 const CONDITIONS = {
@@ -97,15 +93,15 @@ const CONDITIONS = {
   SecretReady: 'The Secret is there, and belongs to this EventAccess.',
 };
 
-const STATUS: Shape = shape('EventAccessStatus', {
+const STATUS: f.Shape = f.shape('EventAccessStatus', {
   ...commonStatus(CONDITIONS),
-  keyID: optional(text('Id of the key in the cluster.', 64)),
-  secretName: optional(text('The Secret that has the key.', 253)),
-  rotatedAt: optional(time('Time at which the key was last issued or replaced.')),
-  rotateKey: optional(text('The rotateKey that the key was last replaced for.', 63)),
+  keyID: f.optional(f.text('Id of the key in the cluster.', 64)),
+  secretName: f.optional(f.text('The Secret that has the key.', 253)),
+  rotatedAt: f.optional(f.time('Time at which the key was last issued or replaced.')),
+  rotateKey: f.optional(f.text('The rotateKey that the key was last replaced for.', 63)),
 });
 
-export const EVENT_ACCESS: ResourceKind = {
+export const EVENT_ACCESS: f.ResourceKind = {
   apiVersion: API_VERSION,
   kind: 'EventAccess',
   plural: 'eventaccesses',
@@ -122,11 +118,11 @@ export const EVENT_ACCESS: ResourceKind = {
   ],
   conditions: CONDITIONS,
   columns: [
-    column('Cluster', '.spec.clusterRef.name', 'The CairnCluster.'),
-    column('Secret', '.status.secretName', 'The Secret that has the key.'),
+    f.column('Cluster', '.spec.clusterRef.name', 'The CairnCluster.'),
+    f.column('Secret', '.status.secretName', 'The Secret that has the key.'),
     ...readyColumns('key', CONDITIONS.Ready),
-    column('Rotated', '.status.rotatedAt', 'Time since the key was issued.', { type: 'date' }),
-    column('Key', '.status.keyID', 'The id of the key.', { isWide: true }),
+    f.column('Rotated', '.status.rotatedAt', 'Time since the key was issued.', { type: 'date' }),
+    f.column('Key', '.status.keyID', 'The id of the key.', { isWide: true }),
     AGE,
   ],
 };

@@ -1,21 +1,21 @@
 /** EventDatabase: a database of a cluster. */
 import { AGE, API_VERSION, clusterRef, commonStatus, readyColumns, reclaimPolicy } from './fragments.ts';
-import { choice, column, immutable, optional, type ResourceKind, type Shape, shape, text, time } from './schema.ts';
+import * as f from './schema.ts';
 
 const NAME_MAX = 63;
 const NAME = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
 
-const SPEC: Shape = shape(
+const SPEC: f.Shape = f.shape(
   'EventDatabaseSpec',
   {
     clusterRef,
-    name: optional(
-      text('The name of the database; without it metadata.name. It cannot be changed.', NAME_MAX, {
+    name: f.optional(
+      f.text('The name of the database; without it metadata.name. It cannot be changed.', NAME_MAX, {
         min: 1,
         pattern: NAME,
       }),
     ),
-    adoptionPolicy: choice(
+    adoptionPolicy: f.choice(
       'Handling of a database that exists before the resource. Create: create the database, and report an error when it exists. Adopt: take over the database that exists. Either: adopt it when it exists, else create it.',
       ['Create', 'Adopt', 'Either'],
       { default: 'Create' },
@@ -24,7 +24,7 @@ const SPEC: Shape = shape(
       'Whether the database is kept or deleted when the EventDatabase is deleted. Delete only deletes the database with the id in status.databaseID, never another one of the same name.',
     ),
   },
-  [immutable('clusterRef'), immutable('name')],
+  [f.immutable('clusterRef'), f.immutable('name')],
 );
 
 const CONDITIONS = {
@@ -32,14 +32,16 @@ const CONDITIONS = {
   Created: 'The database was created or adopted, and status.databaseID is its id.',
 };
 
-const STATUS: Shape = shape('EventDatabaseStatus', {
+const STATUS: f.Shape = f.shape('EventDatabaseStatus', {
   ...commonStatus(CONDITIONS),
-  databaseName: optional(text('The name of the database in the cluster.', NAME_MAX)),
-  databaseID: optional(text('The id of the database, which no other database has, also not one of the same name.', 64)),
-  createdAt: optional(time('Time at which the database was created.')),
+  databaseName: f.optional(f.text('The name of the database in the cluster.', NAME_MAX)),
+  databaseID: f.optional(
+    f.text('The id of the database, which no other database has, also not one of the same name.', 64),
+  ),
+  createdAt: f.optional(f.time('Time at which the database was created.')),
 });
 
-export const EVENT_DATABASE: ResourceKind = {
+export const EVENT_DATABASE: f.ResourceKind = {
   apiVersion: API_VERSION,
   kind: 'EventDatabase',
   plural: 'eventdatabases',
@@ -56,11 +58,11 @@ export const EVENT_DATABASE: ResourceKind = {
   ],
   conditions: CONDITIONS,
   columns: [
-    column('Cluster', '.spec.clusterRef.name', 'The CairnCluster.'),
-    column('Database', '.status.databaseName', 'The name of the database.'),
+    f.column('Cluster', '.spec.clusterRef.name', 'The CairnCluster.'),
+    f.column('Database', '.status.databaseName', 'The name of the database.'),
     ...readyColumns('database', CONDITIONS.Ready),
-    column('ID', '.status.databaseID', 'The id of the database.'),
-    column('Reclaim', '.spec.reclaimPolicy', 'Whether a deletion keeps the database.', { isWide: true }),
+    f.column('ID', '.status.databaseID', 'The id of the database.'),
+    f.column('Reclaim', '.spec.reclaimPolicy', 'Whether a deletion keeps the database.', { isWide: true }),
     AGE,
   ],
 };

@@ -1,16 +1,16 @@
 /** Security settings of a cluster: authentication, authorization, and TLS for clients and between nodes. */
 import { databasePattern, duration, objectName, ROLES } from './fragments.ts';
 import { hostNames } from './network.ts';
-import { atMostOne, choice, flag, list, object, optional, type Rule, type Shape, shape, text } from './schema.ts';
+import * as f from './schema.ts';
 
-const ISSUER: Shape = shape('IssuerRef', {
+const ISSUER: f.Shape = f.shape('IssuerRef', {
   name: objectName('The name of the issuer.'),
-  kind: text('Issuer, ClusterIssuer, or the kind of an external issuer.', 63, { min: 1, default: 'Issuer' }),
-  group: text('Its API group.', 253, { min: 1, default: 'cert-manager.io' }),
+  kind: f.text('Issuer, ClusterIssuer, or the kind of an external issuer.', 63, { min: 1, default: 'Issuer' }),
+  group: f.text('Its API group.', 253, { min: 1, default: 'cert-manager.io' }),
 });
 
-const CLIENT_CERTIFICATES: Shape = shape('ClientCertificates', {
-  mode: choice('Require: every client of gRPC shows a certificate. Request: a client may show one.', [
+const CLIENT_CERTIFICATES: f.Shape = f.shape('ClientCertificates', {
+  mode: f.choice('Require: every client of gRPC shows a certificate. Request: a client may show one.', [
     'Request',
     'Require',
   ]),
@@ -21,31 +21,31 @@ const AUTHORITIES =
   'A ConfigMap with authorities as ca.crt, which are trusted instead of the one in the Secret: two of them while one replaces the other. Changes in it restart no pod.';
 
 /** An authority of the operator's own is replaced by the operator. */
-const AUTHORITIES_RULE: Rule = {
+const AUTHORITIES_RULE: f.Rule = {
   rule: '!has(self.caConfigMapName) || has(self.issuerRef) || has(self.secretName)',
   message: 'caConfigMapName belongs to certificates of issuerRef or secretName',
 };
 
-export const TLS: Shape = shape(
+export const TLS: f.Shape = f.shape(
   'TLS',
   {
-    issuerRef: optional(object('The issuer of cert-manager that signs the certificate.', ISSUER)),
-    secretName: optional(
+    issuerRef: f.optional(f.object('The issuer of cert-manager that signs the certificate.', ISSUER)),
+    secretName: f.optional(
       objectName(
         'An existing Secret with tls.crt, tls.key and ca.crt, for the names of the pods (*.NAME-headless.NAMESPACE.svc.DOMAIN) and of the Service. A renewed certificate is used within seconds.',
       ),
     ),
-    caConfigMapName: optional(objectName(AUTHORITIES)),
-    disabled: flag('true: keys and events travel unencrypted. TLS cannot be disabled once a cluster has it.', {
+    caConfigMapName: f.optional(objectName(AUTHORITIES)),
+    disabled: f.flag('true: keys and events travel unencrypted. TLS cannot be disabled once a cluster has it.', {
       default: false,
     }),
     dnsNames: hostNames('Further names in the certificate, such as those that clients use outside.'),
     duration: duration('Validity of a certificate.', { default: '2160h' }),
     renewBefore: duration('Time before its end at which a certificate is renewed.', { default: '720h' }),
-    clientCertificates: optional(object('Certificates that clients of gRPC show.', CLIENT_CERTIFICATES)),
+    clientCertificates: f.optional(f.object('Certificates that clients of gRPC show.', CLIENT_CERTIFICATES)),
   },
   [
-    atMostOne('issuerRef', 'secretName'),
+    f.atMostOne('issuerRef', 'secretName'),
     {
       rule: '!self.disabled || !(has(self.issuerRef) || has(self.secretName) || has(self.clientCertificates))',
       message: 'disabled is true: issuerRef, secretName and clientCertificates have no effect',
@@ -64,17 +64,17 @@ export const TLS: Shape = shape(
   ],
 );
 
-export const PEERS: Shape = shape(
+export const PEERS: f.Shape = f.shape(
   'Peers',
   {
-    issuerRef: optional(
-      object('The issuer of cert-manager that signs certificates for the nodes of this cluster alone.', ISSUER),
+    issuerRef: f.optional(
+      f.object('The issuer of cert-manager that signs certificates for the nodes of this cluster alone.', ISSUER),
     ),
-    secretName: optional(objectName('An existing Secret with tls.crt, tls.key and ca.crt for servers and clients.')),
-    caConfigMapName: optional(objectName(AUTHORITIES)),
+    secretName: f.optional(objectName('An existing Secret with tls.crt, tls.key and ca.crt for servers and clients.')),
+    caConfigMapName: f.optional(objectName(AUTHORITIES)),
   },
   [
-    atMostOne('issuerRef', 'secretName'),
+    f.atMostOne('issuerRef', 'secretName'),
     AUTHORITIES_RULE,
     {
       rule: '(has(self.issuerRef) || has(self.secretName)) == (has(oldSelf.issuerRef) || has(oldSelf.secretName))',
@@ -83,31 +83,33 @@ export const PEERS: Shape = shape(
   ],
 );
 
-const PROVIDER_GRANT: Shape = shape('ProviderGrant', {
-  role: choice('The role of Cairn (docs/security.md).', ROLES),
+const PROVIDER_GRANT: f.Shape = f.shape('ProviderGrant', {
+  role: f.choice('The role of Cairn (docs/security.md).', ROLES),
   databases: databasePattern('Names of databases, where * stands for any characters.', { default: '*' }),
 });
 
-const PROVIDER_ROLE: Shape = shape('ProviderRole', {
-  name: text('The role, as the identity provider names it.', 255, { min: 1 }),
-  grants: list('Roles of Cairn that it has.', object('A role of Cairn on databases.', PROVIDER_GRANT), 32, { min: 1 }),
+const PROVIDER_ROLE: f.Shape = f.shape('ProviderRole', {
+  name: f.text('The role, as the identity provider names it.', 255, { min: 1 }),
+  grants: f.list('Roles of Cairn that it has.', f.object('A role of Cairn on databases.', PROVIDER_GRANT), 32, {
+    min: 1,
+  }),
 });
 
-export const AUTH: Shape = shape(
+export const AUTH: f.Shape = f.shape(
   'Auth',
   {
-    enabled: flag('true: requests need a credential. false: everybody who reaches a port may do everything.', {
+    enabled: f.flag('true: requests need a credential. false: everybody who reaches a port may do everything.', {
       default: true,
     }),
-    adminSecretName: optional(
+    adminSecretName: f.optional(
       objectName(
         'An existing Secret with the key of the first administrator, as bootstrap-key. Without it the operator makes a random key, in the Secret that status.adminSecretName names.',
       ),
     ),
-    roles: optional(
-      list(
+    roles: f.optional(
+      f.list(
         'Roles of your identity provider and their permissions. A change restarts the pods.',
-        object('One role.', PROVIDER_ROLE),
+        f.object('One role.', PROVIDER_ROLE),
         64,
         { merge: { keys: ['name'] } },
       ),
