@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { newKeyText, parseKeyText, plan, statusOf, type World } from '../../../operator/src/access/index.ts';
 import type { EventAccess } from '../../../operator/src/api/index.ts';
 import type { ApiKey } from '../../../operator/src/client/index.ts';
+import { reasonsOf } from '../../support/operator/database-world.ts';
 import { runs } from '../../support/runs.ts';
 
 const NOW = Date.UTC(2026, 10, 29, 12);
@@ -119,13 +120,10 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
 ];
 
 describe('the plan for an EventAccess', () => {
-  const cases = CASES.map(([name, sketch, kinds, reason]) => ({ name, sketch, kinds, reason }));
-
-  it.each(cases)('$name (KE1, KE2, KE3, KE4)', ({ sketch, kinds, reason }) => {
+  it.each(CASES)('%s (KE1, KE2, KE3, KE4)', (_name, sketch, kinds, reason) => {
     const world = worldOf(sketch);
     expect(plan(world).map(({ kind }) => kind)).toEqual(kinds);
-    const reasons = [undefined, statusOf(world).conditions?.find(({ type }) => type === 'Ready')?.reason];
-    expect(reasons).toContain(reason);
+    expect([undefined, reasonsOf({ status: statusOf(world) })['Ready']]).toContain(reason);
   });
 
   it('is empty for a converged object (KE5)', () => {

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventDatabase } from '../../../operator/src/api/index.ts';
 import { type Found, plan, statusOf, type World } from '../../../operator/src/databases/index.ts';
+import { reasonsOf } from '../../support/operator/database-world.ts';
 import { runs } from '../../support/runs.ts';
 
 const NOW = Date.UTC(2026, 10, 29, 12);
@@ -118,13 +119,10 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
 ];
 
 describe('the plan for an EventDatabase', () => {
-  const cases = CASES.map(([name, sketch, kinds, reason]) => ({ name, sketch, kinds, reason }));
-
-  it.each(cases)('$name (KD1, KD2, KD3, KD4)', ({ sketch, kinds, reason }) => {
+  it.each(CASES)('%s (KD1, KD2, KD3, KD4)', (_name, sketch, kinds, reason) => {
     const at = world(sketch);
     expect(plan(at).map(({ kind }) => kind)).toEqual(kinds);
-    const reasons = [undefined, statusOf(at).conditions?.find(({ type }) => type === 'Ready')?.reason];
-    expect(reasons).toContain(reason);
+    expect([undefined, reasonsOf({ status: statusOf(at) })['Ready']]).toContain(reason);
   });
 
   it('is empty for a converged object (KD5)', () => {

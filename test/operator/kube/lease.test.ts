@@ -53,6 +53,15 @@ class Candidate {
   }
 }
 
+/** A candidate that leads. */
+async function leading() {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const leader = new Candidate(runtime, server);
+  await runtime.advance(1_000);
+  return { runtime, server, leader };
+}
+
 function leaders(candidates: readonly Candidate[]): number {
   return candidates.filter(({ isLeader }) => isLeader).length;
 }
@@ -89,10 +98,7 @@ it('two electors never lead at once, and one leads after the faults (KM13)', asy
 
 describe('an elector', () => {
   it('releases the lease after its work has ended, and another leads within a retry (KM14)', async () => {
-    const runtime = new ManualRuntime();
-    const server = new MemoryApi(runtime);
-    const first = new Candidate(runtime, server);
-    await runtime.advance(1_000);
+    const { runtime, server, leader: first } = await leading();
     const second = new Candidate(runtime, server);
     await runtime.advance(5_000);
     expect([first.isLeader, second.isLeader]).toEqual([true, false]);
@@ -108,10 +114,7 @@ describe('an elector', () => {
   });
 
   it('leads for 10 s after its last renewal while the server is down, and again afterwards', async () => {
-    const runtime = new ManualRuntime();
-    const server = new MemoryApi(runtime);
-    const first = new Candidate(runtime, server);
-    await runtime.advance(1_000);
+    const { runtime, server, leader: first } = await leading();
     server.restart(11_500);
     expect([first.isLeader, first.terms]).toEqual([true, 1]);
     await runtime.advance(8_900);
@@ -123,10 +126,7 @@ describe('an elector', () => {
   });
 
   it('counts its term from before it sends a renewal, also when the response is late', async () => {
-    const runtime = new ManualRuntime();
-    const server = new MemoryApi(runtime);
-    const candidate = new Candidate(runtime, server);
-    await runtime.advance(1_000);
+    const { runtime, server, leader: candidate } = await leading();
     server.faults.slowMs = () => 4_000;
     server.faults.set({ requests: { late: 100 }, messages: {} });
     await runtime.advance(5_500);
@@ -138,10 +138,7 @@ describe('an elector', () => {
   });
 
   it('keeps its term when one renewal gets no response', async () => {
-    const runtime = new ManualRuntime();
-    const server = new MemoryApi(runtime);
-    const candidate = new Candidate(runtime, server);
-    await runtime.advance(1_000);
+    const { runtime, server, leader: candidate } = await leading();
     server.faults.set({ requests: { hangs: 100 }, messages: {} });
     await runtime.advance(1_500);
     server.faults.set();
@@ -161,19 +158,14 @@ describe('an elector', () => {
   });
 
   it('does not lead after a blocked event loop, before its timers fire', async () => {
-    const runtime = new ManualRuntime();
-    const candidate = new Candidate(runtime, new MemoryApi(runtime));
-    await runtime.advance(1_000);
+    const { runtime, leader: candidate } = await leading();
     candidate.clock.stall(20_000);
     await runtime.advance(12_000);
     expect([candidate.isLeader, candidate.isWorking]).toEqual([false, true]);
   });
 
   it('ends its term when the lease was deleted or is held by another', async () => {
-    const runtime = new ManualRuntime();
-    const server = new MemoryApi(runtime);
-    const candidate = new Candidate(runtime, server);
-    await runtime.advance(1_000);
+    const { runtime, server, leader: candidate } = await leading();
     server.store.merge(LEASE, { spec: { holderIdentity: 'another', leaseDurationSeconds: 600 } }, 'another');
     await runtime.advance(2_500);
     expect([candidate.isLeader, candidate.isWorking]).toEqual([false, false]);
@@ -191,10 +183,7 @@ describe('an elector', () => {
   });
 
   it('writes the fields of the lease, and sends one request in two seconds', async () => {
-    const runtime = new ManualRuntime();
-    const server = new MemoryApi(runtime);
-    const candidate = new Candidate(runtime, server);
-    await runtime.advance(1_000);
+    const { runtime, server, leader: candidate } = await leading();
     const { acquireTime } = (server.store.get(LEASE) as unknown as Lease).spec;
     expect(acquireTime).toBe('2026-11-29T12:00:00.000000Z');
     await runtime.advance(600_000);
