@@ -13,7 +13,16 @@ import {
   usageOf,
 } from './client/index.ts';
 import { CLUSTER_RECHECK_MS, ClusterInformers, clusterController } from './cluster/index.ts';
-import { type Api, EventRecorder, Informer, type Kind, pathOf, sourceOf, unless } from './kube/index.ts';
+import {
+  type Api,
+  EventRecorder,
+  Informer,
+  type Kind,
+  type KubeObject,
+  pathOf,
+  sourceOf,
+  unless,
+} from './kube/index.ts';
 import { groupOf, OWNED_KINDS, objectsOf } from './objects/index.ts';
 import { type OperatorOptions, OperatorProcess, type Telemetry } from './process/index.ts';
 import { controlResources } from './resources.ts';
@@ -59,7 +68,8 @@ export async function assemble(options: OperatorOptions, ports: OperatorPorts): 
   controlResources({
     api,
     clusters: informers.clusters,
-    follow: (kind) => operator.follow(kind.plural, new Informer(api, pathOf(kind, { namespace }), { onError })),
+    follow: <Item extends KubeObject>(kind: Kind) =>
+      operator.follow(kind.plural, new Informer<Item>(api, pathOf(kind, { namespace }), { onError })),
     control: (controller) => operator.control(controller, controller.sources),
     recorder,
     databasesOf: async (cluster) => new GrpcDatabases(await connections.to(cluster)),

@@ -84,7 +84,7 @@ function setStatus(store: Store, target: Target, status: object): void {
 function makePod(store: Store, target: Target): KubeObject {
   store.create(target, { metadata: { finalizers: ['example.com/audit'] } }, 'kubelet');
   setStatus(store, target, READY);
-  return store.get(target);
+  return store.get(target) as unknown as KubeObject;
 }
 
 function end(store: Store, target: Target): void {
@@ -127,7 +127,14 @@ it.each<readonly [string, (store: Store) => void, string?]>([
   const pods = [makePod(store, FIRST), makePod(store, SECOND)];
   const cluster = store.get(SHOP) as unknown as CairnCluster;
   const expects = pods.map(({ metadata: { name, uid } }) => ({ name, uid, isReady: true }));
-  const action = { kind: 'delete', of: POD, object: store.get(FIRST), why: '', expects, lostNode: NODE.name } as const;
+  const action = {
+    kind: 'delete',
+    of: POD,
+    object: pods[0] as KubeObject,
+    why: '',
+    expects,
+    lostNode: NODE.name,
+  } as const;
   const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
   change(store);
   const done = controller.act({ action, admin: undefined, cluster }, new AbortController().signal);

@@ -1,5 +1,5 @@
 // The controllers of databases, access and components, for an API server and a node.
-import { CAIRN_CLUSTER } from '../../../operator/src/api/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
 import { type Channel, GrpcComponents, GrpcDatabases, GrpcKeys } from '../../../operator/src/client/index.ts';
 import {
   type Api,
@@ -28,7 +28,14 @@ export function startControllers(
     return informer;
   };
   const events = new EventRecorder(api, { controller: 'cairn.dev/test', instance: 'test', onError });
-  controlResources({ api, clusters: follow(CAIRN_CLUSTER), follow, control, recorder: () => events, ...clients });
+  controlResources({
+    api,
+    clusters: follow<CairnCluster>(CAIRN_CLUSTER),
+    follow,
+    control,
+    recorder: () => events,
+    ...clients,
+  });
 }
 
 /** Clients of the node of a channel. */
