@@ -2,7 +2,7 @@
 import type { CairnCluster, EventDatabase } from '../api/index.ts';
 import type { Calls, ComponentKind, Components, Holder } from '../client/index.ts';
 import { asError, type Informer } from '../kube/index.ts';
-import { type ClusterState, type Clusters, conditionOf, inNamespace, matches, oldest } from '../reconcile/index.ts';
+import { type ClusterState, type Clusters, claimOn, conditionOf, inNamespace, matches } from '../reconcile/index.ts';
 import { componentNameOf } from './kinds.ts';
 import type { ComponentResource, Published, Target } from './world.ts';
 
@@ -86,7 +86,10 @@ export class Targets {
   }
 
   async #stateOf(resource: ComponentResource, database: EventDatabase, answer: Answer): Promise<Target['state']> {
-    const claimedBy = this.#claimOn(resource, database);
+    const same = inNamespace(this.#options.informer, resource.metadata.namespace).filter(
+      (other) => componentNameOf(other) === componentNameOf(resource) && selects(other, database),
+    );
+    const claimedBy = claimOn(resource, same);
     if (claimedBy !== undefined)
       return { problem: `${claimedBy} publishes a component of this name already`, isGone: true };
     if (answer instanceof Error) throw answer;
@@ -96,15 +99,6 @@ export class Targets {
     const { id } = this.#baseOf(resource, database);
     const versions = await answer.components.list(id);
     return { versions, holders: answer.holders.get(id.database) ?? [] };
-  }
-
-  #claimOn(resource: ComponentResource, database: EventDatabase): string | undefined {
-    const { namespace, uid } = resource.metadata;
-    const same = inNamespace(this.#options.informer, namespace).filter(
-      (other) => componentNameOf(other) === componentNameOf(resource) && selects(other, database),
-    );
-    const { metadata } = oldest(same) ?? resource;
-    return metadata.uid === uid ? undefined : metadata.name;
   }
 
   #baseOf(resource: ComponentResource, { metadata: { name, labels }, spec }: EventDatabase): Omit<Target, 'state'> {

@@ -13,9 +13,9 @@ import {
 } from '../kube/index.ts';
 import {
   type Clusters,
+  claimOn,
   type Finding,
   ofCluster,
-  oldest,
   type ResourceController,
   resourceController,
 } from '../reconcile/index.ts';
@@ -81,7 +81,8 @@ class DatabaseWork {
     const { api, clusters } = this.#options;
     const cluster = await clusters.find(resource.metadata.namespace, resource.spec.clusterRef.name);
     const found: Found = cluster.kind === 'ready' ? await this.#find(cluster.cluster, resource) : { kind: 'unknown' };
-    return { resource, cluster, found, claimedBy: this.#claimOn(resource), wallMs: api.runtime.wallMs() };
+    const same = this.siblings(resource).filter((other) => databaseNameOf(other) === databaseNameOf(resource));
+    return { resource, cluster, found, claimedBy: claimOn(resource, same), wallMs: api.runtime.wallMs() };
   }
 
   async #find(cluster: CairnCluster, resource: EventDatabase): Promise<Found> {
@@ -96,13 +97,6 @@ class DatabaseWork {
     } catch (error) {
       return { kind: 'unknown', error: asError(error) };
     }
-  }
-
-  /** The oldest EventDatabase for a database has it. */
-  #claimOn(resource: EventDatabase): string | undefined {
-    const same = this.siblings(resource).filter((other) => databaseNameOf(other) === databaseNameOf(resource));
-    const { metadata } = oldest(same) ?? resource;
-    return metadata.uid === resource.metadata.uid ? undefined : metadata.name;
   }
 
   siblings({ metadata: { namespace }, spec }: EventDatabase): readonly EventDatabase[] {

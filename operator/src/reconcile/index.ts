@@ -14,4 +14,4 @@ export { type ClusterState, Clusters, inNamespace, lackOfCluster, ofCluster } fr
 export { type ResourceController, resourceController } from './controller.ts';
 export { hasFinalizer, isAbandoned } from './finalizer.ts';
 export { matches } from './selector.ts';
-export { commonStatus, conditionOf, type Finding, oldest } from './status.ts';
+export { claimOn, commonStatus, conditionOf, type Finding } from './status.ts';

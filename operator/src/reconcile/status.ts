@@ -1,4 +1,4 @@
-/** Statuses of resources: conditions from findings, and the resource that owns what several describe. */
+/** Statuses of resources: conditions from findings, and claims of resources that describe the same. */
 import type { Condition, Metadata } from '../api/index.ts';
 import { conditionsOf } from '../kube/index.ts';
 
@@ -26,10 +26,11 @@ export function commonStatus(
   return { observedGeneration, conditions: conditionsOf(status?.conditions, found, wallMs) };
 }
 
-/** Returns the oldest object, which owns what several objects describe. */
-export function oldest<Item extends Resource>(objects: readonly Item[]): Item | undefined {
-  const ageOf = ({ metadata: { creationTimestamp, uid } }: Item): string => `${creationTimestamp} ${uid}`;
-  return objects.toSorted((left, right) => (ageOf(left) < ageOf(right) ? -1 : 1))[0];
+/** Name of the oldest object of those that describe the same, which owns it; undefined when it is the resource itself. */
+export function claimOn(resource: Resource, same: readonly Resource[]): string | undefined {
+  const ageOf = ({ metadata: { creationTimestamp, uid } }: Resource): string => `${creationTimestamp} ${uid}`;
+  const [{ metadata } = resource] = same.toSorted((left, right) => (ageOf(left) < ageOf(right) ? -1 : 1));
+  return metadata.uid === resource.metadata.uid ? undefined : metadata.name;
 }
 
 export function conditionOf({ status }: Resource, type: string): Condition | undefined {
