@@ -92,10 +92,10 @@ function end(store: Store, target: Target): void {
   store.delete(target);
 }
 
-it.each<readonly [string, (store: Store) => void, string?]>([
-  ['nothing', () => undefined],
-  ['the status of the CairnCluster', (store) => setStatus(store, SHOP, { replicas: 3 })],
-  ['a Kubernetes node that is gone', (store) => store.delete(NODE)],
+it.each<readonly [string, (store: Store) => void, string | undefined]>([
+  ['nothing', () => undefined, undefined],
+  ['the status of the CairnCluster', (store) => setStatus(store, SHOP, { replicas: 3 }), undefined],
+  ['a Kubernetes node that is gone', (store) => store.delete(NODE), undefined],
   ['the spec', (store) => store.merge(SHOP, { spec: { replicas: 5 } }, 'user'), 'the CairnCluster has changed'],
   [
     'the CairnCluster itself',
