@@ -77,8 +77,8 @@ export async function assemble(options: OperatorOptions, ports: OperatorPorts): 
     componentsOf: async (cluster) => new GrpcComponents(await connections.to(cluster)),
     callsOf: async (clusters, digest) => {
       const nodes = await Promise.all(clusters.map((cluster) => identities.metricsOf(cluster, podsOf(cluster))));
-      const ports = nodes.flatMap((each) => [...each.values()]);
-      return callsOf(ports, digest);
+      const found = nodes.flatMap((each) => [...each.values()]);
+      return callsOf(found, digest);
     },
   });
   return operator;

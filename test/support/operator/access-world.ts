@@ -1,6 +1,6 @@
 // EventAccess objects in an API server in memory, a naive Cairn, and processes of the operator that act for them.
 import { EVENT_ACCESS, type EventAccess } from '../../../operator/src/api/index.ts';
-import { pathOf, SECRET, type Secret, textsOf } from '../../../operator/src/kube/index.ts';
+import { pathOf, SECRET, textsOf } from '../../../operator/src/kube/index.ts';
 import type { Json, Target } from '../kube-api/store.ts';
 import { CLUSTER, DatabaseWorld } from './database-world.ts';
 
@@ -48,7 +48,7 @@ export class AccessWorld extends DatabaseWorld {
   /** Texts of a Secret by their keys. */
   secret(name: string): Readonly<Record<string, string>> | undefined {
     const found = this.server.store.list(pathOf(SECRET)).find(({ metadata }) => metadata.name === name);
-    return found && textsOf(found as unknown as Secret);
+    return found && textsOf(found);
   }
 
   #access(name: string): Target {
