@@ -89,7 +89,7 @@ export function orphansOf(world: World): readonly ClusterNode[] {
 }
 
 /** Why a member is not in full service; undefined when it is. */
-export function ailmentOf({ name, pod, node }: Member, world: World): string | undefined {
+function ailmentOf({ name, pod, node }: Member, world: World): string | undefined {
   if (pod === undefined) return `pod ${name} does not exist`;
   if (isTerminating(pod)) return `pod ${name} is terminating`;
   if (!isReady(pod)) return `pod ${name} is not ready`;

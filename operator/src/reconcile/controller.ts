@@ -1,4 +1,4 @@
-/** The frame of the controllers of databases, access and components: a finalizer, and a status after the last action. */
+/** The frame of the controllers of databases, access and components: a finalizer, and a status after a pass. */
 import {
   type Api,
   applyStatus,

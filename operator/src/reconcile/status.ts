@@ -26,7 +26,7 @@ export function commonStatus(
   return { observedGeneration, conditions: conditionsOf(status?.conditions, found, wallMs) };
 }
 
-/** Name of the oldest object of those that describe the same, which owns it; undefined when it is the resource itself. */
+/** Name of the oldest object of those that describe the same, which owns it; undefined: the resource itself. */
 export function claimOn(resource: Resource, same: readonly Resource[]): string | undefined {
   const ageOf = ({ metadata: { creationTimestamp, uid } }: Resource): string => `${creationTimestamp} ${uid}`;
   const [{ metadata } = resource] = same.toSorted((left, right) => (ageOf(left) < ageOf(right) ? -1 : 1));
