@@ -1,12 +1,24 @@
-// Goal: the operator upgrades a cluster under writers, to the next feature level, without a lost write. Method: as in
-// operated.test.ts; the release before is an image of its own.
+// Goal: the operator upgrades, scales and repairs a cluster without a lost write, also while it fails itself.
+// Method: as in operated.test.ts, a cluster of its own for each scenario. The release before is an image of its own.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { earlierRelease } from './earlier-release.ts';
 import { imageArchive, runScenario } from './run-scenario.ts';
 import { EARLIER } from './scenarios/operator-scenarios.ts';
 
+const FIVE = ['--nodes', '5'];
+
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the operator', () => {
+  it.each([
+    ['two-operators', []],
+    ['operator-killed', []],
+    ['operator-without-api', []],
+    ['operator-scales', FIVE],
+    ['operator-replaces-node', FIVE],
+  ] as const)('keeps every acknowledged write with %s', { timeout: 900_000 }, async (name, world) => {
+    expect(await runScenario(name, world)).toMatchObject({ faults: [], failedWrites: 0 });
+  });
+
   it('is upgraded without a failed write', { timeout: 900_000 }, async () => {
     const earlier = await imageArchive(earlierRelease(), EARLIER, EARLIER);
     const { faults, failedWrites } = await runScenario('operator-upgrades', ['--image', earlier]);

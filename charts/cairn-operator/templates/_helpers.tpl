@@ -56,12 +56,18 @@ spec:
         - {name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
       ports:
         - {name: metrics, containerPort: 8080}
-      # An operator that stands by is ready, too: it has all objects.
+      # A process with little CPU starts slowly; to end it would only make it start again.
+      startupProbe:
+        httpGet: {path: /healthz, port: metrics}
+        periodSeconds: 1
+        timeoutSeconds: 5
+        failureThreshold: 300
       livenessProbe:
         httpGet: {path: /healthz, port: metrics}
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
+      # An operator that stands by is ready, too: it has all objects.
       readinessProbe:
         httpGet: {path: /readyz, port: metrics}
         periodSeconds: 2

@@ -2,6 +2,12 @@
 import { resolve } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
 import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterSpec } from '../../../operator/src/api/index.ts';
+import {
+  type ClusterDescription,
+  GrpcClusterAdmin,
+  Identities,
+  nodeAddress,
+} from '../../../operator/src/client/index.ts';
 import { type Kind, pathOf } from '../../../operator/src/kube/index.ts';
 import { type Cluster, eventually } from '../cluster.ts';
 import type { Values } from '../objects.ts';
@@ -9,7 +15,7 @@ import { feed } from '../run.ts';
 import { PODS } from './install.ts';
 
 const CHARTS = resolve(import.meta.dirname, '../../../charts');
-const OPERATOR_NAMESPACE = 'cairn-system';
+export const OPERATOR_NAMESPACE = 'cairn-system';
 export const NAME = 'cairn';
 const PLACE = { namespace: 'default', name: NAME };
 
@@ -22,10 +28,13 @@ const WITHIN_MS = 300_000;
 /** Waits that only make tests longer are shorter. */
 const SOONER: SpecPart = { update: { stableSeconds: 1, finalizeAfterSeconds: 0 } };
 
+/** As much as a node has: writers leave no processor idle, and the operator shares it with them. */
+const CPU = 'resources.requests.cpu=250m';
+
 /** Installs both charts, and waits until an operator is ready. */
-export async function installOperator(cluster: Cluster): Promise<void> {
+export async function installOperator(cluster: Cluster, ...values: readonly string[]): Promise<void> {
   const [repository = '', tag = ''] = cluster.image.split(':');
-  const set = ['--set', `image.repository=${repository},image.tag=${tag}`];
+  const set = ['--set', [`image.repository=${repository},image.tag=${tag}`, CPU, ...values].join()];
   await cluster.helm('upgrade', '--install', 'cairn-crds', `${CHARTS}/cairn-crds`);
   const place = ['--namespace', OPERATOR_NAMESPACE, '--create-namespace'];
   await cluster.helm('upgrade', '--install', 'cairn-operator', `${CHARTS}/cairn-operator`, ...place, ...set, '--wait');
@@ -70,6 +79,13 @@ export async function until(
   await eventually(`${kind.kind} ${name} to be ${type}`, isTrue, withinMs).catch((error: unknown) => {
     throw new Error(`${String(error)}: ${last}`);
   });
+}
+
+/** Description of the cluster by its admin API. The first three nodes are asked, as the operator asks them. */
+export async function describeCluster({ api }: Cluster): Promise<ClusterDescription> {
+  const cluster = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, PLACE));
+  const addresses = PODS.map((pod) => nodeAddress(cluster, pod));
+  return new GrpcClusterAdmin(addresses, await new Identities(api).of(cluster)).describe();
 }
 
 /** Has this process trust the authority of the cluster. */

@@ -12,6 +12,8 @@ export interface Scenario {
   readonly replicasLeft?: number;
   /** Fields of a CairnCluster: the operator installs it, instead of the chart. */
   readonly spec?: SpecPart;
+  /** Values of the chart of the operator, as `--set` takes them. */
+  readonly operatorValues?: readonly string[];
   /** Values of the chart, as `--set` takes them. */
   readonly values?: readonly string[];
   /** Whether clients and nodes speak TLS with certificates that the scenario has made. */

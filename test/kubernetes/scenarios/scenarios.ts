@@ -7,6 +7,8 @@ import { installCairn, PODS } from './install.ts';
 import { LIFE_SCENARIOS } from './life-scenarios.ts';
 import { LOSS_SCENARIOS } from './loss-scenarios.ts';
 import { applyCluster, installOperator, trustAuthority, until } from './operator.ts';
+import { OPERATOR_FAULT_SCENARIOS } from './operator-fault-scenarios.ts';
+import { OPERATOR_NODE_SCENARIOS } from './operator-node-scenarios.ts';
 import { OPERATOR_SCENARIOS } from './operator-scenarios.ts';
 import { POD_SCENARIOS } from './pod-scenarios.ts';
 import { RELEASE_SCENARIOS } from './release-scenarios.ts';
@@ -23,6 +25,8 @@ export type ScenarioName =
   | keyof typeof RELEASE_SCENARIOS
   | keyof typeof LIFE_SCENARIOS
   | keyof typeof OPERATOR_SCENARIOS
+  | keyof typeof OPERATOR_FAULT_SCENARIOS
+  | keyof typeof OPERATOR_NODE_SCENARIOS
   | keyof typeof CERTIFICATE_SCENARIOS;
 
 const SEED = 7;
@@ -32,6 +36,8 @@ const SCENARIOS: Scenarios<ScenarioName> = {
   ...RELEASE_SCENARIOS,
   ...LIFE_SCENARIOS,
   ...OPERATOR_SCENARIOS,
+  ...OPERATOR_FAULT_SCENARIOS,
+  ...OPERATOR_NODE_SCENARIOS,
   ...CERTIFICATE_SCENARIOS,
 };
 
@@ -39,7 +45,7 @@ const SCENARIOS: Scenarios<ScenarioName> = {
 export async function runIn(cluster: Cluster, name: string, changed: readonly string[]): Promise<Figures> {
   const scenario: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}, but ${Object.keys(SCENARIOS).join(', ')}`);
-  const { hasCertificates = false, replicas = PODS.length, values = [], spec, act } = scenario;
+  const { hasCertificates = false, replicas = PODS.length, values = [], spec, operatorValues = [], act } = scenario;
   const own = [`replicas=${replicas}`, ...(hasCertificates ? CERTIFICATE_VALUES : []), ...values, ...changed];
   const steps: Record<string, number> = {};
   const step: ScenarioRun['step'] = async (what, action) => {
@@ -50,7 +56,7 @@ export async function runIn(cluster: Cluster, name: string, changed: readonly st
   const certificates = new Certificates();
   const install: ScenarioRun['install'] = (...others) => installCairn(cluster, ...own, ...others);
   if (hasCertificates) await certificates.put();
-  if (spec !== undefined) await step('install the operator', () => installOperator(cluster));
+  if (spec !== undefined) await step('install the operator', () => installOperator(cluster, ...operatorValues));
   await step('install, and until ready', async () => {
     await (spec === undefined ? install() : applyCluster(cluster, { replicas, ...spec }));
     if (spec !== undefined) await until(cluster, 'Ready');

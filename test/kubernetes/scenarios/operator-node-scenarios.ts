@@ -1,0 +1,89 @@
+/** More and fewer nodes, and a lost node, in a cluster that the operator runs. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cluster, eventually, isReady } from '../cluster.ts';
+import type { Claim } from '../objects.ts';
+import { PODS } from './install.ts';
+import { changeCluster, describeCluster, expectKept, until } from './operator.ts';
+import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
+
+const COPIES = 3;
+const POLL_MS = 500;
+const REPAIR_SECONDS = 60;
+/** Time in which a node is replaced that counts as lost. */
+const REPLACED_WITHIN_MS = (REPAIR_SECONDS + 60) * 1000;
+const LOST_ANNOTATION = 'cairn.dev/lost-since';
+
+export const OPERATOR_NODE_SCENARIOS: Scenarios<'operator-scales' | 'operator-replaces-node'> = {
+  'operator-scales': { spec: {}, act: growAndShrink },
+  // The lost Kubernetes node may have an operator, too.
+  'operator-replaces-node': {
+    spec: { repair: { afterSeconds: REPAIR_SECONDS } },
+    operatorValues: ['replicas=2'],
+    act: loseKubeNode,
+  },
+};
+
+/** No database has fewer replicas than its copies at any moment. */
+async function growAndShrink({ cluster, clients, step }: ScenarioRun): Promise<void> {
+  const kept = await cluster.uidsOf(PODS);
+  const over = new AbortController();
+  const fewest = followCopies(cluster, over.signal);
+  for (const replicas of [5, 3]) {
+    await step(`to ${replicas} nodes`, async () => {
+      await changeCluster(cluster, { replicas });
+      await until(cluster, 'Stable');
+    });
+    await clients.untilMore(SOME);
+    await eventually(`${replicas} voters`, async () => {
+      const { nodes } = await describeCluster(cluster);
+      const present = nodes.filter(({ state }) => state !== 'removed');
+      return present.length === replicas && present.every(({ role }) => role === 'voter');
+    });
+  }
+  over.abort();
+  const copies = await fewest;
+  if (copies < COPIES) throw new Error(`a database had ${copies} replicas for a while`);
+  await expectKept(cluster, kept);
+}
+
+/** The lowest number of replicas that a database has until `signal` is aborted. */
+async function followCopies(cluster: Cluster, signal: AbortSignal): Promise<number> {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (; !signal.aborted; await delay(POLL_MS)) {
+    const description = await describeCluster(cluster).catch(() => undefined);
+    if (description?.isConfirmed !== true) continue;
+    fewest = Math.min(fewest, ...description.databases.map(({ nodes }) => nodes.length));
+  }
+  return fewest;
+}
+
+async function loseKubeNode({ cluster, clients, step }: ScenarioRun): Promise<void> {
+  const pod = leaderOf(clients);
+  const before = await cluster.uidsOf([pod]);
+  const { spec } = await cluster.pod(pod);
+  const lost = spec.nodeName ?? '';
+  await cluster.kubectl('label', 'node', lost, 'power=off');
+  await step('write without it', () => clients.untilMore(SOME));
+  const claim = `/api/v1/namespaces/default/persistentvolumeclaims/data-${pod}`;
+  await step('until the node counts as lost', () =>
+    eventually(
+      'the claim to be marked',
+      async () => (await cluster.api.get<Claim>(claim)).metadata.annotations?.[LOST_ANNOTATION] !== undefined,
+    ),
+  );
+  await step('until it is replaced', () =>
+    eventually(
+      `${pod} to be another pod, elsewhere`,
+      async () => {
+        const now = await cluster.pod(pod);
+        return isReady(now) && now.spec.nodeName !== lost && !before.has(now.metadata.uid);
+      },
+      REPLACED_WITHIN_MS,
+    ),
+  );
+  await step('until the cluster is stable', () => until(cluster, 'Stable'));
+  const { nodes } = await describeCluster(cluster);
+  const members = nodes.filter(({ state, answers }) => state === 'active' && answers);
+  const others = nodes.filter(({ state }) => state !== 'removed').length - members.length;
+  if (members.length !== PODS.length || others > 0) throw new Error(`the nodes are ${JSON.stringify(nodes)}`);
+}
