@@ -4,8 +4,8 @@
  *   npm run build && node --conditions=source bench/http-reads.ts [--events 20] [--clients 16] [--seconds 3] [--rounds 3]
  *
  * A page of so many events, by h2load over HTTP/1.1 with connections that stay. What is counted is the time of the
- * server's main thread, on which all of it happens; the client runs beside it. `made` is a page by a node that keeps
- * none, `kept` one that is asked for again; fastify sends a text that it has, or objects that it turns into one.
+ * server's main thread, on which all of it happens; the client runs beside it. fastify sends a text that it has, or
+ * objects that it turns into one.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
-import { type CairnNode, startCairn, THIS_BUILD } from './peers/cairn.ts';
+import { startCairn, THIS_BUILD } from './peers/cairn.ts';
 import { hasH2load } from './support/h2load.ts';
 import { Latencies } from './support/latencies.ts';
 import { threadSeconds } from './support/process-cpu.ts';
@@ -48,8 +48,9 @@ interface Sum {
 
 await using arena = new Arena();
 await using stopping = new AsyncDisposableStack();
-const node = await started('keeping', []);
-const forgetful = await started('forgetful', ['--http-page-cache-bytes=off']);
+const node = await startCairn(join(arena.dir, 'node'), THIS_BUILD, []);
+stopping.defer(() => node.stop());
+await record(node.http);
 const page = `/db/shop/1/events?limit=${eventCount}`;
 const body = await (await fetch(`${node.http}${page}`)).text();
 const contenders: Contender[] = [await bareFastify('text', body), await bareFastify('objects', body)];
@@ -61,9 +62,7 @@ for (const [rendering, accept] of [
   const url = `${node.http}${page}`;
   const tag = (await fetch(url, { headers: { accept } })).headers.get('etag') ?? '';
   const headers = [`accept: ${accept}`];
-  const made = { pid: forgetful.pid, url: `${forgetful.http}${page}` };
-  contenders.push({ name: `${rendering}, made`, ...made, headers, status: '200' });
-  contenders.push({ name: `${rendering}, kept`, pid: node.pid, url, headers, status: '200' });
+  contenders.push({ name: `${rendering}, whole`, pid: node.pid, url, headers, status: '200' });
   const known = [...headers, `if-none-match: ${tag}`];
   contenders.push({ name: `${rendering}, 304`, pid: node.pid, url, headers: known, status: '304' });
 }
@@ -78,13 +77,6 @@ const rows = [...sums].map(([name, { latencies, cpuSeconds }]) => {
 });
 const head = ['| answer | requests/s | requests/s and core of the server | p50, p99 ms |', '|---|---|---|---|'];
 process.stdout.write(`${[...head, ...rows].join('\n')}\n`);
-
-async function started(name: string, settings: readonly string[]): Promise<CairnNode> {
-  const made = await startCairn(join(arena.dir, name), THIS_BUILD, settings);
-  stopping.defer(() => made.stop());
-  await record(made.http);
-  return made;
-}
 
 /** One transaction of events that are alike. */
 async function record(http: string): Promise<void> {

@@ -165,8 +165,6 @@ export const DASHBOARDS: readonly Dashboard[] = [
         graph('Requests by status', 'ops', rate('http_server_request_duration_seconds_count', 'code')),
         graph('Latency, p99', 's', top(quantile(0.99, 'http_server_request_duration_seconds', 'method', 'route'))),
         graph('Redirects', 'ops', rate('cairn_redirects_total', 'reason')),
-        graph('Kept pages sent', 'ops', rate('cairn_http_page_cache_hits_total', 'pod')),
-        graph('Kept pages', 'bytes', level('cairn_http_page_cache_bytes', 'pod')),
       ],
       MCP: [
         graph('Messages', 'ops', rate('cairn_mcp_requests_total', 'method')),

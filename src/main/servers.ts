@@ -453,16 +453,13 @@ function grpcOptions({
   return { port: grpcPort, gzipBytesMin, outside: outsideAddresses(advertiseOutside) };
 }
 
-function httpOptions(
-  config: Config,
-): Pick<HttpServerOptions, 'port' | 'allowedOrigins' | 'gzipBytesMin' | 'pageCacheBytes'> {
-  const { httpGzipBytes, httpPageCacheBytes } = config;
-  return {
-    port: config.httpPort,
-    allowedOrigins: config.corsOrigins,
-    gzipBytesMin: httpGzipBytes === 'off' ? undefined : httpGzipBytes,
-    pageCacheBytes: httpPageCacheBytes === 'off' ? 0 : httpPageCacheBytes,
-  };
+function httpOptions({
+  httpPort,
+  httpGzipBytes,
+  corsOrigins,
+}: Config): Pick<HttpServerOptions, 'port' | 'allowedOrigins' | 'gzipBytesMin'> {
+  const gzipBytesMin = httpGzipBytes === 'off' ? undefined : httpGzipBytes;
+  return { port: httpPort, allowedOrigins: corsOrigins, gzipBytesMin };
 }
 
 function hostInUrl(host: string): string {

@@ -72,7 +72,6 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly shutdownGraceMs: number;
   readonly grpcGzipBytes: number | 'off';
   readonly httpGzipBytes: number | 'off';
-  readonly httpPageCacheBytes: number | 'off';
   /** `auto`: a share of the memory (memory-limit.ts), as of the next two, and of the write buffer. */
   readonly requestMemoryBytes: number | 'auto';
   readonly unsentMemoryBytes: number | 'auto';
@@ -290,11 +289,6 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'off',
     help: 'The same of answers over HTTP in JSON, HTML and TOON, for clients that accept it. off: none, as where a proxy does it.',
   },
-  httpPageCacheBytes: {
-    type: wordOr('off', byteSize({ min: MIB, max: 64 * GIB })),
-    default: 16 * MIB,
-    help: 'Pages over HTTP of up to 64 KiB that were read at a revision and are asked for again are kept to be sent as they are, up to so much together. off: each is made anew.',
-  },
   requestMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 16 * MIB, max: 64 * GIB })),
     default: 'auto',
@@ -446,7 +440,6 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     shutdownGraceMs: read('shutdownGraceMs', SETTINGS.shutdownGraceMs),
     grpcGzipBytes: read('grpcGzipBytes', SETTINGS.grpcGzipBytes),
     httpGzipBytes: read('httpGzipBytes', SETTINGS.httpGzipBytes),
-    httpPageCacheBytes: read('httpPageCacheBytes', SETTINGS.httpPageCacheBytes),
     requestMemoryBytes: read('requestMemoryBytes', SETTINGS.requestMemoryBytes),
     unsentMemoryBytes: read('unsentMemoryBytes', SETTINGS.unsentMemoryBytes),
     replicationMemoryBytes: read('replicationMemoryBytes', SETTINGS.replicationMemoryBytes),

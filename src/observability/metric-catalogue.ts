@@ -48,7 +48,6 @@ export const COUNTERS: Table<CounterLabels> = {
   },
   grpc_server_msg_received_total: { help: 'Messages received by the server.', labels: GRPC_METHOD },
   grpc_server_msg_sent_total: { help: 'Messages sent by the server.', labels: GRPC_METHOD },
-  cairn_http_page_cache_hits_total: { help: 'Pages over HTTP that were sent as they were kept.', labels: NONE },
   cairn_redirects_total: {
     help: 'Redirects to a concrete revision or time.',
     labels: { reason: ['latest', 'cached', 'effective_time'] },
@@ -230,7 +229,6 @@ export const GAUGES: Table<GaugeLabels> = {
     labels: NONE,
   },
   cairn_unsent_memory_bytes: { help: 'Bytes of replies that clients have not read yet.', labels: NONE },
-  cairn_http_page_cache_bytes: { help: 'Bytes of pages over HTTP that are kept to be sent again.', labels: NONE },
   cairn_raft_groups: { help: 'Groups of which this node has a replica that is open.', labels: NONE },
   cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: NONE },
   cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: NONE },

@@ -103,7 +103,6 @@ export interface CounterLabels {
   readonly grpc_server_handled_total: GrpcMethodLabels & { readonly grpc_code: string };
   readonly grpc_server_msg_received_total: GrpcMethodLabels;
   readonly grpc_server_msg_sent_total: GrpcMethodLabels;
-  readonly cairn_http_page_cache_hits_total: NoLabels;
   readonly cairn_redirects_total: { readonly reason: 'latest' | 'cached' | 'effective_time' };
   readonly cairn_connections_closed_total: NoLabels;
   readonly cairn_connections_displaced_total: {
@@ -167,7 +166,6 @@ export interface GaugeLabels {
   readonly cairn_inflight_requests: { readonly plane: 'grpc' | 'http' };
   readonly cairn_request_memory_bytes: NoLabels;
   readonly cairn_unsent_memory_bytes: NoLabels;
-  readonly cairn_http_page_cache_bytes: NoLabels;
   readonly cairn_raft_groups: NoLabels;
   readonly cairn_raft_has_leader: NoLabels;
   readonly cairn_raft_is_leader: NoLabels;

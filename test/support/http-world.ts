@@ -75,7 +75,6 @@ export interface HttpWorldOptions {
   readonly budgets?: ByteBudgets;
   /** As of the server. */
   readonly gzipBytesMin?: number;
-  readonly pageCacheBytes?: number;
   /** Instead of those of the API. */
   readonly routes?: readonly Route[];
   readonly tracer?: Tracer;
@@ -94,7 +93,6 @@ export async function startHttpWorld({
   answerPace,
   budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
   gzipBytesMin,
-  pageCacheBytes = 0,
   routes,
   tracer,
   probes = NO_PROBES,
@@ -127,7 +125,6 @@ export async function startHttpWorld({
     allowedOrigins,
     budgets,
     gzipBytesMin,
-    pageCacheBytes,
     ...(connectionsMax === undefined ? {} : { connectionsMax }),
     ...(answerPace === undefined ? {} : { answerPace }),
     ...(routes === undefined ? {} : { routes }),

@@ -4,7 +4,6 @@
  */
 import { hash } from 'node:crypto';
 import { CREDENTIALS, isIdentity } from './identities.ts';
-import type { KeptPage } from './kept-pages.ts';
 import { type HttpReply, type ReplyScope, scopeHeaders, varying } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -70,8 +69,8 @@ export type Keeping = 'revision' | 'content';
  * revision alone is not read again for whoever has it.
  */
 export async function keptRead(request: HttpRequest, keeping: Keeping, read: ReadAtNumber): Promise<HttpReply> {
-  const answer = keeping === 'revision' ? await withoutAnswer(request, read) : undefined;
-  return answer ?? made(request, keeping, await read.answer());
+  const known = keeping === 'revision' ? await unchanged(request, read) : undefined;
+  return known ?? made(request, keeping, await read.answer());
 }
 
 export interface ReadAtNumber {
@@ -79,33 +78,17 @@ export interface ReadAtNumber {
   readonly answer: () => Promise<HttpReply> | HttpReply;
 }
 
-/** What can be said by the tag alone: that the client has the answer, or what was answered to it before (ADR 0145). */
-async function withoutAnswer(request: HttpRequest, read: ReadAtNumber): Promise<HttpReply | undefined> {
-  const target = targetOf(request);
-  const kept = request.pages().find(target);
-  if (kept === undefined && request.header('if-none-match') === undefined) return undefined;
+/** A reply of 304 without a read when the client names the current tag. */
+async function unchanged(request: HttpRequest, read: ReadAtNumber): Promise<HttpReply | undefined> {
+  if (request.header('if-none-match') === undefined) return undefined;
   const scope = scopeHeaders(await read.scope());
-  const etag = kept !== undefined && isOf(scope, kept) ? kept.etag : tagOf(request, scope);
-  if (tagMatch(request, etag) === 'named') return notModified(request, scope, etag);
-  if (kept?.etag !== etag) return undefined;
-  await request.awaitRoomToSend(kept.answer.body.length);
-  request.pages().sent(target, kept);
-  return tagged(request, kept.answer, etag);
-}
-
-/** A tag of the same target, instance and revision is the same. */
-function isOf(scope: HttpReply['headers'], { answer: { headers } }: KeptPage): boolean {
-  return headers['x-database-id'] === scope['x-database-id'] && headers['x-revision'] === scope['x-revision'];
+  const etag = tagOf(request, scope);
+  return tagMatch(request, etag) === 'named' ? notModified(request, scope, etag) : undefined;
 }
 
 function made(request: HttpRequest, keeping: Keeping, answer: HttpReply): HttpReply {
   if (answer.status !== OK) return answer;
   const etag = tagOf(request, answer.headers, keeping === 'content' ? answer.body : undefined);
-  if (keeping === 'revision') request.pages().offer(targetOf(request), etag, answer);
-  return tagged(request, answer, etag);
-}
-
-function tagged(request: HttpRequest, answer: HttpReply, etag: string): HttpReply {
   if (tagMatch(request, etag) !== undefined) return notModified(request, answer.headers, etag);
   return { ...answer, headers: { ...answer.headers, ...cachingHeaders(request, etag, VARIES) } };
 }
@@ -120,17 +103,9 @@ function notModified(request: HttpRequest, headers: HttpReply['headers'], etag: 
 
 /** Of the instance, the revision and the request; the number is raised when the same JSON is written in another way. */
 function tagOf(request: HttpRequest, headers: HttpReply['headers'], content?: HttpReply['body']): string {
+  const rendering = request.rendering()?.name ?? 'json/1';
   const target = `${request.path()}${request.search()}`;
-  return weakTag([headers['x-database-id'], headers['x-revision'], renderingOf(request), target, content?.toString()]);
-}
-
-function renderingOf(request: HttpRequest): string {
-  return request.rendering()?.name ?? 'json/1';
-}
-
-/** What is asked for, and in what rendering. */
-function targetOf(request: HttpRequest): string {
-  return `${renderingOf(request)} ${request.path()}${request.search()}`;
+  return weakTag([headers['x-database-id'], headers['x-revision'], rendering, target, content?.toString()]);
 }
 
 function opaque(tag: string): string {

@@ -71,18 +71,14 @@ export class Compression {
     const bytesMax = wish === 'required' ? withOverhead(bytes.length) : Math.floor(bytes.length / 2);
     if (!this.#memory.tryPack(reply, bytesMax)) return undefined;
     this.#running += 1;
-    return this.#packed(reply, bytes, { bytesMax, isShared: answer.isShared === true });
+    return this.#packed(reply, bytes, bytesMax);
   }
 
-  async #packed(
-    reply: FastifyReply,
-    body: Buffer,
-    { bytesMax, isShared }: { readonly bytesMax: number; readonly isShared: boolean },
-  ): Packing {
+  async #packed(reply: FastifyReply, body: Buffer, bytesMax: number): Packing {
     const packed = await gzipped(body, bytesMax);
     this.#running -= 1;
     this.#memory.packed(reply, packed?.length ?? body.length);
-    if (packed !== undefined && !isShared) giveBack(body);
+    if (packed !== undefined) giveBack(body);
     return packed;
   }
 }

@@ -10,8 +10,6 @@ export interface HttpReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType?: string;
   readonly body?: string | Buffer;
-  /** The body is kept for others as well: nobody gives its memory back. */
-  readonly isShared?: boolean;
   /** Instead of a body: sent as it comes. An error of it cuts the connection; it is destroyed when nobody reads. */
   readonly stream?: Readable;
   /** What a redirect resolved, for the metrics. */

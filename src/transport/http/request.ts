@@ -8,8 +8,7 @@ import type { Span, Traced } from '#observability';
 import type { ReadRequest, RevisionFloor } from '#service';
 import { shownBy } from '../relay.ts';
 import type { SaidByForm } from './form-request.ts';
-import type { KeptPages } from './kept-pages.ts';
-import { type AnswerRoom, type HttpMemory, UNCOUNTED_BYTES } from './memory.ts';
+import type { AnswerRoom, HttpMemory } from './memory.ts';
 import type { Privacy } from './privacy.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 import { type ListSizes, listSizes, type Rendering, renderingFor } from './rendering/renderings.ts';
@@ -26,7 +25,6 @@ export interface RequestLimits {
   readonly memory: HttpMemory;
   readonly turns: Turns;
   readonly privacy: Privacy;
-  readonly pages: KeptPages;
 }
 
 export class HttpRequest {
@@ -58,11 +56,6 @@ export class HttpRequest {
   /** The same, or until there is room for a small answer: then the answer is made anew if it turns out to be larger. */
   awaitSomeRoom(bytes: number): Promise<AnswerRoom> {
     return this.#limits.memory.awaitSomeRoom(this.#reply, bytes, this.signal());
-  }
-
-  /** Waits until there is room for an answer that is there already, of so many bytes, which are few. */
-  async awaitRoomToSend(bytes: number): Promise<void> {
-    if (bytes > UNCOUNTED_BYTES) await this.awaitSomeRoom(bytes);
   }
 
   /** Does a piece of long work when it is its turn (TH11). Rejects without doing it when the client has gone. */
@@ -132,11 +125,6 @@ export class HttpRequest {
   /** Who but the one that asks may keep the answer. */
   privacy(): Privacy {
     return this.#limits.privacy;
-  }
-
-  /** What this node has answered before, at a number. */
-  pages(): KeptPages {
-    return this.#limits.pages;
   }
 
   /** Whether the client asks for the headers alone. */

@@ -27,7 +27,6 @@ import { formOf } from './form-request.ts';
 import { toDatabaseError } from './framework-errors.ts';
 import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
-import { KeptPages } from './kept-pages.ts';
 import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX, SMALL_ANSWER_BYTES } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { bindingFault, createHttpServer } from './listening.ts';
@@ -65,8 +64,6 @@ export interface HttpServerOptions {
   readonly budgets: ByteBudgets;
   /** Bodies of answers that are so long are compressed for clients that accept it; undefined: none is. */
   readonly gzipBytesMin?: number | undefined;
-  /** Of pages that are kept to be sent again; none is unless given. */
-  readonly pageCacheBytes?: number;
   /** Connections at a time; `CONNECTIONS_MAX` unless given. */
   readonly connectionsMax?: number;
   /** `ANSWER_PACE` unless given. */
@@ -179,7 +176,6 @@ class HttpFront {
       memory: this.#memory,
       turns: new Turns(),
       privacy: options.access === undefined ? PUBLIC : privacyOf(options.access.authenticator),
-      pages: new KeptPages(options.pageCacheBytes ?? 0, options.metrics),
     };
     this.#traces = options.tracer && new RequestTraces(options.tracer);
     this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
@@ -472,9 +468,9 @@ class HttpFront {
   }
 }
 
-function sendBody(reply: FastifyReply, { body, isShared }: Pick<HttpReply, 'body' | 'isShared'>): FastifyReply {
+function sendBody(reply: FastifyReply, { body }: Pick<HttpReply, 'body'>): FastifyReply {
   // Then nobody sends it any more, and V8 would let it lie until it has much to collect.
-  if (Buffer.isBuffer(body) && isShared !== true) reply.raw.once('close', () => giveBack(body));
+  if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
   return reply.send(body);
 }
 

@@ -83,7 +83,7 @@ describe('names (V1)', () => {
   });
 });
 
-it('what is kept of a revision is of the instance that the name means (ADR 0145)', async () => {
+it('facts that are kept of a revision are those of the instance that the name means', async () => {
   const [old, again] = [await databaseAt(revision(1)), await databaseAt(revision(1))];
   expect([again.chainHash === old.chainHash, again]).toEqual([true, old]);
   await world.service.deleteDatabase({ databaseName: 'shop' });
