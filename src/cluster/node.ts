@@ -7,7 +7,6 @@
 import type { DatabaseError, DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
 import type { ApiKey } from '#model';
-import type { Traced } from '#observability';
 import type { DiskLevel } from '#storage';
 import type {
   Binding,
@@ -93,7 +92,7 @@ export interface ClientAddresses {
   readonly mcp?: string | undefined;
 }
 
-export interface WriteOptions extends Traced {
+export interface WriteOptions {
   /** Refused with `not_leader` when another node leads, instead of forwarded to it. */
   readonly requireLeader?: boolean | undefined;
 }
@@ -154,16 +153,16 @@ export interface Node {
    * Has the catalog keep an API key as it is said, if its version follows the one that it has. Refused below feature
    * level 3.
    */
-  keepApiKey(key: ApiKey, asked?: Traced): Promise<KeyOutcome>;
-  removeApiKey(id: string, asked?: Traced): Promise<KeyOutcome>;
+  keepApiKey(key: ApiKey): Promise<KeyOutcome>;
+  removeApiKey(id: string): Promise<KeyOutcome>;
 
   /**
    * The revision that a linearizable read must show, applied here: confirmed by the leader after this call, or known
    * without it, since nobody was told of a later one (C32).
    */
-  latest(group: GroupId, asked?: Traced): Promise<Revision>;
+  latest(group: GroupId): Promise<Revision>;
   /** The same by the core's word in any case: all that the core had to say before was heard by then. */
-  confirmedLatest(group: GroupId, asked?: Traced): Promise<Revision>;
+  confirmedLatest(group: GroupId): Promise<Revision>;
   /** The revision whose rows `reader` has, without asking anyone. Never goes back; 0 for a group that is gone. */
   applied(group: GroupId): Revision;
   /**

@@ -12,19 +12,18 @@ import type { Peer } from './peer/links.ts';
 import { toStoreId } from './peer/place.ts';
 import type { Refrains } from './peer/refrain.ts';
 import type { SnapshotLetter } from './peer/snapshot-letter.ts';
-import type { SentContext } from './peer/trace-context.ts';
 
 export interface Peers {
   /**
    * Takes what this node has to say to another, in order, and the refrains that it is time for. Answers nothing: what
-   * was taken may still be lost. `contexts` say in which spans requests among it were sent.
+   * was taken may still be lost.
    */
-  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains, contexts?: readonly SentContext[]): void;
+  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void;
   /**
    * The same for requests of clients and answers to them, with which no message overtakes another that was sent later.
    * False: no way leads to the node now, and nothing has left.
    */
-  forward(to: NodeId, items: readonly ForwardItem[], contexts?: readonly SentContext[]): boolean;
+  forward(to: NodeId, items: readonly ForwardItem[]): boolean;
   /** Who is where, as the catalog says it, this node among them. */
   setPeers(peers: readonly Peer[]): void;
   /**

@@ -1,7 +1,7 @@
 /** Opens the node beneath the interfaces, with what the settings say of it. */
 import { hostname } from 'node:os';
 import { type Administered, type Administers, type Node, startNode } from '#cluster';
-import type { Logger, Metrics, Tracing } from '#observability';
+import type { Logger, Metrics } from '#observability';
 import type { AuditRecord } from '#service';
 import { recordOf } from './administered.ts';
 import type { ConnectionShares } from './connection-bound.ts';
@@ -30,7 +30,6 @@ export interface NodeParts {
   readonly peerTls: NodePeerTls | undefined;
   /** Notes an act of administration. */
   readonly note: (record: AuditRecord) => void;
-  readonly tracing: Tracing | undefined;
   readonly onToldToStop: () => void;
   /** Called when the data directory is open, and the thread of the core begins to recover. */
   readonly onRecovering: () => void;
@@ -57,7 +56,7 @@ export async function openNode(parts: NodeParts): Promise<Node & Administers> {
 const REJOIN = 'Run cairn rejoin to set its data directory aside, and restart it, to have it join as a new node';
 
 function start(parts: NodeParts): Promise<Node & Administers> {
-  const { config, logger, metrics, note, shares, peerTls, tracing, onToldToStop, onWaiting, onRecovering } = parts;
+  const { config, logger, metrics, note, shares, peerTls, onToldToStop, onWaiting, onRecovering } = parts;
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
@@ -67,7 +66,6 @@ function start(parts: NodeParts): Promise<Node & Administers> {
     name: config.nodeName,
     logger,
     metrics,
-    tracer: tracing?.tracer,
     onRecovering: () => {
       onRecovering();
       loadTransport();

@@ -47,26 +47,16 @@ export interface Tracer {
    * in milliseconds since 1970; absent: now.
    */
   begin(name: string, from: HeaderOf, attributes?: SpanAttributes, startMs?: number): Span;
-  /**
-   * A span that is over: of elsewhere, where no SDK is, or of before its request was known. Without a context that is
-   * one it is passed over.
-   */
+  /** A span of work that ended before its request had a span. One without a valid parent is ignored. */
   record(span: PastSpan): void;
 }
 
-/** A span that is over. Times are milliseconds since 1970. */
+/** A span that has ended. Times are milliseconds since 1970. */
 export interface PastSpan {
   readonly name: string;
-  readonly kind: SpanKind;
   readonly parent: HeaderOf;
-  /** 16 digits, in hexadecimal, where other spans may name it as their parent already. */
-  readonly spanId?: string;
   readonly startMs: number;
   readonly endMs: number;
-  readonly attributes: SpanAttributes;
-  readonly events: readonly { readonly name: string; readonly atMs: number }[];
-  /** As of `failureAttributes`. */
-  readonly failure?: SpanAttributes | undefined;
 }
 
 /** What is traced of whatever has it. */

@@ -37,7 +37,7 @@ async function createWithin(
   bounds: readonly Grant[],
 ): Promise<DatabaseDescription> {
   const { catalog } = context.node;
-  await context.node.latest(CATALOG_GROUP, request);
+  await context.node.latest(CATALOG_GROUP);
   // A name that is taken is said to be, whatever the bounds.
   if (catalog.lookup(request.databaseName) === undefined) refuseBeyond(bounds, catalog.list());
   return create(context, request);

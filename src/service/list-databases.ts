@@ -19,7 +19,7 @@ export async function listDatabases(
   const { node, reads } = context;
   const described: DatabaseDescription[] = [];
   const notHeld: Binding[] = [];
-  await node.latest(CATALOG_GROUP, request);
+  await node.latest(CATALOG_GROUP);
   for (const [place, binding] of node.catalog.list().entries()) {
     if (place % PER_TURN === PER_TURN - 1) await context.timers.turn();
     request.signal.throwIfAborted();

@@ -1,7 +1,6 @@
 /**
  * A transaction on its way through the log, and what a trace shows of it: from the queue of this node to the entry of
- * the leader's log (`cairn.admitted`), and from there to what it comes to. What the core and the node that leads do of
- * it is below that.
+ * the leader's log (`cairn.admitted`), and from there to what it comes to.
  */
 import type { Binding, TransactOptions, TransactOutcome } from '#cluster';
 import type { Traced } from '#observability';
@@ -23,7 +22,7 @@ export function proposing(
     span.event('cairn.admitted');
     options.onAdmitted?.();
   };
-  return node.transact(group, payload, { ...options, onAdmitted, span }).then(
+  return node.transact(group, payload, { ...options, onAdmitted }).then(
     (outcome) => {
       span.set({ 'cairn.revision': outcome.revision, 'cairn.result': outcome.kind });
       span.end();

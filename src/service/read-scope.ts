@@ -33,14 +33,14 @@ function viewOf(context: ServiceContext, request: ReadRequest, binding: Binding,
   const { span } = request;
   if (span === undefined) return barrier(context, request, binding, at);
   return inSpan(span, 'cairn.read_barrier', async (waiting) => {
-    const view = await barrier(context, { ...request, span: waiting }, binding, at);
+    const view = await barrier(context, request, binding, at);
     waiting?.set({ 'cairn.at': typeof at === 'string' ? at : 'revision', 'cairn.revision': view.revision });
     return view;
   });
 }
 
-/** Until when it is waited, and in which span. */
-type ReadWait = Pick<ReadRequest, 'signal' | 'span'>;
+/** Until when it is waited. */
+type ReadWait = Pick<ReadRequest, 'signal'>;
 
 /** Waits until the revision that is asked for can be read here. */
 async function barrier(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
@@ -52,7 +52,7 @@ async function barrier(context: ServiceContext, request: ReadRequest, binding: B
 /** Waits until this node has what the request says that it must have; false: that is nothing. */
 export async function aboveFloors(
   context: ServiceContext,
-  request: Pick<ReadRequest, 'signal' | 'minRevision' | 'shown'> & Traced,
+  request: Pick<ReadRequest, 'signal' | 'minRevision' | 'shown'>,
   binding: Binding,
 ): Promise<boolean> {
   const { minRevision, shown } = request;
@@ -90,17 +90,17 @@ export async function cachedRevision(
   return node.applied(binding.group);
 }
 
-async function latestOf(context: ServiceContext, { signal, span }: ReadWait, binding: Binding): Promise<Revision> {
-  const latest = await latestRevision(context.node, binding, { span });
+async function latestOf(context: ServiceContext, { signal }: ReadWait, binding: Binding): Promise<Revision> {
+  const latest = await latestRevision(context.node, binding);
   signal.throwIfAborted();
   await untilCurrent(context.node, binding, signal);
   return latest;
 }
 
 /** The latest revision of an instance, by the leader's word. */
-export async function latestRevision(node: Node, binding: Binding, asked?: Traced): Promise<Revision> {
+export async function latestRevision(node: Node, binding: Binding): Promise<Revision> {
   try {
-    return await node.latest(binding.group, asked);
+    return await node.latest(binding.group);
   } catch (failure) {
     throw refusalBy(binding, failure);
   }
@@ -137,7 +137,7 @@ export async function untilAtFloor(
   if (floor === undefined || context.node.answered(binding.group) >= floor.minRevision) return;
   await inSpan(span, 'cairn.read_barrier', async (waiting) => {
     waiting?.set({ 'cairn.at': 'revision' });
-    await untilApplied(context, { signal: floor.signal, span: waiting }, binding, floor.minRevision);
+    await untilApplied(context, floor, binding, floor.minRevision);
   });
 }
 

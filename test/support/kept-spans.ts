@@ -6,7 +6,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Tracer } from '#observability';
-import { otelTracer, SpanIds } from '../../src/observability/otel/otel-tracer.ts';
+import { otelTracer } from '../../src/observability/otel/otel-tracer.ts';
 
 export interface KeptSpans {
   readonly tracer: Tracer;
@@ -18,11 +18,9 @@ export function keptSpans(ratio: number = 1): KeptSpans {
   const ended: ReadableSpan[] = [];
   const nothing = async (): Promise<void> => undefined;
   const processor = { onStart: () => undefined, onEnd: (span: ReadableSpan) => void ended.push(span) };
-  const ids = new SpanIds();
   const provider = new TracerProvider({
-    idGenerator: ids,
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanProcessors: [{ ...processor, forceFlush: nothing, shutdown: nothing }],
   });
-  return { tracer: otelTracer(provider.getTracer('test'), ids), ended };
+  return { tracer: otelTracer(provider.getTracer('test')), ended };
 }

@@ -37,7 +37,6 @@ export interface ApplyPorts {
   readonly installWritten: (group: Group, mark: AppliedMark) => void;
   /** Carries out a change of the catalog: puts what belongs to it into the turn of the entry. */
   readonly change: (change: CatalogChange, turn: ApplyTurn) => void;
-  readonly applied: (group: Group, entry: Entry) => void;
   /** Requests of the group will have no outcome of an entry. */
   readonly passedOver: (group: Group, lost: Lost) => void;
   /** Outcomes that may be told now. */
@@ -187,7 +186,6 @@ export class ApplyLoop {
     const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
     this.#ports.passedOver(group, group.proposals.takeLost());
-    this.#ports.applied(group, entry);
     for (const change of outcome === undefined ? NO_CHANGES : changesOf(outcome)) {
       this.#turn.changes.push(change);
       this.#ports.change(change, this.#turn);

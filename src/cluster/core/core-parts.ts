@@ -28,7 +28,6 @@ import { spreadView } from '../placement/spread.ts';
 import { Forwards, type ForwardsPorts } from '../requests/forwards.ts';
 import { Intake } from '../requests/proposals.ts';
 import { ReadBarrier } from '../requests/read-barrier.ts';
-import { TracedCalls } from '../requests/traced-calls.ts';
 import { Snapshots } from '../snapshots/snapshots.ts';
 import type { CheckedPart } from '../snapshots/state-transfer.ts';
 import { Reporter } from '../thread/reporter.ts';
@@ -54,7 +53,6 @@ export class CoreParts {
   readonly #ports: CorePartsPorts;
   readonly catalog: CatalogMachine;
   readonly reporter: Reporter = new Reporter((token, error) => this.forwards.refused(token, error));
-  readonly calls: TracedCalls;
   readonly timers: GroupTimers;
   readonly totals: RaftTotals = new RaftTotals();
   readonly warmer: Warmer = new Warmer();
@@ -94,8 +92,6 @@ export class CoreParts {
     this.#ports = ports;
     this.memory = new NodeMemory(limits.memoryBytesMax, () => this.totals.logBytes);
     const { memory } = this;
-    const { isTraced = false } = ports;
-    this.calls = new TracedCalls({ isTraced, monotonicMs, random, told: (span) => reporter.traced(span) });
     this.feed = new LogFeed(ports.log, knownLevel(ports), monotonicMs);
     const isKnown = (id: NodeId): boolean => this.cluster.isKnown(id);
     const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);
@@ -121,7 +117,7 @@ export class CoreParts {
       { node, kv, machines, limits, reporter, monotonicMs, seed, step, waits, waiting: memory.waiting, opened },
       recovered.groups,
     );
-    const requests = { reporter, touch, absence, monotonicMs, step, calls: this.calls };
+    const requests = { reporter, touch, absence, monotonicMs, step };
     this.forwards = new Forwards({ ...ports, ...this.#forwarding(), session: seed() >>> 0, ...requests });
     const { forwards } = this;
     const world = { clock, random, placement, view: () => this.#view(), level: () => this.catalog.level, disk };
@@ -158,7 +154,6 @@ export class CoreParts {
       installed: (group, part) => this.#installed(group, part),
       installWritten: (group, mark) => this.snapshots.written(group, mark),
       change: (change, turn) => this.cluster.change(change, turn),
-      applied: ({ id }, entry) => this.calls.applied(id, entry),
       passedOver: (group, lost) => this.forwards.passedOver(group, lost),
       told: (settlements) => this.reporter.settle(settlements),
       written: (turn, elapsedMs) => {
@@ -283,8 +278,6 @@ export class CoreParts {
     this.cluster.forget(closed);
     this.replication.closed(closed);
     this.apply.closed(closed);
-    this.calls.closed(closed.id);
-    this.reads.closed(closed);
     this.totals.closed(closed.raft);
   }
 

@@ -24,8 +24,6 @@ export interface CorePorts extends ClusterPorts {
   readonly snapshotObserver: SnapshotObserver;
   /** That this process runs, for operators; by default unknown. */
   readonly release?: string | undefined;
-  /** Whether spans of this node go anywhere; by default not. */
-  readonly isTraced?: boolean;
   /** Runs the work after everything that has arrived by then had its turn. */
   readonly later: (work: () => void) => void;
 }

@@ -25,7 +25,6 @@ import type { ForwardItem } from '../peer/forward.ts';
 import type { HeardTables } from '../peer/peer-codec.ts';
 import type { Unheard } from '../peer/peer-mail.ts';
 import type { SnapshotLetter } from '../peer/snapshot-letter.ts';
-import type { SentContext } from '../peer/trace-context.ts';
 import type { Commands, CoreLink, Report } from '../thread/link.ts';
 import type { ClusterWork } from './cluster-work.ts';
 import { CoreParts } from './core-parts.ts';
@@ -193,15 +192,6 @@ export class CoreRuntime implements CoreLink {
     if (this.#turns.isDeaf) forwards.turnAway(from, items);
     else this.#turns.hear(() => intake.take(forwards.take(from, items)));
     return cluster.isKnown(from) ? undefined : 'stranger';
-  }
-
-  /** Another node says in which spans it sends what comes next. */
-  traced(from: NodeId, contexts: readonly SentContext[]): Unheard | undefined {
-    const { cluster, calls } = this.#parts;
-    if (cluster.isRemoved(from)) return 'removed';
-    if (!cluster.isKnown(from)) return 'stranger';
-    calls.heard(from, contexts);
-    return undefined;
   }
 
   /** Another node has sent a letter of a snapshot's transfer. */

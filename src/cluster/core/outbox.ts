@@ -7,7 +7,6 @@ import type { Message } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { Envelope } from '../peer/envelope.ts';
 import type { Refrains } from '../peer/refrain.ts';
-import type { SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 
 export class Outbox {
@@ -15,8 +14,6 @@ export class Outbox {
   #letters = new Map<NodeId, Envelope[]>();
   /** Of those to whom there is something to say. */
   #refrains = new Map<NodeId, Refrains>();
-  /** Of requests among the letters. */
-  #contexts = new Map<NodeId, SentContext[]>();
 
   constructor(peers: Peers) {
     this.#peers = peers;
@@ -35,13 +32,6 @@ export class Outbox {
     else letters.push(envelope);
   }
 
-  /** A request among the letters to a node is sent in that span. */
-  trace(to: NodeId, context: SentContext): void {
-    const contexts = this.#contexts.get(to);
-    if (contexts === undefined) this.#contexts.set(to, [context]);
-    else contexts.push(context);
-  }
-
   /** It is the time for these. */
   recite(to: NodeId, refrains: Refrains): void {
     this.#refrains.set(to, { ...this.#refrains.get(to), ...refrains });
@@ -54,8 +44,6 @@ export class Outbox {
     const refrains = this.#refrains;
     this.#letters = new Map();
     if (refrains.size > 0) this.#refrains = new Map();
-    const contexts = this.#contexts;
-    if (contexts.size > 0) this.#contexts = new Map();
-    for (const [node, messages] of letters) this.#peers.send(node, messages, refrains.get(node), contexts.get(node));
+    for (const [node, messages] of letters) this.#peers.send(node, messages, refrains.get(node));
   }
 }

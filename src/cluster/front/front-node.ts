@@ -26,7 +26,6 @@ import {
 import { encodeCatalogEntry } from '#database';
 import type { KvReader } from '#kv';
 import { type ApiKey, decodeDefinitionEntry } from '#model';
-import type { Traced, Tracer } from '#observability';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
@@ -60,9 +59,8 @@ import {
   type Title,
   titleOf,
 } from '../requests/refusals.ts';
-import type { CoreLink, HistoryNote, ReadRequest, Report, Settlement, SpanFact, Token } from '../thread/link.ts';
+import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../thread/link.ts';
 import { absenceOf } from './absence.ts';
-import { asksOf, pastSpan, traceOf } from './core-spans.ts';
 import { DivergedReplicas } from './diverged-replicas.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
 import type { FrontObserver } from './observer.ts';
@@ -98,7 +96,6 @@ export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administ
   readonly observer: FrontObserver;
   /** The core has found something out about the history of a replica. */
   readonly onHistory?: (note: HistoryNote, title: Title) => void;
-  readonly tracer?: Tracer | undefined;
   /** Those of the core. */
   readonly limits?: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
   /** Why this node answers nothing, in the wrong cluster; undefined: it does. */
@@ -203,13 +200,13 @@ export class FrontNode implements Node, Administers {
   }
 
   createDatabase(name: string, options: WriteOptions = {}): Promise<CreateOutcome> {
-    const asked = { name, ...asksOf(options) };
+    const asked = { name, staysHere: options.requireLeader ?? false };
     const add = (token: Token): unknown => this.#turn.creates.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: createOutcome });
   }
 
   deleteDatabase(name: string, databaseId?: DatabaseId, options: WriteOptions = {}): Promise<DeleteOutcome> {
-    const asked = { name, databaseId, ...asksOf(options) };
+    const asked = { name, databaseId, staysHere: options.requireLeader ?? false };
     const add = (token: Token): unknown => this.#turn.deletes.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: deleteOutcome });
   }
@@ -222,7 +219,12 @@ export class FrontNode implements Node, Administers {
     if (refusal !== undefined) return this.#refuse('proposal', refusal);
     const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
     const { onAdmitted } = options;
-    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, ...asksOf(options) };
+    const asked = {
+      group,
+      payload,
+      tellsAdmission: onAdmitted !== undefined,
+      staysHere: options.requireLeader ?? false,
+    };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer, onAdmitted });
   }
@@ -232,7 +234,7 @@ export class FrontNode implements Node, Administers {
     if (decodeDefinitionEntry(payload) === undefined) return this.#refuse('proposal', definitionUnreadable());
     const refusal = this.#overQuota(group);
     if (refusal !== undefined) return this.#refuse('proposal', refusal);
-    const asked = { group, payload, tellsAdmission: false, ...asksOf(options) };
+    const asked = { group, payload, tellsAdmission: false, staysHere: options.requireLeader ?? false };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: definitionOutcome });
   }
@@ -241,24 +243,23 @@ export class FrontNode implements Node, Administers {
     return this.#ports.overQuota?.(group, this.#catalog.bindingOf(group)?.name);
   }
 
-  keepApiKey(key: ApiKey, asked?: Traced): Promise<KeyOutcome> {
-    return this.#propose(encodeCatalogEntry({ kind: 'keep-key', key }), asked);
+  keepApiKey(key: ApiKey): Promise<KeyOutcome> {
+    return this.#propose(encodeCatalogEntry({ kind: 'keep-key', key }));
   }
 
-  removeApiKey(id: string, asked?: Traced): Promise<KeyOutcome> {
-    return this.#propose(encodeCatalogEntry({ kind: 'remove-key', id }), asked);
+  removeApiKey(id: string): Promise<KeyOutcome> {
+    return this.#propose(encodeCatalogEntry({ kind: 'remove-key', id }));
   }
 
-  latest(group: GroupId, asked?: Traced): Promise<Revision> {
+  latest(group: GroupId): Promise<Revision> {
     const told = this.#latestTold(group);
-    return told === undefined ? this.confirmedLatest(group, asked) : this.#shown(group, told);
+    return told === undefined ? this.confirmedLatest(group) : this.#shown(group, told);
   }
 
-  async confirmedLatest(group: GroupId, asked?: Traced): Promise<Revision> {
-    const traced = traceOf(asked);
+  async confirmedLatest(group: GroupId): Promise<Revision> {
     const shared = this.#turn.sharedReads?.get(group);
-    if (shared !== undefined && traced === undefined) return shared;
-    const read = this.#read(group, traced);
+    if (shared !== undefined) return shared;
+    const read = this.#read(group);
     this.#turn.sharedReads ??= new Map();
     this.#turn.sharedReads.set(group, read);
     return read;
@@ -329,8 +330,8 @@ export class FrontNode implements Node, Administers {
     await this.#draining;
   }
 
-  #propose(payload: Uint8Array, options?: Traced): Promise<KeyOutcome> {
-    const asked = { group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere: false, ...traceOf(options) };
+  #propose(payload: Uint8Array): Promise<KeyOutcome> {
+    const asked = { group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere: false };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: keyOutcome });
   }
@@ -364,11 +365,11 @@ export class FrontNode implements Node, Administers {
     return revision;
   }
 
-  async #read(group: GroupId, traced: Pick<ReadRequest, 'trace'> | undefined): Promise<Revision> {
+  async #read(group: GroupId): Promise<Revision> {
     const refusal = group === CATALOG_GROUP ? this.#diverged.ofCatalog : undefined;
     if (refusal !== undefined) return this.#refuse('read', refusal);
     const askedMs = this.#ports.monotonicMs();
-    const add = (token: Token): unknown => this.#turn.reads.push({ token, group, ...traced });
+    const add = (token: Token): unknown => this.#turn.reads.push({ token, group });
     const revision = await this.#ask('read', { add, answer: readRevision });
     if (group === CATALOG_GROUP) this.#lease.confirmed(askedMs);
     this.#revisions.advance(group, revision);
@@ -425,7 +426,7 @@ export class FrontNode implements Node, Administers {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements, spans, histories = [] }: Report): void {
+  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements, histories = [] }: Report): void {
     for (const { group, node } of leaders) this.#leaders.set(group, node);
     for (const change of catalog) {
       const before = change.kind === 'moved' ? this.#catalog.lookup(change.binding.name) : undefined;
@@ -450,7 +451,6 @@ export class FrontNode implements Node, Administers {
     for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
     const nowMs = this.#ports.monotonicMs();
     for (const settlement of settlements) this.#settle(settlement, nowMs);
-    if (spans !== undefined) this.#record(spans);
   }
 
   /** Forgets the revisions that a diverged replica has shown; its waiting requests are relayed to other nodes. */
@@ -462,11 +462,6 @@ export class FrontNode implements Node, Administers {
     this.#diverged.add(group);
     this.#confirmed.delete(group);
     this.#revisions.remove(group);
-  }
-
-  #record(spans: readonly SpanFact[]): void {
-    const { tracer } = this.#ports;
-    if (tracer !== undefined) for (const span of spans) tracer.record(pastSpan(span, this.#catalog));
   }
 
   #counts(group: GroupId): boolean {

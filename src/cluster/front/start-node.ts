@@ -5,7 +5,7 @@
 import { DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
-import type { Logger, Metrics, Tracer } from '#observability';
+import type { Logger, Metrics } from '#observability';
 import {
   compactionBytesMax,
   type DiskThresholds,
@@ -80,8 +80,6 @@ export interface NodeOptions {
   readonly beforeListening?: () => Promise<void>;
   /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
   readonly onRecovering?: () => void;
-  /** By which what the core has seen of traced requests becomes spans; without one nothing is gathered. */
-  readonly tracer?: Tracer | undefined;
   /** Hears each order of an operator, when its outcome is known. */
   readonly onAdministered?: (administered: Administered) => void;
   /** Called once when an operator wants the node to end: the caller's is to drain it. */
@@ -116,7 +114,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const limits = { ...LIMITS, ...options.limits };
   const links = joining.links;
   const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
-  const kept = { copies, replaceAfterMs, isTraced: options.tracer !== undefined };
+  const kept = { copies, replaceAfterMs };
   const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
   const opening = core.open({ kind: 'open', ...parts });
   options.onRecovering?.();
@@ -150,7 +148,6 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     limits,
     observer: observeFront(metrics),
     onHistory: historyLog(logger),
-    tracer: options.tracer,
     close: async () => {
       clearInterval(looking);
       await Promise.all([scrub.close(), sizes.close(), quotas.close()]);

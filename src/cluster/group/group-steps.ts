@@ -2,7 +2,7 @@
  * The one way in which the Raft state of a group changes: a step, then its effects, each to the part that it is for.
  */
 import { nodeOf } from '#base';
-import type { Fact, Input, Message, ReplicaId } from '#raft';
+import type { Fact, Input } from '#raft';
 import type { BatchId, PersistedFacts } from '#storage';
 import type { ApplyLoop } from '../apply/apply-loop.ts';
 import type { Freshness } from '../catalog/freshness.ts';
@@ -13,7 +13,6 @@ import type { LogFeed } from '../core/log-feed.ts';
 import type { RaftTotals } from '../core/raft-totals.ts';
 import type { Intake } from '../requests/proposals.ts';
 import type { ReadBarrier } from '../requests/read-barrier.ts';
-import type { TracedCalls } from '../requests/traced-calls.ts';
 import type { Snapshots } from '../snapshots/snapshots.ts';
 import type { Reporter } from '../thread/reporter.ts';
 import type { Campaigns } from './campaigns.ts';
@@ -42,7 +41,6 @@ export interface SteppedParts {
   readonly reporter: Reporter;
   readonly cluster: ClusterWork;
   readonly rest: RestingGroups;
-  readonly calls: TracedCalls;
 }
 
 export class GroupSteps {
@@ -83,42 +81,30 @@ export class GroupSteps {
   persisted(through: BatchId, facts: PersistedFacts): void {
     this.#ports.observer.synced(facts);
     this.#parts.feed.persisted(through, (group, completion) => {
-      if (completion.kind === 'snapshot-installed') {
-        this.#parts.replication.restarted(group);
-        this.#parts.calls.closed(group.id);
-      }
-      if (completion.kind === 'persisted') this.#parts.calls.persisted(group.id, completion.index);
+      if (completion.kind === 'snapshot-installed') this.#parts.replication.restarted(group);
       this.step(group, completion);
     });
   }
 
   #handleEffects(): EffectHandlers {
-    const { feed, intake, apply, replication, snapshots, cluster, calls } = this.#parts;
+    const { feed, intake, apply, replication, snapshots, cluster } = this.#parts;
     return {
       persist: (group, effect) => feed.persist(group, effect),
       proposed: (group, effect) => intake.onProposed(group, effect),
       apply: (group, entries) => {
         this.#ports.observer.committed(entries.length);
         replication.applying(group, entries);
-        const last = entries.at(-1);
-        if (last !== undefined) calls.committed(group.id, last.index);
         apply.onApply(group, entries);
       },
       readReady: (group, effect) => this.#asker(effect.id).onReady(group, effect),
       readRefused: (group, id, refusal) => this.#asker(id).onRefused(group, id, refusal),
-      send: (group, to, message) => this.#send(group, to, message),
+      send: (group, to, message) => replication.post(group, to, message),
       loadEntries: (group, effect) => replication.loadEntries(group, effect),
       sendSnapshot: (group, to, term) => snapshots.send(group, to, term),
       installSnapshot: (group) => snapshots.install(group),
       membershipRefused: (_group, refusal) => cluster.refused(refusal),
       fact: (group, fact) => this.#note(group, fact),
     };
-  }
-
-  #send(group: Group, to: ReplicaId, message: Message): void {
-    const { replication, calls } = this.#parts;
-    for (const context of calls.sending(group, to, message)) replication.trace(nodeOf(to), context);
-    replication.post(group, to, message);
   }
 
   /** Who asked how far a group must be: its clients, with numbers above 0, or this node for itself. */

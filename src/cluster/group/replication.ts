@@ -19,7 +19,6 @@ import type { CoreLimits } from '../limits.ts';
 import type { Binding } from '../outcome.ts';
 import type { Envelope } from '../peer/envelope.ts';
 import type { Refrains } from '../peer/refrain.ts';
-import type { SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 import type { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';
@@ -101,11 +100,6 @@ export class Replication {
 
   flush(): void {
     this.#outbox.flush();
-  }
-
-  /** What a group asks of another node in this turn is asked in that span. */
-  trace(to: NodeId, context: SentContext): void {
-    this.#outbox.trace(to, context);
   }
 
   opened(group: Group, { base, entries }: AppliedTail): void {

@@ -7,7 +7,7 @@
  *   4  4  CRC-32 of everything behind it
  *   8  1  format: 1
  *   9  1  kind of the content: 1 messages, 2 forwarded requests and answers to them, 3 a letter of a snapshot's
- *         transfer, 4 in which spans what follows was asked
+ *         transfer
  *  10  2  0
  *  12 16  cluster_id
  *  28  8  from: node      36 16  from: store
@@ -25,7 +25,7 @@ export const FRAME_BYTES_MAX: number = 4 * 2 ** 20;
 
 const MAGIC = 0x52465043;
 const FORMAT = 1;
-const KINDS = { messages: 1, forwards: 2, letter: 3, contexts: 4 } as const;
+const KINDS = { messages: 1, forwards: 2, letter: 3 } as const;
 const CRC_AT = 4;
 const CHECKED_FROM = 8;
 const UUID_BYTES = 16;
@@ -101,8 +101,7 @@ export function openFrame(frame: Uint8Array, crc32: Crc32): Result<ByteReader, s
 function contentOf(kind: number): FrameContent | undefined {
   if (kind === KINDS.messages) return 'messages';
   if (kind === KINDS.forwards) return 'forwards';
-  if (kind === KINDS.letter) return 'letter';
-  return kind === KINDS.contexts ? 'contexts' : undefined;
+  return kind === KINDS.letter ? 'letter' : undefined;
 }
 
 function readPlace(reader: ByteReader): NodePlace | undefined {

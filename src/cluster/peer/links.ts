@@ -111,8 +111,8 @@ export function laneOf({ message }: Envelope): Lane {
 }
 
 const CONTENTS: Readonly<Record<Lane, ReadonlySet<FrameContent>>> = {
-  beats: new Set(['messages', 'contexts']),
-  appends: new Set(['messages', 'forwards', 'contexts']),
+  beats: new Set(['messages']),
+  appends: new Set(['messages', 'forwards']),
   bulk: new Set(['messages', 'letter']),
 };
 

@@ -1,7 +1,6 @@
 /**
- * What this node has to say as frames between it and each of the others: the messages of all groups, and requests that
- * are forwarded (forward-bytes.ts), and letters of a snapshot's transfer (letter-bytes.ts); before requests in which
- * spans they were sent, if that is kept (trace-context.ts).
+ * What this node has to say as frames between it and each of the others: the messages of all groups, requests that are
+ * forwarded (forward-bytes.ts), and letters of a snapshot's transfer (letter-bytes.ts).
  *
  * ```
  * content   := u8 flags: 1 held, 2 beats, 4 answers
@@ -57,7 +56,6 @@ import {
   type TakenTable,
 } from './repeat-table.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
-import { CONTEXTS_MAX, readContexts, type SentContext, writeContext } from './trace-context.ts';
 
 export interface PeerCodecParts {
   readonly clusterId: string;
@@ -81,8 +79,6 @@ export interface IncomingFrame {
   readonly forwards: readonly ForwardItem[];
   /** A frame with a letter of a snapshot's transfer has nothing else. */
   readonly letter: SnapshotLetter | undefined;
-  /** Trace contexts of requests in the frames after it; a frame with these has nothing else. */
-  readonly contexts?: readonly SentContext[];
 }
 
 /** Undefined: no such table has come, or it could not be put together. */
@@ -210,16 +206,6 @@ export class PeerCodec {
     return frames;
   }
 
-  /** In which spans the requests of the frames behind it were sent; what is too much is left out. */
-  encodeContexts(to: NodePlace, lane: Lane, contexts: readonly SentContext[]): OutgoingFrame {
-    const writer = this.#writer;
-    const { clusterId, self } = this.#parts;
-    writer.reset();
-    beginFrame(writer, { clusterId, from: self, to }, 'contexts');
-    for (const context of contexts.slice(0, CONTEXTS_MAX)) writeContext(writer, context);
-    return { lane, frame: this.#sealed() };
-  }
-
   /** A letter of a snapshot's transfer, for the lane `bulk`. */
   encodeLetter(to: NodePlace, letter: SnapshotLetter): Uint8Array {
     const writer = this.#writer;
@@ -270,12 +256,6 @@ export class PeerCodec {
       return reader.failed
         ? failure(MALFORMED)
         : ok({ from, tables: NO_TABLES, messages: NO_MESSAGES, forwards, letter: undefined });
-    }
-    if (content === 'contexts') {
-      const contexts = readContexts(reader);
-      if (reader.failed) return failure(MALFORMED);
-      const nothing = { tables: NO_TABLES, messages: NO_MESSAGES, forwards: NO_FORWARDS, letter: undefined };
-      return ok({ from, ...nothing, contexts });
     }
     const ends = { from: from.node, to: to.node };
     if (content === 'letter') {

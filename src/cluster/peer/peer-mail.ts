@@ -16,7 +16,6 @@ import type { HeardTables, OutgoingFrame, PeerCodec } from './peer-codec.ts';
 import type { NodeId, NodePlace } from './place.ts';
 import type { Refrains } from './refrain.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
-import type { SentContext } from './trace-context.ts';
 
 /** Why something of a frame was not heard: its sender was removed, or is not known, and it is not about the catalog. */
 export type Unheard = 'removed' | 'stranger';
@@ -26,8 +25,6 @@ export interface PeerReceiver {
   receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): Unheard | undefined;
   forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined;
   receiveLetter(from: NodeId, letter: SnapshotLetter): Unheard | undefined;
-  /** In which spans requests were sent that come next. */
-  traced?(from: NodeId, contexts: readonly SentContext[]): Unheard | undefined;
   /** Undefined as long as there is room for what other nodes send of entries; otherwise it resolves when there is. */
   room(): Promise<void> | undefined;
   /** No way leads to the node any more; what it was sent last may be lost. */
@@ -76,25 +73,18 @@ export class PeerMail implements Peers {
   }
 
   /** Takes what this node has to say to another in one turn, in order. What was taken may be lost. */
-  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains, contexts?: readonly SentContext[]): void {
-    this.#sendContexts(to, 'beats', contexts);
+  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void {
     this.#send(to, (place) => this.#parts.codec.encode(place, messages, refrains));
   }
 
-  forward(to: NodeId, items: readonly ForwardItem[], contexts?: readonly SentContext[]): boolean {
+  forward(to: NodeId, items: readonly ForwardItem[]): boolean {
     if (!this.#parts.links.isOpen(to, 'appends')) return false;
-    this.#sendContexts(to, 'appends', contexts);
     this.#send(to, (place) => this.#parts.codec.encodeForwards(place, items));
     return true;
   }
 
   close(): Promise<void> {
     return this.#parts.links.close();
-  }
-
-  /** By the lane of the requests, ahead of them. */
-  #sendContexts(to: NodeId, lane: Lane, contexts: readonly SentContext[] | undefined): void {
-    if (contexts !== undefined) this.#send(to, (place) => [this.#parts.codec.encodeContexts(place, lane, contexts)]);
   }
 
   #send(to: NodeId, encode: (place: NodePlace) => readonly OutgoingFrame[]): void {
@@ -133,7 +123,7 @@ export class PeerMail implements Peers {
   #hear(frame: Uint8Array, lane: Lane, receiver: PeerReceiver): void {
     const decoded = this.#parts.codec.decode(frame, lane);
     if (decoded.kind === 'failure') return this.#drop(undefined, decoded.reason);
-    const { from, tables, messages, forwards, letter, contexts } = decoded.value;
+    const { from, tables, messages, forwards, letter } = decoded.value;
     const { node } = from;
     if (!this.#places.has(node)) this.#meet(from);
     const hasTables = tables.beats !== undefined || tables.answers !== undefined;
@@ -141,7 +131,6 @@ export class PeerMail implements Peers {
     if (hasTables || messages.length > 0) unheard = receiver.receive(node, messages, tables);
     if (forwards.length > 0) unheard = receiver.forwarded(node, forwards);
     if (letter !== undefined) unheard = receiver.receiveLetter(node, letter);
-    if (contexts !== undefined) unheard = receiver.traced?.(node, contexts);
     if (unheard !== undefined) this.#drop(node, { kind: unheard, words: UNHEARD[unheard] });
   }
 

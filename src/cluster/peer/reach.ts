@@ -100,8 +100,8 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   });
   return {
     mail: {
-      send: (to, messages, refrains, contexts) => mail.send(to, messages, refrains, contexts),
-      forward: (to, items, contexts) => mail.forward(to, items, contexts),
+      send: (to, messages, refrains) => mail.send(to, messages, refrains),
+      forward: (to, items) => mail.forward(to, items),
       sendLetter: (to, letter) => mail.sendLetter(to, letter),
       setPeers: (named) => {
         mail.setPeers(named);

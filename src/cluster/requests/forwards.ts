@@ -20,7 +20,6 @@
  */
 import {
   assert,
-  CATALOG_GROUP,
   type DatabaseError,
   type GroupId,
   type LogIndex,
@@ -38,7 +37,6 @@ import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Machines } from '../machine.ts';
 import type { ClockItem, DepartureItem, FenceItem, ForwardItem, HistoryItem } from '../peer/forward.ts';
-import { contextBelow, type SentContext } from '../peer/trace-context.ts';
 import type { Peers } from '../peers.ts';
 import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
 import type { Reporter } from '../thread/reporter.ts';
@@ -53,7 +51,6 @@ import {
   outcomeUnknown,
   payloadTooLarge,
 } from './refusals.ts';
-import type { OpenSpan, TracedCalls } from './traced-calls.ts';
 
 export interface ForwardsPorts {
   readonly peers: Peers;
@@ -77,7 +74,6 @@ export interface ForwardsPorts {
   readonly held: HeldBytes;
   /** Drawn anew by each process, 0 to 2^32 - 1. */
   readonly session: number;
-  readonly calls: TracedCalls;
 }
 
 /** No request of this process has this number: its answers are nobody's. */
@@ -96,14 +92,12 @@ const REPEATS_MAX = 3;
 interface Sent extends Waiting {
   readonly to: NodeId;
   readonly sentMs: number;
-  readonly span: OpenSpan | undefined;
 }
 
 interface Asker {
   readonly node: NodeId;
   readonly session: number;
   readonly id: number;
-  readonly span: OpenSpan | undefined;
 }
 
 /** What other nodes ask for. */
@@ -132,8 +126,6 @@ export class Forwards {
   /** Refused by one node, or without an outcome, and to be asked again. */
   #again: Waiting[] = [];
   #outgoing = new Map<NodeId, ForwardItem[]>();
-  /** Of requests among them. */
-  #contexts = new Map<NodeId, SentContext[]>();
 
   constructor(ports: ForwardsPorts) {
     this.#ports = ports;
@@ -160,10 +152,7 @@ export class Forwards {
     }
     this.#count(to, proposal, 1);
     const { group, payload, creates } = proposal;
-    const span = this.#spanOf(to, proposal);
-    const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs(), span });
-    if (span !== undefined)
-      this.#trace(to, { kind: 'forward', session, id, ...contextBelow(span.parent, span.spanId) });
+    const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
     if (creates === undefined) this.post(to, { kind: 'propose', session, id, group, payload });
     else this.post(to, { kind: 'create', session, id, name: creates.name });
   }
@@ -231,18 +220,13 @@ export class Forwards {
 
   /** What another node asked for is an entry of the log. */
   accepted(token: Token, index: LogIndex, term: Term): void {
-    const { node, session, id, span } = this.#askerOf(token);
-    if (span !== undefined) {
-      this.#ports.calls.close(span);
-      this.#ports.calls.entered(contextBelow(span.parent, span.spanId), span.group, index, term);
-    }
+    const { node, session, id } = this.#askerOf(token);
     this.post(node, { kind: 'accepted', session, id, index, term });
   }
 
   /** What another node asked for is no entry, and will never be one. */
   refused(token: Token, error: DatabaseError): void {
-    const { node, session, id, span } = this.#askerOf(token);
-    if (span !== undefined) this.#ports.calls.close(span, error);
+    const { node, session, id } = this.#askerOf(token);
     this.post(node, { kind: 'refused', session, id, error });
   }
 
@@ -281,11 +265,7 @@ export class Forwards {
     if (this.#outgoing.size === 0) return;
     const outgoing = this.#outgoing;
     this.#outgoing = new Map();
-    const contexts = this.#contexts;
-    if (contexts.size > 0) this.#contexts = new Map();
-    for (const [node, items] of outgoing) {
-      if (!this.#ports.peers.forward(node, items, contexts.get(node))) this.#keep(node, items);
-    }
+    for (const [node, items] of outgoing) if (!this.#ports.peers.forward(node, items)) this.#keep(node, items);
   }
 
   /**
@@ -298,10 +278,7 @@ export class Forwards {
     for (const item of items) {
       if (item.kind !== 'propose' && item.kind !== 'create') continue;
       const sent = this.#remove(item.id);
-      if (sent === undefined) continue;
-      if (sent.span !== undefined)
-        this.#ports.calls.close(sent.span, noLeader(this.#ports.titles.titleOf(sent.proposal.group)));
-      this.#again.push(sent);
+      if (sent !== undefined) this.#again.push(sent);
     }
   }
 
@@ -320,8 +297,6 @@ export class Forwards {
     if (item.session !== this.#ports.session || this.#sent.get(item.id)?.to !== from) return;
     const sent = this.#remove(item.id);
     if (sent === undefined) return;
-    const error = item.kind === 'refused' ? item.error : undefined;
-    if (sent.span !== undefined) this.#ports.calls.close(sent.span, error);
     if (item.kind === 'accepted') this.#expect(sent, item.index, item.term);
     else if (ELSEWHERE.has(item.error.details.reason)) this.#again.push(sent);
     else this.#ports.reporter.refuse([sent.proposal.token], item.error);
@@ -353,10 +328,7 @@ export class Forwards {
   #takeSent(isLost: (sent: Sent) => boolean): readonly Sent[] {
     if (this.#sent.size === 0) return [];
     const lost = [...this.#sent.entries()].filter(([, sent]) => isLost(sent));
-    for (const [id, { proposal, span }] of lost) {
-      this.#remove(id);
-      if (span !== undefined) this.#ports.calls.close(span, outcomeUnknown(this.#ports.titles.titleOf(proposal.group)));
-    }
+    for (const [id] of lost) this.#remove(id);
     return lost.map(([, sent]) => sent);
   }
 
@@ -378,24 +350,8 @@ export class Forwards {
     return this.#sentBytes.get(node) ?? 0;
   }
 
-  #tokenOf(node: NodeId, item: Extract<ForwardItem, { readonly kind: 'propose' | 'create' }>): Token {
-    const { session, id, kind: what } = item;
-    const group = item.kind === 'create' ? CATALOG_GROUP : item.group;
-    const span = this.#ports.calls.answering(node, { session, id }, { what, group });
-    return -1 - this.#askers.add({ node, session, id, span });
-  }
-
-  /** What is asked of another node, if it is traced. */
-  #spanOf(node: NodeId, { trace, group, creates }: Proposal): OpenSpan | undefined {
-    if (trace === undefined) return undefined;
-    const what = creates === undefined ? 'propose' : 'create';
-    return this.#ports.calls.open(trace, { what, role: 'client', group, node });
-  }
-
-  #trace(to: NodeId, context: SentContext): void {
-    const contexts = this.#contexts.get(to);
-    if (contexts === undefined) this.#contexts.set(to, [context]);
-    else contexts.push(context);
+  #tokenOf(node: NodeId, { session, id }: Extract<ForwardItem, { readonly kind: 'propose' | 'create' }>): Token {
+    return -1 - this.#askers.add({ node, session, id });
   }
 
   #askerOf(token: Token): Asker {

@@ -46,7 +46,6 @@ import {
   uncommittedFull,
   waitingFull,
 } from './refusals.ts';
-import type { TracedCalls } from './traced-calls.ts';
 
 export interface IntakePorts {
   readonly machines: Machines;
@@ -58,7 +57,6 @@ export interface IntakePorts {
   readonly view: () => SpreadView;
   readonly reporter: Reporter;
   readonly forwards: Forwards;
-  readonly calls: TracedCalls;
   readonly memory: NodeMemory;
   readonly disk: () => DiskLevel;
   /** How far the clock of this node is ahead of the others', if it is too far to date anything (C41). */
@@ -142,7 +140,6 @@ export class Intake {
     for (const { proposal, index } of entered) {
       if (isForeign(proposal.token)) this.#ports.forwards.accepted(proposal.token, index, answer.term);
       else if (proposal.tellsAdmission) this.#ports.reporter.admitted(proposal.token);
-      if (proposal.trace !== undefined) this.#ports.calls.entered(proposal.trace, group.id, index, answer.term);
     }
     if (answer.refused === undefined) return;
     const tokens = refused.map(({ token }) => token);
@@ -272,11 +269,11 @@ export class Intake {
   }
 
   /** Identity and time of a new database are chosen here, once, and replicated with the entry. */
-  #creation({ token, name, staysHere, trace }: CreateRequest, createdAtMs: number): Proposal {
+  #creation({ token, name, staysHere }: CreateRequest, createdAtMs: number): Proposal {
     const databaseId = toDatabaseId(uuidv7(createdAtMs, this.#ports.random.bytes(UUID_RANDOM_BYTES)));
     const creates = { name, databaseId, createdAtMs };
     const payload = this.#encode(creates);
-    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates, trace };
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates };
   }
 
   #encode(creates: NewDatabase): Uint8Array {
@@ -284,9 +281,9 @@ export class Intake {
     return machines.encodeCreate({ ...creates, replicas: placement.replicas(view()) });
   }
 
-  #deletion({ token, name, databaseId, staysHere, trace }: DeleteRequest): Proposal {
+  #deletion({ token, name, databaseId, staysHere }: DeleteRequest): Proposal {
     const payload = this.#ports.machines.encodeDelete({ name, databaseId });
-    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, trace };
+    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere };
   }
 }
 

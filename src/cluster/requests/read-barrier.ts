@@ -9,11 +9,9 @@ import type { DatabaseError } from '#base';
 import type { Effect, Input, Refusal } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
-import type { TraceContext } from '../peer/trace-context.ts';
 import type { ReadRequest, Settlement, Token } from '../thread/link.ts';
 import type { Reporter } from '../thread/reporter.ts';
 import { draining, noLeader, readsFull } from './refusals.ts';
-import { BoundedMap, type OpenSpan, type TracedCalls } from './traced-calls.ts';
 
 export interface ReadBarrierPorts {
   readonly reporter: Reporter;
@@ -22,7 +20,6 @@ export interface ReadBarrierPorts {
   readonly absence: (id: ReadRequest['group']) => DatabaseError;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
-  readonly calls: TracedCalls;
 }
 
 type ReadReady = Extract<Effect, { readonly kind: 'read-ready' }>;
@@ -31,10 +28,6 @@ export class ReadBarrier {
   readonly #ports: ReadBarrierPorts;
   /** Groups of which a question was answered, and reads wait to be asked for. */
   readonly #answered = new Set<Group>();
-  /** Reads that are traced and were not asked for yet. */
-  readonly #traces = new BoundedMap<Token, TraceContext>();
-  /** Questions that are traced and have no answer yet, by group and number. */
-  readonly #questions = new BoundedMap<string, readonly OpenSpan[]>();
   #isOpen = true;
 
   constructor(ports: ReadBarrierPorts) {
@@ -48,12 +41,11 @@ export class ReadBarrier {
   /** Takes the reads of a turn; those of one group share one read index. */
   take(reads: readonly ReadRequest[]): void {
     const tokens = new Map<Group, Token[]>();
-    for (const { token, group: id, trace } of reads) {
+    for (const { token, group: id } of reads) {
       const group = this.#ports.touch(id);
       if (!this.#isOpen) this.#ports.reporter.refuse([token], draining());
       else if (group === undefined) this.#ports.reporter.refuse([token], this.#ports.absence(id));
       else {
-        if (trace !== undefined) this.#traces.set(token, trace);
         const theirs = tokens.get(group);
         if (theirs === undefined) tokens.set(group, [token]);
         else theirs.push(token);
@@ -87,7 +79,6 @@ export class ReadBarrier {
   /** Carries out a `read-ready` effect. */
   onReady(group: Group, { id, index, term }: ReadReady): void {
     const tokens = this.#take(group, id);
-    this.#closeSpans(group, id);
     if (group.written.index >= index) this.#answer(group, tokens);
     else group.reads.park({ tokens, index, term, sinceMs: this.#ports.monotonicMs() });
   }
@@ -95,21 +86,10 @@ export class ReadBarrier {
   /** Carries out a `read-refused` effect. */
   onRefused(group: Group, id: number, refusal: Refusal): void {
     const tokens = this.#take(group, id);
-    const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
-    this.#closeSpans(group, id, error);
     // The leader is another one, or not known yet: the read asks again.
     if (refusal.kind === 'not-leader') return this.#wait(group, tokens);
+    const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
     this.#ports.reporter.refuse(tokens, error);
-  }
-
-  /** The group is gone, and the next one with its number counts its questions anew: none of these is answered. */
-  closed(group: Group): void {
-    if (this.#questions.size === 0) return;
-    const error = this.#ports.absence(group.id);
-    const prefix = questionOf(group, '');
-    for (const question of this.#questions.keys()) {
-      if (question.startsWith(prefix)) this.#closeQuestion(question, error);
-    }
   }
 
   /** Those that may wait with the others; the rest is refused. */
@@ -117,7 +97,6 @@ export class ReadBarrier {
     const { limits, reporter } = this.#ports;
     const room = Math.max(0, limits.pendingReadsMax - group.reads.count);
     if (tokens.length <= room) return tokens;
-    for (const token of tokens.slice(room)) this.#traces.take(token);
     reporter.refuse(tokens.slice(room), readsFull(group.title, limits.pendingReadsMax));
     return tokens.slice(0, room);
   }
@@ -139,29 +118,13 @@ export class ReadBarrier {
 
   #ask(group: Group, tokens: readonly Token[]): void {
     const id = group.reads.ask(tokens);
-    const step = (): void => this.#ports.step(group, { kind: 'read', id });
-    if (this.#traces.size === 0) return step();
-    const traces = tokens.map((token) => this.#traces.take(token)).filter((trace) => trace !== undefined);
-    const spans = this.#ports.calls.reading(traces, step);
-    if (spans.length > 0) this.#questions.set(questionOf(group, id), spans);
-  }
-
-  #closeSpans(group: Group, id: number, error?: DatabaseError): void {
-    if (this.#questions.size > 0) this.#closeQuestion(questionOf(group, id), error);
-  }
-
-  #closeQuestion(question: string, error: DatabaseError | undefined): void {
-    for (const span of this.#questions.take(question) ?? []) this.#ports.calls.close(span, error);
+    this.#ports.step(group, { kind: 'read', id });
   }
 
   #answer(group: Group, tokens: readonly Token[]): void {
     const { revision } = group.written;
     this.#ports.reporter.settle(tokens.map((token): Settlement => ({ kind: 'read', token, revision })));
   }
-}
-
-function questionOf(group: Group, id: number | ''): string {
-  return `${group.id} ${id}`;
 }
 
 /** A leader answers when it has applied its own no-op; a follower asks its leader. */

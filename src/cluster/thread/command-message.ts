@@ -7,8 +7,7 @@
  *   proposals   (f64 token | u32 group | u32 length | u8 1 tells admission + 2 stays here | payload)*
  */
 import { giveBack, toGroupId } from '#base';
-import type { TraceContext } from '../peer/trace-context.ts';
-import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest, Token } from './link.ts';
+import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from './link.ts';
 
 /** Proposals alone, or everything. */
 export type CommandMessage = ArrayBuffer | FullCommands;
@@ -16,8 +15,6 @@ export type CommandMessage = ArrayBuffer | FullCommands;
 interface FullCommands {
   readonly kind: 'commands';
   readonly proposals: ArrayBuffer | undefined;
-  /** Of those proposals that are traced. */
-  readonly traces: ReadonlyMap<Token, TraceContext>;
   readonly reads: readonly ReadRequest[];
   readonly creates: readonly CreateRequest[];
   readonly deletes: readonly DeleteRequest[];
@@ -29,15 +26,13 @@ const PROPOSAL_HEADER_BYTES = 17;
 const TELLS_ADMISSION = 1;
 const STAYS_HERE = 2;
 const NOTHING: readonly never[] = [];
-const NO_TRACES: ReadonlyMap<Token, TraceContext> = new Map();
 
 export function packCommands({ proposals, reads, creates, deletes, shown, follows }: Commands): CommandMessage {
   const packed = proposals.length === 0 ? undefined : packProposals(proposals);
-  const traces = tracesOf(proposals);
-  const isAlone = reads.length + creates.length + deletes.length + shown + traces.size === 0 && !follows;
+  const isAlone = reads.length + creates.length + deletes.length + shown === 0 && !follows;
   return packed !== undefined && isAlone
     ? packed
-    : { kind: 'commands', proposals: packed, traces, reads, creates, deletes, shown, follows };
+    : { kind: 'commands', proposals: packed, reads, creates, deletes, shown, follows };
 }
 
 /** The buffers of a message that are given away with it. */
@@ -48,18 +43,12 @@ export function commandTransfers(message: CommandMessage): readonly ArrayBuffer[
 
 export function unpackCommands(message: CommandMessage): Commands {
   if (message instanceof ArrayBuffer) {
-    const proposals = unpackProposals(message, NO_TRACES);
+    const proposals = unpackProposals(message);
     return { proposals, reads: NOTHING, creates: NOTHING, deletes: NOTHING, shown: 0, follows: false };
   }
-  const { proposals, traces, reads, creates, deletes, shown, follows } = message;
-  const unpacked = proposals === undefined ? [] : unpackProposals(proposals, traces);
+  const { proposals, reads, creates, deletes, shown, follows } = message;
+  const unpacked = proposals === undefined ? [] : unpackProposals(proposals);
   return { proposals: unpacked, reads, creates, deletes, shown, follows };
-}
-
-function tracesOf(proposals: readonly Proposal[]): ReadonlyMap<Token, TraceContext> {
-  let traces: Map<Token, TraceContext> | undefined;
-  for (const { token, trace } of proposals) if (trace !== undefined) (traces ??= new Map()).set(token, trace);
-  return traces ?? NO_TRACES;
 }
 
 function packProposals(proposals: readonly Proposal[]): ArrayBuffer {
@@ -82,20 +71,17 @@ function packProposals(proposals: readonly Proposal[]): ArrayBuffer {
 }
 
 /** The payloads are views of the buffer, which is the core's own now. */
-function unpackProposals(buffer: ArrayBuffer, traces: ReadonlyMap<Token, TraceContext>): readonly Proposal[] {
+function unpackProposals(buffer: ArrayBuffer): readonly Proposal[] {
   const view = new DataView(buffer);
   const proposals: Proposal[] = [];
   for (let at = 0; at < buffer.byteLength; ) {
     const length = view.getUint32(at + 12, true);
-    const token = view.getFloat64(at, true);
-    const trace = traces.get(token);
     proposals.push({
-      token,
+      token: view.getFloat64(at, true),
       group: toGroupId(view.getUint32(at + 8, true)),
       payload: new Uint8Array(buffer, at + PROPOSAL_HEADER_BYTES, length),
       tellsAdmission: (view.getUint8(at + 16) & TELLS_ADMISSION) !== 0,
       staysHere: (view.getUint8(at + 16) & STAYS_HERE) !== 0,
-      ...(trace !== undefined && { trace }),
     });
     at += PROPOSAL_HEADER_BYTES + length;
   }

@@ -31,8 +31,6 @@ export interface CoreOrder {
   readonly copies: number;
   /** A node that has been silent for so long is replaced, if another one is free; undefined: never. */
   readonly replaceAfterMs: number | undefined;
-  /** Whether spans go anywhere. */
-  readonly isTraced: boolean;
   /** Without it nothing that links need is loaded, and no node reaches this one. */
   readonly links: LinksOrder | undefined;
   /** One 32-bit number, 1 while the core is alone: the front sees it change before any message that follows (C32). */

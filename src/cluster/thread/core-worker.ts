@@ -40,7 +40,6 @@ import {
   packFailure,
   type ToCore,
 } from './core-thread-messages.ts';
-import type { Report } from './link.ts';
 import { packReport } from './report-message.ts';
 
 /** How late a deadline of the core may be noticed. */
@@ -136,7 +135,6 @@ async function start(
     observer: gatherer,
     snapshotObserver: reach?.observer ?? unobservedSnapshots,
     later: setImmediate,
-    isTraced: order.isTraced,
     release: order.links?.release,
   };
   const core = await CoreRuntime.open(ports, recovered);
@@ -191,23 +189,7 @@ function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
 }
 
 function showReports(core: CoreRuntime, port: MessagePort, gatherer: MeasureGatherer): void {
-  core.onReport((report) => post(port, packReport(dated(report), gatherer.take(core.levels))));
-}
-
-/** The front's clock has another beginning: times of spans are sent as milliseconds since 1970. */
-function dated(report: Report): Report {
-  const { spans } = report;
-  if (spans === undefined) return report;
-  const beganMs = wallClock.nowMs() - performance.now();
-  return {
-    ...report,
-    spans: spans.map((span) => ({
-      ...span,
-      startMs: beganMs + span.startMs,
-      endMs: beganMs + span.endMs,
-      events: span.events.map(({ name, atMs }) => ({ name, atMs: beganMs + atMs })),
-    })),
-  };
+  core.onReport((report) => post(port, packReport(report, gatherer.take(core.levels))));
 }
 
 /** Rejects when the node learns that it was removed. */

@@ -4,11 +4,10 @@
  * Two links keep this contract: `directLink` calls the core in the same thread (tests, simulation), `WorkerLink` sends
  * messages to the core's isolate.
  */
-import type { DatabaseError, DatabaseId, ErrorCode, GroupId, LogIndex, NodeId, Revision } from '#base';
+import type { DatabaseError, DatabaseId, GroupId, LogIndex, NodeId, Revision } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { TraceContext } from '../peer/trace-context.ts';
 import type { Divergence } from '../store/node-rows.ts';
 
 /**
@@ -32,8 +31,6 @@ export interface Proposal {
   readonly staysHere: boolean;
   /** The new database that it stands for: if another node is to take it, that one makes the payload of its name. */
   readonly creates?: NewDatabase;
-  /** Of the span in which it was made, if that is kept. */
-  readonly trace?: TraceContext | undefined;
   /** How often it was proposed again; absent: never. */
   readonly repeats?: number;
 }
@@ -49,7 +46,6 @@ export interface CreateRequest {
   readonly name: string;
   /** As of a proposal. */
   readonly staysHere: boolean;
-  readonly trace?: TraceContext | undefined;
 }
 
 export interface DeleteRequest {
@@ -58,14 +54,11 @@ export interface DeleteRequest {
   readonly databaseId: DatabaseId | undefined;
   /** As of a proposal. */
   readonly staysHere: boolean;
-  readonly trace?: TraceContext | undefined;
 }
 
 export interface ReadRequest {
   readonly token: Token;
   readonly group: GroupId;
-  /** As of a proposal. */
-  readonly trace?: TraceContext | undefined;
 }
 
 /** Everything the front asks for in one turn. */
@@ -97,27 +90,6 @@ export interface GroupLeader {
   readonly node: NodeId | undefined;
 }
 
-/**
- * A span that is over, seen by the core: who makes spans makes one of it. Times are those of the core's
- * monotonic clock; from its thread they come as milliseconds since 1970.
- */
-export interface SpanFact {
-  /** What was asked of another node, or an entry of this node's log. */
-  readonly what: 'propose' | 'create' | 'read' | 'entry';
-  /** This node has asked, or it has answered; an entry is neither. */
-  readonly role: 'client' | 'server' | 'internal';
-  readonly parent: TraceContext;
-  /** 16 digits, in hexadecimal. */
-  readonly spanId: string;
-  readonly group: GroupId;
-  /** The other one. */
-  readonly node: NodeId | undefined;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly events: readonly { readonly name: string; readonly atMs: number }[];
-  readonly failure?: { readonly code: ErrorCode; readonly reason: string | undefined } | undefined;
-}
-
 /** What the core has found out about the history of a replica. */
 export type HistoryNote =
   /** A replica of this node holds another history than its group (C42). */
@@ -141,8 +113,6 @@ export interface Report {
   /** Proposals that wanted to be told, and are entries now. Their settlements follow, in this report or a later one. */
   readonly admitted: readonly Token[];
   readonly settlements: readonly Settlement[];
-  /** What was seen of requests that are traced. */
-  readonly spans?: readonly SpanFact[] | undefined;
   readonly histories?: readonly HistoryNote[] | undefined;
 }
 

@@ -19,7 +19,7 @@ import type { PersistedFacts } from '#storage';
 import type { CoreLevels, Measures, WrittenFacts } from '../front/observer.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, SpanFact, Token } from './link.ts';
+import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, Token } from './link.ts';
 
 type Numbers = Float64Array<ArrayBuffer>;
 
@@ -32,7 +32,6 @@ interface FullReport {
   readonly others: readonly SentSettlement[];
   readonly catalog: readonly CatalogChange[];
   readonly catalogIndex: number;
-  readonly spans: readonly SpanFact[];
   readonly histories: readonly HistoryNote[];
 }
 
@@ -56,7 +55,6 @@ const COUNTS = 6;
 const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
 const REST = 10;
-const NO_SPANS: readonly SpanFact[] = [];
 const NO_NOTES: readonly HistoryNote[] = [];
 
 export function packReport(report: Report, measures: Measures): ReportMessage {
@@ -68,17 +66,17 @@ export function packReport(report: Report, measures: Measures): ReportMessage {
     else others.push(settlement);
   }
   const numbers = packNumbers(committed, report, measures);
-  const { catalog, catalogIndex, spans = NO_SPANS, histories = NO_NOTES } = report;
-  return others.length + catalog.length + spans.length + histories.length === 0
+  const { catalog, catalogIndex, histories = NO_NOTES } = report;
+  return others.length + catalog.length + histories.length === 0
     ? numbers
-    : { kind: 'report', numbers, others, catalog, catalogIndex, spans, histories };
+    : { kind: 'report', numbers, others, catalog, catalogIndex, histories };
 }
 
 export function unpackReport(message: ReportMessage): { readonly report: Report; readonly measures: Measures } {
   if (message instanceof Float64Array) return unpackNumbers(message, []);
-  const { numbers, others, catalog, catalogIndex, spans, histories } = message;
+  const { numbers, others, catalog, catalogIndex, histories } = message;
   const { report, measures } = unpackNumbers(numbers, others.map(received));
-  const more = { ...(spans.length > 0 && { spans }), ...(histories.length > 0 && { histories }) };
+  const more = histories.length > 0 && { histories };
   return { report: { ...report, catalog, catalogIndex, ...more }, measures };
 }
 

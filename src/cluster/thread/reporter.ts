@@ -13,7 +13,6 @@ import {
   isForeign,
   type Report,
   type Settlement,
-  type SpanFact,
   type Token,
 } from './link.ts';
 
@@ -32,7 +31,6 @@ export class Reporter {
   #leaders: GroupLeader[] = [];
   #admitted: Token[] = [];
   #settlements: Settlement[] = [];
-  #spans: SpanFact[] = [];
   #histories: HistoryNote[] = [];
   #isFollowed = false;
   #listener: ((report: Report) => void) | undefined;
@@ -92,11 +90,6 @@ export class Reporter {
     this.#admitted.push(token);
   }
 
-  /** What is traced hurries nobody, either. */
-  traced(span: SpanFact): void {
-    this.#spans.push(span);
-  }
-
   noteHistory(note: HistoryNote): void {
     this.#histories.push(note);
   }
@@ -129,7 +122,7 @@ export class Reporter {
 
   /** Sends what was gathered, if anything. */
   flushAll(): void {
-    if (this.#applied.size + this.#leaders.length + this.#spans.length > 0 || this.#hasAnswers) this.#send();
+    if (this.#applied.size + this.#leaders.length > 0 || this.#hasAnswers) this.#send();
   }
 
   get #hasAnswers(): boolean {
@@ -144,7 +137,6 @@ export class Reporter {
       leaders: this.#leaders,
       admitted: this.#admitted,
       settlements: this.#settlements,
-      ...(this.#spans.length > 0 && { spans: this.#spans }),
       ...(this.#histories.length > 0 && { histories: this.#histories }),
     };
     this.#catalog = [];
@@ -154,7 +146,6 @@ export class Reporter {
     if (this.#listener !== undefined) [this.#leaders, this.#histories] = [[], []];
     this.#admitted = [];
     this.#settlements = [];
-    if (this.#spans.length > 0) this.#spans = [];
     this.#listener?.(report);
   }
 }

@@ -4,7 +4,7 @@ import { defaultResource, resourceFromAttributes } from '@opentelemetry/resource
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../logger.ts';
 import type { Tracer } from '../tracer.ts';
-import { otelTracer, SpanIds } from './otel-tracer.ts';
+import { otelTracer } from './otel-tracer.ts';
 import { type SpanCounts, SpanQueue } from './span-queue.ts';
 
 export interface TracingOptions {
@@ -35,9 +35,7 @@ export function openTracing(options: TracingOptions): Tracing {
   const url = `${endpoint.replace(/\/+$/, '')}${TRACES_PATH}`;
   const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS });
   const queue = new SpanQueue({ exporter, logger, counts });
-  const ids = new SpanIds();
   const provider = new TracerProvider({
-    idGenerator: ids,
     resource: defaultResource().merge(
       resourceFromAttributes({
         'service.name': SERVICE,
@@ -49,7 +47,7 @@ export function openTracing(options: TracingOptions): Tracing {
     spanProcessors: [queue],
   });
   return {
-    tracer: otelTracer(provider.getTracer(SERVICE, version), ids),
+    tracer: otelTracer(provider.getTracer(SERVICE, version)),
     close: (withinMs) => {
       const closed = provider.shutdown().catch((error: unknown) => logger.warn('tracing-not-closed', { error }));
       return withinTime(closed, withinMs);

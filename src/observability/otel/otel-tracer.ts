@@ -12,7 +12,6 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
-import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace';
 import {
   failureAttributes,
   type HeaderOf,
@@ -48,59 +47,21 @@ const SETTER: TextMapSetter<Record<string, string>> = {
   },
 };
 
-/** Ids of spans: drawn, but for the one of a span that has its id already. */
-export class SpanIds implements IdGenerator {
-  readonly #random = new RandomIdGenerator();
-  #next: string | undefined;
-
-  generateTraceId(): string {
-    return this.#random.generateTraceId();
-  }
-
-  generateSpanId(): string {
-    return this.#next ?? this.#random.generateSpanId();
-  }
-
-  /** Spans that the work begins have this id: it begins one. */
-  with<Result>(spanId: string, work: () => Result): Result {
-    this.#next = spanId;
-    try {
-      return work();
-    } finally {
-      this.#next = undefined;
-    }
-  }
-}
-
-/** `ids` are those of the provider of the tracer. */
-export function otelTracer(tracer: OtelTracer, ids: SpanIds): Tracer {
+export function otelTracer(tracer: OtelTracer): Tracer {
   return {
     begin: (name, from, attributes = {}, startMs) => {
       const remote = W3C.extract(ROOT_CONTEXT, from, GETTER);
       return begun(tracer, remote, { name, kind: 'server', attributes, startMs });
     },
-    record: (past) => {
-      const parent = parentOf(past);
-      if (parent === undefined) return;
-      if (past.spanId === undefined) record(tracer, parent, past);
-      else ids.with(past.spanId, () => record(tracer, parent, past));
-    },
+    record: (past) => record(tracer, past),
   };
 }
 
-/** Undefined: it is no trace context. What a server span is below is on another node, everything else is here. */
-function parentOf({ parent, kind }: PastSpan): Context | undefined {
+function record(tracer: OtelTracer, { name, parent, startMs, endMs }: PastSpan): void {
   const context = trace.getSpanContext(W3C.extract(ROOT_CONTEXT, parent, GETTER));
-  return context && trace.setSpanContext(ROOT_CONTEXT, { ...context, isRemote: kind === 'server' });
-}
-
-function record(tracer: OtelTracer, parent: Context, past: PastSpan): void {
-  const { name, kind, startMs, endMs, events, failure, attributes } = past;
-  const given = present({ ...attributes, ...failure });
-  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: given, startTime: startMs }, parent);
-  for (const event of events) span.addEvent(event.name, event.atMs);
-  if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-  span.end(endMs);
+  if (context === undefined) return;
+  const below = trace.setSpanContext(ROOT_CONTEXT, { ...context, isRemote: false });
+  tracer.startSpan(name, { kind: OtelSpanKind.INTERNAL, startTime: startMs }, below).end(endMs);
 }
 
 interface Beginning {

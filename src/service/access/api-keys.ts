@@ -47,7 +47,7 @@ export async function issueApiKey(context: ServiceContext, request: IssueApiKeyR
   const { id, hash, text } = made === undefined ? issueKey((bytes) => random.bytes(bytes)) : { ...made, text: '' };
   const secrets = [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }];
   const key: ApiKey = { id, version: 1, name, grants, createdAtMs: nowMs, createdBy: issuedBy, expiresAtMs, secrets };
-  const outcome = await node.keepApiKey(key, request);
+  const outcome = await node.keepApiKey(key);
   if (outcome.kind === 'key-kept') return { key, text };
   if (outcome.kind === 'key-unmoved' && outcome.isFull) throw keysFull();
   return issuedBefore(context, request, key);
@@ -59,7 +59,7 @@ async function issuedBefore(
   request: IssueApiKeyRequest,
   wanted: ApiKey,
 ): Promise<IssuedApiKey> {
-  await node.latest(CATALOG_GROUP, request);
+  await node.latest(CATALOG_GROUP);
   const key = node.catalog.apiKey(wanted.id);
   if (key === undefined) throw overtaken();
   if (isKey(key) && contentOf(key) === contentOf(wanted)) return { key, text: '' };
@@ -70,14 +70,14 @@ function contentOf({ name, grants, expiresAtMs, secrets: [latest] }: ApiKey): st
   return JSON.stringify([name, grants.map(formatGrant), expiresAtMs, latest && toHex(latest.hash)]);
 }
 
-export async function listApiKeys({ node }: ServiceContext, request: ApiKeysRequest): Promise<readonly ApiKey[]> {
-  await node.latest(CATALOG_GROUP, request);
+export async function listApiKeys({ node }: ServiceContext, _request: ApiKeysRequest): Promise<readonly ApiKey[]> {
+  await node.latest(CATALOG_GROUP);
   return node.catalog.apiKeys().filter(isKey);
 }
 
 export async function findApiKey({ node }: ServiceContext, request: NamedKeyRequest): Promise<ApiKey> {
   const { id } = request;
-  await node.latest(CATALOG_GROUP, request);
+  await node.latest(CATALOG_GROUP);
   const key = node.catalog.apiKey(id);
   if (key === undefined || !isKey(key)) throw keyNotFound(id);
   return key;
@@ -111,7 +111,7 @@ async function changeApiKey(
     const changed = change(before);
     if (changed === before) return before;
     const key = { ...changed, version: before.version + 1 };
-    const outcome = await context.node.keepApiKey(key, request);
+    const outcome = await context.node.keepApiKey(key);
     if (outcome.kind === 'key-kept') return key;
   }
   throw overtaken();
@@ -129,8 +129,8 @@ export async function revokeApiKey(context: ServiceContext, request: RevokeApiKe
     await changeApiKey(context, request, (before) => (isLater(before) ? { ...before, expiresAtMs } : before));
     return;
   }
-  const known = await node.latest(CATALOG_GROUP, request).then(() => node.catalog.apiKey(id));
-  const outcome: KeyOutcome | undefined = known && isKey(known) ? await node.removeApiKey(id, request) : undefined;
+  const known = await node.latest(CATALOG_GROUP).then(() => node.catalog.apiKey(id));
+  const outcome: KeyOutcome | undefined = known && isKey(known) ? await node.removeApiKey(id) : undefined;
   if (outcome?.kind !== 'key-removed') throw keyNotFound(id);
 }
 
@@ -190,7 +190,7 @@ export async function refuseBelowLevel(
   const isBounding = boundsDatabases({ grants: request.grants ?? [] });
   const wanted = isBounding ? BOUNDING_LEVEL : LEVEL;
   if (node.catalog.level >= wanted) return;
-  await node.latest(CATALOG_GROUP, request);
+  await node.latest(CATALOG_GROUP);
   const { level } = node.catalog;
   if (level >= wanted) return;
   const kept = isBounding ? `${what} that bound databases` : what;

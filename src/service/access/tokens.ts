@@ -28,13 +28,13 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   const { name, grants, lifeSeconds, issuer } = request;
   refuseFaults(request);
   await refuseBelowLevel(context, request, 'Tokens');
-  await node.latest(CATALOG_GROUP, request);
+  await node.latest(CATALOG_GROUP);
   const tokens = node.catalog.apiKeys().filter(isToken);
   const by = issuer?.id ?? NOBODY;
   const own = tokens.filter((token) => token.createdBy === by && !isPast(token, nowMs));
   if (own.length >= TOKENS_OF_ISSUER_MAX)
     throw tooMany(`${quote(by)} has ${own.length} tokens, as many as it may have`);
-  for (const past of swept(context, tokens, nowMs)) await node.removeApiKey(past.id, request);
+  for (const past of swept(context, tokens, nowMs)) await node.removeApiKey(past.id);
   // Nodes have clocks of their own: it is no older than what it was issued with.
   const issuers = issuer?.keyId === undefined ? [] : (node.catalog.apiKey(issuer.keyId)?.secrets ?? []);
   const createdAtMs = Math.max(nowMs, ...issuers.map((secret) => secret.createdAtMs));
@@ -53,14 +53,14 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
     token: { keyId: issuer?.keyId },
     secrets: [{ hash, createdAtMs, expiresAtMs: undefined }],
   };
-  const outcome = await node.keepApiKey(key, request);
+  const outcome = await node.keepApiKey(key);
   if (outcome.kind === 'key-kept') return { key, text };
   throw tooMany('There are as many tokens as there may be, 1000');
 }
 
 /** Those that count, of this issuer or of all. */
 export async function listTokens({ node, clock }: ServiceContext, request: TokensRequest): Promise<readonly ApiKey[]> {
-  await node.latest(CATALOG_GROUP, request);
+  await node.latest(CATALOG_GROUP);
   const nowMs = clock.nowMs();
   const counts = (token: ApiKey): boolean => !isPast(token, nowMs) && !isOrphan(node.catalog, token, nowMs);
   return node.catalog.apiKeys().filter((key) => isToken(key) && isOf(key, request.of) && counts(key));
@@ -74,7 +74,7 @@ export async function findToken(context: ServiceContext, request: NamedTokenRequ
 
 export async function revokeToken(context: ServiceContext, request: NamedTokenRequest): Promise<void> {
   const { id } = await findToken(context, request);
-  const outcome = await context.node.removeApiKey(id, request);
+  const outcome = await context.node.removeApiKey(id);
   if (outcome.kind !== 'key-removed') throw tokenNotFound(id);
 }
 

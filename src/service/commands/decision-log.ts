@@ -22,7 +22,7 @@ export function decisionLog(context: ServiceContext, binding: Binding, options: 
   return {
     applied: () => node.applied(binding.group),
     newest: async (atLeast) => {
-      const latest = await latestRevision(node, binding, options);
+      const latest = await latestRevision(node, binding);
       options.signal.throwIfAborted();
       if (latest < atLeast) throw revisionNotFound(scopeOf({ binding, revision: latest }), atLeast);
       return latest;

@@ -46,7 +46,7 @@ async function execute(
   // Asked for once, however much of what follows wants it.
   let asked: Promise<Revision> | undefined;
   const latest = (): Promise<Revision> => {
-    asked ??= latestRevision(context.node, binding, { span });
+    asked ??= latestRevision(context.node, binding);
     return asked;
   };
   const recorded =
@@ -83,22 +83,15 @@ function transactionIdOf({ clock, random }: ServiceContext, request: ExecuteComm
 async function basisOf(
   context: ServiceContext,
   binding: Binding,
-  {
-    lastSeen,
-    at = 'latest',
-    signal,
-    span,
-    latest,
-  }: ExecuteCommandRequest & { readonly latest: () => Promise<Revision> },
+  { lastSeen, at = 'latest', signal, latest }: ExecuteCommandRequest & { readonly latest: () => Promise<Revision> },
 ): Promise<DecisionBasis> {
   if (lastSeen !== undefined) return { kind: 'last-seen', revision: await applied(lastSeen) };
   if (at === 'latest') return { kind: 'latest', revision: await latest() };
-  if (at === 'cached')
-    return { kind: 'revision', revision: await openRevision(context, { signal, span }, binding, at) };
+  if (at === 'cached') return { kind: 'revision', revision: await openRevision(context, { signal }, binding, at) };
   return { kind: 'revision', revision: await applied(at) };
 
   function applied(revision: AskedRevision): Promise<number> {
-    return openRevision(context, { signal, span }, binding, revision);
+    return openRevision(context, { signal }, binding, revision);
   }
 }
 

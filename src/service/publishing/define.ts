@@ -25,7 +25,7 @@ export function defining<Reply>(
         // Said here, it names the leader of this database.
         const refusal = requireLeader ? node.notLeading(binding.group) : undefined;
         if (refusal !== undefined) throw refusal;
-        const outcome = await node.define(binding.group, encodeDefinitionEntry(entry), { requireLeader, span });
+        const outcome = await node.define(binding.group, encodeDefinitionEntry(entry), { requireLeader });
         isBound = true;
         return outcome;
       } catch (failure) {

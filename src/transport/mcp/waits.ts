@@ -38,5 +38,5 @@ export function recordWait(tracer: Tracer, span: Span, wait: Wait | undefined): 
   if (wait === undefined || !span.isRecorded) return;
   const headers = span.headers();
   const parent = (name: string): string | undefined => headers[name];
-  tracer.record({ name: AUTHENTICATE, kind: 'internal', parent, ...wait, attributes: {}, events: [] });
+  tracer.record({ name: AUTHENTICATE, parent, ...wait });
 }

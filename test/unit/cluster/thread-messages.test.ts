@@ -16,33 +16,18 @@ const group = fc.nat(2 ** 31).map(toGroupId);
 const node = fc.integer({ min: 1, max: 2 ** 31 }).map(toNodeId);
 const revision = fc.nat().map(toRevision);
 
-const trace = fc.record(
-  { traceparent: fc.string(), tracestate: fc.string() },
-  { requiredKeys: ['traceparent'], noNullPrototype: true },
-);
-/** Most are not traced. */
-const mayBeTraced = fc.oneof(
-  { weight: 3, arbitrary: fc.constant({}) },
-  fc.record({ trace }, { noNullPrototype: true }),
-);
-
 const commands: fc.Arbitrary<Commands> = fc.record({
   proposals: fc
     .array(
-      fc
-        .tuple(
-          fc.record({
-            token,
-            group,
-            payload: fc.uint8Array({ maxLength: 50 }),
-            tellsAdmission: fc.boolean(),
-            staysHere: fc.boolean(),
-          }),
-          mayBeTraced,
-        )
-        .map(([proposal, traced]) => ({ ...proposal, ...traced })),
-      // A token is one request's.
+      fc.record({
+        token,
+        group,
+        payload: fc.uint8Array({ maxLength: 50 }),
+        tellsAdmission: fc.boolean(),
+        staysHere: fc.boolean(),
+      }),
     )
+    // A token is one request's.
     .map((all) => all.map((each, at) => ({ ...each, token: at }))),
   reads: fc.array(fc.record({ token, group })),
   creates: fc.array(fc.record({ token, name: fc.string(), staysHere: fc.boolean() })),
@@ -52,19 +37,6 @@ const commands: fc.Arbitrary<Commands> = fc.record({
   shown: fc.constantFrom(0, 12),
   follows: fc.boolean(),
 });
-
-const SPAN = {
-  what: 'propose',
-  role: 'server',
-  parent: { traceparent: 'a', tracestate: 'b' },
-  spanId: 'c',
-  group: toGroupId(7),
-  node: toNodeId(2),
-  startMs: 1.5,
-  endMs: 2.25,
-  events: [{ name: 'cairn.synced', atMs: 2 }],
-  failure: { code: 'unavailable', reason: 'Draining' },
-} as const;
 
 it('commands arrive as they were sent', () => {
   fc.assert(
@@ -132,7 +104,6 @@ describe('reports', () => {
     leaders: fc.array(fc.record({ group, node: fc.option(node, { nil: undefined }) })),
     admitted: fc.array(token),
     settlements: fc.array(settlement),
-    spans: fc.constantFrom(undefined, [SPAN, SPAN]),
   });
   const unchanged = report.map((each) => ({ ...each, catalog: [], catalogIndex: 0 }));
 
