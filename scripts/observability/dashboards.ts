@@ -202,7 +202,7 @@ export const DASHBOARDS: readonly Dashboard[] = [
           named('peers', date('cairn_peer_tls_certificate_expiry_timestamp_seconds')),
         ),
       ],
-      Traces: [graph('Spans', 'ops', ...rates('cairn_trace_spans_{exported,dropped}_total', 'pod'))],
+      Traces: [graph('Spans', 'ops', ...rates('cairn_trace_spans_{ended,exported}_total', 'pod'))],
     },
   },
   {

@@ -13,9 +13,8 @@ export async function openTracing(config: Config, { logger, metrics }: TracePart
   const { otlpEndpoint: endpoint, traceSampleRatio: sampleRatio, nodeName: name } = config;
   if (endpoint === 'off') return undefined;
   const counts = {
+    ended: metrics.counter('cairn_trace_spans_ended_total', {}),
     exported: metrics.counter('cairn_trace_spans_exported_total', {}),
-    queueFull: metrics.counter('cairn_trace_spans_dropped_total', { reason: 'queue_full' }),
-    exportFailed: metrics.counter('cairn_trace_spans_dropped_total', { reason: 'export_failed' }),
   };
   return startTracing({ endpoint, sampleRatio, name, version: RELEASE, logger, counts });
 }

@@ -105,13 +105,13 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Sessions of MCP that ended on this node: deleted by their clients, idle for too long, displaced by others when there were too many, or because the node was closing.',
     labels: { reason: ['deleted', 'idle', 'displaced', 'closing'] },
   },
-  cairn_trace_spans_exported_total: {
-    help: 'Spans of traces that the collector of `otlp-endpoint` has taken.',
+  cairn_trace_spans_ended_total: {
+    help: 'Spans of traces that ended on this node. The difference to the exported spans is lost or waits for up to a second.',
     labels: NONE,
   },
-  cairn_trace_spans_dropped_total: {
-    help: 'Spans of traces that were lost. queue_full: more ended than were exported; export_failed: the collector was not reached, or refused them.',
-    labels: { reason: ['queue_full', 'export_failed'] },
+  cairn_trace_spans_exported_total: {
+    help: 'Spans of traces that the collector of `otlp-endpoint` accepted.',
+    labels: NONE,
   },
   cairn_raft_election_total: {
     help: 'Elections in which this node wanted to lead a group. lost: most voted otherwise, or another one leads; timed_out: too few voted; not_held: too few said beforehand that they would vote for it.',

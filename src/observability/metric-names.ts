@@ -121,8 +121,8 @@ export interface CounterLabels {
   readonly cairn_mcp_requests_total: { readonly method: McpMethod };
   readonly cairn_mcp_sessions_begun_total: NoLabels;
   readonly cairn_mcp_sessions_ended_total: { readonly reason: McpSessionEnd };
+  readonly cairn_trace_spans_ended_total: NoLabels;
   readonly cairn_trace_spans_exported_total: NoLabels;
-  readonly cairn_trace_spans_dropped_total: { readonly reason: 'queue_full' | 'export_failed' };
   readonly cairn_raft_election_total: { readonly result: 'won' | 'lost' | 'timed_out' | 'not_held' };
   readonly cairn_raft_heartbeat_send_failures_total: NoLabels;
   readonly cairn_raft_leader_changes_total: NoLabels;

@@ -1,11 +1,25 @@
 /** Loads and starts OpenTelemetry. Nothing of it is global: no context manager, no propagator, no instrumentation. */
+import { ExportResultCode } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
-import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type SpanExporter,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import type { Logger } from '../logger.ts';
+import type { Count } from '../metrics.ts';
 import type { Tracer } from '../tracer.ts';
 import { otelTracer } from './otel-tracer.ts';
-import { type SpanCounts, SpanQueue } from './span-queue.ts';
+
+/** Spans that are in `ended` and not in `exported` wait or are lost. */
+export interface SpanCounts {
+  readonly ended: Count;
+  readonly exported: Count;
+}
 
 export interface TracingOptions {
   /** The base URL of a collector that speaks OTLP over HTTP: spans go to `/v1/traces` below it. */
@@ -28,13 +42,18 @@ export interface Tracing {
 const SERVICE = 'cairn';
 /** Of one export with all its repetitions. */
 const EXPORT_MS = 5_000;
+/** Spans that wait, of about 2 KiB each. */
+const SPANS_MAX = 4_096;
+const DELAY_MS = 1_000;
+/** Between two log lines about failed exports. */
+const LOG_EVERY_MS = 60_000;
 const TRACES_PATH = '/v1/traces';
 
 export function openTracing(options: TracingOptions): Tracing {
   const { endpoint, sampleRatio, name, version, logger, counts } = options;
   const url = `${endpoint.replace(/\/+$/, '')}${TRACES_PATH}`;
-  const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS });
-  const queue = new SpanQueue({ exporter, logger, counts });
+  const exporter = watched(new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS }), { logger, counts });
+  const batches = new BatchSpanProcessor({ exporter, maxQueueSize: SPANS_MAX, scheduledDelayMillis: DELAY_MS });
   const provider = new TracerProvider({
     resource: defaultResource().merge(
       resourceFromAttributes({
@@ -44,7 +63,7 @@ export function openTracing(options: TracingOptions): Tracing {
       }),
     ),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampleRatio) }),
-    spanProcessors: [queue],
+    spanProcessors: [counting(counts.ended), batches],
   });
   return {
     tracer: otelTracer(provider.getTracer(SERVICE, version)),
@@ -52,6 +71,32 @@ export function openTracing(options: TracingOptions): Tracing {
       const closed = provider.shutdown().catch((error: unknown) => logger.warn('tracing-not-closed', { error }));
       return withinTime(closed, withinMs);
     },
+  };
+}
+
+function counting(ended: Count): SpanProcessor {
+  const nothing = async (): Promise<void> => undefined;
+  return { onStart: () => undefined, onEnd: () => ended.add(), forceFlush: nothing, shutdown: nothing };
+}
+
+/** Counts exported spans, and logs failed exports once a minute. */
+function watched(exporter: SpanExporter, { logger, counts }: Pick<TracingOptions, 'logger' | 'counts'>): SpanExporter {
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  const failed = (spans: number, error: Error | undefined): void => {
+    const nowMs = performance.now();
+    if (nowMs - loggedMs < LOG_EVERY_MS) return;
+    loggedMs = nowMs;
+    logger.warn('spans-not-exported', { spans, why: error?.message });
+  };
+  return {
+    export: (spans, done) => {
+      exporter.export(spans, (result) => {
+        if (result.code === ExportResultCode.SUCCESS) counts.exported.add(spans.length);
+        else failed(spans.length, result.error);
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
   };
 }
 

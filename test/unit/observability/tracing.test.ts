@@ -1,15 +1,11 @@
-// Goal: spans leave in batches from a queue with a bound; what is lost is counted and said once a minute, and nobody
-// waits for a collector (O3). Contexts, sampling and attributes are what the port says. Method: the queue over an
-// exporter of the test; the adapter over a queue that keeps what ends.
+// Goal: spans leave in batches from a queue with a bound; ended and exported spans are counted, a failed export is
+// logged, and closing does not wait for a collector (O3). Contexts, sampling and attributes are what the port says.
+// Method: a collector of the test that accepts, refuses or does not answer; a processor that keeps what ends.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ExportResultCode } from '@opentelemetry/core';
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { type Count, inSpan, silentLogger, startTracing } from '#observability';
-import { SpanQueue } from '../../../src/observability/otel/span-queue.ts';
-import { eventually } from '../../support/eventually.ts';
 import { keptSpans } from '../../support/kept-spans.ts';
 
 const TRACE = 'a'.repeat(32);
@@ -89,83 +85,75 @@ describe('the tracer', () => {
   });
 });
 
-interface Held {
-  readonly batches: ReadableSpan[][];
-  readonly exporter: SpanExporter;
-  /** Ends the export that waits for longest. */
-  readonly end: (error?: Error) => void;
+interface Collector {
+  readonly endpoint: string;
+  readonly requests: () => number;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** Exports end when the test says so. */
-function held(): Held {
-  const batches: ReadableSpan[][] = [];
-  const waiting: ((error: Error | undefined) => void)[] = [];
-  const exporter: SpanExporter = {
-    export: (spans, done) => {
-      batches.push(spans);
-      waiting.push((error) =>
-        done(error === undefined ? { code: ExportResultCode.SUCCESS } : { code: ExportResultCode.FAILED, error }),
-      );
-    },
-    shutdown: async () => undefined,
+/** Answers every export with the status. */
+async function collector(status: number): Promise<Collector> {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    request.resume().once('end', () => response.writeHead(status).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
   };
-  return { batches, exporter, end: (error) => waiting.shift()?.(error) };
+  return { endpoint: `http://127.0.0.1:${port}`, requests: () => requests, [Symbol.asyncDispose]: close };
 }
 
-const SPAN = {} as ReadableSpan;
-
-interface Counted {
-  readonly counts: Record<'exported' | 'queueFull' | 'exportFailed', Count>;
-  readonly counted: { exported: number; queueFull: number; exportFailed: number };
+interface Traced {
+  readonly counted: { ended: number; exported: number };
+  readonly warnings: readonly string[];
 }
 
-function counting(): Counted {
-  const counted = { exported: 0, queueFull: 0, exportFailed: 0 };
+/** Ends so many spans, and closes. */
+async function ending(spans: number, endpoint: string): Promise<Traced> {
+  const counted = { ended: 0, exported: 0 };
   const count = (name: keyof typeof counted): Count => ({
     add: (by = 1) => {
       counted[name] += by;
     },
   });
-  const counts = { exported: count('exported'), queueFull: count('queueFull'), exportFailed: count('exportFailed') };
-  return { counts, counted };
+  const counts = { ended: count('ended'), exported: count('exported') };
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (event: string) => void warnings.push(event) };
+  const tracing = await startTracing({ endpoint, sampleRatio: 1, name: 'node-1', version: '1', logger, counts });
+  for (let span = 0; span < spans; span++) tracing.tracer.begin('a request', NO_CONTEXT).end();
+  await tracing.close(10_000);
+  return { counted, warnings };
 }
 
-it('the queue of spans never holds more than its bound, and counts what it drops', async () => {
-  const { counts, counted } = counting();
-  const { batches, exporter, end } = held();
-  const queue = new SpanQueue({ exporter, counts, logger: silentLogger, spansMax: 4, batchSpansMax: 2 });
-  // Two are under way with the first export, four wait, and of the rest there is nothing but the count.
-  for (let spans = 0; spans < 9; spans++) queue.onEnd(SPAN);
-  expect(batches.map(({ length }) => length)).toEqual([2]);
-  expect(counted.queueFull).toBe(3);
-  end();
-  await eventually(() => expect(batches.map(({ length }) => length)).toEqual([2, 2]));
-  end();
-  await eventually(() => expect(batches.map(({ length }) => length)).toEqual([2, 2, 2]));
-  end();
-  await eventually(() => expect(counted.exported).toBe(6));
-  expect(counted.exportFailed).toBe(0);
+/** More than one batch, and less than the queue holds. */
+const SPANS = 700;
+
+it('tracing exports every span before it is closed, in batches, and counts them', async () => {
+  await using server = await collector(200);
+  expect(await ending(SPANS, server.endpoint)).toEqual({ counted: { ended: SPANS, exported: SPANS }, warnings: [] });
+  expect(server.requests()).toBe(2);
 });
 
-it('the queue of spans exports a few spans after a while, and all of them when it is closed', async () => {
-  const { counts, counted } = counting();
-  const { batches, exporter, end } = held();
-  const queue = new SpanQueue({ exporter, counts, logger: silentLogger, batchSpansMax: 2, delayMs: 1 });
-  queue.onEnd(SPAN);
-  await eventually(() => expect(batches.map(({ length }) => length)).toEqual([1]));
-  for (let spans = 0; spans < 5; spans++) queue.onEnd(SPAN);
-  const closed = queue.shutdown();
-  for (let exports = 0; exports < 4; exports++) {
-    await eventually(() => expect(batches.length).toBeGreaterThan(exports));
-    end();
-  }
-  await closed;
-  expect(counted.exported).toBe(6);
-  queue.onEnd(SPAN);
-  expect(counted.queueFull).toBe(1);
+it('tracing drops spans beyond its queue', async () => {
+  await using server = await collector(200);
+  const { counted } = await ending(10_000, server.endpoint);
+  expect(counted.ended).toBe(10_000);
+  expect(counted.exported).toBeGreaterThan(4_000);
+  expect(counted.exported).toBeLessThan(5_000);
 });
 
-it('the queue of spans is closed in its time, though its collector never answers', async () => {
+it('tracing logs one of several exports that fail', async () => {
+  await using server = await collector(400);
+  const { counted, warnings } = await ending(SPANS, server.endpoint);
+  expect(counted).toEqual({ ended: SPANS, exported: 0 });
+  expect(warnings.filter((event) => event === 'spans-not-exported')).toHaveLength(1);
+});
+
+it('tracing is closed in its time when its collector never answers', async () => {
   const asked = Promise.withResolvers<void>();
   let waiting = 0;
   const server = createServer((request) => {
@@ -177,7 +165,8 @@ it('the queue of spans is closed in its time, though its collector never answers
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const { counts } = counting();
+  const nothing: Count = { add: () => undefined };
+  const counts = { ended: nothing, exported: nothing };
   const shared = { sampleRatio: 1, name: 'node-1', version: '1', logger: silentLogger, counts };
   const tracing = await startTracing({ ...shared, endpoint: `http://127.0.0.1:${port}/` });
   tracing.tracer.begin('a request', NO_CONTEXT).end();
