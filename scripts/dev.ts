@@ -64,7 +64,7 @@ async function start(number: number, peer?: string): Promise<ReadyLine> {
   const ports = Object.entries(PORTS).map(
     ([flag, port]) => `--${flag}=${hasFreePorts ? 0 : port + PORTS_APART * (number - 1)}`,
   );
-  const place = [`--data-dir=${join(data, `dev-${number}`)}`, `--node-name=${name}`, '--ballast-bytes=0'];
+  const place = [`--data-dir=${join(data, `dev-${number}`)}`, `--node-name=${name}`];
   const settings = [
     ...place,
     ...ports,

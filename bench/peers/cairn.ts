@@ -59,9 +59,9 @@ export interface Build {
 
 export const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
 
-/** Earlier builds found a cluster without being told. */
-function knowsBootstrap(root: string): boolean {
-  return readFileSync(join(root, 'docs/configuration.md'), 'utf8').includes('--bootstrap');
+/** Whether a build has the setting. Earlier builds found a cluster without one, and write a ballast file. */
+function knows(root: string, setting: string): boolean {
+  return readFileSync(join(root, 'docs/configuration.md'), 'utf8').includes(setting);
 }
 
 /**
@@ -74,8 +74,7 @@ export async function startCairn(
   settings: readonly string[] = [],
 ): Promise<CairnNode> {
   const began = performance.now();
-  // The ballast is made once, in the first minutes of a node's life; its writes would be measured with everything else.
-  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0', '--ballast-bytes=0'];
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0'];
   // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
   const args = [
     ...build.nodeOptions,
@@ -83,7 +82,8 @@ export async function startCairn(
     `--data-dir=${dataDir}`,
     '--log-level=warn',
     ...ports,
-    ...(knowsBootstrap(build.root) ? foundingUnlessJoining(settings) : []),
+    ...(knows(build.root, '--bootstrap') ? foundingUnlessJoining(settings) : []),
+    ...(knows(build.root, '--ballast-bytes') ? ['--ballast-bytes=0'] : []),
     ...settings,
   ];
   // A node ends with the benchmark, however that ends.

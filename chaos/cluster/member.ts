@@ -27,12 +27,7 @@ export interface MemberOptions {
   readonly onMisbehaviour: (what: string) => void;
 }
 
-const SETTINGS = [
-  '--wal-segment-bytes=4MiB',
-  '--store-write-buffer-bytes=2MiB',
-  '--ballast-bytes=8MiB',
-  '--guest-executors=1',
-];
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=2MiB', '--guest-executors=1'];
 /** Levels of a disk of any size. */
 const DISK_LEVELS = ['--disk-soft-bytes=24MiB', '--disk-hard-bytes=8MiB'];
 const FATAL_EXIT = 70;

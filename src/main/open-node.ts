@@ -105,7 +105,6 @@ function start(parts: NodeParts): Promise<Node & Administers> {
     disk: {
       ...unlessAuto('softBytes', config.diskSoftBytes),
       ...unlessAuto('hardBytes', config.diskHardBytes),
-      ...unlessAuto('ballastBytes', config.ballastBytes),
     },
   });
 }

@@ -25,7 +25,7 @@ import { NODE_REMOVED } from '#cluster';
 import { isLevelStoreInUse } from '#storage';
 
 const NOTE = 'removed';
-/** What a node keeps in its data directory beside the note; the ballast is nobody's. */
+/** Files of a node in its data directory beside the note. */
 const HELD = /^(?:store|log(?:\..+)?|damage)$/;
 
 export function isOfRemovedNode(failure: unknown): failure is DatabaseError {

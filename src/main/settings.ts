@@ -83,7 +83,6 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   /** `auto`: a share of the disk, see docs/configuration.md. */
   readonly diskSoftBytes: number | 'auto';
   readonly diskHardBytes: number | 'auto';
-  readonly ballastBytes: number | 'auto';
   /** Empty: none. */
   readonly databaseBytesMax: readonly DatabaseQuota[];
   /** `auto`: one for each processor. */
@@ -333,12 +332,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   diskHardBytes: {
     type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
-    help: 'Free disk space below which nothing is appended, and the ballast is given up; at most disk-soft-bytes. auto: two segments of the log.',
-  },
-  ballastBytes: {
-    type: wordOr('auto', byteSize({ min: 0, max: 64 * GIB })),
-    default: 'auto',
-    help: 'The size of the file that keeps space for a recovery from a full disk; 0: none. auto: by the size of the disk.',
+    help: 'Free disk space below which nothing is appended; at most disk-soft-bytes. auto: two segments of the log.',
   },
   databaseBytesMax: {
     type: databaseQuotas,
@@ -449,7 +443,6 @@ export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): C
     storeMappedBytes: read('storeMappedBytes', SETTINGS.storeMappedBytes),
     diskSoftBytes: read('diskSoftBytes', SETTINGS.diskSoftBytes),
     diskHardBytes: read('diskHardBytes', SETTINGS.diskHardBytes),
-    ballastBytes: read('ballastBytes', SETTINGS.ballastBytes),
     databaseBytesMax: read('databaseBytesMax', SETTINGS.databaseBytesMax),
     guestExecutors: read('guestExecutors', SETTINGS.guestExecutors),
     guestMemoryBytes: read('guestMemoryBytes', SETTINGS.guestMemoryBytes),

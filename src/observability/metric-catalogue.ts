@@ -274,7 +274,7 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_store_size_bytes: {
     help: 'Bytes of files on disk, by kind; log and LevelDB are measured every 10 s.',
-    labels: { kind: ['wal', 'leveldb', 'ballast'] },
+    labels: { kind: ['wal', 'leveldb'] },
   },
   cairn_store_scrub_round_timestamp_seconds: {
     help: 'When every table of LevelDB had last been verified, as Unix time; 0 before the first time.',

@@ -182,7 +182,7 @@ export interface GaugeLabels {
   readonly cairn_raft_members_behind: NoLabels;
   readonly cairn_raft_follower_lag_entries: PeerLabels;
   readonly cairn_worker_queue_depth: { readonly worker: 'core' | 'log' | 'store' };
-  readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' | 'ballast' };
+  readonly cairn_store_size_bytes: { readonly kind: 'wal' | 'leveldb' };
   readonly cairn_store_scrub_round_timestamp_seconds: NoLabels;
   readonly cairn_store_tables: LevelLabels;
   readonly cairn_disk_available_bytes: NoLabels;

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const PAUSE_MS = 50;
 const PATIENCE_MS = 30_000;
 
-export function isOutOfDescriptors(error: unknown): boolean {
+function isOutOfDescriptors(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
 }
 

@@ -51,7 +51,7 @@ export interface Disk {
 }
 
 /** The file system of this machine. */
-export const nodeDisk: Disk = {
+const nodeDisk: Disk = {
   makeDirectory: (path) => {
     mkdirSync(path, { recursive: true });
   },

@@ -93,7 +93,7 @@ export function orUnwritten<Value>(path: string, work: () => Value): Value {
 }
 
 /** Whether the error says that the disk, or the quota on it, is full. */
-export function isOutOfSpace(error: unknown): boolean {
+function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 240_000;
 const FOOTER_BYTES = 48;
 /** New tables are looked for every five seconds. */
 const SCRUB_MS = 15_000;
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
 
 async function start(dataDir: string): Promise<NodeProcess> {
   return startNode({ dataDir, settings: SETTINGS, onSpawn: endWithTest });

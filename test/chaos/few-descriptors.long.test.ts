@@ -11,7 +11,7 @@ import { type Ledger, Writers } from '../../chaos/support/writers.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 240_000;
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
 const SOON = { timeout: 60_000, interval: 100 };
 
 /** A node that may have so many files open at a time. */

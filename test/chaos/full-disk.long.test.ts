@@ -5,7 +5,7 @@ import type { NodeProcess } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
-import { hasBallast, mountDisk, SOON, startOn, transact } from '../support/full-disk.ts';
+import { mountDisk, SOON, startOn, transact } from '../support/full-disk.ts';
 import { failureOf, GrpcFailure, TestClient } from '../support/grpc-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 
@@ -41,12 +41,9 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that is full', () => {
     expect(node.log()).not.toContain('"fatal"');
   });
 
-  it('to the last byte under load loses nothing, and the node is there again on its ballast', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('to the last byte under load loses nothing', { timeout: TIMEOUT_MS }, async () => {
     const disk = await mountDisk();
     const node = await startOn(disk);
-    await hasBallast(disk);
     const { ledger, proof, writers } = await load(node);
     await vi.waitFor(() => expect(acknowledged(ledger)).toBeGreaterThan(20), SOON);
 
@@ -59,34 +56,47 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that is full', () => {
     const end = await node.ended;
     expect([0, 70]).toContain(end);
     expect(node.log().match(/"event":"fatal"/g) ?? []).toHaveLength(end === 70 ? 1 : 0);
-    // What the ballast has left is all that there is.
+    disk.empty();
     const next = await startOn(disk);
     await proof.check(next.grpc);
     expect(proof.summary().acknowledged).toBeGreaterThan(20);
-    disk.empty();
     await using client = new TestClient(next.grpc);
     await vi.waitFor(() => client.send('createDatabase', { databaseName: 'after' }), SOON);
   });
 
-  it('before the node starts: it starts on its ballast, and says so', { timeout: TIMEOUT_MS }, async () => {
+  it('to the last byte stops all writes, and none of the reads', { timeout: TIMEOUT_MS }, async () => {
+    const disk = await mountDisk();
+    const node = await startOn(disk);
+    await using client = new TestClient(node.grpc);
+    await client.send('createDatabase', { databaseName: 'kept' });
+    await transact(client, 'kept', 1);
+    disk.fillUpTo(0);
+    await vi.waitFor(() => expect(node.log()).toContain('"diskLevel":"read-only"'), SOON);
+    for (const write of [transact(client, 'kept', 1), client.send('deleteDatabase', { databaseName: 'kept' })]) {
+      expect(await failureOf(write)).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    }
+    expect((await fetch(`${node.http}/databases/kept/events/1`)).status).toBe(200);
+    disk.empty();
+    expect((await vi.waitFor(() => transact(client, 'kept', 1), SOON)).revision).toBe(2);
+    expect(node.log()).not.toContain('"fatal"');
+  });
+
+  it('before the node starts ends the start with the reason', { timeout: TIMEOUT_MS }, async () => {
     const disk = await mountDisk();
     const first = await startOn(disk);
     await using before = new TestClient(first.grpc);
     await before.send('createDatabase', { databaseName: 'kept' });
     await transact(before, 'kept', 1);
-    await hasBallast(disk);
     first.kill('SIGKILL');
     await first.ended;
     disk.fillUpTo(0);
 
-    const node = await startOn(disk);
-
-    expect(node.log()).toContain('"diskLevel":"refusing-writes"');
-    await using client = new TestClient(node.grpc);
-    expect(await failureOf(transact(client, 'kept', 1))).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
-    expect((await fetch(`${node.http}/databases/kept/events/1`)).status).toBe(200);
+    await expect(startOn(disk)).rejects.toThrow('is full: the store could not be opened');
     disk.empty();
-    expect((await vi.waitFor(() => transact(client, 'kept', 1), SOON)).revision).toBe(2);
+    const node = await startOn(disk);
+    await using client = new TestClient(node.grpc);
+    expect((await fetch(`${node.http}/databases/kept/events/1`)).status).toBe(200);
+    expect((await transact(client, 'kept', 1)).revision).toBe(2);
   });
 });
 

@@ -29,7 +29,7 @@ function startAgain(
 ): Promise<NodeProcess> {
   const ports = [`--grpc-port=${portIn(grpc)}`, `--http-port=${portIn(http)}`, '--mcp-port=off', '--metrics-port=0'];
   const place = [`--peer-port=${portIn(peer)}`, '--node-name=node-3'];
-  const settings = [...place, ...seeds, '--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  const settings = [...place, ...seeds, '--wal-segment-bytes=4MiB'];
   return startNode({ dataDir: join(dir, 'node-3'), ports, settings, onSpawn });
 }
 

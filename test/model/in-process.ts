@@ -8,7 +8,7 @@ import { RECORDED_HOST, Target } from './bytes.ts';
 import { type Addresses, Clients, type Deployment, type Nodes, untilVoters } from './nodes.ts';
 
 const PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
-const DISK = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+const DISK = ['--wal-segment-bytes=4MiB', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
 export const SMALL: readonly string[] = [...DISK, '--read-wait-ms=50'];
 
 interface Started extends Addresses {

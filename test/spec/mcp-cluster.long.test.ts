@@ -33,7 +33,7 @@ interface Third {
 
 async function third(name: string): Promise<Third> {
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--peer-port=0'];
-  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', `--join=${one.peer}`, `--node-name=${name}`];
+  const settings = ['--wal-segment-bytes=4MiB', `--join=${one.peer}`, `--node-name=${name}`];
   const node = await startNode({ dataDir: testDir(), ports, settings, onSpawn: endWithTest });
   await untilPassedOn(two.mcp, node.mcp);
   const session = await begun(node.mcp);

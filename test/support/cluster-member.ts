@@ -19,7 +19,7 @@ export async function startMember(
   more: readonly string[] = [],
 ): Promise<Member> {
   const place = [`--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
-  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', '--ballast-bytes=0', ...place, ...more];
+  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', ...place, ...more];
   const process = await startNode({ dataDir: join(dir, name), settings, onSpawn: endWithTest });
   const client = new TestClient(process.grpc);
   onTestFinished(() => client[Symbol.asyncDispose]());

@@ -8,7 +8,7 @@ import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
 import { endWithTest, testDir } from './test-scope.ts';
 
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--store-write-buffer-bytes=1MiB'];
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
 
 export interface FailedSync {
   readonly call: string;

@@ -1,7 +1,6 @@
 /** A real node on a small disk of its own that a test fills, and what clients write to it. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { expect, onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { SmallDisk } from '../../chaos/support/small-disk.ts';
 import { Event } from '../../proto/gen/cairn/v1/event.ts';
@@ -12,7 +11,7 @@ export const MIB: number = 2 ** 20;
 export const SOON = { timeout: 60_000, interval: 100 } as const;
 const DISK_BYTES = 96 * MIB;
 /** Small, so that the thresholds that follow from them are: 8 MiB hard, 35 MiB soft. */
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB', '--ballast-bytes=12MiB'];
+const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
 
 /** A disk of the running test. It goes after the nodes that were started on it. */
 export async function mountDisk(): Promise<SmallDisk> {
@@ -23,11 +22,6 @@ export async function mountDisk(): Promise<SmallDisk> {
 
 export async function startOn(disk: SmallDisk): Promise<NodeProcess> {
   return startNode({ dataDir: disk.directory('data'), under: disk.under, settings: SETTINGS, onSpawn: endWithTest });
-}
-
-/** Resolves when the ballast is whole. */
-export async function hasBallast(disk: SmallDisk): Promise<void> {
-  await vi.waitFor(() => expect(statSync(`${disk.outside}/data/ballast`).size).toBe(12 * MIB), SOON);
 }
 
 /** A transaction that by default takes about as many bytes as it may. */

@@ -20,7 +20,7 @@ const { startServers } = await import('../../src/main/servers.ts');
 const dir = mkdtempSync(join(tmpdir(), 'cairn-loaded-'));
 try {
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
-  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+  const small = ['--wal-segment-bytes=4MiB', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
   const read = readInvocation(
     [`--data-dir=${dir}`, '--bootstrap=alone', ...ports, ...small, ...process.argv.slice(2)],
     {},

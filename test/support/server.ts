@@ -63,7 +63,7 @@ export async function startServerFor(
   const ports = [...free.filter((port) => !given.has(port.split('=')[0])), '--shutdown-grace-ms=1000'];
   const isOpen = given.has('--peer-port') && !given.has('--peer-secret-file') && !given.has('--peer-tls-cert-file');
   const peers = settings.includes('--auth=on') && isOpen ? ['--peer-tls=off'] : [];
-  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+  const small = ['--wal-segment-bytes=4MiB', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
   const read = readInvocation(
     [`--data-dir=${dataDir}`, ...foundingUnlessJoining(settings), ...peers, ...ports, ...small, ...settings],
     {},

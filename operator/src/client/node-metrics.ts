@@ -6,7 +6,7 @@ import type { Identity } from './channel.ts';
 const TIMEOUT_MS = 3_000;
 const LENGTH_MAX = 16 * 2 ** 20;
 
-/** Values by name and labels, as in `cairn_disk_level` or `cairn_store_size_bytes{kind="ballast"}`. */
+/** Values by name and labels, as in `cairn_disk_level` or `cairn_store_size_bytes{kind="wal"}`. */
 type Samples = ReadonlyMap<string, number>;
 
 export interface MetricsPort {

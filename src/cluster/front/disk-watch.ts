@@ -16,8 +16,8 @@ export interface DiskWatchPorts {
 }
 
 /**
- * Says at once what the disk allows. Returns the look to be taken again a few times a second; it throws when the disk
- * fails in another way than by being full.
+ * Says at once what the disk allows. Returns the look to be taken again a few times a second; it throws when a watched
+ * directory is gone.
  */
 export function watchDisk(ports: DiskWatchPorts): () => void {
   const { guard, link, logger } = ports;
@@ -28,8 +28,7 @@ export function watchDisk(ports: DiskWatchPorts): () => void {
     if (report.level === level) return;
     level = report.level;
     link.reportDisk(level);
-    const { availableBytes, ballastHeldBytes: ballastBytes } = report;
-    logger.warn('disk-level', { diskLevel: level, availableBytes, ballastBytes });
+    logger.warn('disk-level', { diskLevel: level, availableBytes: report.availableBytes });
   };
   if (guard.isTooSmall) {
     // Nothing of what follows would say why: the level is that of a disk that has been filled.
@@ -44,13 +43,11 @@ function diskGauges(metrics: Metrics, { softBytes, hardBytes }: DiskThresholds):
   const available = metrics.gauge('cairn_disk_available_bytes', {});
   const capacity = metrics.gauge('cairn_disk_capacity_bytes', {});
   const level = metrics.gauge('cairn_disk_level', {});
-  const ballast = metrics.gauge('cairn_store_size_bytes', { kind: 'ballast' });
   metrics.gauge('cairn_disk_threshold_bytes', { level: 'soft' }).set(softBytes);
   metrics.gauge('cairn_disk_threshold_bytes', { level: 'hard' }).set(hardBytes);
   return (report) => {
     available.set(report.availableBytes);
     capacity.set(report.capacityBytes);
     level.set(LEVEL_NUMBERS[report.level]);
-    ballast.set(report.ballastHeldBytes);
   };
 }

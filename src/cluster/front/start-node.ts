@@ -120,7 +120,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   options.onRecovering?.();
   const abandon = async (failure: unknown): Promise<never> => {
     await core.abandon();
-    await Promise.all([store.close(), guard.close()]);
+    await store.close();
     throw namingFiles(failure, { ...places, storeLogs });
   };
   const { catalog, peerPort } = await opening.catch(abandon);
@@ -152,7 +152,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
       clearInterval(looking);
       await Promise.all([scrub.close(), sizes.close(), quotas.close()]);
       noteStopped(places.storeDirectory);
-      await Promise.all([store.close(), guard.close()]);
+      await store.close();
     },
   });
   quotas.watch(front.catalog);

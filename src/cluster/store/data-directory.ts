@@ -94,31 +94,25 @@ export async function openDataDirectory(directory: string, options: DataDirector
   const isSuspect = hasDamageNote(directory);
   options.onSuspicion?.(isSuspect);
   const places = { directory, storeDirectory, logDirectory, isSuspect };
-  // First of all: on a full disk its ballast is what lets the store open.
-  const guard = DiskGuard.open(directory, { ...options.disk, directories: [directory, logDirectory] });
+  const guard = new DiskGuard(directory, { ...options.disk, directories: [directory, logDirectory] });
+  const { store, seen, storeLogs } = await openStore(places, options).catch((failure: unknown) => {
+    if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
+    throw full(directory, guard.report.availableBytes, failure);
+  });
   try {
-    const { store, seen, storeLogs } = await openStore(places, options).catch((failure: unknown) => {
-      if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
-      throw full(directory, guard.report.availableBytes, failure);
-    });
-    try {
-      if (isSuspect) {
-        await verifyStoredRows(store).catch((failure: unknown) => {
-          throw isCorruptRecord(failure) ? damagedRow(storeDirectory, failure) : failure;
-        });
-        clearDamageNote(directory);
-      }
-      options.onSuspicion?.(false);
-      const checkNew = (): Promise<void> => checkLogIsNew(logDirectory, storeLogs);
-      const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
-      settleLog(directory, identity.storeId);
-      return { storeDirectory, logDirectory, store, seen, storeLogs, guard, identity };
-    } catch (failure) {
-      await store.close();
-      throw failure;
+    if (isSuspect) {
+      await verifyStoredRows(store).catch((failure: unknown) => {
+        throw isCorruptRecord(failure) ? damagedRow(storeDirectory, failure) : failure;
+      });
+      clearDamageNote(directory);
     }
+    options.onSuspicion?.(false);
+    const checkNew = (): Promise<void> => checkLogIsNew(logDirectory, storeLogs);
+    const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
+    settleLog(directory, identity.storeId);
+    return { storeDirectory, logDirectory, store, seen, storeLogs, guard, identity };
   } catch (failure) {
-    await guard.close();
+    await store.close();
     throw failure;
   }
 }

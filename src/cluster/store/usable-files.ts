@@ -9,7 +9,7 @@ import { DatabaseError } from '#base';
 
 /** What is written where it stands. Of other files there are new ones. */
 const WRITTEN = /^(?:\d+\.wal|guard|LOCK)$/;
-const OTHERS = /^(?:\d+\.(?:ldb|sst|log)|CURRENT|MANIFEST-\d+|ballast)$/;
+const OTHERS = /^(?:\d+\.(?:ldb|sst|log)|CURRENT|MANIFEST-\d+)$/;
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'this user has no right to'],

@@ -13,7 +13,7 @@ const METRICS = `# HELP cairn_disk_available_bytes Room.
 # TYPE cairn_disk_available_bytes gauge
 cairn_disk_available_bytes 5
 cairn_disk_capacity_bytes 200
-cairn_store_size_bytes{kind="ballast"} 7
+cairn_store_size_bytes{kind="wal"} 7
 `;
 
 async function serve(answer: RequestListener, tls?: { readonly cert: string; readonly key: string }): Promise<string> {

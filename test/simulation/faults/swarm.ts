@@ -373,5 +373,5 @@ function drawNode(random: Rng): NodeSettings {
 
 /** The hard level leaves room for two segments, and the soft one for as much again. */
 function thresholdsOf(walSegmentBytes: number): NodeSettings['disk'] {
-  return { hardBytes: 2 * walSegmentBytes, softBytes: 4 * walSegmentBytes, ballastBytes: 0 };
+  return { hardBytes: 2 * walSegmentBytes, softBytes: 4 * walSegmentBytes };
 }

@@ -204,7 +204,7 @@ export class NodeProcess {
       availableBytes: disk.availableBytes,
       capacityBytes: disk.capacityBytes,
     });
-    const guard = DiskGuard.open(DIRECTORY, { disk, probe, thresholds: settings.disk });
+    const guard = new DiskGuard(DIRECTORY, { probe, thresholds: settings.disk });
     const rows = store.openIn(this.front);
     const identity = (await this.#seat?.identity(rows, () => disk.list(`${DIRECTORY}/log`).length > 0)) ?? ALONE;
     if (this.#seat !== undefined) settleLog(DIRECTORY, identity.storeId, disk.places);
@@ -289,7 +289,7 @@ export class NodeProcess {
         this.core.after(this.#latencyUs(), 'announce', () =>
           this.#seat?.announce(clients, (failure) => this.fail(failure)),
         ),
-      close: () => guard.close(),
+      close: async () => undefined,
     });
   }
 

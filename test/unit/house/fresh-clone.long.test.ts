@@ -12,14 +12,7 @@ import { TestClient } from '../../support/grpc-client.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const SETTINGS = [
-  '--grpc-port=0',
-  '--http-port=0',
-  '--mcp-port=0',
-  '--metrics-port=0',
-  '--wal-segment-bytes=4MiB',
-  '--ballast-bytes=0',
-];
+const SETTINGS = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--wal-segment-bytes=4MiB'];
 
 interface Started {
   readonly grpc: string;

@@ -27,7 +27,7 @@ test.each<[string, Environment, object]>([
     { CAIRN_GRPC_PORT: '1', CAIRN_HTTP_PORT: '2', HOME: '/x' },
     { grpcPort: 0, httpPort: 2, metricsPort: 9464, dataDir: '/d' },
   ],
-  ['--disk-soft-bytes=2GiB', {}, { diskSoftBytes: 2 ** 31, ballastBytes: 'auto' }],
+  ['--disk-soft-bytes=2GiB', {}, { diskSoftBytes: 2 ** 31, diskHardBytes: 'auto' }],
   ['', {}, { join: [], peerPort: 'off' }],
   // Kubernetes fills a variable from a label, and leaves it empty where a pod has none.
   ['', { CAIRN_ZONE: '' }, { zone: 'default' }],
@@ -125,7 +125,7 @@ test.each([
     `--database-bytes-max=${text}`,
     'it must be off, or sizes from 1MiB to 1024GiB',
   ]),
-  ['--ballast-bytes=lots', 'it must be auto, or a size from 0'],
+  ['--disk-soft-bytes=lots', 'it must be auto, or a size from 0'],
   ['--disk-hard-bytes=2GiB --disk-soft-bytes=1GiB', '--disk-hard-bytes (2GiB) is above --disk-soft-bytes (1GiB);'],
   ['--disk-soft-bytes=10MiB', 'is below --disk-hard-bytes, which is auto: two segments of the log, 128MiB. It must be'],
   [`--disk-soft-bytes=${FOLLOWS - 1}`, 'is below --disk-hard-bytes, which is auto'],

@@ -40,7 +40,6 @@ function runNode(dataDir: string): string {
     '--mcp-port=0',
     '--metrics-port=0',
     '--peer-port=0',
-    '--ballast-bytes=0',
   ];
   return `const { readInvocation } = await import('${SOURCE}/main/config.ts');
     const { startServers } = await import('${SOURCE}/main/servers.ts');

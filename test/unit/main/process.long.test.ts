@@ -14,7 +14,7 @@ import { endWithTest, testDir } from '../../support/test-scope.ts';
 const ENV = { PATH: '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 
 async function start(dataDir: string, ...settings: readonly string[]): Promise<NodeProcess> {
-  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  const small = ['--wal-segment-bytes=4MiB'];
   return startNode({ dataDir, settings: [...small, ...settings], onSpawn: endWithTest });
 }
 
@@ -80,14 +80,7 @@ test('the permission model of Node, under which nothing can be synced, is refuse
 
 test('a node whose stdout nobody reads goes on, and says so in its log', async () => {
   const dir = testDir();
-  const ports = [
-    '--grpc-port=0',
-    '--http-port=0',
-    '--mcp-port=0',
-    '--metrics-port=0',
-    '--ballast-bytes=0',
-    '--wal-segment-bytes=4MiB',
-  ];
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--wal-segment-bytes=4MiB'];
   const args = [...productArgs(), '--bootstrap=alone', `--data-dir=${dir}`, ...ports];
   const child = spawn(process.execPath, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
   endWithTest(child);

@@ -12,7 +12,7 @@ import { endWithTest, testDir } from '../../support/test-scope.ts';
 const ENV = { PATH: '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 
 async function start(dataDir: string, ...settings: readonly string[]): Promise<NodeProcess> {
-  const small = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  const small = ['--wal-segment-bytes=4MiB'];
   return startNode({ dataDir, settings: [...small, ...settings], onSpawn: endWithTest });
 }
 
@@ -51,7 +51,7 @@ test('a node says in one line where it is, and answers there (N2)', async () => 
 test('what a node keeps is for its own user, and its metrics are where the settings say, or nowhere', async () => {
   const dir = join(testDir(), 'data');
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off'];
-  const settings = ['--wal-segment-bytes=4MiB', '--ballast-bytes=0'];
+  const settings = ['--wal-segment-bytes=4MiB'];
   const away = await startNode({
     dataDir: dir,
     settings,

@@ -41,7 +41,7 @@ it('a removed node waits and says why, and is a new one once its directory was s
   expect(await rejoin(`--data-dir=${dir}`)).toEqual([1, '', expect.stringContaining('start the node on it once')]);
   const [port] = await freePorts(1);
   const ports = ['--grpc-port=0', `--http-port=${port}`, '--mcp-port=off', '--metrics-port=off'];
-  const child = spawn(process.execPath, [...productArgs(), `--data-dir=${dir}`, '--ballast-bytes=0', ...ports]);
+  const child = spawn(process.execPath, [...productArgs(), `--data-dir=${dir}`, ...ports]);
   endWithTest(child);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -70,7 +70,7 @@ it('a removed node waits and says why, and is a new one once its directory was s
 
   // As where the rest was deleted by hand: a member is not set aside for it.
   writeFileSync(join(dir, 'removed'), '');
-  const settings = ['--bootstrap=alone', '--ballast-bytes=0', '--wal-segment-bytes=4MiB'];
+  const settings = ['--bootstrap=alone', '--wal-segment-bytes=4MiB'];
   const again = await startNode({ dataDir: dir, settings, onSpawn: endWithTest });
   expect(await (await fetch(`${again.http}/readyz`)).text()).toBe('ok');
   expect(await rejoin(`--data-dir=${dir}`)).toEqual([1, '', expect.stringContaining('is not known to be')]);
@@ -79,9 +79,9 @@ it('a removed node waits and says why, and is a new one once its directory was s
 describe('cairn rejoin', () => {
   it('takes the next free name, and leaves what is not of the node', async () => {
     const dir = await removedDirectory();
-    for (const name of ['removed', 'removed.1', 'ballast', 'notes.txt']) writeFileSync(join(dir, name), '');
+    for (const name of ['removed', 'removed.1', 'notes.txt']) writeFileSync(join(dir, name), '');
     expect(await rejoin(`--data-dir=${dir}`)).toEqual([0, expect.stringContaining('removed.2'), '']);
-    expect(readdirSync(dir).toSorted()).toEqual(['ballast', 'notes.txt', 'removed.1', 'removed.2']);
+    expect(readdirSync(dir).toSorted()).toEqual(['notes.txt', 'removed.1', 'removed.2']);
   });
 
   it('is refused while a process has the directory open', async () => {

@@ -8,7 +8,7 @@ import { createMetrics, silentLogger } from '#observability';
 import { DiskGuard, type DiskLevel } from '#storage';
 import { watchDisk } from '../../../../src/cluster/front/disk-watch.ts';
 
-const THRESHOLDS = { softBytes: 1000, hardBytes: 100, ballastBytes: 0 };
+const THRESHOLDS = { softBytes: 1000, hardBytes: 100 };
 let directory = '';
 
 beforeEach(() => {
@@ -22,7 +22,7 @@ it('the watch of the disk tells the core each change once', async () => {
   const metrics = createMetrics({ runtime: false });
   let availableBytes = 900;
   const probe = (): { availableBytes: number; capacityBytes: number } => ({ availableBytes, capacityBytes: 10_000 });
-  const guard = DiskGuard.open(directory, { thresholds: THRESHOLDS, needs: { segmentBytes: 1000 }, probe });
+  const guard = new DiskGuard(directory, { thresholds: THRESHOLDS, needs: { segmentBytes: 1000 }, probe });
   const link = {
     isAlone: true,
     send: () => undefined,
@@ -41,8 +41,8 @@ it('the watch of the disk tells the core each change once', async () => {
   }
   expect(told).toEqual(['refusing-writes', 'read-only', 'open']);
   expect(lines.slice(0, 2)).toEqual([
-    { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 900, ballastBytes: 0 } },
-    { event: 'disk-level', fields: { diskLevel: 'read-only', availableBytes: 50, ballastBytes: 0 } },
+    { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 900 } },
+    { event: 'disk-level', fields: { diskLevel: 'read-only', availableBytes: 50 } },
   ]);
   const { body } = await metrics.render();
   expect(body).toContain('cairn_disk_available_bytes 9000');
@@ -50,17 +50,15 @@ it('the watch of the disk tells the core each change once', async () => {
   expect(body).toContain('cairn_disk_level 0');
   expect(body).toContain('cairn_disk_threshold_bytes{level="soft"} 1000');
   expect(body).toContain('cairn_disk_threshold_bytes{level="hard"} 100');
-  await guard.close();
 });
 
 it('the watch of the disk says at once when the disk is too small for users ever to write', async () => {
-  const ballastBytes = 20_000;
-  const thresholds = { ...THRESHOLDS, ballastBytes };
+  const thresholds = { ...THRESHOLDS, softBytes: 21_000 };
   const probe = (): { availableBytes: number; capacityBytes: number } => ({
     availableBytes: 9000,
     capacityBytes: 10_000,
   });
-  const guard = DiskGuard.open(directory, { thresholds, needs: { segmentBytes: 1000 }, probe });
+  const guard = new DiskGuard(directory, { thresholds, needs: { segmentBytes: 1000 }, probe });
   const link = {
     isAlone: true,
     send: () => undefined,
@@ -76,9 +74,8 @@ it('the watch of the disk says at once when the disk is too small for users ever
     {
       event: 'disk-too-small',
       // The log has three segments beside what must stay free.
-      fields: { capacityBytes: 10_000, neededBytes: 24_000, softBytes: 1000, hardBytes: 100, ballastBytes },
+      fields: { capacityBytes: 10_000, neededBytes: 24_000, softBytes: 21_000, hardBytes: 100 },
     },
-    { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 9000, ballastBytes: 0 } },
+    { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 9000 } },
   ]);
-  await guard.close();
 });

@@ -24,7 +24,6 @@ async function open(options: Partial<NodeOptions> = {}): ReturnType<typeof start
     mayFound: true,
     logger: silentLogger,
     metrics: createMetrics({ runtime: false }),
-    disk: { ballastBytes: 0 },
     ...options,
   });
   onTestFinished(async () => node.drain());

@@ -75,7 +75,6 @@ async function started(directory: string): Promise<Node> {
     mayFound: false,
     logger: silentLogger,
     metrics: createMetrics({ runtime: false }),
-    disk: { ballastBytes: 0 },
     links: { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1', peers: [] },
   });
   onTestFinished(() => node.drain());

@@ -27,7 +27,7 @@ import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../..
 
 const OPTIONS = {
   store: {},
-  disk: { thresholds: { ballastBytes: 0 } },
+  disk: {},
   nowMs: 1_700_000_000_000,
   random: nativeRandom,
   origin: { kind: 'alone' },
@@ -56,7 +56,6 @@ it.each([
 it.each([
   ['store/CURRENT', 'must be a file', mkdirSync],
   ['store/LOCK', 'must be a file', mkdirSync],
-  ['ballast', 'must be a file', mkdirSync],
   ['log/guard', 'cannot be written: ELOOP', (path: string) => symlinkSync('guard', path)],
   ['log/000000000001.wal', 'cannot be written: ELOOP', (path: string) => symlinkSync('000000000001.wal', path)],
   ['store/000005.ldb', 'cannot be read: ELOOP', (path: string) => symlinkSync('000005.ldb', path)],
@@ -165,7 +164,7 @@ describe('the lock', () => {
     const script = `
       const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
       const random = { bytes: (count) => new Uint8Array(count) };
-      await openDataDirectory(${JSON.stringify(directory)}, { store: {}, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random, origin: { kind: 'alone' } }).then(
+      await openDataDirectory(${JSON.stringify(directory)}, { store: {}, disk: {}, nowMs: 1, random, origin: { kind: 'alone' } }).then(
         ({ store }) => store.close().then(() => console.log('opened')),
         (error) => console.log(error.details.reason, error.message),
       );`;
@@ -223,13 +222,13 @@ it('a store that belongs to no cluster founds one as the store that it has asked
     asked = storeId;
     return { kind: 'founder' };
   };
-  const { store, guard, identity } = await openDataDirectory(directory, {
+  const { store, identity } = await openDataDirectory(directory, {
     ...OPTIONS,
     origin: { kind: 'asks', ask },
   });
   expect(identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1 });
   expect(store.get(JOINING_KEY)).toBeUndefined();
-  await Promise.all([store.close(), guard.close()]);
+  await store.close();
 });
 
 describe('a store that joins a cluster', () => {
@@ -241,8 +240,8 @@ describe('a store that joins a cluster', () => {
     nodes: [],
   };
 
-  async function close({ store, guard }: Awaited<ReturnType<typeof openDataDirectory>>): Promise<void> {
-    await Promise.all([store.close(), guard.close()]);
+  async function close({ store }: Awaited<ReturnType<typeof openDataDirectory>>): Promise<void> {
+    await store.close();
   }
 
   it('asks as the same store until it knows the answer, and is then that node for good', async () => {
@@ -322,7 +321,7 @@ describe('tables that are not looked through before the store is opened', () => 
       const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
       const random = { bytes: (count) => new Uint8Array(count) };
       const origin = { kind: 'alone' };
-      const options = { store: {}, rowBytes: 0, disk: { thresholds: { ballastBytes: 0 } }, nowMs: 1, random, origin };
+      const options = { store: {}, rowBytes: 0, disk: {}, nowMs: 1, random, origin };
       await openDataDirectory(${JSON.stringify(directory)}, options).catch((error) => console.log(error.details.reason));`;
     const other = spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script]);
     expect(other.stdout.toString()).toBe('DataDirectoryInUse\n');
