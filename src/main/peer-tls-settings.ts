@@ -36,14 +36,3 @@ export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting
     help: 'TLS at peer-port. require: every connection needs TLS, with peer-tls-cert-file or peer-secret-file. prefer: connections without TLS are accepted too, and nodes without TLS are dialled without it; for changing a running cluster to TLS or back, node by node. off: allows auth=on without peer-tls-cert-file and peer-secret-file; every client that reaches the port then has all rights.',
   },
 };
-
-/** Builds them by asking `read` for each. */
-export function readPeerTlsSettings(read: <T>(key: string, setting: Setting<T>) => T): PeerTlsSettings {
-  return {
-    peerTlsCertFile: read('peerTlsCertFile', PEER_TLS_SETTINGS.peerTlsCertFile),
-    peerTlsKeyFile: read('peerTlsKeyFile', PEER_TLS_SETTINGS.peerTlsKeyFile),
-    peerTlsCaFile: read('peerTlsCaFile', PEER_TLS_SETTINGS.peerTlsCaFile),
-    peerSecretFile: read('peerSecretFile', PEER_TLS_SETTINGS.peerSecretFile),
-    peerTls: read('peerTls', PEER_TLS_SETTINGS.peerTls),
-  };
-}

@@ -4,13 +4,13 @@
  * A default is what a person trying Cairn on a laptop wants; a deployment says the rest.
  */
 import type { CertificateRule } from '#auth';
-import type { Address } from '#base';
+import { type Address, assert } from '#base';
 import type { DatabaseQuota } from '#cluster';
 import { LOG_LEVELS, type LogLevel } from '#observability';
 import { certificateRoles } from './certificate-roles.ts';
 import { databaseQuotas } from './database-quotas.ts';
 import { type OutsideRule, outsideRules } from './outside-addresses.ts';
-import { PEER_TLS_SETTINGS, type PeerTlsSettings, readPeerTlsSettings } from './peer-tls-settings.ts';
+import { PEER_TLS_SETTINGS, type PeerTlsSettings } from './peer-tls-settings.ts';
 import {
   addresses,
   baseUrl,
@@ -26,7 +26,7 @@ import {
   wholeNumber,
   wordOr,
 } from './setting.ts';
-import { readTokenSettings, TOKEN_SETTINGS, type TokenSettings } from './token-settings.ts';
+import { TOKEN_SETTINGS, type TokenSettings } from './token-settings.ts';
 
 /** The settings of a running node, read once and frozen. */
 export interface Config extends TokenSettings, PeerTlsSettings {
@@ -393,66 +393,21 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
 
 /** Builds a config by asking `read` for every setting. */
 export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): Config {
-  return {
-    dataDir: read('dataDir', SETTINGS.dataDir),
-    host: read('host', SETTINGS.host),
-    grpcPort: read('grpcPort', SETTINGS.grpcPort),
-    httpPort: read('httpPort', SETTINGS.httpPort),
-    mcpPort: read('mcpPort', SETTINGS.mcpPort),
-    metricsPort: read('metricsPort', SETTINGS.metricsPort),
-    metricsHost: read('metricsHost', SETTINGS.metricsHost),
-    peerPort: read('peerPort', SETTINGS.peerPort),
-    peerHost: read('peerHost', SETTINGS.peerHost),
-    advertiseHost: read('advertiseHost', SETTINGS.advertiseHost),
-    advertiseOutside: read('advertiseOutside', SETTINGS.advertiseOutside),
-    bootstrap: read('bootstrap', SETTINGS.bootstrap),
-    join: read('join', SETTINGS.join),
-    joinWaitMs: read('joinWaitMs', SETTINGS.joinWaitMs),
-    zone: read('zone', SETTINGS.zone),
-    copies: read('copies', SETTINGS.copies),
-    replaceAfterMs: read('replaceAfterMs', SETTINGS.replaceAfterMs),
-    nodeName: read('nodeName', SETTINGS.nodeName),
-    logLevel: read('logLevel', SETTINGS.logLevel),
-    otlpEndpoint: read('otlpEndpoint', SETTINGS.otlpEndpoint),
-    traceSampleRatio: read('traceSampleRatio', SETTINGS.traceSampleRatio),
-    auth: read('auth', SETTINGS.auth),
-    authBootstrapKeyFile: read('authBootstrapKeyFile', SETTINGS.authBootstrapKeyFile),
-    authBasic: read('authBasic', SETTINGS.authBasic),
-    auditLog: read('auditLog', SETTINGS.auditLog),
-    rateLimitPerSecond: read('rateLimitPerSecond', SETTINGS.rateLimitPerSecond),
-    rateLimitBurst: read('rateLimitBurst', SETTINGS.rateLimitBurst),
-    tlsCertFile: read('tlsCertFile', SETTINGS.tlsCertFile),
-    tlsKeyFile: read('tlsKeyFile', SETTINGS.tlsKeyFile),
-    tlsCaFile: read('tlsCaFile', SETTINGS.tlsCaFile),
-    tlsClientCaFile: read('tlsClientCaFile', SETTINGS.tlsClientCaFile),
-    tlsClientAuth: read('tlsClientAuth', SETTINGS.tlsClientAuth),
-    authCertificateRoles: read('authCertificateRoles', SETTINGS.authCertificateRoles),
-    ...readPeerTlsSettings(read),
-    ...readTokenSettings(read),
-    corsOrigins: read('corsOrigins', SETTINGS.corsOrigins),
-    readWaitMs: read('readWaitMs', SETTINGS.readWaitMs),
-    shutdownGraceMs: read('shutdownGraceMs', SETTINGS.shutdownGraceMs),
-    grpcGzipBytes: read('grpcGzipBytes', SETTINGS.grpcGzipBytes),
-    httpGzipBytes: read('httpGzipBytes', SETTINGS.httpGzipBytes),
-    requestMemoryBytes: read('requestMemoryBytes', SETTINGS.requestMemoryBytes),
-    unsentMemoryBytes: read('unsentMemoryBytes', SETTINGS.unsentMemoryBytes),
-    replicationMemoryBytes: read('replicationMemoryBytes', SETTINGS.replicationMemoryBytes),
-    walSegmentBytes: read('walSegmentBytes', SETTINGS.walSegmentBytes),
-    storeCacheBytes: read('storeCacheBytes', SETTINGS.storeCacheBytes),
-    storeWriteBufferBytes: read('storeWriteBufferBytes', SETTINGS.storeWriteBufferBytes),
-    storeMappedBytes: read('storeMappedBytes', SETTINGS.storeMappedBytes),
-    diskSoftBytes: read('diskSoftBytes', SETTINGS.diskSoftBytes),
-    diskHardBytes: read('diskHardBytes', SETTINGS.diskHardBytes),
-    databaseBytesMax: read('databaseBytesMax', SETTINGS.databaseBytesMax),
-    guestExecutors: read('guestExecutors', SETTINGS.guestExecutors),
-    guestMemoryBytes: read('guestMemoryBytes', SETTINGS.guestMemoryBytes),
-    guestFuel: read('guestFuel', SETTINGS.guestFuel),
-    guestCpuMs: read('guestCpuMs', SETTINGS.guestCpuMs),
-    guestWallMs: read('guestWallMs', SETTINGS.guestWallMs),
-    guestOutputBytes: read('guestOutputBytes', SETTINGS.guestOutputBytes),
-    guestHostCalls: read('guestHostCalls', SETTINGS.guestHostCalls),
-    guestCacheBytes: read('guestCacheBytes', SETTINGS.guestCacheBytes),
-    maintenanceFolds: read('maintenanceFolds', SETTINGS.maintenanceFolds),
-    maintenanceScheduleMs: read('maintenanceScheduleMs', SETTINGS.maintenanceScheduleMs),
+  const values: { -readonly [K in keyof Config]?: Config[K] } = {};
+  const add = <K extends keyof Config>(key: K, setting: (typeof SETTINGS)[K]): void => {
+    values[key] = read(key, setting);
   };
+  for (const key of keysOf(SETTINGS)) add(key, SETTINGS[key]);
+  assert(isComplete(values), 'Every setting has a value');
+  return values;
+}
+
+function keysOf<Table extends object>(table: Table): readonly Extract<keyof Table, string>[] {
+  const keys: Extract<keyof Table, string>[] = [];
+  for (const key in table) keys.push(key);
+  return keys;
+}
+
+function isComplete(values: Partial<Config>): values is Config {
+  return keysOf(SETTINGS).every((key) => key in values);
 }

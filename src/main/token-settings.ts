@@ -141,24 +141,3 @@ export const TOKEN_SETTINGS: { readonly [K in keyof TokenSettings]: Setting<Toke
     help: 'A module of JavaScript that finds out who asks in a way of its own; it exports createExtractor (docs/security.md). It runs in the node, and may do what that may. Loaded at the start.',
   },
 };
-
-/** Builds them by asking `read` for each. */
-export function readTokenSettings(read: <T>(key: string, setting: Setting<T>) => T): TokenSettings {
-  return {
-    oidcIssuer: read('oidcIssuer', TOKEN_SETTINGS.oidcIssuer),
-    oidcAudience: read('oidcAudience', TOKEN_SETTINGS.oidcAudience),
-    oidcJwksUrl: read('oidcJwksUrl', TOKEN_SETTINGS.oidcJwksUrl),
-    oidcRolesClaim: read('oidcRolesClaim', TOKEN_SETTINGS.oidcRolesClaim),
-    mcpUrl: read('mcpUrl', TOKEN_SETTINGS.mcpUrl),
-    albSigner: read('albSigner', TOKEN_SETTINGS.albSigner),
-    albKeysUrl: read('albKeysUrl', TOKEN_SETTINGS.albKeysUrl),
-    albRolesClaim: read('albRolesClaim', TOKEN_SETTINGS.albRolesClaim),
-    signedHeader: read('signedHeader', TOKEN_SETTINGS.signedHeader),
-    signedHeaderKeys: read('signedHeaderKeys', TOKEN_SETTINGS.signedHeaderKeys),
-    signedHeaderIssuer: read('signedHeaderIssuer', TOKEN_SETTINGS.signedHeaderIssuer),
-    signedHeaderAudience: read('signedHeaderAudience', TOKEN_SETTINGS.signedHeaderAudience),
-    signedHeaderRolesClaim: read('signedHeaderRolesClaim', TOKEN_SETTINGS.signedHeaderRolesClaim),
-    authGrantsFile: read('authGrantsFile', TOKEN_SETTINGS.authGrantsFile),
-    authExtractorModule: read('authExtractorModule', TOKEN_SETTINGS.authExtractorModule),
-  };
-}
