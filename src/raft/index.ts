@@ -10,7 +10,7 @@
  *
  * Not here: what an entry means, where it is stored, how messages travel, how many groups there are.
  *
- * Invariants (invariants.ts and step-invariants.ts state them as code, tests run it after every step):
+ * Invariants (test/support/raft states them as code, which tests run after every step):
  *   R1  Base <= applied <= applying <= min(commit, persisted): an entry is handed out to be applied once, in order, and
  *       only when a quorum has it and this disk has it.
  *   R2  Persisted and committed entries exist in the log.
@@ -34,7 +34,6 @@ export { type Config, REPLICATION } from './config.ts';
 export type { Effect, Fact, HardState, LoadEntries, MembershipRefusal, Persist, Proposed, Refusal } from './effect.ts';
 export { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
 export type { EntriesLoaded, Input, InputKind, Persisted } from './input.ts';
-export { checkState } from './invariants.ts';
 export { entriesOf, lastId } from './log.ts';
 export { everybody, isAt, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
 export { decodeMembership, encodeMembership } from './membership-bytes.ts';
@@ -64,5 +63,4 @@ export {
 } from './rest.ts';
 export type { Follower, Leader, Peer, Role } from './role.ts';
 export { openReplica, type RaftState, type Recovered, type Step } from './state.ts';
-export { checkStep } from './step-invariants.ts';
 export { nextDeadline } from './timers.ts';

@@ -16,7 +16,7 @@ import {
 } from '#cluster';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
-import { checkStep, type Membership } from '#raft';
+import type { Membership } from '#raft';
 import { createService, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
@@ -25,6 +25,7 @@ import { MeasureGatherer } from '../../../src/cluster/front/observer.ts';
 import { settleLog } from '../../../src/cluster/rescue/next-log.ts';
 import { uuidBytes } from '../../../src/cluster/store/node-rows.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
+import { checkStep } from '../../support/raft/step-invariants.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
 import type { OpenStore, SimStore } from '../disk/sim-store.ts';
 import { Isolate } from '../engine/isolate.ts';

@@ -12,8 +12,6 @@
  */
 import { assert, toLogIndex, toTerm } from '#base';
 import {
-  checkState,
-  checkStep,
   type Effect,
   type Entry,
   type Input,
@@ -25,6 +23,8 @@ import {
 } from '#raft';
 import type { Command } from '../datadriven.ts';
 import { describeEffect, describePeers, describeState } from './describe.ts';
+import { checkState } from './state-invariants.ts';
+import { checkStep } from './step-invariants.ts';
 import { configOf, messageOf, number, parseEntries, parseId, parseIds, parseReplica, payload } from './words.ts';
 
 type Write = Extract<Effect, { readonly kind: 'persist' | 'install-snapshot' }>;

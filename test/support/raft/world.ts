@@ -9,8 +9,6 @@
 import { assert, type LogIndex, type Term, toLogIndex, toTerm } from '#base';
 import {
   type Config,
-  checkState,
-  checkStep,
   type Effect,
   type Entry,
   type EntryId,
@@ -28,6 +26,8 @@ import {
   step,
 } from '#raft';
 import { checkRest } from './rest.ts';
+import { checkState } from './state-invariants.ts';
+import { checkStep } from './step-invariants.ts';
 
 export type SendSnapshot = Extract<Effect, { readonly kind: 'send-snapshot' }>;
 type Write = Persist | Extract<Effect, { readonly kind: 'install-snapshot' }>;

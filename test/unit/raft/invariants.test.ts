@@ -2,8 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {
-  checkState,
-  checkStep,
   type Effect,
   type Entry,
   type Follower,
@@ -22,6 +20,8 @@ import {
   step,
   toReplicaId,
 } from '#raft';
+import { checkState } from '../../support/raft/state-invariants.ts';
+import { checkStep } from '../../support/raft/step-invariants.ts';
 
 const SELF = toReplicaId(1);
 const OTHER = toReplicaId(2);

@@ -4,8 +4,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toTerm } from '#base';
-import { checkState, decodeMembership, type Entry, encodeMembership, membershipOf, toReplicaId } from '#raft';
+import { decodeMembership, type Entry, encodeMembership, membershipOf, toReplicaId } from '#raft';
 import { openFirstReplica } from '../../support/raft/first-replica.ts';
+import { checkState } from '../../support/raft/state-invariants.ts';
 
 const replica = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }).map(toReplicaId);
 

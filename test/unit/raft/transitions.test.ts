@@ -4,7 +4,6 @@
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {
-  checkStep,
   type Effect,
   type Input,
   type InputKind,
@@ -21,6 +20,7 @@ import {
   toReplicaId,
 } from '#raft';
 import { type ProgressEvent, transition } from '../../../src/raft/progress.ts';
+import { checkStep } from '../../support/raft/step-invariants.ts';
 
 type RoleKind = Role['kind'];
 const SELF = toReplicaId(1);

@@ -1,16 +1,22 @@
 /**
  * The numbered invariants of #raft as executable claims about one state; step-invariants.ts has those about a step.
  *
- * They are for tests and simulation, which run them after every step; they share no code with what they check beyond
- * reading the log. A broken one throws `BrokenInvariant` with its number.
+ * Tests and simulation run them after every step; they share no code with what they check beyond reading the log. A
+ * broken one throws `BrokenInvariant` with its number.
  */
 import { assert } from '#base';
-import type { Entry } from './entry.ts';
-import { type Log, lastId } from './log.ts';
-import type { Membership } from './membership.ts';
-import type { ReplicaId } from './quorum.ts';
-import type { Candidate, Follower, Leader, Peer } from './role.ts';
-import type { RaftState } from './state.ts';
+import {
+  type Entry,
+  type Follower,
+  type Leader,
+  lastId,
+  type Membership,
+  type Peer,
+  type RaftState,
+  type ReplicaId,
+} from '#raft';
+import type { Log } from '../../../src/raft/log.ts';
+import type { Candidate } from '../../../src/raft/role.ts';
 
 /** Claims about one state. */
 export function checkState(state: RaftState): void {

@@ -1,16 +1,21 @@
 /**
  * The numbered invariants of #raft as executable claims about a step: two states in a row, the input between them, and
- * the effects that came out. See invariants.ts.
+ * the effects that came out. See state-invariants.ts.
  */
 import { assert } from '#base';
-import type { Effect, Persist } from './effect.ts';
-import type { Entry } from './entry.ts';
-import type { Input } from './input.ts';
-import { checkState, entriesOf } from './invariants.ts';
-import { type Log, lastId } from './log.ts';
-import type { Membership } from './membership.ts';
-import type { ReplicaId } from './quorum.ts';
-import type { RaftState, Step } from './state.ts';
+import {
+  type Effect,
+  type Entry,
+  type Input,
+  lastId,
+  type Membership,
+  type Persist,
+  type RaftState,
+  type ReplicaId,
+  type Step,
+} from '#raft';
+import type { Log } from '../../../src/raft/log.ts';
+import { checkState, entriesOf } from './state-invariants.ts';
 
 export function checkStep(before: RaftState, input: Input, { state: after, effects }: Step): void {
   checkState(after);
