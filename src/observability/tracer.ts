@@ -42,21 +42,8 @@ export interface Span {
 }
 
 export interface Tracer {
-  /**
-   * The span of a request that comes in, in the trace that its headers name, or in a new one. `startMs`: when it came,
-   * in milliseconds since 1970; absent: now.
-   */
-  begin(name: string, from: HeaderOf, attributes?: SpanAttributes, startMs?: number): Span;
-  /** A span of work that ended before its request had a span. One without a valid parent is ignored. */
-  record(span: PastSpan): void;
-}
-
-/** A span that has ended. Times are milliseconds since 1970. */
-export interface PastSpan {
-  readonly name: string;
-  readonly parent: HeaderOf;
-  readonly startMs: number;
-  readonly endMs: number;
+  /** The span of a request that comes in, in the trace that its headers name, or in a new one. */
+  begin(name: string, from: HeaderOf, attributes?: SpanAttributes): Span;
 }
 
 /** What is traced of whatever has it. */

@@ -10,12 +10,9 @@ export interface Access {
   readonly serviceOf: (principal: Principal) => Service;
 }
 
-/** Of the time until it is known who asks, where that is not known at once. */
-export const AUTHENTICATE = 'cairn.authenticate';
-
 /** The wait until it is known who asks, in a span below that of the request. */
 export function authenticating(found: Promise<Principal>, span: Span | undefined): Promise<Principal> {
-  return span === undefined ? found : inSpan(span, AUTHENTICATE, () => found);
+  return span === undefined ? found : inSpan(span, 'cairn.authenticate', () => found);
 }
 
 /** API keys issued while callers are not authenticated would be valid once they are. */

@@ -15,7 +15,6 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import {
   failureAttributes,
   type HeaderOf,
-  type PastSpan,
   type Span,
   type SpanAttributes,
   type SpanKind,
@@ -49,31 +48,21 @@ const SETTER: TextMapSetter<Record<string, string>> = {
 
 export function otelTracer(tracer: OtelTracer): Tracer {
   return {
-    begin: (name, from, attributes = {}, startMs) => {
+    begin: (name, from, attributes = {}) => {
       const remote = W3C.extract(ROOT_CONTEXT, from, GETTER);
-      return begun(tracer, remote, { name, kind: 'server', attributes, startMs });
+      return begun(tracer, remote, { name, kind: 'server', attributes });
     },
-    record: (past) => record(tracer, past),
   };
-}
-
-function record(tracer: OtelTracer, { name, parent, startMs, endMs }: PastSpan): void {
-  const context = trace.getSpanContext(W3C.extract(ROOT_CONTEXT, parent, GETTER));
-  if (context === undefined) return;
-  const below = trace.setSpanContext(ROOT_CONTEXT, { ...context, isRemote: false });
-  tracer.startSpan(name, { kind: OtelSpanKind.INTERNAL, startTime: startMs }, below).end(endMs);
 }
 
 interface Beginning {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: SpanAttributes;
-  readonly startMs?: number | undefined;
 }
 
-function begun(tracer: OtelTracer, parent: Context, { name, kind, attributes, startMs }: Beginning): Span {
-  const since = startMs === undefined ? {} : { startTime: startMs };
-  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes), ...since }, parent);
+function begun(tracer: OtelTracer, parent: Context, { name, kind, attributes }: Beginning): Span {
+  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes) }, parent);
   return new RunningSpan(tracer, span);
 }
 

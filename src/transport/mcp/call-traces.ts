@@ -5,7 +5,6 @@
  */
 import { ProtocolError, type ServerContext } from '@modelcontextprotocol/server';
 import type { HeaderOf, Span, Tracer } from '#observability';
-import { handedOn, recordWait } from './waits.ts';
 
 export interface TracedCall {
   readonly context: CallContext;
@@ -22,14 +21,11 @@ export async function inCallSpan<Answer>(
   work: (span: Span | undefined) => Promise<Answer>,
 ): Promise<Answer> {
   if (tracer === undefined) return work(undefined);
-  const { mcpReq, http } = context;
-  const { method } = mcpReq;
+  const { method } = context.mcpReq;
   const attributes = { 'mcp.method.name': method, 'gen_ai.tool.name': tool };
   const name = tool === undefined ? method : `${method} ${tool}`;
-  const waited = handedOn(http?.authInfo);
-  const span = tracer.begin(name, contextOf(context), attributes, waited?.startMs);
+  const span = tracer.begin(name, contextOf(context), attributes);
   if (isOfMeta(context)) span.link(headerOf(context));
-  recordWait(tracer, span, waited);
   try {
     return await work(span);
   } catch (error) {

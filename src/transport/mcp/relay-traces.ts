@@ -7,13 +7,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ending, type RelayResult, type TraceHeaders, type Tracer } from '#observability';
 import type { Place } from '../holder-pulse.ts';
-import { recordWait, type Wait } from './waits.ts';
 
 export interface TracedRelay {
   readonly request: IncomingMessage;
   /** Where the node is that has the session. */
   readonly place: Place;
-  readonly waited: Wait | undefined;
   readonly response: ServerResponse;
 }
 
@@ -22,14 +20,13 @@ const NOT_PASSED: ReadonlySet<RelayResult> = new Set(['unreached', 'lost', 'brok
 
 export async function inRelaySpan(
   tracer: Tracer | undefined,
-  { request, place, waited, response }: TracedRelay,
+  { request, place, response }: TracedRelay,
   pass: (headers: TraceHeaders) => Promise<RelayResult>,
 ): Promise<RelayResult> {
   if (tracer === undefined || request.method !== 'POST') return pass(NO_HEADERS);
   const header = (name: string): string | undefined => request.headers[name]?.toString();
   const attributes = { 'http.request.method': 'POST', 'http.route': '/' };
-  const span = tracer.begin('POST /', header, attributes, waited?.startMs);
-  recordWait(tracer, span, waited);
+  const span = tracer.begin('POST /', header, attributes);
   const relay = span.child('cairn.relay', 'client', {
     'cairn.relay.protocol': 'mcp',
     'server.address': place.host,

@@ -26,7 +26,6 @@ import { RELAYED_ANSWER_MS } from './limits.ts';
 import { refuse } from './refusals.ts';
 import { inRelaySpan } from './relay-traces.ts';
 import { nodeOfSession } from './session-ids.ts';
-import type { Wait } from './waits.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
 const { request: send } = process.getBuiltinModule('node:http');
@@ -52,8 +51,6 @@ export interface McpRelayingParts {
 export interface McpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Until it was known who asks. */
-  readonly waited?: Wait | undefined;
 }
 
 const LOST = 503;
@@ -81,8 +78,8 @@ export class McpRelaying {
 
   /** Resolves when the client has its answer, or has gone. */
   async pass(session: string, node: OtherNode, exchange: McpExchange): Promise<void> {
-    const { request, response, waited } = exchange;
-    await inRelaySpan(this.#parts.tracer, { request, response, waited, place: node.place }, async (trace) => {
+    const { request, response } = exchange;
+    await inRelaySpan(this.#parts.tracer, { request, response, place: node.place }, async (trace) => {
       const result = await this.#pass(node, exchange, trace);
       this.#count(result);
       if (result === 'unreached' || result === 'lost') refuseFor(session, result, exchange);

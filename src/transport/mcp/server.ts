@@ -22,7 +22,6 @@ import { type McpNodes, McpRelaying } from './relaying.ts';
 import { type ProtectedResource, ResourceMetadata } from './resource-metadata.ts';
 import { sessionIdAt } from './session-ids.ts';
 import type { Asker } from './sessions.ts';
-import { handOn, type Wait } from './waits.ts';
 
 // Not imported: an import would load all that it has, the client of the web among it.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -86,8 +85,6 @@ interface Caller {
   readonly principal?: Principal;
   /** Why nobody is let in with it. */
   readonly stranger?: DatabaseError;
-  /** Until that was known. */
-  readonly waited?: Wait;
 }
 
 interface Exchange {
@@ -204,7 +201,7 @@ class McpFront {
       if (!METHODS.split(', ').includes(request.method ?? '')) {
         return refuse(response, 405, `MCP has the methods ${METHODS}`, { allow: METHODS });
       }
-      if (await this.#isPassedOn({ request, response, caller })) return;
+      if (await this.#isPassedOn({ request, response })) return;
       if (request.method === 'POST') return await this.#post({ request, response, caller });
       await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
@@ -228,11 +225,11 @@ class McpFront {
   }
 
   /** Another node has answered it, or it is refused for that one. */
-  async #isPassedOn({ request, response, caller: { waited } }: Exchange): Promise<boolean> {
+  async #isPassedOn({ request, response }: Pick<Exchange, 'request' | 'response'>): Promise<boolean> {
     const session = request.headers[SESSION_HEADER]?.toString();
     const node = session === undefined ? undefined : this.#relaying.elsewhere(session, request);
     if (session === undefined || node === undefined) return false;
-    await this.#relaying.pass(session, node, { request, response, waited });
+    await this.#relaying.pass(session, node, { request, response });
     return true;
   }
 
@@ -271,7 +268,6 @@ class McpFront {
       const more = messageCount(received.json) - 1;
       const refusal = more > 0 ? this.#counted(exchange, more) : undefined;
       this.#meters.asked(methodsOf(received.json));
-      if (caller.waited !== undefined) handOn(request, caller.waited);
       const asked = { request, response, body: received.json, asker: askerOf(request, caller) };
       if (refusal === undefined) await (await this.#loaded()).handle(asked);
       else this.#refuse(response, refusal);
@@ -316,11 +312,8 @@ function askerOf({ headers }: IncomingMessage, { principal }: Caller): Asker {
 
 /** @throws what is no refusal */
 async function identified(access: Access, values: Credentials['values']): Promise<Caller> {
-  const startMs = Date.now();
   try {
-    const found = access.authenticator.identify({ values });
-    if (!(found instanceof Promise)) return { principal: found };
-    return { principal: await found, waited: { startMs, endMs: Date.now() } };
+    return { principal: await access.authenticator.identify({ values }) };
   } catch (failure) {
     // Whether a key is valid may be what this node cannot find out now.
     if (!(failure instanceof DatabaseError)) throw failure;
