@@ -136,9 +136,9 @@ const forbidden = [
   },
   {
     name: 'messages-of-grpc',
-    comment: 'Only grpc uses the generated messages; others have the types of model and service.',
+    comment: 'Only grpc and the admin API use the generated messages; others have the types of model and service.',
     severity: 'error',
-    from: { path: '^src/', pathNot: '^src/transport/grpc/' },
+    from: { path: '^src/', pathNot: '^src/transport/(?:grpc/|admin-messages[.]ts$)' },
     to: { path: '^proto/' },
   },
   {

@@ -5,8 +5,7 @@
  */
 import { DatabaseError } from '#base';
 import type { AdminRequest } from '#cluster';
-import { ADMIN_METHODS, isAdminMethod, readAdminRequest } from '../admin-messages.ts';
-import { statusOfRefusal, writeAdminReply } from '../admin-replies.ts';
+import { ADMIN_METHODS, isAdminMethod, readAdminRequest, statusOfRefusal, writeAdminReply } from '../admin-messages.ts';
 import { tracedAs } from './call-traces.ts';
 import { CLUSTER_ADMIN, type GrpcContext } from './context.ts';
 import { frame } from './wire/framing.ts';

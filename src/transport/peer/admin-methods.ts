@@ -1,8 +1,7 @@
 /** The service of operators (cairn.admin.v1) at the port of the links: its methods, and how it says no. */
 import { type handleUnaryCall, type Server, type ServerUnaryCall, type ServiceError, status } from '@grpc/grpc-js';
 import type { Administer, AdminReply, AdminRequest, Asker } from '#cluster';
-import { ADMIN_METHODS, isAdminMethod, readAdminRequest } from '../admin-messages.ts';
-import { statusOfRefusal, writeAdminReply } from '../admin-replies.ts';
+import { ADMIN_METHODS, isAdminMethod, readAdminRequest, statusOfRefusal, writeAdminReply } from '../admin-messages.ts';
 
 export function addAdminMethods(server: Server, administer: Administer): void {
   for (const [method, path] of Object.entries(ADMIN_METHODS)) {

@@ -12,8 +12,7 @@ import {
 } from '@grpc/grpc-js';
 import { type Address, DatabaseError, type ErrorCode, formatAddress } from '#base';
 import type { AdminReply, AdminRequest, Belonging, DialledAddress, JoinReply, JoinRequest, NoAnswer } from '#cluster';
-import { ADMIN_METHODS, writeAdminRequest } from '../admin-messages.ts';
-import { readAdminReply } from '../admin-replies.ts';
+import { ADMIN_METHODS, readAdminReply, writeAdminRequest } from '../admin-messages.ts';
 import { replyOf } from './admin-methods.ts';
 import { endAfter, JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
 import { readJoinReply, writeJoinRequest } from './join-messages.ts';

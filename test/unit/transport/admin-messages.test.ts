@@ -8,17 +8,11 @@ import { replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, t
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
 import {
   ADMIN_METHODS,
+  readAdminReply,
   readAdminRequest,
-  readDescription,
-  readDone,
-  readFinalized,
+  writeAdminReply,
   writeAdminRequest,
-  writeDescription,
-  writeDone,
-  writeFinalized,
 } from '../../../src/transport/admin-messages.ts';
-import { readAdminReply } from '../../../src/transport/admin-replies.ts';
-import { writeCopy, writeRecovered } from '../../../src/transport/recovery-messages.ts';
 import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
 
 const NODE: ClusterDescription['nodes'][number] = {
@@ -131,6 +125,7 @@ const RECOVERED_REPLY: Extract<AdminReply, { readonly kind: 'recovered' }> = {
     chainHash: new Uint8Array(32).fill(7),
   },
 };
+const DESCRIBED: Extract<AdminReply, { readonly kind: 'described' }> = { kind: 'described', cluster: DESCRIPTION };
 const REPLIES = [COPY_REPLY, { ...COPY_REPLY, copy: undefined }, RECOVERED_REPLY] as const;
 const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'describe' },
@@ -170,24 +165,28 @@ it.each(['', 'Shop', 'a'.repeat(64)])('a recovery is refused with the name "%s"'
 
 describe('an AdminReply', () => {
   it('arrives as it was said', () => {
-    expect(readDescription(writeDescription(DESCRIPTION))).toEqual(DESCRIPTION);
     const unled = { ...DESCRIPTION, catalogLeader: undefined, isConfirmed: false, nodes: [], databases: [] };
-    expect(readDescription(writeDescription(unled))).toEqual(unled);
-    expect(readDone(writeDone(NODE))).toEqual({ kind: 'done', node: NODE });
+    for (const cluster of [DESCRIPTION, unled]) {
+      const reply = { kind: 'described', cluster } as const;
+      expect(readAdminReply('describe', writeAdminReply(reply))).toEqual(reply);
+    }
+    const done = { kind: 'done', node: NODE } as const;
+    expect(readAdminReply('drain', writeAdminReply(done))).toEqual(done);
     const { node, name, zone, state, storeId, peer, grpc, http, levels } = NODE;
     const registered = { node, name, zone, state, storeId, peer, grpc, http, levels };
-    expect(readDone(writeDone(registered))).toMatchObject({ kind: 'done', node: registered });
+    const ordered = { kind: 'done', node: registered } as const;
+    expect(readAdminReply('replace', writeAdminReply(ordered))).toMatchObject(ordered);
   });
 
   it('of a finalized upgrade arrives as it was said, and is none without a level', () => {
-    expect(readFinalized(writeFinalized(255))).toEqual({ kind: 'finalized', level: 255 });
-    expect(readFinalized(Uint8Array.of())).toBeUndefined();
-    expect(readFinalized(Uint8Array.of(8, 0x80))).toBeUndefined();
+    const finalized = { kind: 'finalized', level: 255 } as const;
+    expect(readAdminReply('finalize', writeAdminReply(finalized))).toEqual(finalized);
+    expect(readAdminReply('finalize', Uint8Array.of())).toBeUndefined();
+    expect(readAdminReply('finalize', Uint8Array.of(8, 0x80))).toBeUndefined();
   });
 
   it.each(REPLIES)('of a recovery arrives as it was said: $kind', (reply) => {
-    const bytes = reply.kind === 'copy' ? writeCopy(reply) : writeRecovered(reply.database);
-    expect(readAdminReply(reply.kind === 'copy' ? 'copy' : 'recover', bytes)).toEqual(reply);
+    expect(readAdminReply(reply.kind === 'copy' ? 'copy' : 'recover', writeAdminReply(reply))).toEqual(reply);
   });
 
   it('is what the published file says', () => {
@@ -196,7 +195,7 @@ describe('an AdminReply', () => {
     if (service === undefined || 'format' in service) throw new Error('There is the service');
     const paths = Object.values(service).map(({ path }) => path);
     expect(paths.toSorted()).toEqual(Object.values(ADMIN_METHODS).toSorted());
-    const read = service['DescribeCluster']?.responseDeserialize(writeDescription(DESCRIPTION));
+    const read = service['DescribeCluster']?.responseDeserialize(writeAdminReply(DESCRIBED));
     const levels = { levelMin: 1, levelMax: 7 };
     const leaving = { state: 'NODE_STATE_LEAVING', answers: true, catalogRole: 'CATALOG_ROLE_LEARNER' };
     const own = {
@@ -242,10 +241,10 @@ describe('an AdminReply', () => {
         { name: 'empty', nodes: [1], isSettled: true, leader: 0 },
       ],
     });
-    const said = service['DescribeCopy']?.responseDeserialize(writeCopy(COPY_REPLY));
+    const said = service['DescribeCopy']?.responseDeserialize(writeAdminReply(COPY_REPLY));
     const copy = { replica: 2 ** 21 + 7, revision: 2 ** 40, lastIndex: 2 ** 41, voters: [2 ** 20], leader: 2 };
     expect(said).toMatchObject({ clusterId: CLUSTER, node: 3, copy: { ...copy, group: 9, unapplied: 5 } });
-    const recovered = service['RecoverDatabase']?.responseDeserialize(writeRecovered(RECOVERED_REPLY.database));
+    const recovered = service['RecoverDatabase']?.responseDeserialize(writeAdminReply(RECOVERED_REPLY));
     expect(recovered).toMatchObject({ name: 'shop', node: 3, revision: 2 ** 40, databaseId: expect.any(String) });
     const recovery = service['RecoverDatabase']?.requestSerialize({ name: 'shop', from: 3, acceptRevision: 0 });
     expect(readAdminRequest('recover', recovery ?? Buffer.alloc(0))).toEqual({
@@ -259,7 +258,7 @@ describe('an AdminReply', () => {
   });
 
   it('is undefined, and never an error, when it is any other bytes', () => {
-    const written = [writeDescription(DESCRIPTION), writeCopy(COPY_REPLY), writeRecovered(RECOVERED_REPLY.database)];
+    const written = [DESCRIBED, COPY_REPLY, RECOVERED_REPLY].map(writeAdminReply);
     const damaged = fc.constantFrom(...written).chain((intact) =>
       fc
         .record({ at: fc.nat(intact.length - 1), flip: fc.integer({ min: 1, max: 255 }), end: fc.nat(intact.length) })
@@ -270,10 +269,8 @@ describe('an AdminReply', () => {
         ),
     );
     const property = fc.property(fc.oneof(damaged, fc.uint8Array({ maxLength: 64 })), (bytes) => {
-      expect(['object', 'undefined']).toContain(typeof readDescription(bytes));
-      expect(['object', 'undefined']).toContain(typeof readDone(bytes));
-      for (const kind of ['copy', 'recover'] as const) {
-        expect(['object', 'undefined']).toContain(typeof readAdminReply(kind, Buffer.from(bytes)));
+      for (const kind of ['describe', 'drain', 'copy', 'recover'] as const) {
+        expect(['object', 'undefined']).toContain(typeof readAdminReply(kind, bytes));
       }
       for (const { kind } of ORDERS) expect(['object', 'string']).toContain(typeof readAdminRequest(kind, bytes));
     });
