@@ -7,12 +7,11 @@ import type { HistoryVerdict } from '#database';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
-import type { HeldMembership } from './group/held-membership.ts';
 import type { CatalogChange } from './node.ts';
 import type { Binding, NodeRegistration, NodeState, Outcome, RegisteredNode } from './outcome.ts';
-import type { CheckedPart, StateExport, StateImport } from './snapshots/state-transfer.ts';
+import type { CheckedPart, HeldMembership, StateExport, StateImport } from './snapshots/state-transfer.ts';
 
-export type { HeldMembership } from './group/held-membership.ts';
+export type { HeldMembership } from './snapshots/state-transfer.ts';
 
 /** Something that a machine must learn from the store to decide an entry, by an asynchronous walk. Its own business. */
 export type MachineNeed = unknown;

@@ -2,7 +2,7 @@
  * `cairn cluster …`: what an operator asks of a running cluster, at the port by which its nodes reach each other, or as
  * a client at the gRPC port.
  *
- * The exit codes are in cluster-exits.ts; the reason of one that is not 0 is on stderr.
+ * The exit codes are in cluster-drain.ts; the reason of one that is not 0 is on stderr.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
@@ -14,8 +14,7 @@ import {
   type Environment,
   readArguments,
 } from './cluster-arguments.ts';
-import { checkDrain, drainAndStay, undrain } from './cluster-drain.ts';
-import { EXIT_NO_QUORUM, EXIT_REFUSED, EXIT_USAGE } from './cluster-exits.ts';
+import { checkDrain, drainAndStay, EXIT_NO_QUORUM, EXIT_REFUSED, EXIT_USAGE, undrain } from './cluster-drain.ts';
 import {
   jsonOf,
   renderCluster,

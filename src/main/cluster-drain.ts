@@ -21,8 +21,15 @@ import type {
   RegisteredNode,
   UndrainOrder,
 } from '#cluster';
-import { EXIT_LEFT, EXIT_NO_QUORUM, EXIT_REFUSED } from './cluster-exits.ts';
 import { renderMovable } from './cluster-report.ts';
+
+/** The exit codes of `cairn cluster …` (docs/operations/cluster.md). */
+export const EXIT_REFUSED = 1;
+export const EXIT_USAGE = 2;
+/** Of a drain: without the node something would have no quorum. */
+export const EXIT_NO_QUORUM = 3;
+/** Of a drain that stays: the time is over, and the node has leaderships that no other node has taken. */
+const EXIT_LEFT = 4;
 
 /** Longer than a node takes to ask others. */
 const ANSWER_MS = 15_000;

@@ -18,6 +18,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { DatabaseError } from '#base';
+import type { Logger, Metrics } from '#observability';
 
 /** An idle node has about 40 open; a start, a compaction and a checkpoint take a few more at a time. */
 const RESERVED = 128;
@@ -187,4 +188,21 @@ function whenClosed(socket: Socket, leave: () => void): void {
 function socketOf(message: unknown): Socket | undefined {
   const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : undefined;
   return socket instanceof Socket ? socket : undefined;
+}
+
+/** A crowd that comes again and again is told of once in this time. */
+const NOTE_EVERY_MS = 60_000;
+
+/** Counts connections that were closed for want of file descriptors, and logs some of them. */
+export function closedConnections(logger: Logger, metrics: Metrics): (closed: ClosedConnection) => void {
+  const total = metrics.counter('cairn_connections_closed_total', {});
+  let notedMs = Number.NEGATIVE_INFINITY;
+  return ({ server, bound, countMax }) => {
+    total.add();
+    const nowMs = performance.now();
+    if (nowMs - notedMs < NOTE_EVERY_MS) return;
+    notedMs = nowMs;
+    const message = `${countMax} connections ${bound} are open, which is the most within the limit of open files; another one of ${server} was closed as it came. Raise the limit (ulimit -n, LimitNOFILE)`;
+    logger.warn('connection-closed', { port: server, countMax, message });
+  };
 }

@@ -24,6 +24,7 @@ import {
   DEFAULT_STATE_VIEWS,
   type FoldFigures,
   FoldSnapshots,
+  type MaintainedView,
   Maintenance,
   type MaintenanceFigures,
   type MaintenanceListeners,
@@ -32,7 +33,7 @@ import {
   StateChanges,
   StateViews,
 } from '#components';
-
+import type { Logger } from '#observability';
 import { type Components, systemTimers } from '#service';
 import {
   type CallLimits,
@@ -249,4 +250,16 @@ export class Guests implements AsyncDisposable {
 
 async function closed(one: AsyncDisposable): Promise<void> {
   await one[Symbol.asyncDispose]();
+}
+
+/** Logs a State View that cannot be folded in the background, and when it can again. */
+export function maintenanceLog(logger: Logger): MaintenanceListeners {
+  return {
+    onTrouble: (view, message, retryMs) => logger.warn('view-not-maintained', { ...titleOf(view), message, retryMs }),
+    onMended: (view) => logger.info('view-maintained-again', titleOf(view)),
+  };
+}
+
+function titleOf({ database, view, mode }: MaintainedView): Readonly<Record<string, string>> {
+  return { database, view, mode };
 }

@@ -40,14 +40,18 @@ import type {
   SecurePorts,
 } from '#transport';
 import { readAccess } from './access.ts';
-import { closedConnections } from './closed-connections.ts';
-import { ConnectionBound, type ConnectionShares, connectionShares, openFilesMax } from './connection-bound.ts';
+import {
+  ConnectionBound,
+  type ConnectionShares,
+  closedConnections,
+  connectionShares,
+  openFilesMax,
+} from './connection-bound.ts';
 import { loadExtractor } from './extractor-module.ts';
 import { untilFree } from './free-port.ts';
 import { callMeter, showGuests } from './guest-gauges.ts';
-import { Guests } from './guests.ts';
+import { Guests, maintenanceLog } from './guests.ts';
 import { HeldPorts } from './held-ports.ts';
-import { maintenanceLog } from './maintenance-log.ts';
 import { type McpParts, openMcp } from './mcp-endpoint.ts';
 import { memoryShare } from './memory-limit.ts';
 import { showBudgets, showNode } from './node-gauges.ts';

@@ -9,7 +9,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { quote } from '#base';
-import type { AllowedOrigins } from './allowed-origins.ts';
+
+/** `*`, or the origins whose pages may read replies, such as `https://shop.example` (`--cors-origins`). */
+export type AllowedOrigins = '*' | readonly string[];
 
 const REQUEST_HEADERS =
   'Content-Type, Accept, Authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, last-event-id, traceparent, tracestate';

@@ -4,8 +4,8 @@
  *
  *   standing ──> StateExport ── parts ──> StateImport ── checked parts ──> Machine.install
  */
-import type { EntryId } from '#raft';
-import type { HeldMembership } from '../group/held-membership.ts';
+import type { LogIndex } from '#base';
+import type { EntryId, Membership } from '#raft';
 
 export interface StatePart {
   readonly data: Uint8Array;
@@ -13,6 +13,12 @@ export interface StatePart {
   readonly last: EntryId;
   /** Nothing is left behind it. */
   readonly isLast: boolean;
+}
+
+/** Who belongs to a group, and where the entry stands that said so; 0 when it is what the group began with. */
+export interface HeldMembership {
+  readonly index: LogIndex;
+  readonly membership: Membership;
 }
 
 /** The state of a group, for a replica that lacks some or all of it. It stays as it was when it was opened. */

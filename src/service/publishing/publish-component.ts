@@ -44,7 +44,7 @@ import {
 } from '../errors.ts';
 import { type Define, defining } from './define.ts';
 import type { PublishComponentReply, PublishComponentRequest } from './operations.ts';
-import { versionReply } from './version-reply.ts';
+import { versionReply } from './version-reads.ts';
 
 /** A component and what is published of it. */
 interface Publication {

@@ -14,7 +14,7 @@ import type {
   SetVersionStatusRequest,
   VersionReply,
 } from './operations.ts';
-import { versionReply } from './version-reply.ts';
+import { versionReply } from './version-reads.ts';
 
 /** @throws DatabaseError not_found: there is no such version; whatever a write may end in */
 export function setVersionStatus(context: ServiceContext, request: SetVersionStatusRequest): Promise<VersionReply> {

@@ -5,7 +5,6 @@
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { type AskedRevision, toAskedRevision } from '#base';
 import type { SentTimestamp } from '#model';
-import { exact, readFields } from './fields.ts';
 
 export interface AtRevision {
   readonly databaseName: string;
@@ -115,4 +114,18 @@ function readTimestamp(reader: BinaryReader): SentTimestamp {
     return true;
   });
   return { seconds, nanos };
+}
+
+/** `take` answers whether the field is one that it knows. */
+function readFields(reader: BinaryReader, end: number, take: (field: number, wireType: WireType) => boolean): void {
+  while (reader.pos < end) {
+    const [field, wireType] = reader.tag();
+    if (!take(field, wireType)) reader.skip(wireType, field);
+  }
+}
+
+/** A uint64 as a number where that is exact. */
+function exact(value: bigint | string): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : BigInt(value);
 }

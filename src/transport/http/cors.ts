@@ -6,7 +6,7 @@
  * this API sends. No credentials mode: `*` and cookies do not go together, and Cairn sets no cookie.
  */
 
-import type { AllowedOrigins } from '../allowed-origins.ts';
+import type { AllowedOrigins } from '../origins.ts';
 
 export type { AllowedOrigins };
 

@@ -4,7 +4,6 @@ import type { Description, RowView } from '../description.ts';
 import type { ReplyBody } from '../reply-body.ts';
 import type { InTurn } from '../toon-table.ts';
 import { FOREIGN, parseOwnJson } from '../toon-values.ts';
-import { linesMarkup } from './lines.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
 import { type LongPayloads, longPayloads, NO_LONG_PAYLOADS, valueMarkup } from './values.ts';
 
@@ -144,4 +143,18 @@ function linkedMarkup(node: JsonNode, path: string | undefined, long = NO_LONG_P
 /** The name of a member as words. */
 export function words(name: string): string {
   return name.replaceAll('_', ' ');
+}
+
+/** Texts of many lines: as they are, or as a unified difference whose lines say whether they came or went. */
+function linesMarkup(text: string, kind: 'lines' | 'difference'): Markup {
+  if (text === '') return html`<span class="absent">${kind === 'lines' ? 'empty' : 'nothing differs'}</span>`;
+  if (kind === 'lines') return html`<pre class="json" tabindex="0">${text}</pre>`;
+  return html`<pre class="difference" tabindex="0">${text.split('\n').map(lineMarkup)}</pre>`;
+}
+
+function lineMarkup(line: string): Markup {
+  if (line.startsWith('+')) return html`<ins>${line}\n</ins>`;
+  if (line.startsWith('-')) return html`<del>${line}\n</del>`;
+  if (line.startsWith('@@')) return html`<span class="place">${line}\n</span>`;
+  return html`<span>${line}\n</span>`;
 }

@@ -4,7 +4,7 @@
  * It works without scripts; modules make some of it more comfortable. It loads nothing but its own style and
  * modules, and its policy lets it load nothing else.
  */
-import type { Description, ShownPlace } from '../description.ts';
+import type { Description, ShownPlace, Tail } from '../description.ts';
 import { CATALOG_PATH, databasePath, queryBuilderPath } from '../paths.ts';
 import type { ReplyBody } from '../reply-body.ts';
 import type { InTurn } from '../toon-table.ts';
@@ -12,7 +12,6 @@ import { actionsMarkup, narrowingMarkup } from './actions.ts';
 import { ICON_PATH, MODULE_PATHS, STYLE_PATH } from './assets.ts';
 import { dataMarkup, membersMarkup, parsed, words } from './data.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
-import { tailMarkup } from './tail.ts';
 import { timeMachine } from './time-machine.ts';
 
 /** Of every page: it may load and send to where it comes from, and nobody may show it inside of another. */
@@ -89,4 +88,14 @@ function linksMarkup(links: Description['links']): Markup {
 function furtherMarkup({ links: { next }, rows }: Description): Markup {
   if (next === undefined || rows === undefined) return NOTHING;
   return html`<nav aria-label="More of the list"><ul class="links"><li><a href="${next}">next</a></li></ul></nav>`;
+}
+
+/**
+ * Where a module of the page shows events as they come (assets/tail.js). Without it there is nothing to see: a page
+ * does not change, and the latest is a link.
+ */
+function tailMarkup(tail: Tail | undefined): Markup {
+  if (tail === undefined) return NOTHING;
+  const { latest, eventsAtRevision, revision } = tail;
+  return html`<section class="tail" aria-label="New events" data-latest="${latest}" data-events="${eventsAtRevision}" data-revision="${revision}" hidden><button type="button">follow</button><output></output></section>`;
 }
