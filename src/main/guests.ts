@@ -59,8 +59,6 @@ type GuestSettings = Pick<
   | 'guestFuel'
   | 'guestCpuMs'
   | 'guestWallMs'
-  | 'guestOutputBytes'
-  | 'guestHostCalls'
   | 'guestCacheBytes'
   | 'maintenanceFolds'
   | 'maintenanceScheduleMs'
@@ -181,11 +179,7 @@ export class Guests implements AsyncDisposable {
     this.#pools = pools;
     this.#batches = batches;
     const limits = { ...DEFAULT_LIMITS, memoryBytesMax: this.#settings.guestMemoryBytes };
-    const guest = this.#bounds({
-      ...DEFAULT_STATE_VIEWS.guest.limits,
-      outputBytesMax: this.#settings.guestOutputBytes,
-    });
-    const settings = { ...DEFAULT_STATE_VIEWS, guest };
+    const settings = { ...DEFAULT_STATE_VIEWS, guest: this.#bounds(DEFAULT_STATE_VIEWS.guest.limits) };
     const views = new StateViews(pools.views, new FoldSnapshots(states), settings, batches);
     this.#opened = {
       folders: { artifacts, states },
@@ -226,10 +220,7 @@ export class Guests implements AsyncDisposable {
   }
 
   #changes(executors: Executors, views: StateViews): StateChanges {
-    const { guestHostCalls, guestOutputBytes } = this.#settings;
-    const { limits } = DEFAULT_STATE_CHANGES.guest;
-    const outputBytesMax = Math.min(limits.outputBytesMax, guestOutputBytes);
-    const guest = this.#bounds({ ...limits, hostCallsMax: guestHostCalls, outputBytesMax });
+    const guest = this.#bounds(DEFAULT_STATE_CHANGES.guest.limits);
     return new StateChanges(executors, views, { ...DEFAULT_STATE_CHANGES, guest });
   }
 

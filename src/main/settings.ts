@@ -91,8 +91,6 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly guestFuel: number;
   readonly guestCpuMs: number;
   readonly guestWallMs: number;
-  readonly guestOutputBytes: number;
-  readonly guestHostCalls: number;
   readonly guestCacheBytes: number;
   /** 0: none. */
   readonly maintenanceFolds: number;
@@ -363,16 +361,6 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: wholeNumber({ min: 10, max: 600_000, unit: 'milliseconds' }),
     default: 10_000,
     help: 'The time that one call of a component may take, with all that it waits for.',
-  },
-  guestOutputBytes: {
-    type: byteSize({ min: KIB, max: 256 * MIB }),
-    default: 8 * MIB,
-    help: 'What a State View may give away in one call: a state, or a rendered answer. A State Change may give and ask at most 4 MiB of it.',
-  },
-  guestHostCalls: {
-    type: wholeNumber({ min: 0, max: 10_000, unit: 'questions' }),
-    default: 100,
-    help: 'How often a State Change may ask for State Views, events or the database while it decides a command.',
   },
   guestCacheBytes: {
     type: byteSize({ min: 0, max: 1024 * GIB }),
