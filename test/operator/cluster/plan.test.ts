@@ -101,7 +101,8 @@ const unwanted: Change = (world) => {
   return { ...world, owned: [...world.owned, ...(others as unknown as World['owned'])] };
 };
 const lostSince = (since: string): Change => withClaim('shop-1', { annotations: { 'cairn.dev/lost-since': since } });
-const lostNow: Change[] = [unready, silent(2), (world) => ({ ...world, kubeNodes: new Map() })];
+const withoutKubeNodes: Change = (world) => ({ ...world, kubeNodes: new Map() });
+const lostNow: Change[] = [unready, silent(2), withoutKubeNodes];
 const lost: Change[] = [...lostNow, lostSince(AGO)];
 const orphaned: Change = (world) => {
   const nodes = world.description?.nodes ?? [];
@@ -286,6 +287,7 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
     /^$/,
   ],
   ['a node that is lost now', lostNow, /^patch data-shop-1 .*lost-since":"/],
+  ['a node that answers from a lost Kubernetes node', [unready, withoutKubeNodes], /^$/],
   ['a node that is back', [lostSince(AGO)], /^patch data-shop-1 .*lost-since":null/],
   ['a replaced node', orphan, /^decommission 2 \(shop-1\)$/],
   ['a node that another one has replaced, a lagging one', [...orphan, lagging], /^$/],
