@@ -23,7 +23,7 @@ it('the rights of the operator are the requests of its tests', { timeout: 600_00
   const env = { ...process.env, TEST_REQUESTS: file };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8' });
   if (status !== 0) throw new Error(`${stdout}\n${stderr}`);
-  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   const requested = [...new Set(lines)].filter((line) => !OF_TESTS.test(line));
   const allowed = Object.values(RIGHTS).flatMap((rights: (typeof RIGHTS)[keyof typeof RIGHTS]) =>
     rights.flatMap(({ apiGroup, resource, verbs }) => verbs.map((verb) => `${apiGroup} ${resource} ${verb}`)),
