@@ -1,8 +1,8 @@
 /**
  * Addresses of a cluster inside of Kubernetes, and what a client needs there, from its Secrets.
  *
- * A Secret is read by its name and never listed, so that the operator needs no right to see others. What was read is
- * used for CACHED_MS, then read again: certificates and keys are replaced while a cluster runs.
+ * A Secret is read by its name and never listed, so that the operator needs no right to see others. It is read again
+ * after CACHED_MS: certificates and keys are replaced while a cluster runs.
  */
 import type { CairnCluster } from '../api/index.ts';
 import { type Api, CONFIG_MAP, type ConfigMap, hasCode, type Kind, pathOf, SECRET, textIn } from '../kube/index.ts';
@@ -11,7 +11,6 @@ import type { Identity, TLSFiles } from './channel.ts';
 import type { MetricsPort } from './node-metrics.ts';
 
 const CACHED_MS = 60_000;
-const CACHED_MAX = 256;
 
 /** Address of the Service, behind which all ready nodes answer. */
 export function serviceAddress(cluster: CairnCluster): string {
@@ -25,6 +24,7 @@ export function nodeAddress(cluster: CairnCluster, pod: string, port: 'grpc' | '
 
 interface Cached {
   readonly identity: Identity;
+  readonly generation: number;
   readonly readMs: number;
 }
 
@@ -39,17 +39,11 @@ export class Identities {
   /** Fails with 404 when a Secret does not exist yet. */
   async of(cluster: CairnCluster): Promise<Identity> {
     const { uid, generation } = cluster.metadata;
-    const key = `${uid} ${generation}`;
     const nowMs = this.#api.runtime.nowMs();
-    const cached = this.#cached.get(key);
-    if (cached !== undefined && nowMs - cached.readMs < CACHED_MS) return cached.identity;
+    const cached = this.#cached.get(uid);
+    if (cached?.generation === generation && nowMs - cached.readMs < CACHED_MS) return cached.identity;
     const identity = { key: await this.#keyOf(cluster), tls: await this.#tlsOf(cluster) };
-    this.#cached.delete(key);
-    this.#cached.set(key, { identity, readMs: nowMs });
-    for (const oldest of this.#cached.keys()) {
-      if (this.#cached.size <= CACHED_MAX) break;
-      this.#cached.delete(oldest);
-    }
+    this.#cached.set(uid, { identity, generation, readMs: nowMs });
     return identity;
   }
 

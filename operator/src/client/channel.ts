@@ -120,6 +120,15 @@ export class Channel implements Disposable {
   }
 }
 
+/** A client of one of the services behind a channel. */
+export abstract class ChannelClient {
+  protected readonly channel: Channel;
+
+  constructor(channel: Channel) {
+    this.channel = channel;
+  }
+}
+
 function credentialsOf({ tls }: Identity): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();
   const [authorities, key, chain] = [tls.authorities, tls.certificate?.key, tls.certificate?.chain].map((text) =>

@@ -11,7 +11,7 @@ interface Open {
   readonly channel: Channel;
 }
 
-export class Connections implements Disposable {
+export class Connections {
   readonly #identities: Pick<Identities, 'of'>;
   readonly #open = new Map<string, Open>();
 
@@ -34,10 +34,5 @@ export class Connections implements Disposable {
   close(cluster: CairnCluster): void {
     this.#open.get(keyOf(cluster))?.channel[Symbol.dispose]();
     this.#open.delete(keyOf(cluster));
-  }
-
-  [Symbol.dispose](): void {
-    for (const { channel } of this.#open.values()) channel[Symbol.dispose]();
-    this.#open.clear();
   }
 }

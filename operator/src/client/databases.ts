@@ -2,7 +2,7 @@
 import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { type Database as DatabaseMessage } from '../../../proto/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
-import { type Channel, failedWith } from './channel.ts';
+import { ChannelClient, failedWith } from './channel.ts';
 
 export interface Database {
   readonly name: string;
@@ -23,16 +23,10 @@ export interface Databases {
   delete(name: string, id: string): Promise<void>;
 }
 
-export class GrpcDatabases implements Databases {
-  readonly #channel: Channel;
-
-  constructor(channel: Channel) {
-    this.#channel = channel;
-  }
-
+export class GrpcDatabases extends ChannelClient implements Databases {
   async find(databaseName: string): Promise<Database | undefined> {
     try {
-      return databaseOf(await this.#channel.call(EventStoreService.fetchLatestDatabase, { databaseName }));
+      return databaseOf(await this.channel.call(EventStoreService.fetchLatestDatabase, { databaseName }));
     } catch (error) {
       if (failedWith(error, 'NOT_FOUND')) return undefined;
       throw error;
@@ -40,16 +34,16 @@ export class GrpcDatabases implements Databases {
   }
 
   async predecessor(name: string): Promise<string | undefined> {
-    const { databases } = await this.#channel.call(ClusterAdminService.describeCluster, { isPassedOn: false });
+    const { databases } = await this.channel.call(ClusterAdminService.describeCluster, { isPassedOn: false });
     return databases.find((database) => database.name === name)?.recovery?.previousDatabaseId;
   }
 
   async create(databaseName: string): Promise<Database> {
-    return databaseOf(await this.#channel.call(EventStoreService.createDatabase, { databaseName }));
+    return databaseOf(await this.channel.call(EventStoreService.createDatabase, { databaseName }));
   }
 
   async delete(databaseName: string, databaseId: string): Promise<void> {
-    await this.#channel.call(EventStoreService.deleteDatabase, { databaseName, databaseId });
+    await this.channel.call(EventStoreService.deleteDatabase, { databaseName, databaseId });
   }
 }
 

@@ -2,7 +2,7 @@
 import { ClusterAdminService, type OwnDescription } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { ComponentKind as KindMessage, MaintenanceMode } from '../../../proto/gen/cairn/v1/component.ts';
 import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
-import { type Channel, failedWith } from './channel.ts';
+import { ChannelClient, failedWith } from './channel.ts';
 import type {
   ComponentId,
   ComponentKind,
@@ -29,16 +29,10 @@ const MODES: Readonly<Record<Maintenance, MaintenanceMode>> = {
   Scheduled: MaintenanceMode.MAINTENANCE_MODE_SCHEDULED,
 };
 
-export class GrpcComponents implements Components {
-  readonly #channel: Channel;
-
-  constructor(channel: Channel) {
-    this.#channel = channel;
-  }
-
+export class GrpcComponents extends ChannelClient implements Components {
   async list({ database: databaseName, kind, name }: ComponentId): Promise<readonly ComponentVersion[]> {
     const request = { databaseName, kind: KINDS[kind], name };
-    const { versions } = await this.#channel.call(EventStoreService.listComponentVersions, request);
+    const { versions } = await this.channel.call(EventStoreService.listComponentVersions, request);
     return versions.map(({ version, wasmDigest, active: isActive, maintenanceMode }) => ({
       version,
       digest: `sha256:${wasmDigest.toString('hex')}`,
@@ -48,7 +42,7 @@ export class GrpcComponents implements Components {
   }
 
   async holders(): Promise<ReadonlyMap<string, readonly Holder[]>> {
-    const { nodes, databases } = await this.#channel.call(ClusterAdminService.describeCluster, { isPassedOn: false });
+    const { nodes, databases } = await this.channel.call(ClusterAdminService.describeCluster, { isPassedOn: false });
     const holders = new Map(nodes.map(({ node, own }) => [node, holderOf(own)]));
     return new Map(
       databases.map(({ name, nodes: ids }) => [name, ids.map((id) => holders.get(id) ?? holderOf(undefined))]),
@@ -63,16 +57,16 @@ export class GrpcComponents implements Components {
   async activate({ database, kind, name }: ComponentId, version: number, maintenance: Maintenance): Promise<void> {
     const maintenanceMode = kind === 'StateView' ? MODES[maintenance] : MaintenanceMode.MAINTENANCE_MODE_UNSPECIFIED;
     const request = { databaseName: database, kind: KINDS[kind], name, version, maintenanceMode };
-    await this.#channel.call(EventStoreService.activateComponent, request);
+    await this.channel.call(EventStoreService.activateComponent, request);
   }
 
   async deactivate({ database: databaseName, kind, name }: ComponentId, version: number): Promise<void> {
-    await this.#channel.call(EventStoreService.deactivateComponent, { databaseName, kind: KINDS[kind], name, version });
+    await this.channel.call(EventStoreService.deactivateComponent, { databaseName, kind: KINDS[kind], name, version });
   }
 
   async delete({ database: databaseName, kind, name }: ComponentId, version?: number): Promise<void> {
     const request = { databaseName, kind: KINDS[kind], name, version, onlyInactive: version !== undefined };
-    await this.#channel.call(EventStoreService.deleteComponent, request).catch((error: unknown) => {
+    await this.channel.call(EventStoreService.deleteComponent, request).catch((error: unknown) => {
       if (!failedWith(error, 'NOT_FOUND')) throw error;
     });
   }
@@ -81,13 +75,13 @@ export class GrpcComponents implements Components {
     const options = { deadlineMs: PUBLISH_MS };
     if (publication.kind === 'StateView') {
       const request = viewRequest(id, publication, wasm);
-      return this.#channel.call(EventStoreService.publishStateView, request, options);
+      return this.channel.call(EventStoreService.publishStateView, request, options);
     }
     if (publication.kind === 'StateChange') {
       const request = changeRequest(id, publication, wasm);
-      return this.#channel.call(EventStoreService.publishStateChange, request, options);
+      return this.channel.call(EventStoreService.publishStateChange, request, options);
     }
-    return this.#channel.call(EventStoreService.publishPresenter, presenterRequest(id, publication, wasm), options);
+    return this.channel.call(EventStoreService.publishPresenter, presenterRequest(id, publication, wasm), options);
   }
 }
 

@@ -1,7 +1,7 @@
 /** API keys of a cluster. The caller makes the id and the secret, so that a repeated call has the same outcome. */
 import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import type { Timestamp } from '../../../proto/gen/google/protobuf/timestamp.ts';
-import { type Channel, failedWith } from './channel.ts';
+import { ChannelClient, failedWith } from './channel.ts';
 
 export interface KeySpec {
   readonly name: string;
@@ -29,15 +29,9 @@ export interface Keys {
   revoke(id: string): Promise<void>;
 }
 
-export class GrpcKeys implements Keys {
-  readonly #channel: Channel;
-
-  constructor(channel: Channel) {
-    this.#channel = channel;
-  }
-
+export class GrpcKeys extends ChannelClient implements Keys {
   async list(): Promise<readonly ApiKey[]> {
-    const { apiKeys } = await this.#channel.call(EventStoreService.listApiKeys, {});
+    const { apiKeys } = await this.channel.call(EventStoreService.listApiKeys, {});
     return apiKeys.map(({ id, name, roles, createdAt, expiresAt, secrets }) => ({
       id,
       name,
@@ -57,7 +51,7 @@ export class GrpcKeys implements Keys {
   }: KeySpec & { readonly id: string; readonly sha256: string }): Promise<void> {
     const expiresAt = timestampOf(expiresMs);
     const request = { id, name, roles, expiresAt, secretSha256: Buffer.from(sha256, 'hex') };
-    await this.#channel.call(EventStoreService.issueApiKey, request);
+    await this.channel.call(EventStoreService.issueApiKey, request);
   }
 
   async expire(id: string, expiresMs: number): Promise<void> {
@@ -70,7 +64,7 @@ export class GrpcKeys implements Keys {
 
   async #revoke(id: string, expiresMs?: number): Promise<void> {
     const request = { id, expiresAt: timestampOf(expiresMs) };
-    await this.#channel.call(EventStoreService.revokeApiKey, request).catch((error: unknown) => {
+    await this.channel.call(EventStoreService.revokeApiKey, request).catch((error: unknown) => {
       if (!failedWith(error, 'NOT_FOUND')) throw error;
     });
   }

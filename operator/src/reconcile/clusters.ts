@@ -1,5 +1,5 @@
 /** The clusters that other resources refer to. */
-import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster, type EventDatabase } from '../api/index.ts';
 import { type Api, type Informer, type KubeObject, keyOf, pathOf, type Source, unless } from '../kube/index.ts';
 import { conditionOf, type Finding } from './status.ts';
 
@@ -52,11 +52,7 @@ export function inNamespace<Item extends KubeObject>({ items }: Informer<Item>, 
   return [...items.values()].filter(({ metadata }) => metadata.namespace === namespace);
 }
 
-interface Referrer extends KubeObject {
-  readonly spec: { readonly clusterRef: { readonly name: string } };
-}
-
-export function ofCluster<Item extends Referrer>(
+export function ofCluster<Item extends KubeObject & { readonly spec: Pick<EventDatabase['spec'], 'clusterRef'> }>(
   informer: Informer<Item>,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): readonly Item[] {

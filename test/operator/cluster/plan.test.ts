@@ -265,6 +265,11 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
   ['a deletion of others', [deleted, withFields({ cluster: { metadata: { finalizers: [] } } })], /^wait/],
 
   ['a lost node', lost, /^delete \w+Claim data-shop-1: .* !shop-1 shop-0 shop-2 !node$/],
+  [
+    'a node that was removed by hand',
+    [unready, withNode(2, { state: 'removed' }), lostSince(AGO)],
+    /^delete \w+Claim data-shop-1: .* !shop-1 shop-0 shop-2$/,
+  ],
   ['a lost node, Manual', [...lost, withSpec({ repair: { policy: 'Manual' } })], /^$/],
   ['a lost node, no leader', [...lost, unconfirmed], /^$/],
   ['a lost node, a lagging one', [...lost, lagging], /^wait .*caught up/],
