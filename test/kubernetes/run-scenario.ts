@@ -39,7 +39,7 @@ interface Run {
   readonly world?: readonly string[];
 }
 
-/** The line of JSON with which a program ends that runs in a cluster. @throws Error with what it has logged. */
+/** Last line of what a program in a cluster prints, as JSON. All lines are printed. @throws Error with its log. */
 export async function runInCluster<Result>(program: string, { args = [], world: own = [] }: Run = {}): Promise<Result> {
   const command = [process.execPath, ...NODE, program, ...args];
   const world = [join(import.meta.dirname, 'main.ts'), '--image', await imageArchive(), ...own, ...command];
@@ -49,7 +49,7 @@ export async function runInCluster<Result>(program: string, { args = [], world: 
   const what = [basename(program), ...args].join(' ');
   if (code !== 0) throw new Error(`${what} ended with ${code}:\n${log}`);
   const line = output.trim().split('\n').at(-1) ?? '';
-  process.stderr.write(`${what}: ${line}\n`);
+  process.stderr.write(`${what}: ${output.trim()}\n`);
   const result: Result = JSON.parse(line);
   return result;
 }

@@ -1,7 +1,8 @@
-/** Scenarios of a cluster that the operator runs: used, repaired, scaled down, and upgraded. */
+/** Scenarios of a cluster that the operator runs: used, repaired, scaled down, upgraded, and with components. */
 import { EVENT_ACCESS, EVENT_DATABASE } from '../../../operator/src/api/index.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Values } from '../objects.ts';
+import { rollBackCanary } from './canary.ts';
 import { clusterStatus, PODS, SERVICE_HOST } from './install.ts';
 import { apply, changeCluster, expectKept, NAME, until } from './operator.ts';
 import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
@@ -9,9 +10,10 @@ import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts'
 /** Release of the image before, in the scenario of an upgrade. */
 export const EARLIER = '0.0.9';
 
-export const OPERATOR_SCENARIOS: Scenarios<'operated' | 'operator-upgrades'> = {
+export const OPERATOR_SCENARIOS: Scenarios<'operated' | 'operator-upgrades' | 'operator-rolls-back'> = {
   operated: { spec: {}, replicasLeft: 1, act: useAndRepair },
   'operator-upgrades': { spec: { version: EARLIER }, act: upgrade },
+  'operator-rolls-back': { spec: {}, act: rollBackCanary },
 };
 
 async function useAndRepair({ cluster, clients, step }: ScenarioRun): Promise<void> {
