@@ -13,6 +13,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
     ['two-operators', []],
     ['operator-killed', []],
     ['operator-without-api', []],
+    ['operator-grows-volumes', []],
     ['operator-rolls-back', []],
     ['operator-scales', FIVE],
     ['operator-replaces-node', FIVE],

@@ -1,10 +1,11 @@
-/** More and fewer nodes, and a lost node, in a cluster that the operator runs. */
+/** More and fewer nodes, a lost node, and a full volume, in a cluster that the operator runs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cluster, eventually, isReady } from '../cluster.ts';
 import type { Claim } from '../objects.ts';
 import { PODS } from './install.ts';
-import { changeCluster, describeCluster, expectKept, until } from './operator.ts';
+import { changeCluster, describeCluster, expectKept, NAME, until } from './operator.ts';
 import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
+import { makeSmallDisk, type SmallDisk } from './small-disk.ts';
 
 const COPIES = 3;
 const POLL_MS = 500;
@@ -13,13 +14,31 @@ const REPAIR_SECONDS = 60;
 const REPLACED_WITHIN_MS = (REPAIR_SECONDS + 60) * 1000;
 const LOST_ANNOTATION = 'cairn.dev/lost-since';
 
-export const OPERATOR_NODE_SCENARIOS: Scenarios<'operator-scales' | 'operator-replaces-node'> = {
+const SMALL_STORAGE = { size: '512Mi', autoGrow: { maxSize: '2Gi', thresholdPercent: 80 } };
+const CLAIM_LABELS = {
+  'app.kubernetes.io/name': 'cairn',
+  'app.kubernetes.io/instance': NAME,
+  'app.kubernetes.io/component': 'node',
+};
+
+let smallDisk: SmallDisk | undefined;
+
+export const OPERATOR_NODE_SCENARIOS: Scenarios<
+  'operator-scales' | 'operator-replaces-node' | 'operator-grows-volumes'
+> = {
   'operator-scales': { spec: {}, act: growAndShrink },
   // The lost Kubernetes node may have an operator, too.
   'operator-replaces-node': {
     spec: { repair: { afterSeconds: REPAIR_SECONDS } },
     operatorValues: ['replicas=2'],
     act: loseKubeNode,
+  },
+  'operator-grows-volumes': {
+    spec: { storage: SMALL_STORAGE, config: { walSegmentBytes: '4MiB', storeWriteBufferBytes: '4MiB' } },
+    prepare: async (cluster) => {
+      smallDisk = await makeSmallDisk(cluster, 'data-cairn-0', 'node-1', SMALL_STORAGE.size, CLAIM_LABELS);
+    },
+    act: fillVolume,
   },
 };
 
@@ -86,4 +105,18 @@ async function loseKubeNode({ cluster, clients, step }: ScenarioRun): Promise<vo
   const members = nodes.filter(({ state, answers }) => state === 'active' && answers);
   const others = nodes.filter(({ state }) => state !== 'removed').length - members.length;
   if (members.length !== PODS.length || others > 0) throw new Error(`the nodes are ${JSON.stringify(nodes)}`);
+}
+
+/** Fills the volume of a node to its last byte. It grows, and the node takes writes again, without a further step. */
+async function fillVolume({ cluster, clients, step }: ScenarioRun): Promise<void> {
+  const kept = await cluster.uidsOf(PODS);
+  await smallDisk?.fill(0);
+  const claim = ['get', 'pvc', 'data-cairn-0', '--output=jsonpath={.status.capacity.storage}'];
+  await step('until the volume has grown', () =>
+    eventually('the claim to have another size', async () => (await cluster.kubectl(...claim)) !== SMALL_STORAGE.size),
+  );
+  await step('until it has room', () => until(cluster, 'StorageHealthy'));
+  await step('until the cluster is stable', () => until(cluster, 'Stable'));
+  await clients.untilMore(SOME);
+  await expectKept(cluster, kept);
 }

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly spec?: SpecPart;
   /** Values of the chart of the operator, as `--set` takes them. */
   readonly operatorValues?: readonly string[];
+  /** Runs before the installation. */
+  readonly prepare?: (cluster: Cluster) => Promise<void>;
   /** Values of the chart, as `--set` takes them. */
   readonly values?: readonly string[];
   /** Whether clients and nodes speak TLS with certificates that the scenario has made. */

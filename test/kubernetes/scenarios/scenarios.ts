@@ -56,6 +56,7 @@ export async function runIn(cluster: Cluster, name: string, changed: readonly st
   const certificates = new Certificates();
   const install: ScenarioRun['install'] = (...others) => installCairn(cluster, ...own, ...others);
   if (hasCertificates) await certificates.put();
+  await scenario.prepare?.(cluster);
   if (spec !== undefined) await step('install the operator', () => installOperator(cluster, ...operatorValues));
   await step('install, and until ready', async () => {
     await (spec === undefined ? install() : applyCluster(cluster, { replicas, ...spec }));

@@ -7,23 +7,29 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cluster, eventually } from '../cluster.ts';
 import type { Claim, Volume } from '../objects.ts';
-import { feed, run } from '../run.ts';
+import { attempt, feed, run } from '../run.ts';
 
 const POLL_MS = 200;
 /** Free bytes with which a node still appends to its log, but refuses writes of clients. */
 const LEFT_BYTES = 14 * 2 ** 20;
 
 export interface SmallDisk {
-  /** Something else than the node takes nearly all space. */
-  readonly fill: () => Promise<void>;
+  /** Files that the node does not know take all space but `leftBytes`. */
+  readonly fill: (leftBytes?: number) => Promise<void>;
 }
 
 /** Makes a claim, and its volume on a Kubernetes node, before a pod uses it. */
-export async function makeSmallDisk(cluster: Cluster, name: string, node: string, storage: string): Promise<SmallDisk> {
+export async function makeSmallDisk(
+  cluster: Cluster,
+  name: string,
+  node: string,
+  storage: string,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<SmallDisk> {
   const claim = {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    metadata: { name, annotations: { 'volume.kubernetes.io/selected-node': node } },
+    metadata: { name, labels, annotations: { 'volume.kubernetes.io/selected-node': node } },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
   };
   await feed(JSON.stringify(claim), 'kubectl', 'apply', '--server-side', '-f', '-');
@@ -35,9 +41,12 @@ export async function makeSmallDisk(cluster: Cluster, name: string, node: string
   await run('mount', '-t', 'tmpfs', '-o', `size=${sizeOf(storage)}`, name, path);
   void grow(path, async () => (await claimNow()).spec.resources.requests.storage, storage);
   return {
-    fill: async () => {
+    fill: async (leftBytes = LEFT_BYTES) => {
       const { bavail, bsize } = statfsSync(path);
-      await run('fallocate', '--length', String(bavail * bsize - LEFT_BYTES), join(path, 'something-else'));
+      const allocated = bavail * bsize - Math.max(leftBytes, LEFT_BYTES);
+      await run('fallocate', '--length', String(allocated), join(path, 'something-else'));
+      // The node writes meanwhile, so the last bytes are taken one by one.
+      if (leftBytes === 0) await attempt('dd', 'if=/dev/zero', `of=${join(path, 'the-rest')}`, 'bs=4096');
     },
   };
 }
