@@ -15,6 +15,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
     ['operator-without-api', []],
     ['operator-grows-volumes', []],
     ['operator-rolls-back', []],
+    ['operator-idle', []],
     ['operator-scales', FIVE],
     ['operator-replaces-node', FIVE],
   ] as const)('keeps every acknowledged write with %s', { timeout: 900_000 }, async (name, world) => {

@@ -1,8 +1,9 @@
-/** Scenarios of a cluster that the operator runs: used, repaired, scaled down, upgraded, and with components. */
+/** Scenarios of a cluster that the operator runs: used, repaired, scaled down, upgraded, with components, and idle. */
 import { EVENT_ACCESS, EVENT_DATABASE } from '../../../operator/src/api/index.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Values } from '../objects.ts';
 import { rollBackCanary } from './canary.ts';
+import { idle } from './idle.ts';
 import { clusterStatus, PODS, SERVICE_HOST } from './install.ts';
 import { apply, changeCluster, expectKept, NAME, until } from './operator.ts';
 import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
@@ -10,11 +11,13 @@ import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts'
 /** Release of the image before, in the scenario of an upgrade. */
 export const EARLIER = '0.0.9';
 
-export const OPERATOR_SCENARIOS: Scenarios<'operated' | 'operator-upgrades' | 'operator-rolls-back'> = {
-  operated: { spec: {}, replicasLeft: 1, act: useAndRepair },
-  'operator-upgrades': { spec: { version: EARLIER }, act: upgrade },
-  'operator-rolls-back': { spec: {}, act: rollBackCanary },
-};
+export const OPERATOR_SCENARIOS: Scenarios<'operated' | 'operator-upgrades' | 'operator-rolls-back' | 'operator-idle'> =
+  {
+    operated: { spec: {}, replicasLeft: 1, act: useAndRepair },
+    'operator-upgrades': { spec: { version: EARLIER }, act: upgrade },
+    'operator-rolls-back': { spec: {}, act: rollBackCanary },
+    'operator-idle': { spec: {}, act: idle },
+  };
 
 async function useAndRepair({ cluster, clients, step }: ScenarioRun): Promise<void> {
   await step('a database with a key', async () => {
