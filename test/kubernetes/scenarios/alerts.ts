@@ -50,7 +50,7 @@ mkdirSync(desk);
 symlinkSync(CHART, join(desk, 'charts'));
 for (const [name, text] of Object.entries(newCertificate(90))) writeFileSync(join(desk, name), text);
 await feed(JSON.stringify(peerSecret(60)), 'kubectl', 'create', '--filename=-');
-const disk = await makeSmallDisk(cluster, 'data-cairn-0', 'node-1', '512Mi');
+const disk = await makeSmallDisk(cluster, { name: 'data-cairn-0', node: 'node-1', storage: '512Mi' });
 await installCairn(
   cluster,
   'networkPolicy.enabled=false',

@@ -36,7 +36,8 @@ export const OPERATOR_NODE_SCENARIOS: Scenarios<
   'operator-grows-volumes': {
     spec: { storage: SMALL_STORAGE, config: { walSegmentBytes: '4MiB', storeWriteBufferBytes: '4MiB' } },
     prepare: async (cluster) => {
-      smallDisk = await makeSmallDisk(cluster, 'data-cairn-0', 'node-1', SMALL_STORAGE.size, CLAIM_LABELS);
+      const { size: storage } = SMALL_STORAGE;
+      smallDisk = await makeSmallDisk(cluster, { name: 'data-cairn-0', node: 'node-1', storage, labels: CLAIM_LABELS });
     },
     act: fillVolume,
   },

@@ -18,13 +18,19 @@ export interface SmallDisk {
   readonly fill: (leftBytes?: number) => Promise<void>;
 }
 
+interface SmallDiskOptions {
+  /** Name of the claim. */
+  readonly name: string;
+  /** Kubernetes node of the volume. */
+  readonly node: string;
+  readonly storage: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
 /** Makes a claim, and its volume on a Kubernetes node, before a pod uses it. */
 export async function makeSmallDisk(
   cluster: Cluster,
-  name: string,
-  node: string,
-  storage: string,
-  labels: Readonly<Record<string, string>> = {},
+  { name, node, storage, labels = {} }: SmallDiskOptions,
 ): Promise<SmallDisk> {
   const claim = {
     apiVersion: 'v1',
