@@ -1,4 +1,4 @@
-/** The last lines of a run of several suites: each failed test, each failed suite, and "N passed, N failed". */
+/** The last lines of a run of several suites: failed tests and suites, how many were skipped, "N passed, N failed". */
 import { relative } from 'node:path';
 
 export interface Suite {
@@ -11,6 +11,7 @@ export interface Suite {
 
 interface Report {
   readonly numPassedTests: number;
+  readonly numPendingTests?: number;
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
@@ -39,15 +40,23 @@ export function summary(
   const names = suites.filter(({ status }) => status !== 0).map(({ name }) => name);
   const failures = counts.flatMap((each) => each.failures);
   const failedSuites = names.length === 0 ? [] : [`failed suites: ${names.join(', ')}`];
-  return { lines: [...failures, ...failedSuites, `${passed} passed, ${failed} failed`], failed };
+  const skipped = counts.reduce((sum, each) => sum + each.skipped, 0);
+  const skips = skipped === 0 ? [] : [`${skipped} skipped`];
+  return { lines: [...failures, ...failedSuites, ...skips, `${passed} passed, ${failed} failed`], failed };
 }
 
-function count(
-  { status, report }: Suite,
-  root: string,
-): { readonly passed: number; readonly failed: number; readonly failures: readonly string[] } {
-  if (report === undefined) return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, failures: [] };
-  const { numPassedTests, testResults }: Report = JSON.parse(report);
+interface Count {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly failures: readonly string[];
+}
+
+function count({ status, report }: Suite, root: string): Count {
+  if (report === undefined) {
+    return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0, failures: [] };
+  }
+  const { numPassedTests, numPendingTests = 0, testResults }: Report = JSON.parse(report);
   const failures = testResults.flatMap(({ name, status: ended, message, assertionResults }) => {
     if (ended === 'failed' && assertionResults.length === 0)
       return [failure(relative(root, name), 'is not loaded', message)];
@@ -55,7 +64,7 @@ function count(
     return failed.map((test) => failure(relative(root, name), test.fullName, test.failureMessages[0]));
   });
   const unnamed = status !== 0 && failures.length === 0 ? 1 : 0;
-  return { passed: numPassedTests, failed: failures.length + unnamed, failures };
+  return { passed: numPassedTests, failed: failures.length + unnamed, skipped: numPendingTests, failures };
 }
 
 function failure(path: string, name: string, message = ''): string {

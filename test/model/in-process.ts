@@ -2,6 +2,7 @@
 import type { Logger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';
+import { spending } from '../support/costs.ts';
 import { foundingUnlessJoining } from '../support/founding.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { RECORDED_HOST, Target } from './bytes.ts';
@@ -27,7 +28,8 @@ class Starting {
       {},
     );
     if (read.kind === 'failure' || read.value.kind !== 'run') throw new Error('the settings of these nodes start none');
-    const node = await startServers(read.value.config, errorLog(this.errors));
+    const { config } = read.value;
+    const node = await spending('starting nodes', () => startServers(config, errorLog(this.errors)));
     this.stack.defer(() => node.drain());
     return { mcp: '', metrics: '', peer: '', ...node.addresses };
   }

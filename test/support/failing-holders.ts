@@ -153,19 +153,25 @@ export function breaksAfter(message: Uint8Array): Failing {
 }
 
 export interface StoppingHolder extends Holder {
-  /** From here on it reads nothing and writes nothing, like a process that is stopped; the kernel goes on accepting. */
+  /** From here on it answers nothing, like a process that is stopped while its kernel accepts connections and bytes. */
   stop(): void;
+  /** Pieces of bytes that came after that. */
+  received(): number;
 }
 
 /** In front of one that answers. */
 export async function stoppingHolder(behind: Holder): Promise<StoppingHolder> {
   let isStopped = false;
+  let received = 0;
+  const take = (): void => void (received += 1);
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   const ports = [behind.grpc, new URL(behind.http).host].map((address) => Number(address.split(':').at(-1)));
   const relays = ports.map((port) =>
     createServer((client) => {
       sockets.add(client);
-      if (isStopped) return void client.pause();
+      if (isStopped) return void client.on('data', take);
+      clients.add(client);
       const server = connect(port, '127.0.0.1').on('error', () => client.destroy());
       sockets.add(server);
       client.on('close', () => server.destroy()).pipe(server);
@@ -179,6 +185,7 @@ export async function stoppingHolder(behind: Holder): Promise<StoppingHolder> {
   const stop = (): void => {
     isStopped = true;
     for (const socket of sockets) socket.unpipe().pause();
+    for (const client of clients) client.on('data', take).resume();
   };
-  return { ...behind, grpc: `127.0.0.1:${grpc}`, http: `http://127.0.0.1:${http}`, stop };
+  return { ...behind, grpc: `127.0.0.1:${grpc}`, http: `http://127.0.0.1:${http}`, stop, received: () => received };
 }

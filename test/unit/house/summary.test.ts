@@ -32,6 +32,11 @@ it.each([
   expect(summary(suites, '/root').lines.at(-1)).toBe(last);
 });
 
+it('the last lines of a run count what was skipped', () => {
+  const skipping = JSON.stringify({ numPassedTests: 5, numPendingTests: 4, testResults: [sums(PASSED)] });
+  expect(summary([test(0, skipping)], '/root').lines).toEqual(['4 skipped', '5 passed, 0 failed']);
+});
+
 it('the last lines of a run name each failed test with the first line of its error, and each failed suite', () => {
   const suites = [{ name: 'test', status: 1, report: report(1, sums(PASSED, FAILED), BROKEN) }];
   expect(summary(suites, '/root')).toEqual({

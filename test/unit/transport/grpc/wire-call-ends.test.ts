@@ -56,9 +56,8 @@ describe('the end of a call (T1)', () => {
   it('comes with UNAVAILABLE for a call that waits when the server drains', async () => {
     const answer = ask('Await');
     await until(() => at.waiting.length === 1);
-    const beganMs = performance.now();
-    await at.server.drain(60_000);
-    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    // The test ends before this time does.
+    await at.server.drain(600_000);
     expect(await answer).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'draining' });
     at = await startSmallService();
   });
@@ -70,9 +69,7 @@ describe('the end of a call (T1)', () => {
     frozen.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
     await once(frozen, 'readable');
     await at.raw.close();
-    const beganMs = performance.now();
-    await at.server.drain(100);
-    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    await expect(at.server.drain(100)).resolves.toBeUndefined();
     frozen.destroy();
     at = await startSmallService();
   });
