@@ -64,20 +64,6 @@ it('SPEC-GRPC-FETCH-CATALOG lists every database with its latest revision', asyn
   expect(names).toEqual(names.toSorted());
 });
 
-it('SPEC-GRPC-FETCH-DATABASE describes the latest revision, and every earlier one as it was', async () => {
-  const { name, databaseId } = await create();
-  await commit(name, 2);
-  const latest = await server.client.call('fetchLatestDatabase', { databaseName: name });
-  expect(latest.message.database).toMatchObject({ revision: 2, basis: 1, eventCount: 2, databaseId });
-  const earlier = await server.client.call('fetchDatabaseAtRevision', { databaseName: name, revision: 1 });
-  expect(earlier.message.database).toMatchObject({ revision: 1, basis: 0, eventCount: 1, latestRevision: 2 });
-  const scopes = [latest, earlier].map(({ headers }) => [headers['x-database-id'], headers['x-revision']]);
-  expect(scopes).toEqual([
-    [databaseId, '2'],
-    [databaseId, '1'],
-  ]);
-});
-
 describe('SPEC-GRPC-DATABASE-AT-TIMESTAMP', () => {
   it('describes the revision that was the latest at a time, and there is none before the first', async () => {
     const { name } = await create();

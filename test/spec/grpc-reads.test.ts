@@ -1,25 +1,14 @@
-// Goal: events, batches of them and the log are read over gRPC as the specification says, at any revision.
-// Method: a real node with one known history; the naive answer beside each question.
+// Goal: a client proves the history by the log that it reads over gRPC. Method: a real node with one known history; the
+// reference model compares what each read gives.
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';
-import { type Direction, type Event, EventQuery } from '../../proto/gen/cairn/v1/event.ts';
+import type { Direction } from '../../proto/gen/cairn/v1/event.ts';
 import { LogBatch } from '../../proto/gen/cairn/v1/transaction.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { RawGrpc } from '../support/raw-grpc.ts';
 import { sharedServer } from '../support/shared-servers.ts';
-
-/** Transactions of the history: [stream, type, subject, effective second] of each event. */
-const HISTORY: readonly (readonly (readonly [string, string, string | undefined, number])[])[] = [
-  [['orders', 'placed', 's-1', 500]],
-  [
-    ['orders', 'placed', 's-2', 400],
-    ['carts', 'filled', undefined, 300],
-  ],
-  [['orders', 'shipped', 's-1', 200]],
-];
-const PLACES = ['1.0', '2.0', '2.1', '3.0'];
 
 const server = await sharedServer();
 let name: string;
@@ -29,60 +18,21 @@ beforeAll(async () => {
   name = uniqueName();
   const { database } = await server.client.send('createDatabase', { databaseName: name });
   databaseId = database?.databaseId ?? '';
-  for (const [at, events] of HISTORY.entries()) {
-    const sent = events.map(([source, ty, subject, seconds], index) =>
-      event({ id: `${at + 1}.${index}`, source, ty, subject, time: { seconds, nanos: index } }),
+  for (const ids of [['1.0'], ['2.0', '2.1'], ['3.0']]) {
+    await server.client.send(
+      'transact',
+      transaction(
+        name,
+        ids.map((id) => event({ id })),
+      ),
     );
-    await server.client.send('transact', transaction(name, sent));
   }
 });
 
-function places(events: readonly Pick<Event, 'revision' | 'index'>[]): readonly string[] {
-  return events.map(({ revision, index }) => `${revision}.${index}`);
-}
-
-it('SPEC-GRPC-QUERY-EVENTS gives events as they were written, with what the server adds', async () => {
-  const { messages, headers } = await server.client.collect('queryEvents', {
-    databaseName: name,
-    query: EventQuery.fromPartial({ revisionRange: { start: 2, end: 2 } }),
-    atRevision: undefined,
-  });
-  expect(headers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '3' });
-  expect(messages[1]).toMatchObject({
-    id: '2.1',
-    specVersion: '1.0',
-    ty: 'filled',
-    source: 'carts',
-    subject: undefined,
-    time: { seconds: 300, nanos: 1 },
-    revision: 2,
-    index: 1,
-  });
-  const recorded = new Set(messages.map(({ recordedTime }) => JSON.stringify(recordedTime)));
-  expect(recorded.size).toBe(1);
-});
-
-describe('SPEC-GRPC-SCAN-DATABASE-LOG', () => {
-  const scan = (startRevision: number, direction: Direction, limit: number) => ({
-    databaseName: name,
-    startRevision,
-    direction,
-    limit,
-  });
-
-  it('gives events in the order of revisions, each with its revision in an extension', async () => {
-    const { messages, headers } = await server.client.collect('scanDatabaseLog', scan(0, 0, 0));
-    expect(places(messages)).toEqual(PLACES);
-    expect(headers).toMatchObject({ 'x-database-id': databaseId, 'x-revision': '3' });
-    for (const { revision, extensions } of messages) {
-      expect(extensions['revision']).toEqual({ attr: { $case: 'ceString', value: String(revision) } });
-    }
-  });
-
-  it('is refused for a direction that does not exist', async () => {
-    const failure = await failureOf(server.client.collect('scanDatabaseLog', scan(0, 7 as Direction, 0)));
-    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['direction'] });
-  });
+it('SPEC-GRPC-SCAN-DATABASE-LOG is refused for a direction that does not exist', async () => {
+  const scan = { databaseName: name, startRevision: 0, direction: 7 as Direction, limit: 0 };
+  const failure = await failureOf(server.client.collect('scanDatabaseLog', scan));
+  expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['direction'] });
 });
 
 it('SPEC-GRPC-SCAN-LOG-BATCHES lets a client prove the history by the chain of hashes', async () => {

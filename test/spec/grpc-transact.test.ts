@@ -2,7 +2,7 @@
 // Method: a real node; each test on a database of its own.
 import { describe, expect, it } from 'vitest';
 import { type TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
-import { failureOf } from '../support/grpc-client.ts';
+import { failureOf, outcomeOf } from '../support/grpc-client.ts';
 import { event, maxRevision, minRevision, selector, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { sharedServer } from '../support/shared-servers.ts';
 
@@ -69,23 +69,6 @@ describe('SPEC-GRPC-TRANSACT', () => {
     expect(failure.code).toBe('INVALID_ARGUMENT');
     expect(failure.fields.length).toBeGreaterThan(0);
   });
-});
-
-it('SPEC-EVENT-IDS stores a taken id under another one, and maps every event', async () => {
-  const name = await newDatabase();
-  await transact(transaction(name, [event({ id: 'a' }), event({ id: 'a', source: 'carts' })]));
-  const reply = await transact(transaction(name, [event({ id: 'a' }), event({ id: 'b' }), event({ id: 'b' })]));
-  expect(reply.eventIdMappings).toEqual([
-    { clientEventId: 'a', storedEventId: 'a~2.0' },
-    { clientEventId: 'b', storedEventId: 'b' },
-    { clientEventId: 'b', storedEventId: 'b~2.2' },
-  ]);
-  const { messages } = await server.client.collect('queryEvents', {
-    databaseName: name,
-    query: undefined,
-    atRevision: undefined,
-  });
-  expect(messages.map(({ id }) => id)).toEqual(['a', 'a', 'a~2.0', 'b', 'b~2.2']);
 });
 
 describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
@@ -205,5 +188,13 @@ describe('SPEC-CONSTRAINTS', () => {
       { ...kind, subject: 'transaction.constraints[0]' },
       { ...kind, subject: 'transaction.constraints[2]' },
     ]);
+  });
+
+  it('hold for one of the transactions that race under the same condition', async () => {
+    const name = await history();
+    const request = transaction(name, [event({ source: 'carts' })], { constraints: [maxRevision(2, carts)] });
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(transact(request))));
+    const refused = outcomes.filter((outcome) => outcome.startsWith('FAILED_PRECONDITION'));
+    expect([outcomes.filter((outcome) => outcome === 'OK').length, refused.length]).toEqual([1, 7]);
   });
 });

@@ -28,15 +28,6 @@ function search(body: unknown): Promise<Answer> {
 }
 
 describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
-  it('answers all events up to the revision without q', async () => {
-    const answer = await api.get(`/db/${name}/3/events`);
-    expect(idsOf(answer)).toEqual(IN_ORDER.slice(0, 4));
-    expect(jsonOf(answer)).toMatchObject({ database: name, revision: 3, has_more: false });
-    expect(answer.headers.get('x-database-id')).toBe(databaseId);
-    expect(answer.headers.get('x-revision')).toBe('3');
-    expect(answer.headers.get('link')).toBeNull();
-  });
-
   it('reports the cut that it applied', async () => {
     const answer = await query({ range: { effectiveTime: { endAt: '2024-01-03T02:00:00.50+02:00' } } });
     expect(answer.headers.get('x-effective-time-end-at')).toBe('2024-01-03T00:00:00.5Z');
@@ -68,11 +59,6 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
   it('takes the largest selector there is', async () => {
     const selectors = Array.from({ length: 250 }, (_, n) => ({ equals: { stream: String(n).padEnd(255, 'x') } }));
     expect(await query({ selector: { or: selectors } })).toMatchObject({ status: 200 });
-  });
-
-  it('answers 404 beyond the revision and in a missing database', async () => {
-    expect(errorOf(await query({}, 6), NOT_FOUND).details?.reason).toBe('RevisionNotFound');
-    expect(errorOf(await api.get('/db/missing/0/events'))).toMatchObject(NOT_FOUND);
   });
 });
 

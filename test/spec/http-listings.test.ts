@@ -7,37 +7,15 @@ import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const { api } = await sharedHttpNode();
 const name = uniqueName();
-const databaseId = await createHistory(api, name);
+await createHistory(api, name);
 
 describe('SPEC-HTTP-SINGLE-EVENT', () => {
-  it.each([
-    [`/databases/${name}/events/5`, '5'],
-    [`/db/${name}/5/events/5`, '5'],
-    [`/db/${name}/3/events/1`, '3'],
-  ])('%s is the event at index 0, linked to the next, read at revision %s', async (path, revision) => {
-    const answer = await api.get(path);
-    const position = Number(path.split('/').at(-1));
-    expect(jsonOf(answer)).toMatchObject({ id: `${position}.0`, revision: position, index: 0 });
-    expect(answer.headers.get('link')).toBe(`<${path}?index=1>; rel="next"`);
-    expect([answer.headers.get('x-revision'), answer.headers.get('x-database-id')]).toEqual([revision, databaseId]);
-  });
-
   it('with index is another one, and the last has no link', async () => {
     const path = `/databases/${name}/events/5`;
     const third = await api.get(`${path}?index=3`);
     expect(jsonOf(third)).toMatchObject({ id: '5.3', index: 3 });
     expect(third.headers.get('link')).toBe(`<${path}?index=4>; rel="next"`);
     expect((await api.get(`${path}?index=4`)).headers.get('link')).toBeNull();
-  });
-
-  it('is found by stream and stored id, which may need encoding', async () => {
-    const own = uniqueName();
-    await api.create(own);
-    await api.commit(own, cloudEvent('a/b ü%'), cloudEvent('a/b ü%'));
-    expect(jsonOf(await api.get(`/db/${own}/1/events/orders/a%2Fb%20%C3%BC%25`))).toMatchObject({ index: 0 });
-    expect(jsonOf(await api.get(`/db/${own}/1/events/orders/a%2Fb%20%C3%BC%25~1.1`))).toMatchObject({ index: 1 });
-    expect(errorOf(await api.get(`/db/${name}/3/events/carts/4.0`))).toMatchObject(NOT_FOUND);
-    expect(errorOf(await api.get(`/db/${name}/5/events/orders/4.0`))).toMatchObject(NOT_FOUND);
   });
 
   it.each(['x', '-1', '5?index=1e1', '18446744073709551616', 'latest'])('%s is malformed: 400', async (which) => {
@@ -74,16 +52,6 @@ describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
       }
     },
   );
-
-  it.each([
-    ['5/streams/order', 'StreamNotFound'],
-    ['5/subjects/none', 'SubjectNotFound'],
-    ['5/event-types/none', 'EventTypeNotFound'],
-    // Before its first event.
-    ['1/streams/carts', 'StreamNotFound'],
-  ])('%s has none: 404, %s', async (path, reason) => {
-    expect(errorOf(await api.get(`/db/${name}/${path}`), NOT_FOUND).details?.reason).toBe(reason);
-  });
 
   it.each(['streams/%00', `subjects/${'s'.repeat(256)}`, 'streams/%20', 'streams/orders?after=1'])(
     '%s is malformed: 400',

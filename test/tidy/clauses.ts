@@ -1,10 +1,11 @@
 // The clauses of the specification are a closed table: docs/spec/README.md leads from its parts to their clauses, the
-// other pages of docs/spec say what each clause promises, and tests of test/spec show it through the real servers.
+// other pages of docs/spec say what each clause promises, and tests of test/spec and test/model show
+// it through real servers.
 import { type Fault, type Tree, under } from './tree.ts';
 
 const TABLE = 'docs/spec/README.md';
 const PAGES = /^docs\/spec\/(?!README)[a-z]+\.md$/;
-const TESTS = /^test\/spec\/.*\.ts$/;
+const TESTS = /^test\/(?:spec|model)\/.*\.ts$/;
 const CLAUSE = /\bSPEC(?:-[A-Z0-9]+)+\b/g;
 /** The first argument of describe, it and test, or of what their tables return; what is skipped shows nothing. */
 const TITLE = /(?:\b(?:describe|it|test)(?:\.(?!skip|todo)\w+)*|\))\(\s*(['"`])((?:(?!\1).)*)\1/gs;
@@ -24,7 +25,9 @@ export function clausesAreClosed(tree: Tree): readonly Fault[] {
   const twice = defined.filter((id, at) => defined.indexOf(id) !== at);
   return [
     ...defined.filter((id) => !named.has(id)).map((id) => `${TABLE}: no part leads to ${id}`),
-    ...defined.filter((id) => !shown.has(id)).map((id) => `docs/spec: no title of a test in test/spec names ${id}`),
+    ...defined
+      .filter((id) => !shown.has(id))
+      .map((id) => `docs/spec: no title of a test in test/spec or test/model names ${id}`),
     ...twice.map((id) => `docs/spec: ${id} is defined twice`),
     ...[...named].filter((id) => !defined.includes(id)).map((id) => `${TABLE}: no page says what ${id} promises`),
     ...[...citedClauses(tree)].filter((id) => !defined.includes(id)).map((id) => `docs/spec: a test names ${id}`),

@@ -74,7 +74,7 @@ const CLAUSES: Files = {
   'docs/spec/http.md': '| clause | what it promises |\n|---|---|\n| SPEC-HTTP-R6 | It redirects. |\n',
   'test/spec/a.test.ts': "describe('SPEC-HTTP-R6: redirects', () => {",
 };
-const UNNAMED = 'docs/spec: no title of a test in test/spec names SPEC-HTTP-R6';
+const UNNAMED = 'docs/spec: no title of a test in test/spec or test/model names SPEC-HTTP-R6';
 
 const NATIVE = {
   '': {},
