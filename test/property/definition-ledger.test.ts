@@ -6,20 +6,17 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toRevision } from '#base';
 import { DefinitionLedger, type DefinitionOutcome } from '#database';
-import {
-  BLOB_PART_BYTES,
-  type ComponentReference,
-  type Definition,
-  type DefinitionEntry,
-  encodeDefinitionEntry,
-  isComponentDigest,
-  MAINTENANCE_MODES,
-  stampDefinitionEntry,
-  toVersionNumber,
-} from '#model';
+import { BLOB_PART_BYTES, type ComponentReference, type DefinitionEntry } from '#model';
 import { sha256 } from '../support/database-host.ts';
-import { withInactive } from '../support/definition-entries.ts';
-import { arbDefinition, componentName } from '../support/definitions.ts';
+import {
+  arbDeletion,
+  arbExpiry,
+  arbStatus,
+  blobOf,
+  DEFINITIONS,
+  stamped,
+  withInactive,
+} from '../support/definition-entries.ts';
 import { NaiveLedger } from '../support/naive-ledger.ts';
 import { runs } from '../support/runs.ts';
 
@@ -31,13 +28,6 @@ const BLOBS: readonly ComponentReference[] = [blobOf('a', 1), blobOf('b', 2), bl
 const LIARS = [blobOf('a', 2), blobOf('c', BLOB_PART_BYTES + 2)];
 
 const arbBlob = fc.constantFrom(...BLOBS, ...BLOBS, ...LIARS);
-/** Of few names, so that versions meet. */
-const DEFINITIONS: readonly Definition[] = fc
-  .sample(arbDefinition, { seed: 96, numRuns: 10 })
-  .map((definition, at) => ({ ...definition, name: componentName(at % 3 === 0 ? 'B_1' : 'A') }));
-const arbTitle = fc.constantFrom(...DEFINITIONS).map(({ kind: component, name }) => ({ component, name }));
-const arbVersion = fc.integer({ min: 1, max: 3 }).map(toVersionNumber);
-
 const arbPart = fc.record({ blob: arbBlob, part: fc.nat(1) }).map(({ blob, part }): DefinitionEntry => {
   const isFirst = part === 0 || blob.size <= BLOB_PART_BYTES;
   const bytes = new Uint8Array(isFirst ? Math.min(blob.size, BLOB_PART_BYTES) : blob.size - BLOB_PART_BYTES);
@@ -55,18 +45,9 @@ const arbEntry: fc.Arbitrary<DefinitionEntry> = withInactive(
         definition: fc.constantFrom(...DEFINITIONS),
       }),
     },
-    fc
-      .tuple(arbTitle, arbVersion, fc.boolean(), fc.constantFrom(...MAINTENANCE_MODES))
-      .map(([title, version, active, mode]) => ({
-        kind: 'set-status' as const,
-        ...title,
-        version,
-        status: { active, mode },
-      })),
-    fc
-      .tuple(arbTitle, fc.option(arbVersion, { nil: undefined }))
-      .map(([title, version]) => ({ kind: 'delete' as const, ...title, version })),
-    arbTitle.map(({ name }) => ({ kind: 'expire' as const, name })),
+    arbStatus,
+    arbDeletion,
+    arbExpiry,
   ),
 );
 
@@ -83,9 +64,11 @@ const arbSteps: fc.Arbitrary<readonly Step[]> = fc
     let revision = 0;
     return entries.map(({ entry, raised }, at) => {
       revision += raised;
-      const payload = encodeDefinitionEntry(entry);
-      stampDefinitionEntry(payload, 1000 + at);
-      return { entry, payload, place: { index: toLogIndex(10 * (at + 1)), revision: toRevision(revision) } };
+      return {
+        entry,
+        payload: stamped(entry, 1000 + at),
+        place: { index: toLogIndex(10 * (at + 1)), revision: toRevision(revision) },
+      };
     });
   });
 
@@ -146,10 +129,4 @@ describe('a ledger of definitions (D22)', () => {
 function isChange(outcome: DefinitionOutcome): boolean {
   if (outcome.kind === 'defined' || outcome.kind === 'status-set') return outcome.isNew;
   return outcome.kind === 'part-taken' || outcome.kind === 'deleted' || outcome.kind === 'expired';
-}
-
-function blobOf(digit: string, size: number): ComponentReference {
-  const digest = digit.repeat(64);
-  if (!isComponentDigest(digest)) throw new Error(digest);
-  return { digest, size };
 }

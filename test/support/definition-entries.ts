@@ -49,6 +49,16 @@ export function withInactive(entries: fc.Arbitrary<DefinitionEntry>): fc.Arbitra
   return fc.tuple(entries, fc.boolean()).map(([entry, isInactive]) => (isInactive ? ofInactive(entry) : entry));
 }
 
+export const arbStatus: fc.Arbitrary<DefinitionEntry> = fc
+  .tuple(arbTitle, arbVersion, fc.boolean(), fc.constantFrom(...MAINTENANCE_MODES))
+  .map(([title, version, active, mode]) => ({ kind: 'set-status', ...title, version, status: { active, mode } }));
+
+export const arbDeletion: fc.Arbitrary<DefinitionEntry> = fc
+  .tuple(arbTitle, fc.option(arbVersion, { nil: undefined }))
+  .map(([title, version]) => ({ kind: 'delete', ...title, version }));
+
+export const arbExpiry: fc.Arbitrary<DefinitionEntry> = arbTitle.map(({ name }) => ({ kind: 'expire', name }));
+
 const arbEntry: fc.Arbitrary<DefinitionEntry> = fc.oneof(
   { weight: 5, arbitrary: arbBlob.map((blob) => partOf(blob, 0)) },
   {
@@ -57,21 +67,9 @@ const arbEntry: fc.Arbitrary<DefinitionEntry> = fc.oneof(
       .tuple(arbBlob, fc.constantFrom(...DEFINITIONS))
       .map(([blob, definition]) => ({ kind: 'define' as const, blob, definition })),
   },
-  fc
-    .tuple(arbTitle, arbVersion, fc.boolean(), fc.constantFrom(...MAINTENANCE_MODES))
-    .map(([title, version, active, mode]) => ({
-      kind: 'set-status' as const,
-      ...title,
-      version,
-      status: { active, mode },
-    })),
-  {
-    weight: 2,
-    arbitrary: fc
-      .tuple(arbTitle, fc.option(arbVersion, { nil: undefined }))
-      .map(([title, version]) => ({ kind: 'delete' as const, ...title, version })),
-  },
-  arbTitle.map(({ name }) => ({ kind: 'expire' as const, name })),
+  arbStatus,
+  { weight: 2, arbitrary: arbDeletion },
+  arbExpiry,
 );
 
 export function stamped(entry: DefinitionEntry, timeMs: number): Uint8Array {

@@ -1,5 +1,5 @@
 /** A State View that people can read: a line for each event, between a beginning and an end. */
-import { wat } from '../wasm/wat.ts';
+import { allocatorText, wat } from '../wasm/wat.ts';
 
 export interface Lines {
   readonly first?: string;
@@ -37,11 +37,7 @@ export async function linesView({ first = '', line, last = '' }: Lines): Promise
       (memory (export "memory") 64)
       ${data(FIRST_AT, first)} ${data(LINE_AT, line)} ${data(LAST_AT, last)}
       (global $end (mut i32) (i32.const 0))
-      (global $top (mut i32) (i32.const 4096))
-      (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)
-        (local.set $at (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1))) (i32.sub (i32.const 0) (local.get 2))))
-        (global.set $top (i32.add (local.get $at) (local.get 3)))
-        (local.get $at))
+      ${allocatorText(4096)}
       (func (export "post") (param i32) (global.set $top (i32.const 4096)))
       ${answered('evolve', [state, copied(LINE_AT, line)])}
       ${answered('query', [copied(FIRST_AT, first), state, copied(LAST_AT, last)])})

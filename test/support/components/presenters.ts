@@ -10,6 +10,7 @@ import {
 import { systemTimers } from '#service';
 import { type Binding, decodeArtifact, type Executors } from '#wasm';
 import { artifactOf } from '../wasm/executors.ts';
+import { allocatorText } from '../wasm/wat.ts';
 
 const SINK = 'cairn:component/sink@0.1.0';
 
@@ -26,12 +27,7 @@ export function presenterText(present: string, core: string = ''): string {
     (core module $memory
       (memory (export "memory") 64)
       (data (i32.const 64) "because")
-      (global $top (mut i32) (i32.const 4096))
-      (func (export "realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)
-        (local.set $at (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1)))
-          (i32.sub (i32.const 0) (local.get 2))))
-        (global.set $top (i32.add (local.get $at) (local.get 3)))
-        (local.get $at)))
+      ${allocatorText(4096, 'realloc')})
     (core instance $memory (instantiate $memory))
     (core func $write (canon lower (func $sink "write") (memory (core memory $memory "memory"))))
     (core func $continue (canon lower (func $sink "continue-with") (memory (core memory $memory "memory"))))

@@ -16,7 +16,7 @@ import { publish } from '../../../src/wasm/publishing/publish.ts';
 import type { KnownEvent } from '../known-database.ts';
 import { builtComponent } from '../wasm/built.ts';
 import { LIMITED } from '../wasm/executors.ts';
-import { wat } from '../wasm/wat.ts';
+import { allocatorText, FOLDING, wat } from '../wasm/wat.ts';
 
 export interface ViewForm {
   readonly hasBatch: boolean;
@@ -43,12 +43,8 @@ function hashingText({ hasBatch, hasQuery }: ViewForm): string {
 const CORE = `
   (memory (export "memory") 64)
   (data (i32.const 32) "no")
-  (global $top (mut i32) (i32.const 4096))
   (global $refuses (mut i32) (i32.const 0))
-  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)
-    (local.set $at (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1))) (i32.sub (i32.const 0) (local.get 2))))
-    (global.set $top (i32.add (local.get $at) (local.get 3)))
-    (local.get $at))
+  ${allocatorText(4096)}
   (func (export "post") (param i32) (global.set $top (i32.const 4096)))
   (func $begin (param $s i32) (param $n i32)
     (global.set $refuses (i32.const 0))
@@ -74,19 +70,7 @@ const CORE = `
   (func $answer (result i32)
     (if (global.get $refuses) (then (return (call $result (i32.const 1) (i32.const 32) (i32.const 2)))))
     (call $result (i32.const 0) (i32.const 64) (i32.const 8)))
-  (func (export "evolve") (param $s i32) (param $sn i32) (param $e i32) (param $en i32) (result i32)
-    (call $begin (local.get $s) (local.get $sn))
-    (call $step (local.get $e) (local.get $en))
-    (call $answer))
-  (func (export "evolve-many") (param $s i32) (param $sn i32) (param $l i32) (param $n i32) (result i32) (local $end i32)
-    (call $begin (local.get $s) (local.get $sn))
-    (local.set $end (i32.add (local.get $l) (i32.mul (local.get $n) (i32.const 8))))
-    (block $out (loop $each
-      (br_if $out (i32.ge_u (local.get $l) (local.get $end)))
-      (call $step (i32.load (local.get $l)) (i32.load offset=4 (local.get $l)))
-      (local.set $l (i32.add (local.get $l) (i32.const 8)))
-      (br $each)))
-    (call $answer))
+  ${FOLDING}
   (func (export "query") (param $s i32) (param $sn i32) (param $p i32) (param $pn i32) (result i32)
     (memory.copy (i32.const 1024) (local.get $s) (local.get $sn))
     (memory.copy (i32.add (i32.const 1024) (local.get $sn)) (local.get $p) (local.get $pn))

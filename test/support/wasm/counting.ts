@@ -1,4 +1,5 @@
 /** A State View that looks at every byte of an event, one by one or many at once: its state is a count and a sum. */
+import { allocatorText, FOLDING } from './wat.ts';
 
 const FOLDED = '(type $bytes (list u8)) (type $many (list $bytes)) (type $folded (result $bytes (error string)))';
 const OPTIONS = `(memory (core memory $i "memory")) (realloc (core func $i "cabi_realloc")) (post-return (core func $i "post"))`;
@@ -19,13 +20,9 @@ export function countingText(options: { readonly hasBatch: boolean }): string {
 }
 
 /** A memory whose allocator begins anew behind each call; the state stands at 64, the answer at 16. */
-export const CORE = `
+export const CORE: string = `
   (memory (export "memory") 64)
-  (global $top (mut i32) (i32.const 4096))
-  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)
-    (local.set $at (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1))) (i32.sub (i32.const 0) (local.get 2))))
-    (global.set $top (i32.add (local.get $at) (local.get 3)))
-    (local.get $at))
+  ${allocatorText(4096)}
   (func (export "post") (param i32) (global.set $top (i32.const 4096)))
   (func $begin (param $s i32) (param $n i32)
     (memory.fill (i32.const 64) (i32.const 0) (i32.const 16))
@@ -44,16 +41,4 @@ export const CORE = `
     (i32.store (i32.const 20) (i32.const 64))
     (i32.store (i32.const 24) (i32.const 16))
     (i32.const 16))
-  (func (export "evolve") (param $s i32) (param $sn i32) (param $e i32) (param $en i32) (result i32)
-    (call $begin (local.get $s) (local.get $sn))
-    (call $step (local.get $e) (local.get $en))
-    (call $answer))
-  (func (export "evolve-many") (param $s i32) (param $sn i32) (param $l i32) (param $n i32) (result i32) (local $end i32)
-    (call $begin (local.get $s) (local.get $sn))
-    (local.set $end (i32.add (local.get $l) (i32.mul (local.get $n) (i32.const 8))))
-    (block $out (loop $each
-      (br_if $out (i32.ge_u (local.get $l) (local.get $end)))
-      (call $step (i32.load (local.get $l)) (i32.load offset=4 (local.get $l)))
-      (local.set $l (i32.add (local.get $l) (i32.const 8)))
-      (br $each)))
-    (call $answer))`;
+  ${FOLDING}`;

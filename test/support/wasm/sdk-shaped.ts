@@ -1,11 +1,5 @@
 /** Components of the EvidentSource SDK's shape as text, with the types of ADR 0116 and without a toolchain. */
-
-const REALLOC = `
-  (global $top (mut i32) (i32.const 65536))
-  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)
-    (local.set $at (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1))) (i32.sub (i32.const 0) (local.get 2))))
-    (global.set $top (i32.add (local.get $at) (local.get 3)))
-    (local.get $at))`;
+import { allocatorText } from './wat.ts';
 
 const TYPES = `
   (type $bytes (list u8))
@@ -104,7 +98,7 @@ export function sdkViewText(evolve: string = FOLD, types: string = TYPES): strin
   return `(component
     (core module $m
       (memory (export "memory") 512)
-      ${REALLOC} ${HASHING} ${TOLD}
+      ${allocatorText(65_536)} ${HASHING} ${TOLD}
       (func (export "post") (param i32) (global.set $top (i32.const 65536)))
       (func (export "evolve") (param $p i32) (result i32) ${evolve}))
     (core instance $i (instantiate $m))

@@ -10,6 +10,31 @@ export async function watOf(bytes: Uint8Array): Promise<string> {
   return print(bytes);
 }
 
+/** An allocator of a core module, which aligns what it gives and frees nothing; `$top` is where it begins. */
+export function allocatorText(top: number, name: string = 'cabi_realloc'): string {
+  return `(global $top (mut i32) (i32.const ${top}))
+  (func (export "${name}") (param i32 i32 i32 i32) (result i32) (local $at i32)
+    (local.set $at (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1))) (i32.sub (i32.const 0) (local.get 2))))
+    (global.set $top (i32.add (local.get $at) (local.get 3)))
+    (local.get $at))`;
+}
+
+/** The exports of a State View that folds by `$begin`, a `$step` for each event, and `$answer`. */
+export const FOLDING = `
+  (func (export "evolve") (param $s i32) (param $sn i32) (param $e i32) (param $en i32) (result i32)
+    (call $begin (local.get $s) (local.get $sn))
+    (call $step (local.get $e) (local.get $en))
+    (call $answer))
+  (func (export "evolve-many") (param $s i32) (param $sn i32) (param $l i32) (param $n i32) (result i32) (local $end i32)
+    (call $begin (local.get $s) (local.get $sn))
+    (local.set $end (i32.add (local.get $l) (i32.mul (local.get $n) (i32.const 8))))
+    (block $out (loop $each
+      (br_if $out (i32.ge_u (local.get $l) (local.get $end)))
+      (call $step (i32.load (local.get $l)) (i32.load offset=4 (local.get $l)))
+      (local.set $l (i32.add (local.get $l) (i32.const 8)))
+      (br $each)))
+    (call $answer))`;
+
 /** What a component may be made of, each with a default that the inspector accepts. */
 export interface ViewParts {
   /** Fields of the core module, beside the memory and the functions that every one has. */

@@ -1,10 +1,10 @@
 // Goal: a node that is alone knows the latest revision without its core, never less than anybody was told, and asks its
 // core again as soon as there may be another node (C32). Method: a front that hears nothing of its core meanwhile.
 import { expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, LEVELS } from '#base';
+import { CATALOG_GROUP, type GroupId } from '#base';
 import { settle } from '../../support/cluster/core-world.ts';
+import { registrationOf } from '../../support/cluster/kept-world.ts';
 import { ReplicaWorld, type WorldNode } from '../../support/cluster/replica-world.ts';
-import { placeOf } from '../../support/peer-nodes.ts';
 
 interface Started {
   readonly world: ReplicaWorld;
@@ -35,17 +35,7 @@ async function whileStalled({ world, member, group }: Started): Promise<number |
 }
 
 async function register({ world, member }: Started, store: number): Promise<unknown> {
-  const peer = { host: '127.0.0.1', port: 50_000 + store };
-  const registration = {
-    storeId: placeOf(store).store,
-    name: `node-${store}`,
-    zone: '',
-    peer,
-    grpc: '',
-    http: '',
-    levels: LEVELS,
-  };
-  return world.answer(member.core.register(registration, store === member.node));
+  return world.answer(member.core.register(registrationOf(store), store === member.node));
 }
 
 it('latest at a node that is alone (C32) is known without the core', async () => {

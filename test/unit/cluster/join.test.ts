@@ -13,19 +13,12 @@ import {
 } from '#cluster';
 import { Announcer, type AnnouncerPorts } from '../../../src/cluster/peer/announcer.ts';
 import { forOwnAndOthers } from '../../../src/cluster/peer/join.ts';
+import { registrationOf } from '../../support/cluster/kept-world.ts';
 import { CLUSTER, placeOf } from '../../support/peer-nodes.ts';
 
 const REQUEST: JoinRequest = {
   clusterId: undefined,
-  registration: {
-    storeId: placeOf(9).store,
-    name: '',
-    zone: '',
-    peer: { host: 'x', port: 9 },
-    grpc: '',
-    http: '',
-    levels: LEVELS,
-  },
+  registration: registrationOf(9),
   release: '',
 };
 const JOINED: Joined = {

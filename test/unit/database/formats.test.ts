@@ -3,29 +3,43 @@
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8, parseHex, replicaOf, toGroupId, toHex, toNodeId } from '#base';
 import { type CatalogEntry, encodeCatalogEntry, HEAD_KIND, RowKeys } from '#database';
-import { type ApiKey, DATA_KIND, encodeTransactPayload, ORIGIN, stampPayload, term } from '#model';
+import {
+  type ApiKey,
+  and,
+  DATA_KIND,
+  encodeDefinition,
+  encodeTransactPayload,
+  ORIGIN,
+  parameter,
+  stampPayload,
+  term,
+} from '#model';
 import { DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
+import { componentName } from '../../support/definitions.ts';
 import { eventBytes } from '../../support/events.ts';
 import { exampleOf } from '../../support/format-pages.ts';
 
-/** The database of the examples: the transaction of docs/formats/transaction.md and nothing else. */
+const event = eventBytes({
+  source: '/streams/orders',
+  subject: 'o-7',
+  time: { instant: { seconds: 1_767_225_600, nanos: 0 }, text: '2026-01-01T01:00:00+01:00' },
+  data: encodeUtf8('{"n":1}'),
+  dataKind: DATA_KIND.JSON,
+  extensions: new Map([['seq', { kind: 'integer', value: 42 }]]),
+});
+
+/** The transaction of docs/formats/transaction.md. */
+const payload = encodeTransactPayload({
+  transactionId: parseHex('00112233445566778899aabbccddeeff') ?? new Uint8Array(16),
+  origin: ORIGIN.GRPC_TRANSACTION,
+  options: { principalAttributes: new Map([['sub', 'ann']]), commitMessage: 'First' },
+  constraints: [{ kind: 'max-revision', revision: 0, selector: term('by-subject', 'o-7') }],
+  events: [event],
+});
+stampPayload(payload, Date.UTC(2026, 0, 1, 0, 0, 0, 123));
+
+/** The database of the examples: that transaction and nothing else. */
 async function exampleHost(): Promise<DatabaseHost> {
-  const event = eventBytes({
-    source: '/streams/orders',
-    subject: 'o-7',
-    time: { instant: { seconds: 1_767_225_600, nanos: 0 }, text: '2026-01-01T01:00:00+01:00' },
-    data: encodeUtf8('{"n":1}'),
-    dataKind: DATA_KIND.JSON,
-    extensions: new Map([['seq', { kind: 'integer', value: 42 }]]),
-  });
-  const payload = encodeTransactPayload({
-    transactionId: parseHex('00112233445566778899aabbccddeeff') ?? new Uint8Array(16),
-    origin: ORIGIN.GRPC_TRANSACTION,
-    options: { principalAttributes: new Map([['sub', 'ann']]), commitMessage: 'First' },
-    constraints: [{ kind: 'max-revision', revision: 0, selector: term('by-subject', 'o-7') }],
-    events: [event],
-  });
-  stampPayload(payload, Date.UTC(2026, 0, 1, 0, 0, 0, 123));
   const host = new DatabaseHost();
   await host.apply(payload);
   await host.flush();
@@ -33,6 +47,32 @@ async function exampleHost(): Promise<DatabaseHost> {
 }
 
 describe('docs/formats', () => {
+  it('event.md shows the bytes of an event', () => {
+    expect(exampleOf('event.md')).toBe(toHex(event));
+  });
+
+  it('transaction.md shows the bytes of a payload, up to its event', () => {
+    expect(`${exampleOf('transaction.md')}${toHex(event)}`).toBe(toHex(payload));
+  });
+
+  it('definitions.md shows the bytes of a definition', () => {
+    const definition = encodeDefinition({
+      kind: 'state-view',
+      name: componentName('accounts'),
+      description: undefined,
+      sourceCodeUri: undefined,
+      selector: and([term('by-stream', 'ledger'), parameter('by-subject', 'account_id')]),
+      order: 'revision',
+      keyType: 'none',
+      reduceFunction: 'reduce',
+      contentType: 'application/json',
+      schema: undefined,
+      priority: 'high',
+      presenter: { name: componentName('page'), version: undefined },
+    });
+    expect(exampleOf('definitions.md')).toBe(toHex(definition));
+  });
+
   it('keys.md shows keys', () => {
     const keys = new RowKeys(toGroupId(7));
     const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };

@@ -4,21 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeHealth } from '#cluster';
 import { PROBE_PATHS, probeReply } from '#observability';
 import { NodeProbes } from '../../../src/main/probes.ts';
-
-const WELL: NodeHealth = {
-  accepting: true,
-  isDraining: false,
-  disk: 'open',
-  knowsCatalog: true,
-  coreSilentMs: 0,
-  hasCaughtUp: true,
-  otherCluster: undefined,
-  refusedBy: undefined,
-  isClockFar: false,
-  hasDiverged: false,
-  groupCount: 1,
-  pendingProposals: 0,
-};
+import { WELL } from '../../support/well-node.ts';
 
 function failing(probed: NodeProbes): readonly string[] {
   const lines = PROBE_PATHS.flatMap((path) =>

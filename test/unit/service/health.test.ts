@@ -3,21 +3,7 @@ import { expect, it } from 'vitest';
 import type { NodeHealth } from '#cluster';
 import type { ServiceContext } from '../../../src/service/context.ts';
 import { health } from '../../../src/service/health.ts';
-
-const WHOLE: NodeHealth = {
-  accepting: true,
-  isDraining: false,
-  disk: 'open',
-  knowsCatalog: true,
-  coreSilentMs: 0,
-  hasCaughtUp: true,
-  otherCluster: undefined,
-  refusedBy: undefined,
-  isClockFar: false,
-  hasDiverged: false,
-  groupCount: 1,
-  pendingProposals: 0,
-};
+import { WELL } from '../../support/well-node.ts';
 
 it.each<
   [string, Partial<NodeHealth>, { readonly status: string; readonly readable: boolean; readonly writable: boolean }]
@@ -29,7 +15,7 @@ it.each<
   ['a replica has diverged', { hasDiverged: true }, { status: 'degraded', readable: true, writable: true }],
   ['its clock is far', { isClockFar: true }, { status: 'degraded', readable: true, writable: false }],
 ])('a node is described by what it refuses: %s', (_name, found, said) => {
-  const node = { health: () => ({ ...WHOLE, ...found }) };
+  const node = { health: () => ({ ...WELL, ...found }) };
   const context = { node, release: '1', startedAtMs: 0, timers: { monotonicMs: () => 1 } };
   expect(health(context as unknown as ServiceContext)).toMatchObject(said);
 });

@@ -2,22 +2,10 @@
 // cannot do it says who can. Method: nodes over a network in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, LEVELS } from '#base';
-import type { NodeRegistration } from '#cluster';
+import { registrationOf } from '../../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 import { placeOf } from '../../../support/peer-nodes.ts';
-
-function registrationOf(store: number, port = 50_000 + store): NodeRegistration {
-  return {
-    storeId: placeOf(store).store,
-    name: `node-${store}`,
-    zone: '',
-    peer: { host: '127.0.0.1', port },
-    grpc: '',
-    http: '',
-    levels: LEVELS,
-  };
-}
 
 interface Started {
   readonly world: ReplicaWorld;
@@ -47,7 +35,9 @@ describe('a store that asks to be registered', () => {
     const answer = await world.answer(leader.core.register(registrationOf(4), false));
     expect(answer).toMatchObject({ kind: 'registered', node: { node: 4, state: 'active' } });
     expect(await world.answer(leader.core.register(registrationOf(4), false))).toEqual(answer);
-    const moved = await world.answer(leader.core.register(registrationOf(4, 9), false));
+    const moved = await world.answer(
+      leader.core.register({ ...registrationOf(4), peer: { host: '127.0.0.1', port: 9 } }, false),
+    );
     expect(moved).toMatchObject({ kind: 'registered', node: { node: 4, peer: { port: 9 } } });
     await world.pass(1_000);
     for (const { core, front } of world.up) {

@@ -1,0 +1,17 @@
+/** The health of a node to which nothing has happened. */
+import type { NodeHealth } from '#cluster';
+
+export const WELL: NodeHealth = {
+  accepting: true,
+  isDraining: false,
+  disk: 'open',
+  knowsCatalog: true,
+  coreSilentMs: 0,
+  hasCaughtUp: true,
+  otherCluster: undefined,
+  refusedBy: undefined,
+  isClockFar: false,
+  hasDiverged: false,
+  groupCount: 1,
+  pendingProposals: 0,
+};
