@@ -5,7 +5,8 @@
 //   ----
 //   the answer, up to the next empty line
 //
-// An answer has no empty line in it. The runner replays the commands and compares the whole file. With UPDATE=1 in the
+// A command whose answer is `nothing` has neither rule nor answer, and may have the next command right below it. An
+// answer has no empty line in it. The runner replays the commands and compares the whole file. With UPDATE=1 in the
 // environment it rewrites the file instead; commit the difference only if you can say why each line changed.
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -17,6 +18,7 @@ export interface Command {
 }
 
 const RULE = '----';
+const NOTHING = 'nothing';
 
 /** What the script says, and what it should say; a test expects them to be equal. */
 export interface Replay {
@@ -37,15 +39,20 @@ export function runScript(path: string, answer: (command: Command) => string): R
   return { expected: actual, actual };
 }
 
-/** A block is comments, then at most one command with its rule and old answer. */
+/** A block is comments, then commands, of which the last one may have a rule and an old answer. */
 function replay(block: string, answer: (command: Command) => string): string {
   const lines = block.split('\n');
-  const at = lines.findIndex((line) => !line.startsWith('#'));
-  const line = lines[at];
-  if (at === -1 || line === undefined) return block;
-  const answered = answer(parse(line));
-  if (/\n\n|^\n|\n$/.test(answered)) throw new Error(`The answer to "${line}" has an empty line, which would end it`);
-  return [...lines.slice(0, at), line, RULE, answered].join('\n');
+  const comments = lines.findIndex((line) => !line.startsWith('#'));
+  if (comments === -1) return block;
+  const rule = lines.indexOf(RULE);
+  const commands = lines.slice(comments, rule === -1 ? lines.length : rule);
+  const replayed = commands.map((line, at) => {
+    const answered = answer(parse(line));
+    if (answered === NOTHING) return line;
+    if (/\n\n|^\n|\n$/.test(answered)) throw new Error(`The answer to "${line}" has an empty line, which would end it`);
+    return `${line}\n${RULE}\n${answered}${at < commands.length - 1 ? '\n' : ''}`;
+  });
+  return [...lines.slice(0, comments), ...replayed].join('\n');
 }
 
 function parse(line: string): Command {

@@ -2,7 +2,8 @@
  * A whole group in one script. Everything goes on by hand, or by itself until nothing is left to do. After every
  * command the invariants of the group are checked, after every step those of the replica.
  *
- *   group voters=1,2,3 [learners=4] [others=5] [window=2] ...       replicas with empty disks
+ *   group voters=1,2,3 [learners=4] [others=5] [window=2] [leader=1] ...
+ *                                                    replicas with empty disks, of which one is elected in silence
  *   disk 1 entries=1,1,2 [term=3] [vote=2]                           gives a replica a past; before anything else
  *   campaign 1 | propose 1 a b | read 1 7 | forget 2 | transfer 1 2 | change 1 voters=2,3 learners=1 | unreachable 1 2
  *   write 1 [count] | apply 1 [count] | storage 1                    completes writes, applies, lets storage answer
@@ -149,6 +150,11 @@ export class GroupScript {
     const membership = membershipOf(voters, learners);
     this.#cut = new Set();
     this.#world = worldOf(all.map((id) => ({ config: configOf(id, options), membership })));
+    const [leader] = parseIds(options.get('leader'));
+    if (leader === undefined) return;
+    this.#take(give(this.#world, leader, { kind: 'campaign' }));
+    this.#settle(all);
+    this.#lines = [];
   }
 
   #givePast(id: ReplicaId, options: ReadonlyMap<string, string>): void {

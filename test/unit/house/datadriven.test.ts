@@ -18,6 +18,14 @@ describe('runScript', () => {
     expect(runScript(script('add 2 2\n'), calculate).actual).toBe('add 2 2\n----\n4\n');
   });
 
+  it('leaves out the answer nothing, and shows an answer of a command that has another one below it', () => {
+    const answer = ({ name }: Command): string => (name === 'say' ? 'word' : 'nothing');
+    const quiet = '# Why.\nwrite\nwrite\nsay\n----\nword\n\nwrite\n';
+    expect(runScript(script(quiet), answer)).toEqual({ expected: quiet, actual: quiet });
+    expect(runScript(script('say\nwrite\n'), answer).actual).toBe('say\n----\nword\n\nwrite\n');
+    expect(runScript(script('write\n----\nword\n'), answer).actual).toBe('write\n');
+  });
+
   it('rewrites the answers in the file with UPDATE=1 alone, and keeps comments and commands', () => {
     const path = script(WRONG);
     runScript(path, calculate);
