@@ -27,7 +27,7 @@ it('pieces of long work give what they return and throw, a few milliseconds a tu
   expect(results).toEqual([1, 2, 'Error: broken', 4, 5, 6]);
 });
 
-const TRANSACTION_COUNT = 4;
+const TRANSACTION_COUNT = 8;
 const EVENTS_EACH = 125;
 /** Numbers of an event: what takes longest to look at. */
 const NUMBER_COUNT = 3_500;
