@@ -140,19 +140,6 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     expect([message.transaction, headers['x-revision'], await latest()]).toEqual([undefined, `${before}`, before]);
   });
 
-  it('takes what many ask for at once, each decided over what was committed before it', async () => {
-    await opened('g', 3);
-    const asked = Array.from({ length: 8 }, () =>
-      execute({ path: '/accounts/g/withdrawals', body: { cents: 1 } }).then(
-        () => 'taken',
-        (failure: GrpcFailure) => failure.info?.metadata['reason'],
-      ),
-    );
-    const outcomes = await Promise.all(asked);
-    expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(3);
-    expect(outcomes.filter((outcome) => outcome === 'overdrawn')).toHaveLength(5);
-  });
-
   it('is not found under another name or version, and says every fault of a command', async () => {
     const command = { path: '/accounts/h', body: { owner: 'ann' } };
     for (const other of [{ stateChangeName: 'other' }, { version: 2 }, { version: 0 }]) {

@@ -4,8 +4,6 @@
 // holds the database; grpc-js, and clients that send any headers and decode nothing. What a node is asked is seen where
 // Node tells of its streams.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
-import { type IncomingMessage, request as send } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -21,6 +19,7 @@ import { event, transaction } from '../support/grpc-requests.ts';
 import { cloudEvent } from '../support/http-client.ts';
 import { framed, RawGrpc, type RawReply } from '../support/raw-grpc.ts';
 import { startTwoNodes } from '../support/two-nodes.ts';
+import { ask } from '../support/undecoded-http.ts';
 
 const databaseName = 'shop';
 const TRANSACTION_ID = '00000000-0000-4000-8000-000000000001';
@@ -92,25 +91,6 @@ describe('SPEC-GRPC-GZIP', () => {
     expect(asked.map((headers) => headers['grpc-accept-encoding'])).toEqual([undefined]);
   });
 });
-
-interface Bare {
-  readonly status: number | undefined;
-  readonly headers: IncomingMessage['headers'];
-  readonly bytes: Buffer;
-}
-
-async function ask(
-  address: string,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-  { method = 'GET', body = '' } = {},
-): Promise<Bare> {
-  const outgoing = send(`${address}${path}`, { method, headers, agent: false }).end(body);
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-  const pieces: Buffer[] = [];
-  for await (const piece of answer) pieces.push(piece as Buffer);
-  return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(pieces) };
-}
 
 describe.each([
   ['the node that holds the database', nodes.holder.http],

@@ -1,8 +1,7 @@
 // Answers are compressed for clients that ask for it, never twice and never in a stream; headers say so, the same for
 // HEAD and 304; what is held for it is counted, and released when the client leaves.
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
-import { type IncomingMessage, request as send } from 'node:http';
+import { request as send } from 'node:http';
 import { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
@@ -12,31 +11,13 @@ import { type HttpReply, jsonReply } from '../../../../src/transport/http/reply.
 import type { Route } from '../../../../src/transport/http/route.ts';
 import { until } from '../../../support/budget-time.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
+import { ask, type Undecoded } from '../../../support/undecoded-http.ts';
 
 const MIN = 1_024;
 const TEXT = JSON.stringify({ text: 'what an event says '.repeat(200) });
 const NOISE = JSON.stringify(Array.from({ length: 100 }, (_, n) => hash('sha256', String(n), 'base64')).join(''));
 const GZIP = { 'accept-encoding': 'gzip' };
 const ONLY = { 'accept-encoding': 'gzip, identity;q=0' };
-
-interface Bare {
-  readonly status: number | undefined;
-  readonly headers: IncomingMessage['headers'];
-  readonly bytes: Buffer;
-}
-
-async function ask(
-  { server }: HttpWorld,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-  method = 'GET',
-): Promise<Bare> {
-  const outgoing = send(`${server.address}${path}`, { method, headers, agent: false }).end();
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-  const pieces: Buffer[] = [];
-  for await (const piece of answer) pieces.push(piece as Buffer);
-  return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(pieces) };
-}
 
 function route(name: string, answer: () => HttpReply): Route {
   return { method: 'GET', path: `/${name}`, handle: answer };
@@ -84,25 +65,26 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 it.each(['text', 'bytes', 'edge', 'weak', 'failed'])('an answer /%s is compressed for who accepts it', async (path) => {
-  const plain = await ask(world, `/${path}`);
-  const packed = await ask(world, `/${path}`, GZIP);
+  const plain = await ask(world.server.address, `/${path}`);
+  const packed = await ask(world.server.address, `/${path}`, GZIP);
   expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip']);
   expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
   expect(packed.headers['content-length']).toBe(String(packed.bytes.length));
-  const rest = ({ headers: { 'content-encoding': _e, 'content-length': _l, date: _d, ...others } }: Bare): object =>
-    others;
+  const rest = ({
+    headers: { 'content-encoding': _e, 'content-length': _l, date: _d, ...others },
+  }: Undecoded): object => others;
   expect([packed.status, rest(packed)]).toEqual([plain.status, rest(plain)]);
   expect(plain.headers.vary?.split(', ')).toContain('accept-encoding');
-  const head = await ask(world, `/${path}`, GZIP, 'HEAD');
+  const head = await ask(world.server.address, `/${path}`, GZIP, { method: 'HEAD' });
   const { date: _h, ...ofHead } = head.headers;
   const { date: _g, ...ofGet } = packed.headers;
   expect([head.status, ofHead, head.bytes.length]).toEqual([packed.status, ofGet, 0]);
 });
 
 it.each(['short', 'below', 'noise'])('an answer /%s is not worth it, but for who takes nothing else', async (path) => {
-  const plain = await ask(world, `/${path}`, GZIP);
+  const plain = await ask(world.server.address, `/${path}`, GZIP);
   expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'accept-encoding']);
-  const packed = await ask(world, `/${path}`, ONLY);
+  const packed = await ask(world.server.address, `/${path}`, ONLY);
   expect(packed.headers['content-encoding']).toBe('gzip');
   expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
 });
@@ -110,7 +92,7 @@ it.each(['short', 'below', 'noise'])('an answer /%s is not worth it, but for who
 it.each(['image', 'strong', 'secret', 'encoded', 'streamed'])(
   'an answer /%s stays as it is, for everybody',
   async (path) => {
-    const answer = await ask(world, `/${path}`, ONLY);
+    const answer = await ask(world.server.address, `/${path}`, ONLY);
     expect(answer.bytes.toString()).toBe(TEXT);
     expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([
       path === 'encoded' ? 'br' : undefined,
@@ -125,7 +107,7 @@ describe('answers that are being compressed', () => {
 
   it('are two at a time; what comes meanwhile leaves as it is', async () => {
     await using own = await startHttpWorld({ routes: [long], gzipBytesMin: MIN });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(own, '/long', GZIP)));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(own.server.address, '/long', GZIP)));
     const packed = answers.filter(({ headers }) => headers['content-encoding'] === 'gzip');
     expect(packed.length).toBeGreaterThanOrEqual(2);
     for (const { bytes } of packed) expect(gunzipSync(bytes).length).toBe(LONG.length);
@@ -143,7 +125,7 @@ describe('answers that are being compressed', () => {
       outgoing.destroy();
       await until(() => budgets.unsent.used === 0);
     }
-    const { bytes } = await ask(own, '/long', GZIP);
+    const { bytes } = await ask(own.server.address, '/long', GZIP);
     expect(gunzipSync(bytes).length).toBe(LONG.length);
     await until(() => budgets.unsent.used === 0);
     expect(own.fatal).toEqual([]);
