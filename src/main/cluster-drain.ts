@@ -26,9 +26,9 @@ import { renderMovable } from './cluster-report.ts';
 /** The exit codes of `cairn cluster …` (docs/operations/cluster.md). */
 export const EXIT_REFUSED = 1;
 export const EXIT_USAGE = 2;
-/** Of a drain: without the node something would have no quorum. */
+/** The exit code of a drain when something would have no quorum without the node. */
 export const EXIT_NO_QUORUM = 3;
-/** Of a drain that stays: the time is over, and the node has leaderships that no other node has taken. */
+/** The exit code of a drain when its time is over and no other node has taken some leaderships of the node. */
 const EXIT_LEFT = 4;
 
 /** Longer than a node takes to ask others. */

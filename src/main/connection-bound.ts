@@ -190,7 +190,7 @@ function socketOf(message: unknown): Socket | undefined {
   return socket instanceof Socket ? socket : undefined;
 }
 
-/** A crowd that comes again and again is told of once in this time. */
+/** The log names a repeated crowd at most once in this time. */
 const NOTE_EVERY_MS = 60_000;
 
 /** Counts connections that were closed for want of file descriptors, and logs some of them. */

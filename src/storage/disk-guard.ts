@@ -1,7 +1,7 @@
 /**
  * Watches the free space of the data directory: asks the file system and decides.
  *
- * It has no timer: whoever owns it calls `check` a few times a second, and asks `level` before it takes a write.
+ * It has no timer: its owner calls `check` a few times a second, and asks `level` before it takes a write.
  */
 import { statfsSync, statSync } from 'node:fs';
 import {

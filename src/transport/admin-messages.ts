@@ -47,7 +47,7 @@ type DescribedNode = ClusterDescription['nodes'][number];
 type DescribedDatabase = ClusterDescription['databases'][number];
 type DescribedMember = DescribedDatabase['members'][number];
 
-/** Of a chain hash: it becomes an entry of the catalog as it is. */
+/** The length of a chain hash: the hash becomes an entry of the catalog as it is. */
 const HASH_BYTES = 32;
 const MALFORMED = 'the request is malformed';
 const STATES = { active: 1, leaving: 2, removed: 3 } as const;
@@ -153,7 +153,7 @@ export function readAdminReply(method: AdminMethod, bytes: Uint8Array): AdminRep
 
 /** The status of gRPC, by its name. */
 export function statusOfRefusal(reply: Refusal): 'UNAVAILABLE' | 'NOT_FOUND' | 'FAILED_PRECONDITION' {
-  // Of another node, which the one that was asked cannot ask.
+  // This is the reply of another node, which the asked node cannot reach.
   if (reply.kind === 'later' || reply.code === 'refused') return 'UNAVAILABLE';
   return reply.code === 'not_found' ? 'NOT_FOUND' : 'FAILED_PRECONDITION';
 }
@@ -220,7 +220,7 @@ function nodeMessage(node: RegisteredNode | DescribedNode): Node {
   return { ...registered, ...described, ...ends, mcp, state: STATES[state] };
 }
 
-/** Of a reply to an order, which describes nothing. */
+/** The value of a reply to an order, which describes nothing. */
 const NOT_DESCRIBED = {
   answers: false,
   isDraining: false,

@@ -15,7 +15,7 @@ export interface StatePart {
   readonly isLast: boolean;
 }
 
-/** Who belongs to a group, and where the entry stands that said so; 0 when it is what the group began with. */
+/** The members of a group and the index of the entry that set them; 0 for the members it began with. */
 export interface HeldMembership {
   readonly index: LogIndex;
   readonly membership: Membership;

@@ -45,7 +45,7 @@ export async function versionReply(
   const scope = scopeOf({ binding, revision: context.node.answered(binding.group) });
   const versions = await titleVersions(context, { binding, revision: LATEST }, asked);
   const version = versions.find((each: DefinedVersion) => each.version === asked.version);
-  // Somebody has deleted it meanwhile.
+  // Another call has deleted it meanwhile.
   if (version === undefined) throw versionNotFound(scope, asked, versions);
   return { ...scope, version };
 }
