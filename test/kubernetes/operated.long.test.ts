@@ -22,6 +22,11 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
     expect(await runScenario(name, world)).toMatchObject({ faults: [], failedWrites: 0 });
   });
 
+  it('converges after random edits and losses', { timeout: 900_000 }, async () => {
+    const figures = await runScenario('operator-random', FIVE, ['--minutes', '3', '--seed', '1']);
+    expect(figures).toMatchObject({ faults: [], failedWrites: 0 });
+  });
+
   it('is upgraded without a failed write', { timeout: 900_000 }, async () => {
     const earlier = await imageArchive(earlierRelease(), EARLIER, EARLIER);
     const { faults, failedWrites } = await runScenario('operator-upgrades', ['--image', earlier]);

@@ -6,6 +6,7 @@ import type { Pod, Resource } from '../objects.ts';
 import { run } from '../run.ts';
 import { PODS } from './install.ts';
 import { changeCluster, expectKept, OPERATOR_NAMESPACE, until } from './operator.ts';
+import { runRandomly } from './random-run.ts';
 import { type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
 const OPERATOR_PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
@@ -17,10 +18,13 @@ const AWAY_MS = 120_000;
 const QUIET_MS = 15_000;
 const ROLLED_WITHIN_MS = 400_000;
 
-export const OPERATOR_FAULT_SCENARIOS: Scenarios<'two-operators' | 'operator-killed' | 'operator-without-api'> = {
+export const OPERATOR_FAULT_SCENARIOS: Scenarios<
+  'two-operators' | 'operator-killed' | 'operator-without-api' | 'operator-random'
+> = {
   'two-operators': { spec: {}, operatorValues: ['replicas=2'], act: handOver },
   'operator-killed': { spec: {}, act: (found) => restartOnce(found, () => killOperators(found.cluster)) },
   'operator-without-api': { spec: {}, act: cutOff },
+  'operator-random': { spec: { repair: { afterSeconds: 60 } }, operatorValues: ['replicas=2'], act: runRandomly },
 };
 
 /** Ends the operator that acts after it has replaced a pod; the other one continues. They never act at once. */

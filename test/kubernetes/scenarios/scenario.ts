@@ -31,6 +31,8 @@ export interface ScenarioRun {
   readonly cluster: Cluster;
   readonly clients: Clients;
   readonly certificates: Certificates;
+  /** Words of the command line after the name of the scenario. */
+  readonly args: readonly string[];
   /** Installs the chart, or upgrades it, with the values of the scenario and others. */
   readonly install: (...changed: readonly string[]) => Promise<void>;
   /** Does something, and notes how long it took. */

@@ -68,7 +68,7 @@ export async function runIn(cluster: Cluster, name: string, changed: readonly st
   const clients = new Clients(cluster, { seed: SEED, isSecure, replicas: scenario.replicasLeft ?? replicas });
   await clients.start();
   await clients.untilMore(SOME);
-  await act({ cluster, clients, certificates, install, step });
+  await act({ cluster, clients, certificates, args: changed, install, step });
   await clients.untilMore(SOME);
   return { ...(await clients.judge()), steps };
 }
