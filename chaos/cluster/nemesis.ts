@@ -53,7 +53,7 @@ export class Nemesis {
   readonly #taken = new Set<Member>();
   /** The node whose place another one takes. */
   #replaced: Member | undefined;
-  #isOver = false;
+  readonly #over = new AbortController();
 
   constructor(options: NemesisOptions) {
     this.#options = options;
@@ -70,15 +70,20 @@ export class Nemesis {
     await Promise.all(ROWS.map((row) => this.#runRow(row)));
   }
 
+  /** Begins no other fault, and cuts the pauses between faults short. */
   stop(): void {
-    this.#isOver = true;
+    this.#over.abort();
+  }
+
+  get #isOver(): boolean {
+    return this.#over.signal.aborted;
   }
 
   async #runRow({ name, cards, pauseMsMean }: (typeof ROWS)[number]): Promise<void> {
     const random = new Rng(this.#options.seed, `faults: ${name}`);
     const deck = new Deck(random.split('deck'), cards);
     while (!this.#isOver) {
-      await delay(random.exponential(pauseMsMean));
+      await delay(random.exponential(pauseMsMean), undefined, { signal: this.#over.signal }).catch(() => undefined);
       const fault = deck.draw();
       if (this.#options.missing[nameOf(fault)] !== undefined) continue;
       const members = await this.#whenItMay(fault, (waitedMs) => waitedMs > PATIENCE_MS && deck.postpone(fault));
