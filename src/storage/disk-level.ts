@@ -41,11 +41,12 @@ export function defaultHardBytes(segmentBytes: number): number {
 }
 
 /**
- * The thresholds when none are set. Hard: two segments of the log, so that the log never begins a segment without room
- * for it. Soft: above that the larger of a compaction, the same again, and 1 % of the disk (at most 1 GiB). A
- * compaction that finds no room breaks the store until the next start, and it may begin after the last write was let
- * in; the one that gives back the space of a deleted database needs room, too. What is given stays as it is, and the
- * rest follows from it.
+ * Fills in the thresholds that are not set. Hard: two segments of the log, so that the log has room for each segment
+ * that it begins. Soft: the hard threshold plus the largest of three sizes: a compaction, the hard threshold, and 1 %
+ * of the disk (at most 1 GiB).
+ *
+ * A compaction may begin after the last accepted write. If it runs out of space, the store is broken until the next
+ * start. Compactions after a deletion need this space, too: only they free the space of the deleted database.
  */
 export function defaultThresholds(
   capacityBytes: number,

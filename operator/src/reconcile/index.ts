@@ -1,8 +1,8 @@
 /**
  * Parts that the controllers of databases, access and components share.
  *
- * For: the frame of a controller; conditions of a status; finalizers that end also when what is outside cannot be
- * reached; the cluster that a resource refers to, and whether it is ready; selectors of labels.
+ * For: the frame of a controller; conditions of a status; finalizers that are removed even when the cluster cannot be
+ * reached; lookup and readiness of the cluster that a resource refers to; label selectors.
  *
  * Not here: the loop of a controller (kube), and the meaning of any kind. It knows the schemas of resources, which the
  * machinery does not.

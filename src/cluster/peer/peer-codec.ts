@@ -1,6 +1,6 @@
 /**
- * What this node has to say as frames between it and each of the others: the messages of all groups, requests that are
- * forwarded (forward-bytes.ts), and letters of a snapshot's transfer (letter-bytes.ts).
+ * Encodes and decodes the frames between two nodes. A frame carries messages of all groups, forwarded requests
+ * (forward-bytes.ts), and parts of a snapshot transfer (letter-bytes.ts).
  *
  * ```
  * content   := u8 flags: 1 held, 2 beats, 4 answers

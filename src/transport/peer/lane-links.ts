@@ -192,10 +192,12 @@ export class LaneLinks implements PeerLinks {
   }
 
   /**
-   * A node sends. One outside the catalog is dialled where it says that it listens, for as long as it sends (TP5): it
-   * may have joined while this node was away, and this node learns of it only from what it sends and is answered. One
-   * of the catalog may have just started, so this node dials it without a delay. That node is ready when it receives
-   * heartbeats; answers to its requests need another lane.
+   * Called when another node opens a stream to this one; the result is called when the stream ends.
+   *
+   * A caller that the catalog does not list is dialled at the address that it announces, while it has a stream (TP5).
+   * It may have joined while this node was down, and this node can learn that only by answering it. A caller that the
+   * catalog lists may have just started, so all lanes to it are dialled without a delay: heartbeats on one lane make
+   * it ready, and answers to its requests use another one.
    */
   #hear(caller: NodePlace, address: Address | undefined): () => void {
     const { node } = caller;
