@@ -13,7 +13,7 @@ import { sealFrame } from '../../../src/cluster/peer/frame.ts';
 import { LANES, laneOf } from '../../../src/cluster/peer/links.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type Beat, Refrain } from '../../../src/cluster/peer/refrain.ts';
-import { envelopeOf, envelopes, KINDS, letters } from '../../support/cluster/peer-messages.ts';
+import { envelopes, letters } from '../../support/cluster/peer-messages.ts';
 import { codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -32,18 +32,6 @@ function inOrder(messages: readonly Envelope[]): readonly unknown[] {
   const isRepeated = ({ message }: Envelope): boolean => message.kind === 'beat' || message.kind === 'beat-ack';
   return [messages.filter(isRepeated).map(text).toSorted(), messages.filter((each) => !isRepeated(each))];
 }
-
-it.each(KINDS)('a frame carries any %s there as it is', (kind) => {
-  fc.assert(
-    fc.property(envelopeOf(kind), (envelope) => {
-      const frames = codecOf(NORTH).encode(SOUTH, [envelope]);
-      expect(frames.map(({ lane }) => lane)).toEqual([laneOf(envelope)]);
-      const receiver = codecOf(SOUTH);
-      expect(frames.flatMap(({ frame }) => decoded(receiver, frame))).toEqual([envelope]);
-    }),
-    { numRuns: RUNS },
-  );
-});
 
 it('a frame carries all messages of a turn, each lane in its order, and again with the next turn', () => {
   fc.assert(

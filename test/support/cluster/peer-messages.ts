@@ -106,10 +106,10 @@ const MESSAGES: Readonly<Record<Kind, fc.Arbitrary<Message>>> = {
   'term-notice': fc.record({ kind: fc.constant('term-notice'), term }),
 };
 
-export const KINDS: readonly Kind[] = Object.keys(MESSAGES).filter((name): name is Kind => name in MESSAGES);
+const KINDS: readonly Kind[] = Object.keys(MESSAGES).filter((name): name is Kind => name in MESSAGES);
 
 /** From a replica of node 1 to one of node 2. */
-export function envelopeOf(kind: Kind): fc.Arbitrary<Envelope> {
+function envelopeOf(kind: Kind): fc.Arbitrary<Envelope> {
   return fc.record({
     group: fc.oneof(fc.nat(200), fc.nat(2 ** 32 - 1)).map(toGroupId),
     from: copy.map((number) => replicaOf(toNodeId(1), number)),
