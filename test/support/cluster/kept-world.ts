@@ -3,14 +3,14 @@ import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf, replicaOf, to
 import { type Binding, type ClusterPorts, type NodeRegistration, spreadOver } from '#cluster';
 import { everybody, membershipOf } from '#raft';
 import { placeOf } from '../peer-nodes.ts';
-import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from './replica-world.ts';
+import { type Release, ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from './replica-world.ts';
 
 export const FIRST: NodeId = toNodeId(1);
 export const REPLACE_AFTER_MS = 60_000;
 
-export function registrationOf(node: number, zone = 'a'): NodeRegistration {
+export function registrationOf(node: number): NodeRegistration {
   const peer = { host: '127.0.0.1', port: 50_000 + node };
-  return { storeId: placeOf(node).store, name: `node-${node}`, zone, peer, grpc: '', http: '', levels: LEVELS };
+  return { storeId: placeOf(node).store, name: `node-${node}`, zone: 'a', peer, grpc: '', http: '', levels: LEVELS };
 }
 
 /** So many processes; only node 1 is registered. */
@@ -24,16 +24,40 @@ export async function keptWorld(count: number, options: ReplicaWorldOptions = {}
   });
   const limits = { trashDelayMs: 500, ...options.limits };
   const world = await ReplicaWorld.started(count, { cluster, ...options, limits });
-  await world.answer(world.at(FIRST).core.register(registrationOf(1), true));
+  const levels = options.release?.levels ?? LEVELS;
+  await world.answer(world.at(FIRST).core.register({ ...registrationOf(1), levels }, true));
   return world;
 }
 
+/** Registers a node with the levels that its release knows. */
+export async function register(world: ReplicaWorld, node: number, release?: Release): Promise<unknown> {
+  const leader = await world.leader(CATALOG_GROUP);
+  const registration = { ...registrationOf(node), levels: release?.levels ?? LEVELS };
+  return world.answer(leader.core.register(registration, node === leader.node));
+}
+
 /** Registers these nodes, in their order: node 2 is the second that was registered. */
-export async function join(world: ReplicaWorld, nodes: readonly number[], zones = ''): Promise<void> {
-  for (const node of nodes) {
-    const leader = await world.leader(CATALOG_GROUP);
-    await world.answer(leader.core.register(registrationOf(node, zones[node - 1]), node === leader.node));
-  }
+export async function join(world: ReplicaWorld, nodes: readonly number[], release?: Release): Promise<void> {
+  for (const node of nodes) await register(world, node, release);
+}
+
+/** So many nodes of one release that have all joined. */
+export async function joinedWorld(count: number, options: ReplicaWorldOptions = {}): Promise<ReplicaWorld> {
+  const world = await keptWorld(count, options);
+  await join(world, world.nodes.slice(1), options.release);
+  await world.pass(3_000);
+  return world;
+}
+
+/** The same, with a database on the first three. */
+export async function shopOnThree(
+  count: number = 3,
+  options: ReplicaWorldOptions = {},
+): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
+  const world = await joinedWorld(count, options);
+  const { group } = await world.create();
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  return { world, group };
 }
 
 export function bindingOf({ core }: WorldNode, group: GroupId): Binding | undefined {

@@ -2,6 +2,7 @@
 // time is passed by the test, and between two moments of it everything that can run does.
 import { CATALOG_GROUP, type GroupId, LEVELS, type LevelRange, type NodeId, toNodeId } from '#base';
 import {
+  type Binding,
   type ClusterPorts,
   type CoreLimits,
   type CorePorts,
@@ -212,6 +213,12 @@ export class ReplicaWorld {
     return leader;
   }
 
+  /** Creates a database through the leader of the catalog. */
+  async create(name: string = 'shop'): Promise<Binding> {
+    const { front } = await this.leader(CATALOG_GROUP);
+    return (await this.answer(front.createDatabase(name))).binding;
+  }
+
   async #step(): Promise<void> {
     const due = this.#due.filter(({ atMs }) => atMs <= this.nowMs).toSorted((one, other) => one.atMs - other.atMs);
     this.#due = this.#due.filter(({ atMs }) => atMs > this.nowMs);
@@ -383,7 +390,7 @@ export interface Trio {
 export async function startTrio(options: ReplicaWorldOptions = {}): Promise<Trio> {
   const world = await ReplicaWorld.started(3, options);
   const catalog = await world.leader(CATALOG_GROUP);
-  const { group } = (await world.answer(catalog.front.createDatabase('shop'))).binding;
+  const { group } = await world.create();
   const leader = await world.leader(group);
   await world.pass(500);
   const [one, other] = world.up.filter((each) => each !== leader);

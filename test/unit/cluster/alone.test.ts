@@ -16,10 +16,10 @@ interface Started {
 async function asked(count: number): Promise<Started> {
   const world = await ReplicaWorld.started(count);
   const member = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(member.front.createDatabase('shop'));
-  await world.answer(member.transact(binding.group, 'x'));
-  await world.answer(member.front.latest(binding.group));
-  return { world, member, group: binding.group };
+  const { group } = await world.create();
+  await world.answer(member.transact(group, 'x'));
+  await world.answer(member.front.latest(group));
+  return { world, member, group };
 }
 
 /** What is answered while nothing that the core says is heard. */

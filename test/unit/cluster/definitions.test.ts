@@ -6,7 +6,7 @@ import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, t
 import type { DefinitionOutcome } from '#database';
 import { BLOB_PART_BYTES, type DefinitionEntry, encodeDefinitionEntry, toVersionNumber } from '#model';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
-import { isAt, keptWorld, registrationOf } from '../../support/cluster/kept-world.ts';
+import { register, shopOnThree } from '../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import type { Release, ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
 import { blobOf, DEFINITIONS, partOf } from '../../support/definition-entries.ts';
@@ -61,20 +61,9 @@ async function shared(world: ReplicaWorld, group: GroupId): Promise<readonly str
   return Promise.all(world.up.map(async ({ front }) => JSON.stringify(await databaseKit.shared(front.reader, group))));
 }
 
-async function started(release?: Release): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
+function started(release?: Release): ReturnType<typeof shopOnThree> {
   const limits = { tailBytesMax: 300, retainedBytesMax: 300, snapshotPartBytes: 4000, snapshotWindowBytes: 16_000 };
-  const world = await keptWorld(3, { limits, release });
-  for (const node of [1, 2, 3]) await register(world, node, release);
-  await world.pass(3_000);
-  const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
-  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
-  return { world, group };
-}
-
-async function register(world: ReplicaWorld, node: number, release?: Release): Promise<unknown> {
-  const leader = await world.leader(CATALOG_GROUP);
-  const registration = { ...registrationOf(node), ...(release?.levels && { levels: release.levels }) };
-  return world.answer(leader.core.register(registration, node === leader.node));
+  return shopOnThree(3, { limits, release });
 }
 
 it('what is defined through any node is refused where it is asked for when nobody could read it again', async () => {

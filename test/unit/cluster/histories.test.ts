@@ -2,7 +2,7 @@
 // the group has decided the same place twice, or has come to another state by the same entries, one replica leaves it.
 // Method: three nodes in one thread, whose disks the test copies and puts back.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, LEVELS, toNodeId } from '#base';
+import { type GroupId, LEVELS, toNodeId } from '#base';
 import type { Machines } from '#cluster';
 import type { Machine } from '../../../src/cluster/machine.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
@@ -153,8 +153,7 @@ describe('a replica that comes to another state by the same entries', () => {
     const world = new ReplicaWorld(3);
     world.at(ODD).release = { machines: misapplying('odd text'), levels: LEVELS };
     for (const node of world.nodes) await world.at(node).start();
-    const { binding } = await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'));
-    const { group } = binding;
+    const { group } = await world.create();
     const leader = await world.leader(group);
     await write(world, group, leader, ['first', 'odd text']);
     await world.until(() => world.up.some(({ historyNotes }) => historyNotes.length > 0), 'a note', 5000);

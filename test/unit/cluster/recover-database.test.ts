@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type GroupId, nodeOf } from '#base';
 import type { Binding, HeldCopy } from '#cluster';
-import { isAt, join, keptWorld } from '../../support/cluster/kept-world.ts';
+import { isAt, joinedWorld } from '../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import type { ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
 import { serviceOf } from '../../support/cluster/world-service.ts';
@@ -25,11 +25,8 @@ interface Lost {
 async function fiveNodes(
   count: number,
 ): Promise<Omit<Lost, 'left' | 'gone'> & { readonly holders: readonly WorldNode[] }> {
-  const world = await keptWorld(5);
-  await join(world, [2, 3, 4, 5]);
-  await world.pass(3_000);
-  const catalog = await world.leader(CATALOG_GROUP);
-  const { group, replicas } = (await world.answer(catalog.front.createDatabase(NAME))).binding;
+  const world = await joinedWorld(5);
+  const { group, replicas } = await world.create(NAME);
   const holders = replicas.map(nodeOf);
   await world.until(() => isAt(world, group, holders), 'a database on three nodes');
   const texts: string[] = [];

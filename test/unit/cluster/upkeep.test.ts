@@ -8,14 +8,9 @@ import {
   keptWorld,
   REPLACE_AFTER_MS,
   registrationOf,
+  shopOnThree,
 } from '../../support/cluster/kept-world.ts';
 import type { ReplicaWorld } from '../../support/cluster/replica-world.ts';
-
-async function create(world: ReplicaWorld, name: string): Promise<GroupId> {
-  const leader = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(leader.front.createDatabase(name));
-  return binding.group;
-}
 
 async function write(world: ReplicaWorld, group: GroupId, text: string): Promise<number> {
   const writer = world.leaderOf(group) ?? world.up.find((member) => bindingOf(member, group) !== undefined);
@@ -24,11 +19,7 @@ async function write(world: ReplicaWorld, group: GroupId, text: string): Promise
 }
 
 it('a node that is lost (C18, C19) is replaced after a while, as a holder of databases and as a voter of the catalog, and is at peace when it returns', async () => {
-  const world = await keptWorld(4);
-  await join(world, [2, 3, 4]);
-  await world.pass(3_000);
-  const group = await create(world, 'shop');
-  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  const { world, group } = await shopOnThree(4);
   await write(world, group, 'a');
   const gone = world.at(toNodeId(2));
   await gone.crash();
@@ -53,7 +44,7 @@ it('a node that has lost its disk is replaced as soon as another store has joine
   const world = await keptWorld(4);
   await join(world, [2, 3]);
   await world.pass(3_000);
-  const group = await create(world, 'shop');
+  const { group } = await world.create();
   await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
   await world.at(toNodeId(2)).crash();
   const leader = await world.leader(CATALOG_GROUP);

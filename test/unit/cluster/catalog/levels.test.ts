@@ -15,7 +15,7 @@ import {
 } from '#base';
 import type { Entry } from '#raft';
 import { knownLevel } from '../../../../src/cluster/catalog/levels.ts';
-import { isAt, join, keptWorld, registrationOf } from '../../../support/cluster/kept-world.ts';
+import { join, keptWorld, register, shopOnThree } from '../../../support/cluster/kept-world.ts';
 import { lastRelease, NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
 import type { ReplicaWorld, WorldNode } from '../../../support/cluster/replica-world.ts';
 
@@ -30,12 +30,6 @@ async function change(world: ReplicaWorld, member: WorldNode, release: WorldNode
   member.release = release;
   await member.start();
   return register(world, member.node, release);
-}
-
-async function register(world: ReplicaWorld, node: number, release: WorldNode['release']): Promise<unknown> {
-  const leader = await world.leader(CATALOG_GROUP);
-  const registration = { ...registrationOf(node), levels: release?.levels ?? LEVELS };
-  return world.answer(leader.core.register(registration, node === leader.node));
 }
 
 async function finalize(world: ReplicaWorld): Promise<unknown> {
@@ -56,18 +50,8 @@ function written({ log }: WorldNode, group: GroupId): readonly number[] {
   return payloads.map(({ level }) => level);
 }
 
-/** Three nodes of this release with a database. */
-async function started(): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
-  const world = await keptWorld(3);
-  await join(world, [2, 3]);
-  await world.pass(3_000);
-  const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
-  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
-  return { world, group };
-}
-
 it('an upgrade goes node by node, and one release back, until it is ended; then new things are written (C23)', async () => {
-  const { world, group } = await started();
+  const { world, group } = await shopOnThree();
   const texts: string[] = [];
   const writeAll = async (what: string): Promise<void> => {
     for (const member of world.up) {
@@ -144,7 +128,7 @@ it('an entry of a level that a node does not know ends it before it is in its lo
 });
 
 it('an entry of a level that a node learns of and does not know ends that node (C23)', async () => {
-  const { world, group } = await started();
+  const { world, group } = await shopOnThree();
   for (const node of NODES) await change(world, world.at(node), nextRelease);
   const old = world.at(toNodeId(3));
   await old.crash();

@@ -1,8 +1,9 @@
 // Goal: a node that is told to stop hands over at once, answers what it has taken in, and ends in bounded time whatever
 // others go on doing. Method: three nodes in one thread over a network in memory whose time the test passes.
 import { expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError } from '#base';
+import { CATALOG_GROUP } from '#base';
 import { LIMITS } from '#cluster';
+import { watch } from '../../../support/cluster/outcomes.ts';
 import { startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 /** Each batch of the node's store is written when the test says so; returns what lets all that wait go on. */
@@ -16,21 +17,6 @@ function slowStore({ kv }: WorldNode): () => void {
   return () => {
     for (const go of waiting.splice(0)) go();
   };
-}
-
-/** What has become of a promise so far. */
-function watch(promise: Promise<unknown>): { readonly end: string | undefined } {
-  const watched: { end: string | undefined } = { end: undefined };
-  const settle = async (): Promise<void> => {
-    try {
-      await promise;
-      watched.end = 'answered';
-    } catch (error) {
-      watched.end = (error as DatabaseError).details.reason;
-    }
-  };
-  void settle();
-  return watched;
 }
 
 it('a drain of a node that follows ends, although others write faster than its store does', async () => {

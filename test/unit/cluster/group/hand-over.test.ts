@@ -6,7 +6,8 @@ import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, toNodeId } from '#bas
 import { LIMITS } from '#cluster';
 import type { Input } from '#raft';
 import type { DrainNote } from '../../../../src/cluster/core/drain.ts';
-import { join, keptWorld } from '../../../support/cluster/kept-world.ts';
+import { joinedWorld } from '../../../support/cluster/kept-world.ts';
+import { watch } from '../../../support/cluster/outcomes.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const LONG_MS = 10_000;
@@ -29,11 +30,8 @@ async function started(count = DATABASES): Promise<Cluster> {
     if (kind === 'transfer-leadership') orders.push(node);
   };
   const world = await ReplicaWorld.started(3, { stepped });
-  const { front } = await world.leader(CATALOG_GROUP);
   const groups: GroupId[] = [];
-  for (let at = 0; at < count; at += 1) {
-    groups.push((await world.answer(front.createDatabase(`db-${at}`))).binding.group);
-  }
+  for (let at = 0; at < count; at += 1) groups.push((await world.create(`db-${at}`)).group);
   for (const group of groups) await world.leader(group);
   const [leader, one, other] = world.up;
   const [first, ...rest] = groups;
@@ -57,26 +55,15 @@ async function started(count = DATABASES): Promise<Cluster> {
   return { world, groups: [first, ...rest], leader, others: [one, other], handOvers };
 }
 
-/** What has become of a promise so far. */
-function watch(promise: Promise<unknown>): { readonly isDone: boolean } {
-  const watched = { isDone: false };
-  const settle = async (): Promise<void> => {
-    await promise;
-    watched.isDone = true;
-  };
-  void settle();
-  return watched;
-}
-
 describe('a node that is to end (C33)', () => {
   it('has few hand-overs under way at a time, and the next ones when those have gone', async () => {
     const { world, groups, leader, handOvers } = await started();
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
     const left = watch(leader.front.leave(LONG_MS));
     await world.pass(LIMITS.heirWaitMs / 2);
-    expect([handOvers(), left.isDone]).toEqual([LIMITS.handOversMax, false]);
+    expect([handOvers(), left.end]).toEqual([LIMITS.handOversMax, undefined]);
     world.network.isHeld = () => false;
-    await world.until(() => left.isDone, 'nothing left', 2_000);
+    await world.until(() => left.end === 'answered', 'nothing left', 2_000);
     expect(groups.filter((group) => leader.leads(group))).toEqual([]);
     expect(leader.front.unfinished).toEqual({ leads: 0, requests: 0 });
     expect(world.failures).toEqual([]);
@@ -99,7 +86,7 @@ describe('a node that is to end (C33)', () => {
     await world.pass(2 * LIMITS.heirWaitMs);
     const asked = handOvers();
     expect(groups.filter((group) => leader.leads(group))).not.toEqual([]);
-    await world.until(() => left.isDone, 'nothing left', 2 * LIMITS.heirWaitMs);
+    await world.until(() => left.end === 'answered', 'nothing left', 2 * LIMITS.heirWaitMs);
     await world.until(() => groups.every((group) => heir.leads(group)), 'the other leader', 500);
     // The catalog is among them.
     expect([asked, handOvers() > asked]).toEqual([groups.length + 1, true]);
@@ -113,9 +100,9 @@ describe('a node that is to end (C33)', () => {
     await world.pass(100);
     const written = watch(leader.transact(groups[0], 'meanwhile'));
     const sinceMs = world.nowMs;
-    await world.until(() => written.isDone, 'the write', LIMITS.electionWindowMs + 4 * LIMITS.heirWaitMs);
+    await world.until(() => written.end === 'answered', 'the write', LIMITS.electionWindowMs + 4 * LIMITS.heirWaitMs);
     expect(leader.leads(groups[0])).toBe(true);
-    await world.until(() => left.isDone, 'the end of the attempt', LIMITS.handOverMs);
+    await world.until(() => left.end === 'answered', 'the end of the attempt', LIMITS.handOverMs);
     expect(world.nowMs - sinceMs).toBeLessThan(LONG_MS);
     expect(leader.front.unfinished).toEqual({ leads: 2, requests: 0 });
     expect(world.failures).toEqual([]);
@@ -181,10 +168,9 @@ it.each([1, 2, 3, 4, 5])(
   'nodes that are drained and put into service in any order refuse no write, seed %i',
   async (seed) => {
     const world = await ReplicaWorld.started(3, { seed });
-    const { front } = await world.leader(CATALOG_GROUP);
-    const { group } = (await world.answer(front.createDatabase('shop'))).binding;
+    const { group } = await world.create();
     await world.leader(group);
-    const writes: { readonly isDone: boolean }[] = [];
+    const writes: ReturnType<typeof watch>[] = [];
     for (let at = 0; at < 60; at += 1) {
       const node = world.at(toNodeId(1 + world.draw(3)));
       const act = world.draw(4);
@@ -194,7 +180,7 @@ it.each([1, 2, 3, 4, 5])(
       await world.pass(world.draw(400));
     }
     for (const node of world.up) node.core.undrain();
-    await world.until(() => writes.every(({ isDone }) => isDone), 'the answers to all writes');
+    await world.until(() => writes.every(({ end }) => end === 'answered'), 'the answers to all writes');
     const drained = await world.leader(group);
     drained.core.drainInPlace();
     await world.until(() => world.leaderOf(group) !== undefined && !drained.leads(group), 'another leader');
@@ -203,14 +189,9 @@ it.each([1, 2, 3, 4, 5])(
 );
 
 it('a node that was drained and stayed gets copies of new databases, and its leaderships, again', async () => {
-  const world = await keptWorld(4);
-  await join(world, [2, 3, 4]);
-  await world.pass(3_000);
+  const world = await joinedWorld(4);
   const node = world.at(toNodeId(2));
-  const create = async (name: string): Promise<readonly NodeId[]> => {
-    const { front } = await world.leader(CATALOG_GROUP);
-    return (await world.answer(front.createDatabase(name))).binding.replicas.map(nodeOf);
-  };
+  const create = async (name: string) => (await world.create(name)).replicas.map(nodeOf);
   const names = Array.from({ length: 8 }, (_, at) => `before-${at}`);
   for (const name of names) await create(name);
   const ledByNode = (): number => node.front.catalog.list().filter(({ group }) => node.leads(group)).length;
@@ -240,14 +221,11 @@ it('a node that was drained and stayed gets copies of new databases, and its lea
 });
 
 it('a node that is about to end gets no lead of a new database, of which another one asks for it at once', async () => {
-  const world = await keptWorld(3);
-  await join(world, [2, 3]);
-  await world.pass(3_000);
+  const world = await joinedWorld(3);
   // Of the first database node 2 is meant to be the leader.
   const leaving = world.at(toNodeId(2));
   await world.answer(leaving.front.leave(LONG_MS));
-  const { front } = await world.leader(CATALOG_GROUP);
-  const { binding } = await world.answer(front.createDatabase('shop'));
+  const binding = await world.create();
   await world.until(() => world.leaderOf(binding.group) !== undefined, 'a leader', 400);
   expect(world.leaderOf(binding.group)?.node).not.toBe(leaving.node);
   expect(binding.replicas.map(nodeOf).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
@@ -255,16 +233,11 @@ it('a node that is about to end gets no lead of a new database, of which another
 });
 
 it('a node that is about to end gets no copy that another one can have, until it is back', async () => {
-  const world = await keptWorld(4);
-  await join(world, [2, 3, 4]);
-  await world.pass(3_000);
+  const world = await joinedWorld(4);
   const leaving = world.at(toNodeId(2));
   await world.answer(leaving.front.leave(LONG_MS));
-  const create = async (name: string): Promise<readonly NodeId[]> => {
-    const { front } = await world.leader(CATALOG_GROUP);
-    const { binding } = await world.answer(front.createDatabase(name));
-    return binding.replicas.map(nodeOf).toSorted((one, other) => one - other);
-  };
+  const create = async (name: string) =>
+    (await world.create(name)).replicas.map(nodeOf).toSorted((one, other) => one - other);
   expect(await create('one')).toEqual([1, 3, 4]);
   await world.answer(leaving.front.drain());
   await leaving.crash();

@@ -18,7 +18,7 @@ import { membershipOf } from '#raft';
 import type { Group } from '../../../../src/cluster/group/group.ts';
 import { LeaderBalance } from '../../../../src/cluster/group/leader-balance.ts';
 import type { CatalogMachine } from '../../../../src/cluster/machine.ts';
-import { isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
+import { isAt, joinedWorld } from '../../../support/cluster/kept-world.ts';
 import { bindingOn } from '../../../support/cluster/layouts.ts';
 import type { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
@@ -43,14 +43,9 @@ function leadersOf(world: ReplicaWorld, groups: readonly GroupId[]): string {
 }
 
 it('leads go back to all nodes when one that was away returns, and stay there', async () => {
-  const world = await keptWorld(3);
-  await join(world, [2, 3]);
-  await world.pass(3_000);
-  const catalog = await world.leader(CATALOG_GROUP);
+  const world = await joinedWorld(3);
   const groups: GroupId[] = [];
-  for (const name of ['one', 'two', 'three']) {
-    groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
-  }
+  for (const name of ['one', 'two', 'three']) groups.push((await world.create(name)).group);
   for (const group of groups) await world.until(() => isAt(world, group, [1, 2, 3]), `group ${group} on three nodes`);
   await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 60_000);
   await world.at(toNodeId(3)).crash();

@@ -2,23 +2,16 @@
 // nothing stays counted in; and a node that is behind stops reading, by what it gets done alone. Method: one node and
 // three of them in one thread, with small bounds, disks that wait for the test, and a node that is away.
 import { expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+import { CATALOG_GROUP, type GroupId } from '#base';
 import { isWithinShare } from '../../../../src/cluster/group/node-memory.ts';
 import { CoreWorld, settle } from '../../../support/cluster/core-world.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { reasonOf } from '../../../support/cluster/outcomes.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const TEXT = 'x'.repeat(100);
 /** An entry of it in memory. */
 const ENTRY_BYTES = 64 + databaseKit.payload(TEXT).length;
-
-/** `answered`, or why not. */
-function outcomeOf(asked: Promise<unknown>): Promise<string | undefined> {
-  return asked.then(
-    () => 'answered',
-    (error: DatabaseError) => error.details.reason,
-  );
-}
 
 async function withDatabases(count: number, bytesMax: number): Promise<{ world: CoreWorld; groups: GroupId[] }> {
   const world = new CoreWorld({ memoryBytesMax: bytesMax });
@@ -42,15 +35,15 @@ it('the memory of a node bounds what all databases hold that waits for the disk,
   const asked: Promise<string | undefined>[] = [];
   // One by one, and many in a turn.
   for (let times = 0; times < 10; times++) {
-    for (let left = 5; left > 0; left--) asked.push(outcomeOf(world.transact(busy, TEXT)));
+    for (let left = 5; left > 0; left--) asked.push(reasonOf(world.transact(busy, TEXT)));
     await settle();
   }
   expect(world.core.standing.heldBytes).toBe(20 * ENTRY_BYTES);
-  const late = others.map((group) => outcomeOf(world.transact(group, TEXT)));
+  const late = others.map((group) => reasonOf(world.transact(group, TEXT)));
   await settle();
   expect(world.core.standing.heldBytes).toBe(28 * ENTRY_BYTES);
   for (let times = 0; times < 50; times++) {
-    for (const group of others) asked.push(outcomeOf(world.transact(group, TEXT)));
+    for (const group of others) asked.push(reasonOf(world.transact(group, TEXT)));
     await settle();
   }
   expect(world.core.standing.heldBytes).toBeLessThanOrEqual(40 * ENTRY_BYTES);
@@ -82,12 +75,11 @@ async function started(
   names: readonly string[],
 ): Promise<{ world: ReplicaWorld; groups: GroupId[] }> {
   const world = await ReplicaWorld.started(3, { limits: { memoryBytesMax: bytesMax } });
-  const catalog = await world.leader(CATALOG_GROUP);
   const groups: GroupId[] = [];
   for (const name of names) {
-    const { binding } = await world.answer(catalog.front.createDatabase(name));
-    await world.leader(binding.group);
-    groups.push(binding.group);
+    const { group } = await world.create(name);
+    await world.leader(group);
+    groups.push(group);
   }
   await world.pass(500);
   return { world, groups };
@@ -127,6 +119,6 @@ it('a leader releases entries that it keeps for an absent node when a write of t
   const leader = await world.leader(shop);
   await another(world, leader, world.leaderOf(CATALOG_GROUP)).crash();
   for (let times = 0; times < 8; times++) await world.answer(leader.transact(shop, TEXT));
-  expect(await world.answer(outcomeOf(leader.transact(shop, 'x'.repeat(30 * ENTRY_BYTES))))).toBe('answered');
+  expect(await world.answer(reasonOf(leader.transact(shop, 'x'.repeat(30 * ENTRY_BYTES))))).toBe('answered');
   expect(world.failures).toEqual([]);
 });

@@ -1,13 +1,14 @@
 // Goal: a node whose clock is far from the others' is found out, by however slow a network, and whoever agrees is not
 // (C41). Method: clocks that exchange what they say over ways that take a while; then nodes in one thread.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type NodeId, toNodeId } from '#base';
+import { CATALOG_GROUP, type NodeId, toNodeId } from '#base';
 import { LIMITS } from '#cluster';
 import { DatabaseReader } from '#database';
 import { PeerClocks } from '../../../../src/cluster/group/peer-clocks.ts';
 import { nativeCrc32, nativeSha256 } from '../../../../src/cluster/native.ts';
 import type { ClockItem } from '../../../../src/cluster/peer/forward.ts';
-import { join, keptWorld } from '../../../support/cluster/kept-world.ts';
+import { joinedWorld } from '../../../support/cluster/kept-world.ts';
+import { reasonOf } from '../../../support/cluster/outcomes.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const YEARS_MS = 10 * 365 * 86_400_000;
@@ -133,13 +134,6 @@ describe('the clock of a node', () => {
   });
 });
 
-function reasonOf(asked: Promise<unknown>): Promise<string | undefined> {
-  return asked.then(
-    () => 'answered',
-    (error: DatabaseError) => error.details.reason,
-  );
-}
-
 function recordedMs({ kv }: WorldNode, group: Parameters<WorldNode['leads']>[0]): number {
   return new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 }).applied()?.recordedTimeMs ?? 0;
 }
@@ -147,8 +141,7 @@ function recordedMs({ kv }: WorldNode, group: Parameters<WorldNode['leads']>[0])
 describe('a leader whose clock is set years ahead (C41)', () => {
   it('dates nothing, hands over, and gets no lead until its clock is right', async () => {
     const world = await ReplicaWorld.started(3);
-    const { front } = await world.leader(CATALOG_GROUP);
-    const { group } = (await world.answer(front.createDatabase('shop'))).binding;
+    const { group } = await world.create();
     const leader = await world.leader(group);
     await world.answer(leader.transact(group, 'before'));
     await world.pass(2_000);
@@ -171,11 +164,8 @@ describe('a leader whose clock is set years ahead (C41)', () => {
   });
 
   it('is given no lead back by a cluster that evens its leads', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2, 3]);
-    await world.pass(3_000);
-    const { front } = await world.leader(CATALOG_GROUP);
-    const { group } = (await world.answer(front.createDatabase('shop'))).binding;
+    const world = await joinedWorld(3);
+    const { group } = await world.create();
     await world.pass(60_000);
     const leader = await world.leader(group);
     leader.clockAheadMs = YEARS_MS;
@@ -190,8 +180,7 @@ describe('a leader whose clock is set years ahead (C41)', () => {
 
   it('refuses what it would date when nobody takes the lead', async () => {
     const world = await ReplicaWorld.started(3);
-    const { front } = await world.leader(CATALOG_GROUP);
-    const { group } = (await world.answer(front.createDatabase('shop'))).binding;
+    const { group } = await world.create();
     const [leader, catalog] = [await world.leader(group), await world.leader(CATALOG_GROUP)];
     await world.pass(2_000);
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
@@ -204,7 +193,7 @@ describe('a leader whose clock is set years ahead (C41)', () => {
   it('says whose recorded times are ahead of the clock when a single node has written them', async () => {
     const world = await ReplicaWorld.started(1);
     const node = world.at(toNodeId(1));
-    const { group } = (await world.answer(node.front.createDatabase('shop'))).binding;
+    const { group } = await world.create();
     node.clockAheadMs = YEARS_MS;
     await world.answer(node.transact(group, 'too early'));
     await world.pass(100);

@@ -2,7 +2,7 @@
 // counts over an idle cluster in memory. That groups at rest take the steps that they would take otherwise is held by
 // group-rest.test.ts and the simulation.
 import { expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId } from '#base';
+import type { GroupId } from '#base';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
 const MANY = 60;
@@ -22,9 +22,7 @@ async function idleWorld(): Promise<{
   });
   const groups: GroupId[] = [];
   for (let at = 0; at < MANY; at += 1) {
-    const leader = await world.leader(CATALOG_GROUP);
-    const { binding } = await world.answer(leader.front.createDatabase(`db-${at}`));
-    groups.push(binding.group);
+    groups.push((await world.create(`db-${at}`)).group);
   }
   for (const group of groups) await world.leader(group);
   await world.pass(10_000);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
 import { faultInOrder, type NodeOrder } from '#cluster';
 import { membershipOf } from '#raft';
-import { FIRST, isAt, join, keptWorld, registrationOf } from '../../../support/cluster/kept-world.ts';
+import { FIRST, isAt, joinedWorld, registrationOf, shopOnThree } from '../../../support/cluster/kept-world.ts';
 import { type Layout, viewOf } from '../../../support/cluster/layouts.ts';
 import type { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
@@ -199,12 +199,7 @@ function statesOf(world: ReplicaWorld): string {
 
 /** Four nodes, of which the first three hold a database with some events. */
 async function fourNodes(): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
-  const world = await keptWorld(4);
-  await join(world, [2, 3, 4]);
-  await world.pass(3_000);
-  const leader = await world.leader(CATALOG_GROUP);
-  const { group } = (await world.answer(leader.front.createDatabase('shop'))).binding;
-  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  const { world, group } = await shopOnThree(4);
   for (const text of ['a', 'b']) await world.answer((await world.leader(group)).transact(group, text));
   return { world, group };
 }
@@ -245,9 +240,7 @@ describe('a node that is decommissioned (C20, D17)', () => {
   });
 
   it('stays when another one was asked to leave at once with it, and one replica would be left', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2, 3]);
-    await world.pass(3_000);
+    const world = await joinedWorld(3);
     const { core, front } = await world.leader(CATALOG_GROUP);
     await world.answer(front.createDatabase('shop'));
     const [first, second] = await world.answer(Promise.all([core.order(decommission(2)), core.order(decommission(3))]));
@@ -256,9 +249,7 @@ describe('a node that is decommissioned (C20, D17)', () => {
   });
 
   it('is kept by a leader that has not heard of the others yet, one of which may be gone', async () => {
-    const world = await keptWorld(3);
-    await join(world, [2, 3]);
-    await world.pass(3_000);
+    const world = await joinedWorld(3);
     const former = await world.leader(CATALOG_GROUP);
     const [kept, gone] = world.up.filter((member) => member !== former);
     if (kept === undefined || gone === undefined) throw new Error('There are three');

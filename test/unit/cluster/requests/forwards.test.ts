@@ -6,6 +6,7 @@ import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId, replicaOf
 import type { ForwardItem } from '#cluster';
 import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
+import { reasonOf } from '../../../support/cluster/outcomes.ts';
 import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 interface Cluster {
@@ -18,22 +19,15 @@ interface Cluster {
 
 async function started(options: ReplicaWorldOptions = {}): Promise<Cluster> {
   const world = await ReplicaWorld.started(3, options);
-  const catalog = await world.leader(CATALOG_GROUP);
+  await world.leader(CATALOG_GROUP);
   // The level of the cluster is written: the smallest limits have no room beside it.
   await world.pass(500);
-  const { binding } = await world.answer(catalog.front.createDatabase('shop'));
-  const leader = await world.leader(binding.group);
+  const { group } = await world.create();
+  const leader = await world.leader(group);
   await world.pass(500);
   const other = world.up.find((each) => each !== leader);
   if (other === undefined) throw new Error('There are three nodes');
-  return { world, group: binding.group, leader, other };
-}
-
-function reasonOf(asked: Promise<unknown>): Promise<string | undefined> {
-  return asked.then(
-    () => 'answered',
-    (error: DatabaseError) => error.details.reason,
-  );
+  return { world, group, leader, other };
 }
 
 describe('a transaction at a node that does not lead', () => {

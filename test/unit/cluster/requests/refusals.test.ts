@@ -1,7 +1,7 @@
 // Goal: whoever is refused reads of the database by its name, never of a number that only nodes know. Method: nodes
 // over a network in memory that are asked for what they cannot do.
 import { expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, toNodeId } from '#base';
+import { type DatabaseError, toNodeId } from '#base';
 import {
   backlogFull,
   forwardsFull,
@@ -11,7 +11,7 @@ import {
   uncommittedFull,
   waitingFull,
 } from '../../../../src/cluster/requests/refusals.ts';
-import { isAt, join, keptWorld } from '../../../support/cluster/kept-world.ts';
+import { shopOnThree } from '../../../support/cluster/kept-world.ts';
 
 const TITLE = titleOf('shop');
 
@@ -23,11 +23,7 @@ function messageOf(asked: Promise<unknown>): Promise<string> {
 }
 
 it('a refusal names the database that other nodes hold, and says that one is deleted', async () => {
-  const world = await keptWorld(4);
-  await join(world, [2, 3, 4]);
-  await world.pass(3_000);
-  const { group } = (await world.answer((await world.leader(CATALOG_GROUP)).front.createDatabase('shop'))).binding;
-  await world.until(() => isAt(world, group, [1, 2, 3]), 'a database on three nodes');
+  const { world, group } = await shopOnThree(4);
   const elsewhere = world.at(toNodeId(4));
   await world.until(() => elsewhere.front.catalog.lookup('shop') !== undefined, 'a database that is known');
   const notHere = 'This node holds no copy of the database "shop"; nodes 1, 2, 3 do, send there';

@@ -99,8 +99,7 @@ it('transfers are a few at a time, and the others wait for them (C16)', async ()
   const world = await ReplicaWorld.started(3, { limits: { ...TINY, snapshotsMax: 1 } });
   const catalog = await world.leader(CATALOG_GROUP);
   const groups: GroupId[] = [];
-  for (const name of ['one', 'two', 'three', 'four'])
-    groups.push((await world.answer(catalog.front.createDatabase(name))).binding.group);
+  for (const name of ['one', 'two', 'three', 'four']) groups.push((await world.create(name)).group);
   await world.pass(3000);
   const behind = world.up.find((member) => member !== catalog);
   if (behind === undefined) throw new Error('There are three nodes');
