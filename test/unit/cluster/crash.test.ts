@@ -88,17 +88,6 @@ describe('recovery (C2, C7)', () => {
     expect(checkpoints()).toHaveLength(length);
   });
 
-  it('refuses a store that lags its checkpoint', async () => {
-    const { world, group } = await written();
-    const older = new CoreWorld();
-    older.kv = await world.kv.crash(() => false);
-    world.pass(1000);
-    await settle();
-    older.log = new MemoryLog(world.log.durable);
-    expect(world.log.recover().groups.get(group)?.checkpoint.revision).toBe(4);
-    await expect(older.start()).rejects.toMatchObject({ details: { reason: 'StoreAndLogDisagree' } });
-  });
-
   it.each<[string, string, boolean, (record: LogRecord) => readonly LogRecord[]]>([
     ['a store that is ahead of the log', 'StoreAndLogDisagree', true, (each) => (isLate(each) ? [] : [each])],
     [

@@ -100,26 +100,6 @@ describe('a replica whose committed entries are not those of its group', () => {
     expect(await world.answer(first.front.createDatabase('next'))).toMatchObject({ kind: 'created' });
     expect(world.failures).toEqual([]);
   });
-
-  it('is remembered when its node starts again and reaches nobody (C42)', async () => {
-    const found = await three();
-    const { world, group, nodes } = found;
-    const [first, second, third] = nodes;
-    await parted(found);
-    await world.until(() => first.historyNotes.length > 0, 'a note', 3000);
-    await Promise.all([first.crash(), second.crash(), third.crash()]);
-    await first.start();
-    await world.pass(50);
-    expect(reasonFor(group, first)).toBe('NotReplica');
-    expect(first.front.health().hasDiverged).toBe(true);
-    await second.start();
-    await world.pass(10_000);
-    // Two are no quorum when one of them takes part in nothing.
-    expect([first, second].some((each) => each.leads(group))).toBe(false);
-    await third.start();
-    await write(world, group, await world.leader(group), ['more']);
-    expect(world.failures).toEqual([]);
-  });
 });
 
 describe('a replica that comes to another state by the same entries', () => {

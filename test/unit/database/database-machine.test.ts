@@ -1,4 +1,4 @@
-// Goal: the rules of deciding and storing a transaction, each by itself (D2, D3, D4, D5, D9).
+// Goal: the rules of deciding and storing a transaction, each by itself (D2, D3, D4, D9).
 // Method: examples; test/property/database-machine.test.ts has the same rules at random.
 import { expect, it } from 'vitest';
 import { toHex, toLogIndex, toTerm } from '#base';
@@ -13,23 +13,21 @@ const ORDER: OracleEvent = { id: 'a', type: 'placed', source: '/streams/orders',
 interface Wanted {
   readonly events?: readonly OracleEvent[];
   readonly constraints?: readonly Constraint[];
-  readonly transactionId?: number;
-  readonly atMs?: number;
 }
 
 let nextId = 1000;
 
-function payload({ events = [ORDER], constraints = [], transactionId = nextId++, atMs = 5 }: Wanted = {}): Uint8Array {
-  const id = transactionId.toString(16).padStart(32, '0');
-  return payloadOf({ transactionId: id, stampedMs: CREATED_AT_MS + atMs, events, constraints });
+function payload({ events = [ORDER], constraints = [] }: Wanted = {}): Uint8Array {
+  const transactionId = (nextId++).toString(16).padStart(32, '0');
+  return payloadOf({ transactionId, stampedMs: CREATED_AT_MS + 5, events, constraints });
 }
 
 function transact(host: DatabaseHost, wanted: Wanted = {}): Promise<TransactOutcome> {
   return host.apply(payload(wanted));
 }
 
-function unless(selector: Selector | undefined, revision = 0): Constraint {
-  return { kind: 'max-revision', revision, selector };
+function unless(selector: Selector): Constraint {
+  return { kind: 'max-revision', revision: 0, selector };
 }
 
 it('a transaction extends the chain hash by its body as it is stored (D3)', async () => {
@@ -40,38 +38,6 @@ it('a transaction extends the chain hash by its body as it is stored (D3)', asyn
   const { bytes, view, chainHash } = host.reader().transaction(1);
   expect(toHex(chainHash)).toBe(toHex(sha256([before, bytes.subarray(view.body.start, view.body.end)])));
   expect(host.machine.applied.chainHash).toEqual(chainHash);
-});
-
-it('a transaction is raised to the recorded time of the one before when its own is earlier (D5, SPEC-RECORDED-TIME)', async () => {
-  const host = new DatabaseHost();
-  await transact(host, { atMs: 2000 });
-  expect(await transact(host, { atMs: 1 })).toMatchObject({ recordedTimeMs: CREATED_AT_MS + 2000 });
-  await host.flush();
-  const { recordedTimeMs, view } = host.reader().transaction(2);
-  expect([recordedTimeMs, view.body.recordedTimeMs]).toEqual([CREATED_AT_MS + 2000, CREATED_AT_MS + 2000]);
-});
-
-it('constraints are all reported with the L that was found, by their place in the request (D4)', async () => {
-  const host = new DatabaseHost();
-  await transact(host);
-  await transact(host, { events: [{ ...ORDER, id: 'b', subject: undefined }] });
-  const constraints = [
-    unless(term('by-stream', 'orders')),
-    unless(term('by-subject', 's-1'), 1),
-    { kind: 'min-revision' as const, revision: 5, selector: term('by-subject', 's-1') },
-    { kind: 'revision-range' as const, start: 1, end: 3, selector: undefined },
-  ];
-  const outcome = await transact(host, { constraints });
-  expect(outcome).toMatchObject({
-    kind: 'violated',
-    revision: 2,
-    violations: [
-      { index: 0, kind: 'max-revision', found: 2, required: 'at most 0' },
-      { index: 2, kind: 'min-revision', found: 1, required: 'at least 5' },
-      { index: 3, kind: 'revision-range', found: 2, required: 'at least 3' },
-    ],
-  });
-  expect(host.machine.applied).toMatchObject({ index: 3, revision: 2 });
 });
 
 it('constraints with a prefix are answered before the entry, and not without an answer (D4)', async () => {

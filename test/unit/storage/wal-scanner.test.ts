@@ -196,23 +196,6 @@ it('a batch is corrupt when two of its records, each of them whole, have changed
   });
 });
 
-it('a batch is never accepted with a burst of noise in it (W2)', () => {
-  const draw = seededDraw(77);
-  const bytes = original.slice();
-  const accepted: string[] = [];
-  for (let round = 0; round < 20_000 / STRIDE; round++) {
-    const from = SECTOR_BYTES + draw(end.offset - SECTOR_BYTES);
-    const to = Math.min(from + 1 + draw(64), end.offset);
-    for (let at = from; at < to; at++) bytes[at] = draw(256);
-    const cursor = cursorAt(from);
-    const isChanged = bytes.subarray(from, to).some((byte, at) => byte !== original[from + at]);
-    const { last, end: verdict } = scan(bytes, cursor, EXACT);
-    if (isChanged && (verdict.kind !== 'corrupt' || last !== cursor)) accepted.push(`[${from}, ${to})`);
-    bytes.set(original.subarray(from, to), from);
-  }
-  expect(accepted).toEqual([]);
-});
-
 /** The verdicts allowed when everything from `from` on is missing. Half a sector is more than a crash can do. */
 function expectedWithout(from: number, cursor: LogEnd): readonly SegmentEnd['kind'][] {
   if (cursor === FIRST) return ['corrupt'];

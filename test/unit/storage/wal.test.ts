@@ -21,17 +21,6 @@ import {
   vote,
 } from '../../support/small-log.ts';
 
-it('a new log gives its first segment a name only when all of it is synced (W9)', () => {
-  const disk = new MemoryDisk();
-  const steps = watch(disk);
-  openLog(disk);
-  const named = steps.findIndex((step) => step.kind === 'rename' && step.path === 'wal/000000000001.wal');
-  expect(named).toBeGreaterThan(0);
-  expect(steps[named - 1]).toEqual({ kind: 'sync', path: 'wal/1.spare' });
-  expect(steps[named + 1]).toEqual({ kind: 'sync-directory', path: 'wal' });
-  expect(steps.slice(named + 1).filter((step) => step.path === 'wal/000000000001.wal')).toEqual([]);
-});
-
 it.each([
   ['too small', 8 * 1024],
   ['no whole number of sectors', SEGMENT_BYTES + 100],

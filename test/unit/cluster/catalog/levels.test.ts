@@ -126,18 +126,3 @@ it('an entry of a level that a node does not know ends it before it is in its lo
     `Entry 7 of group 3 has feature level ${NEXT}, and this release knows ${KNOWN}: start the release that wrote it, or a later`,
   );
 });
-
-it('an entry of a level that a node learns of and does not know ends that node (C23)', async () => {
-  const { world, group } = await shopOnThree();
-  for (const node of NODES) await change(world, world.at(node), nextRelease);
-  const old = world.at(toNodeId(3));
-  await old.crash();
-  expect(await finalize(world)).toMatchObject({ kind: 'finalized', level: NEXT_LEVELS.max });
-  old.release = undefined;
-  await old.start();
-  await world.until(() => world.failures.length > 0, 'its end');
-  expect(String(world.failures[0])).toContain(
-    `is at level ${NEXT}, and this release knows ${KNOWN}: start the release that`,
-  );
-  expect(written(old, group)).toEqual([]);
-});
