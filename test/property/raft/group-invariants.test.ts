@@ -72,59 +72,39 @@ const FOLLOWER: Holder = { log: [1, 2], commit: 1, term: 2 };
 const BEHIND: Holder = { log: [1], commit: 1, term: 2 };
 const PAST: Past = { committed: [1, 2] };
 
+const ALL_OF_IT: Holder = { log: [1, 2], commit: 2 };
+const UNSAVED: Holder = { ...ALL_OF_IT, onDisk: 1 };
+const MORE: Holder = { ...BEHIND, log: [1, 2] };
+const SHORT: Holder = { ...LEADER, log: [1, 2] };
+const LATE: Holder = { log: [1], commit: 1, term: 3, leads: true };
+/** Entry 2 is committed; the leader of term 2 lacks it. */
+const COMMITTED_LATER: readonly Holder[] = [
+  { ...LATE, term: 2 },
+  { log: [1, 1], commit: 2, term: 3 },
+  { log: [1, 1], commit: 2, term: 3 },
+];
+
+const CASES: readonly (readonly [rule: string, broken: string, holders: readonly Holder[], past: Past])[] = [
+  ['a group that is well breaks nothing', 'nothing', [LEADER, FOLLOWER, BEHIND], PAST],
+  // The same place by two terms: no vote decides between the logs, and none of them leads.
+  ['of two committed logs one is a prefix', 'G1', [ALL_OF_IT, { log: [1, 3], commit: 2 }, BEHIND], PAST],
+  ['what is committed is what ever was', 'G1', [ALL_OF_IT, ALL_OF_IT, ALL_OF_IT], { committed: [1, 1] }],
+  ['a term has one leader at a time', 'G2', [LEADER, LEADER, BEHIND], PAST],
+  ['two terms may have one each', 'nothing', [LEADER, { ...LATE, term: 1 }, FOLLOWER], PAST],
+  ['a leader holds every entry of its term', 'G3', [SHORT, { ...FOLLOWER, log: [1, 2, 2] }, BEHIND], PAST],
+  ['an entry has one payload', 'G4', [LEADER, { ...FOLLOWER, log: [1, entry(2, 2, 'another')] }, MORE], PAST],
+  ['logs with the same entry are the same up to it', 'G4', [LEADER, FOLLOWER, { ...BEHIND, log: [1, 1, 2] }], PAST],
+  ['every quorum has a disk that holds what is committed', 'G5', [UNSAVED, UNSAVED, MORE], PAST],
+  ['one disk of two is enough', 'nothing', [UNSAVED, FOLLOWER, MORE], PAST],
+  ['who is voted for holds what the voter knows', 'G6', [ALL_OF_IT, { log: [1, 3], commit: 1 }, FOLLOWER], PAST],
+  ['a leader holds what was committed before its term', 'G7', [LATE, FOLLOWER, MORE], PAST],
+  ['a leader of a later term committed it', 'nothing', COMMITTED_LATER, { committed: [1, 1], committedIn: [1, 3] }],
+  ['a leader of its own term committed it', 'G7', COMMITTED_LATER, { committed: [1, 1], committedIn: [1, 1] }],
+];
+
 describe('checkGroup', () => {
-  it('finds nothing wrong with a group that is well', () => {
-    expect(brokenBy([LEADER, FOLLOWER, BEHIND], PAST)).toBe('nothing');
-  });
-
-  it('G1: of two committed logs one is a prefix of the other', () => {
-    // The same place by two terms: no vote decides between the logs, and none of them leads.
-    const one: Holder = { log: [1, 2], commit: 2 };
-    const other: Holder = { log: [1, 3], commit: 2 };
-    expect(brokenBy([one, other, BEHIND], { committed: [1, 2] })).toBe('G1');
-  });
-
-  it('G1: what is committed is what ever was', () => {
-    const all: Holder = { log: [1, 2], commit: 2 };
-    expect(brokenBy([all, all, all], { committed: [1, 1] })).toBe('G1');
-  });
-
-  it('G2: a term has one leader at a time', () => {
-    expect(brokenBy([LEADER, { ...LEADER }, BEHIND], PAST)).toBe('G2');
-    expect(brokenBy([LEADER, { log: [1], commit: 1, term: 1, leads: true }, FOLLOWER], PAST)).toBe('nothing');
-  });
-
-  it('G3: a leader holds every entry of its term', () => {
-    expect(brokenBy([{ ...LEADER, log: [1, 2] }, { ...FOLLOWER, log: [1, 2, 2] }, BEHIND], PAST)).toBe('G3');
-  });
-
-  it('G4: logs that hold the same entry are the same up to there', () => {
-    const another = { ...FOLLOWER, log: [1, entry(2, 2, 'another')] };
-    expect(brokenBy([LEADER, another, { ...BEHIND, log: [1, 2] }], PAST)).toBe('G4');
-    const parted = { ...BEHIND, log: [1, 1, 2] };
-    expect(brokenBy([LEADER, { ...FOLLOWER, log: [1, 2] }, parted], PAST)).toBe('G4');
-  });
-
-  it('G5: every quorum has a disk that holds what is committed', () => {
-    const unsaved = { ...FOLLOWER, commit: 2, onDisk: 1 };
-    const known: Holder = { log: [1, 2], commit: 2, onDisk: 1 };
-    expect(brokenBy([known, unsaved, { ...BEHIND, log: [1, 2] }], PAST)).toBe('G5');
-    expect(brokenBy([known, FOLLOWER, { ...BEHIND, log: [1, 2] }], PAST)).toBe('nothing');
-  });
-
-  it('G6: whoever would be voted for holds what the voter knows to be committed', () => {
-    const stranger: Holder = { log: [1, 3], commit: 1 };
-    expect(brokenBy([{ log: [1, 2], commit: 2 }, stranger, FOLLOWER], PAST)).toBe('G6');
-  });
-
-  it('G7: a leader holds what was committed before its term', () => {
-    const late: Holder = { log: [1], commit: 1, term: 3, leads: true };
-    expect(brokenBy([late, { ...FOLLOWER, log: [1, 2] }, { ...BEHIND, log: [1, 2] }], PAST)).toBe('G7');
-    // A leader of a later term committed it.
-    const later: Holder = { log: [1, 1], commit: 2, term: 3 };
-    const past = { committed: [1, 1], committedIn: [1, 3] };
-    expect(brokenBy([{ ...late, term: 2 }, later, later], past)).toBe('nothing');
-    expect(brokenBy([{ ...late, term: 2 }, later, later], { ...past, committedIn: [1, 1] })).toBe('G7');
+  it.each(CASES)('%s: finds %s', (_rule, broken, holders, past) => {
+    expect(brokenBy(holders, past)).toBe(broken);
   });
 
   it('G8: what a leader has committed is on the disks of a quorum of those who voted', () => {
@@ -132,10 +112,7 @@ describe('checkGroup', () => {
     const alone = [LEADER, { ...FOLLOWER, onDisk: 1 }, BEHIND];
     expect(brokenBy(alone, PAST)).toBe('G5');
     const said = world([LEADER, FOLLOWER, BEHIND], PAST);
-    const others = membershipOf(
-      [2, 3].map((n) => toReplicaId(n)),
-      [],
-    ).voters;
+    const others = membershipOf(IDS.slice(1), []).voters;
     const history = { ...said.history, committers: said.history.committed.map(() => [others]) };
     expect(() => checkGroup({ ...said, history })).toThrow('G8');
   });

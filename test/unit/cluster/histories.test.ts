@@ -84,7 +84,7 @@ describe('a replica whose committed entries are not those of its group', () => {
         reason: expect.stringMatching(/ is \w+ on node \d, and \w+ on/),
       }),
     ]);
-    expect(reasonFor(group, first)).toBe('NotReplica');
+    expect([reasonFor(group, first), first.front.health().hasDiverged]).toEqual(['NotReplica', true]);
     // Others are not asked for revisions that only this history has.
     expect([first.front.applied(group), first.front.answered(group)]).toEqual([0, 0]);
     expect(first.core.standing.diverged).toBe(1);

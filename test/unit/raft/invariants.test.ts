@@ -100,6 +100,16 @@ function leaderOf(progress: Partial<Progress>, peer: Partial<Peer> = {}): Partia
 
 const { log } = leader();
 const CHANGE = { ...noOp(3, 2), membership: membershipOf([SELF], [OTHER]) };
+type Ids = RaftState['membership']['learners'];
+const members = (incoming: Ids, outgoing: Ids, learners: Ids = [], learnersNext: Ids = []) => ({
+  membership: { voters: { incoming, outgoing }, learners, learnersNext },
+});
+/** A candidate of term 2 with this vote, and an older vote on disk. */
+const candidate = (voter: typeof SELF): Partial<RaftState> => ({
+  role: { kind: 'candidate', votes: new Map([[voter, true]]), isTransfer: false },
+  durable: hardState(1, SELF),
+  timers: { election: 1 },
+});
 const flight = (...lasts: number[]) => lasts.map((last) => ({ last: index(last), bytes: 1 }));
 
 const bentStates: readonly (readonly [string, Partial<RaftState>])[] = [
@@ -118,47 +128,21 @@ const bentStates: readonly (readonly [string, Partial<RaftState>])[] = [
   ['R5', leaderOf({}, { round: 5 })],
   ['R7', { hardState: hardState(2, OTHER), durable: hardState(2, OTHER) }],
   ['R7', { durable: hardState(2, undefined) }],
-  [
-    'R7',
-    {
-      role: { kind: 'candidate', votes: new Map([[SELF, true]]), isTransfer: false },
-      durable: hardState(1, SELF),
-      timers: { election: 1 },
-    },
-  ],
-  [
-    'R9',
-    {
-      role: { kind: 'candidate', votes: new Map([[OTHER, true]]), isTransfer: false },
-      durable: hardState(1, SELF),
-      timers: { election: 1 },
-    },
-  ],
+  ['R7', candidate(SELF)],
+  ['R9', candidate(OTHER)],
   ['R9', { durable: hardState(3, SELF) }],
   ['R9', { durable: hardState(2, OTHER) }],
   ['R10', follower({ role: { ...FOLLOWER, verified: index(4) } })],
   ['R10', { installing: { last: entry(9, 2), membership: membershipOf([SELF]) } }],
   ['R11', { changes: [{ index: index(3), membership: membershipOf([SELF]) }] }],
   ['R11', { log: { ...log, runs: [[entry(1, 1), noOp(2, 2), CHANGE]] }, role: { ...LEADER, uncommittedBytes: 0 } }],
-  ['R11', { membership: { ...membershipOf([SELF]), learners: [SELF] } }],
-  ['R11: a membership is well-formed', { membership: { ...membershipOf([SELF]), learners: [OTHER, OTHER] } }],
-  ['R11: a membership is well-formed', { membership: { ...membershipOf([SELF]), learnersNext: [OTHER] } }],
-  [
-    'R11: a membership is well-formed',
-    { membership: { voters: { incoming: [SELF, SELF], outgoing: [] }, learners: [], learnersNext: [] } },
-  ],
-  [
-    'R11: a membership is well-formed',
-    { membership: { voters: { incoming: [SELF], outgoing: [OTHER] }, learners: [OTHER], learnersNext: [] } },
-  ],
-  [
-    'R11: a membership is well-formed',
-    { membership: { voters: { incoming: [SELF], outgoing: [SELF] }, learners: [], learnersNext: [SELF] } },
-  ],
-  [
-    'R11: a group has a voter',
-    { membership: { voters: { incoming: [], outgoing: [SELF] }, learners: [], learnersNext: [] } },
-  ],
+  ['R11', members([SELF], [], [SELF])],
+  ['R11: a membership is well-formed', members([SELF], [], [OTHER, OTHER])],
+  ['R11: a membership is well-formed', members([SELF], [], [], [OTHER])],
+  ['R11: a membership is well-formed', members([SELF, SELF], [])],
+  ['R11: a membership is well-formed', members([SELF], [OTHER], [OTHER])],
+  ['R11: a membership is well-formed', members([SELF], [SELF], [], [SELF])],
+  ['R11: a group has a voter', members([], [SELF])],
   ['R11', { membership: membershipOf([SELF, OTHER]) }],
   ['R11', { timers: { election: 1 } }],
   ['R11', follower({ timers: {} })],
@@ -175,21 +159,12 @@ const sent = (message: Message): Effect => ({ kind: 'send', to: OTHER, message }
 
 const bentSteps: readonly (readonly [string, (sound: Step) => Step])[] = [
   ['R1', (sound) => withEffect(sound, { kind: 'apply', entries: [entry(2, 2)] })],
-  [
-    'R4',
-    (sound) => ({
-      ...sound,
-      state: { ...sound.state, role: { kind: 'pre-candidate', votes: new Map() }, timers: { election: 1 } },
-    }),
-  ],
+  ['R4', (sound) => withState(sound, { role: { kind: 'pre-candidate', votes: new Map() }, timers: { election: 1 } })],
   ['R5', (sound) => withEffect(sound, { kind: 'read-ready', id: 1, index: index(1), term: term(2) })],
   ['R5', (sound) => withEffect(sound, { kind: 'read-ready', id: 1, index: index(2), term: term(1) })],
-  ['R5', (sound) => ({ ...sound, state: { ...sound.state, role: { ...LEADER, uncommittedBytes: 3, round: 3 } } })],
+  ['R5', (sound) => withState(sound, { role: { ...LEADER, uncommittedBytes: 3, round: 3 } })],
   ['R6', (sound) => ({ ...sound, effects: sound.effects.map((each) => ({ ...each, term: term(1) })) })],
-  [
-    'R7',
-    (sound) => ({ ...sound, state: { ...sound.state, hardState: hardState(2, OTHER), durable: hardState(2, OTHER) } }),
-  ],
+  ['R7', (sound) => withState(sound, { hardState: hardState(2, OTHER), durable: hardState(2, OTHER) })],
   ['R8', (sound) => ({ ...sound, effects: [] })],
   ['R8', (sound) => ({ ...sound, effects: sound.effects.map((each) => ({ ...each, truncateFrom: index(2) })) })],
   ['R9', (sound) => withEffect(sound, sent({ kind: 'vote-reply', term: term(2), isGranted: true, commit: ORIGIN }))],
@@ -200,6 +175,10 @@ const bentSteps: readonly (readonly [string, (sound: Step) => Step])[] = [
 
 function withEffect(sound: Step, effect: Step['effects'][number]): Step {
   return { ...sound, effects: [...sound.effects, effect] };
+}
+
+function withState(sound: Step, bend: Partial<RaftState>): Step {
+  return { ...sound, state: { ...sound.state, ...bend } };
 }
 
 it('checkState passes a sound state', () => {
@@ -223,12 +202,15 @@ describe('checkStep', () => {
     expect(() => checkStep(before, input, bend(sound))).toThrow(name);
   });
 
-  it('names R8 when a new term is not persisted', () => {
+  it('names R8 when a new term is not persisted, and R9 when votes are asked for before its own is on disk', () => {
     const campaign: Input = { kind: 'campaign' };
     const waiting = follower();
     const sound = step(waiting, campaign, 0);
     expect(() => checkStep(waiting, campaign, sound)).not.toThrow();
     expect(() => checkStep(waiting, campaign, { ...sound, effects: [] })).toThrow('R8');
+    const last = entry(3, 2);
+    const early = sent({ kind: 'vote-request', term: term(3), last, commit: ORIGIN, isTransfer: false });
+    expect(() => checkStep(waiting, campaign, withEffect(sound, early))).toThrow('R9');
   });
 
   it.each<readonly [string, Effect[]]>([
@@ -244,31 +226,14 @@ describe('checkStep', () => {
     expect(() => checkStep(leading, asked, { state: bent, effects: [...effects, ...more] })).toThrow(name);
   });
 
-  it('names R9 when votes are asked for before the own vote is on disk', () => {
-    const campaign: Input = { kind: 'campaign' };
-    const waiting = follower();
-    const request: Message = {
-      kind: 'vote-request',
-      term: term(3),
-      last: entry(3, 2),
-      commit: ORIGIN,
-      isTransfer: false,
-    };
-    const bent = withEffect(step(waiting, campaign, 0), sent(request));
-    expect(() => checkStep(waiting, campaign, bent)).toThrow('R9');
-  });
-
   it('names R10 when a committed entry changes', () => {
-    const beat: Input = {
-      kind: 'receive',
-      from: OTHER,
-      message: { kind: 'beat', term: term(2), commit: index(0), round: 0 },
-    };
+    const message: Message = { kind: 'beat', term: term(2), commit: index(0), round: 0 };
+    const beat: Input = { kind: 'receive', from: OTHER, message };
     const waiting = follower();
     const sound = step(waiting, beat, 0);
     expect(() => checkStep(waiting, beat, sound)).not.toThrow();
     const other = { ...log, runs: [[noOp(1, 2)], ...log.runs.slice(1)] };
-    expect(() => checkStep(waiting, beat, { ...sound, state: { ...sound.state, log: other } })).toThrow('R10');
+    expect(() => checkStep(waiting, beat, withState(sound, { log: other }))).toThrow('R10');
   });
 
   it('names R11 when a change is not next to the membership that holds', () => {
@@ -277,8 +242,7 @@ describe('checkStep', () => {
     expect(() => checkStep(before, change, sound)).not.toThrow();
     const jumped: RaftState = { ...before, membership: membershipOf([OTHER]) };
     const role: Leader = { ...LEADER, peers: (sound.state.role as Leader).peers };
-    const bent = { ...sound, state: { ...sound.state, membership: jumped.membership, role } };
-    expect(() => checkStep(jumped, change, bent)).toThrow('R11');
+    expect(() => checkStep(jumped, change, withState(sound, { membership: jumped.membership, role }))).toThrow('R11');
   });
 
   it('names R12 when what a member holds goes back', () => {
