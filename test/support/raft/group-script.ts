@@ -22,11 +22,11 @@
  *   status | peers 1 | network
  */
 import { assert, toLogIndex, toTerm } from '#base';
-import { type Input, membershipOf, nextDeadline, ORIGIN, type ReplicaId } from '#raft';
+import { membershipOf, nextDeadline, ORIGIN, type ReplicaId } from '#raft';
 import type { Command } from '../datadriven.ts';
 import { describeBriefly, describeEffect, describeMessage, describePeers } from './describe.ts';
 import { checkGroup } from './group-invariants.ts';
-import { configOf, messageOf, number, parseEntries, parseId, parseIds, parseReplica, payload } from './words.ts';
+import { configOf, inputOf, number, parseEntries, parseIds, parseReplica } from './words.ts';
 import {
   answer,
   apply,
@@ -139,7 +139,7 @@ export class GroupScript {
         this.#lines.push(...describePeers(stateOf(world, id)));
         return undefined;
       default:
-        return this.#take(give(world, id, inputOf(name, words, options)));
+        return this.#take(give(world, id, inputOf(name, words.slice(1), options)));
     }
   }
 
@@ -274,37 +274,6 @@ export class GroupScript {
 function isTold({ effect }: Happening): boolean {
   if (effect.kind === 'fact') return effect.fact.kind !== 'committed';
   return !['persist', 'send', 'apply'].includes(effect.kind);
-}
-
-function inputOf(name: string, words: readonly string[], options: ReadonlyMap<string, string>): Input {
-  switch (name) {
-    case 'campaign':
-      return { kind: 'campaign' };
-    case 'owe':
-      return { kind: 'owe', acknowledged: parseId(options.get('last')) };
-    case 'diverge':
-      return { kind: 'diverge' };
-    case 'forget':
-      return { kind: 'forget-leader' };
-    case 'tick':
-      return { kind: 'tick' };
-    case 'propose':
-      return { kind: 'propose', payloads: words.slice(1).map(payload) };
-    case 'read':
-      return { kind: 'read', id: Number(words[1]) };
-    case 'transfer':
-      return { kind: 'transfer-leadership', to: parseReplica(words[1]) };
-    case 'receive':
-      return { kind: 'receive', from: parseReplica(words[1]), message: messageOf(words[2] ?? 'nothing', options) };
-    case 'unreachable':
-      return { kind: 'unreachable', replica: parseReplica(words[1]) };
-    case 'change': {
-      const target = { voters: parseIds(options.get('voters')), learners: parseIds(options.get('learners')) };
-      return { kind: 'change-membership', target, isRepeated: options.get('again') === 'yes' };
-    }
-    default:
-      throw new Error(`The script knows no command "${name}"`);
-  }
 }
 
 function describeMessages({ network }: World): readonly string[] {

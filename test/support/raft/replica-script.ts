@@ -25,7 +25,7 @@ import type { Command } from '../datadriven.ts';
 import { describeEffect, describePeers, describeState } from './describe.ts';
 import { checkState } from './state-invariants.ts';
 import { checkStep } from './step-invariants.ts';
-import { configOf, messageOf, number, parseEntries, parseId, parseIds, parseReplica, payload } from './words.ts';
+import { configOf, inputOf, number, parseEntries, parseId, parseIds, parseReplica } from './words.ts';
 
 type Write = Extract<Effect, { readonly kind: 'persist' | 'install-snapshot' }>;
 
@@ -41,8 +41,7 @@ export class ReplicaScript {
     return lines.length === 0 ? 'nothing' : lines.join('\n');
   }
 
-  #run(command: Command): readonly string[] {
-    const { name, words, options } = command;
+  #run({ name, words, options }: Command): readonly string[] {
     switch (name) {
       case 'open':
         return this.#open(options);
@@ -60,8 +59,18 @@ export class ReplicaScript {
         return describeState(this.#opened());
       case 'peers':
         return describePeers(this.#opened());
+      case 'complete': {
+        const vote = options.get('vote');
+        return this.#step({
+          kind: 'persisted',
+          term: toTerm(number(options, 'term', 0)),
+          vote: vote === undefined ? undefined : parseReplica(vote),
+          index: toLogIndex(number(options, 'index', 0)),
+          logTerm: toTerm(number(options, 'log', 0)),
+        });
+      }
       default:
-        return this.#step(inputOf(command));
+        return this.#step(inputOf(name, words, options));
     }
   }
 
@@ -118,39 +127,6 @@ export class ReplicaScript {
   #opened(): RaftState {
     assert(this.#state !== undefined, 'A script opens a replica first');
     return this.#state;
-  }
-}
-
-function inputOf({ name, words, options }: Command): Input {
-  const index = (key: string) => toLogIndex(number(options, key, 0));
-  const term = (key: string) => toTerm(number(options, key, 0));
-  switch (name) {
-    case 'campaign':
-      return { kind: 'campaign' };
-    case 'owe':
-      return { kind: 'owe', acknowledged: parseId(options.get('last')) };
-    case 'diverge':
-      return { kind: 'diverge' };
-    case 'forget':
-      return { kind: 'forget-leader' };
-    case 'propose':
-      return { kind: 'propose', payloads: words.map(payload) };
-    case 'read':
-      return { kind: 'read', id: Number(words[0]) };
-    case 'receive':
-      return { kind: 'receive', from: parseReplica(words[0]), message: messageOf(words[1] ?? 'nothing', options) };
-    case 'complete': {
-      const vote = options.get('vote');
-      return {
-        kind: 'persisted',
-        term: term('term'),
-        vote: vote === undefined ? undefined : toReplicaId(Number(vote)),
-        index: index('index'),
-        logTerm: term('log'),
-      };
-    }
-    default:
-      throw new Error(`The script knows no command "${name}"`);
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type Config,
   type Entry,
   type EntryId,
+  type Input,
   type Message,
   membershipOf,
   ORIGIN,
@@ -35,8 +36,38 @@ export function configOf(self: ReplicaId, options: Options): Config {
   };
 }
 
+/** What a command gives to a replica. */
+export function inputOf(name: string, words: readonly string[], options: Options): Input {
+  switch (name) {
+    case 'campaign':
+    case 'diverge':
+    case 'tick':
+      return { kind: name };
+    case 'owe':
+      return { kind: 'owe', acknowledged: parseId(options.get('last')) };
+    case 'forget':
+      return { kind: 'forget-leader' };
+    case 'propose':
+      return { kind: 'propose', payloads: words.map(payload) };
+    case 'read':
+      return { kind: 'read', id: Number(words[0]) };
+    case 'transfer':
+      return { kind: 'transfer-leadership', to: parseReplica(words[0]) };
+    case 'receive':
+      return { kind: 'receive', from: parseReplica(words[0]), message: messageOf(words[1] ?? 'nothing', options) };
+    case 'unreachable':
+      return { kind: 'unreachable', replica: parseReplica(words[0]) };
+    case 'change': {
+      const target = { voters: parseIds(options.get('voters')), learners: parseIds(options.get('learners')) };
+      return { kind: 'change-membership', target, isRepeated: options.get('again') === 'yes' };
+    }
+    default:
+      throw new Error(`The script knows no command "${name}"`);
+  }
+}
+
 /** What a leader or a candidate has said, as in `append term=2 after=1@1 entries=2:a,2:b commit=1`. */
-export function messageOf(kind: string, options: Options): Message {
+function messageOf(kind: string, options: Options): Message {
   const term = toTerm(number(options, 'term', 0));
   const last = parseId(options.get('last'));
   const commitId = parseId(options.get('commit'));
@@ -97,7 +128,7 @@ export function parseReplica(text: string | undefined): ReplicaId {
   return toReplicaId(Number(text));
 }
 
-export function payload(text: string): Uint8Array {
+function payload(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.codePointAt(0) ?? 0);
 }
 
