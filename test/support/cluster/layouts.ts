@@ -5,8 +5,8 @@ import type { Binding, Liveness, NodeView, PlacementView } from '#cluster';
 export interface Layout {
   /** The zone of each node, from node 1 on. */
   readonly zones: string;
-  /** Which nodes hold each database. */
-  readonly held?: readonly (readonly number[])[];
+  /** The nodes with each database, a digit for each: `123 12`. */
+  readonly held?: string;
   readonly behind?: readonly number[];
   readonly silent?: readonly number[];
   readonly lost?: readonly number[];
@@ -38,7 +38,8 @@ export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
 }
 
 export function viewOf(layout: Layout): PlacementView {
-  const bindings = (layout.held ?? []).map((each, at) => bindingOn(at + 1, each));
+  const held = layout.held?.match(/\d+/g) ?? [];
+  const bindings = held.map((nodes, at) => bindingOn(at + 1, [...nodes].map(Number)));
   return { nodes: nodesOf(layout), bindings };
 }
 

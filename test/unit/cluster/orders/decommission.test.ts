@@ -9,8 +9,8 @@ import { FIRST, isAt, joinedWorld, registrationOf, shopOnThree } from '../../../
 import { type Layout, viewOf } from '../../../support/cluster/layouts.ts';
 import type { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
-const decommission = (node: number): NodeOrder => ({ kind: 'decommission', node: toNodeId(node) });
-const recommission = (node: number): NodeOrder => ({ kind: 'recommission', node: toNodeId(node) });
+const leave = (node: number): NodeOrder => ({ kind: 'decommission', node: toNodeId(node) });
+const stay = (node: number): NodeOrder => ({ kind: 'recommission', node: toNodeId(node) });
 const replace = (node: number, by?: number): NodeOrder => {
   return { kind: 'replace', node: toNodeId(node), by: by === undefined ? undefined : toNodeId(by) };
 };
@@ -22,30 +22,24 @@ function fault(order: NodeOrder, layout: Layout, voters: readonly number[] = [1]
   return found && `${found.code}: ${found.reason}`;
 }
 
-const THREE: Layout = { zones: 'aaa', held: [[1, 2, 3]] };
-const FOUR: Layout = { zones: 'aaaa', held: [[1, 2, 3]] };
+const THREE: Layout = { zones: 'aaa', held: '123' };
+const FOUR: Layout = { zones: 'aaaa', held: '123' };
 /** The fourth has got one of them since it joined. */
-const EVENED: Layout = {
-  zones: 'aaaa',
-  held: [
-    [1, 2, 3],
-    [2, 3, 4],
-  ],
-};
+const EVENED: Layout = { zones: 'aaaa', held: '123 234' };
 
 it.each<[string, NodeOrder, Layout, readonly number[]]>([
-  ['a node leaves', decommission(3), FOUR, [1, 2, 3]],
-  ['a node leaves, and none is free', decommission(3), THREE, [1, 2, 3]],
-  ['a node that is lost leaves', decommission(3), { ...FOUR, lost: [3] }, [1, 2, 3]],
-  ['a node that is silent leaves, and none is free', decommission(3), { ...THREE, silent: [3] }, [1, 2, 3]],
-  ['the node that holds the only copy leaves', decommission(1), { zones: 'aa', held: [[1]] }, [1]],
-  ['the second of two nodes leaves', decommission(2), { zones: 'aa', held: [[1, 2]] }, [1, 2]],
-  ['a second node leaves, and three stay', decommission(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
-  ['a second node is replaced', replace(2), { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1] }, [3]],
-  ['a node leaves that leaves already', decommission(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
-  ['a node leaves that was removed', decommission(3), { ...THREE, removed: [3] }, [1, 2]],
-  ['a node stays that was to leave', recommission(3), { ...THREE, leaving: [3] }, [1, 2]],
-  ['a node stays that stays', recommission(3), THREE, [1, 2]],
+  ['a node leaves', leave(3), FOUR, [1, 2, 3]],
+  ['a node leaves, and none is free', leave(3), THREE, [1, 2, 3]],
+  ['a node that is lost leaves', leave(3), { ...FOUR, lost: [3] }, [1, 2, 3]],
+  ['a node that is silent leaves, and none is free', leave(3), { ...THREE, silent: [3] }, [1, 2, 3]],
+  ['the node that holds the only copy leaves', leave(1), { zones: 'aa', held: '1' }, [1]],
+  ['the second of two nodes leaves', leave(2), { zones: 'aa', held: '12' }, [1, 2]],
+  ['a second node leaves, and three stay', leave(2), { zones: 'aaaaa', held: '123', leaving: [1] }, [3]],
+  ['a second node is replaced', replace(2), { zones: 'aaaaa', held: '123', leaving: [1] }, [3]],
+  ['a node leaves that leaves already', leave(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
+  ['a node leaves that was removed', leave(3), { ...THREE, removed: [3] }, [1, 2]],
+  ['a node stays that was to leave', stay(3), { ...THREE, leaving: [3] }, [1, 2]],
+  ['a node stays that stays', stay(3), THREE, [1, 2]],
   ['a node takes the place of another', replace(3, 4), FOUR, [1, 2, 3]],
   ['any node takes the place of another', replace(3), FOUR, [1, 2, 3]],
   ['a node that holds some of it takes the place of another', replace(3, 4), EVENED, [1, 2, 3]],
@@ -58,61 +52,55 @@ it.each<[string, NodeOrder, Layout, readonly number[]]>([
 });
 
 it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
-  ['there is no such node', decommission(9), THREE, [1], /^not_found: there is no node 9; the cluster has 1, 2, 3$/],
-  ['it is the only node', decommission(1), { zones: 'a' }, [1], /^failed.*: node 1 is the only one that is active$/],
-  ['the others leave', decommission(1), { zones: 'aa', leaving: [2] }, [1], /only one that is active/],
-  [
-    'the others do not answer',
-    decommission(1),
-    { zones: 'aa', silent: [2] },
-    [1],
-    /none of the other nodes answers \(2\)/,
-  ],
+  ['there is no such node', leave(9), THREE, [1], /^not_found: there is no node 9; the cluster has 1, 2, 3$/],
+  ['it is the only node', leave(1), { zones: 'a' }, [1], /^failed.*: node 1 is the only one that is active$/],
+  ['the others leave', leave(1), { zones: 'aa', leaving: [2] }, [1], /only one that is active/],
+  ['the others do not answer', leave(1), { zones: 'aa', silent: [2] }, [1], /none of the other nodes answers \(2\)/],
   [
     'the catalog would stop',
-    decommission(1),
+    leave(1),
     { zones: 'aaa', silent: [2] },
     [1, 2, 3],
     /the catalog would have no quorum without node 1: of the others answer 3/,
   ],
   [
     'a database would stop',
-    decommission(3),
+    leave(3),
     { ...THREE, silent: [2] },
     [1],
     /would be no quorum of db-1 \(on 1, 2, 3\): of the others answer 1/,
   ],
   [
     'a database has stopped',
-    decommission(3),
-    { zones: 'aaaa', held: [[3], [1]], silent: [3] },
+    leave(3),
+    { zones: 'aaaa', held: '3 1', silent: [3] },
     [1],
     /would be no quorum of db-1 \(on 3\)/,
   ],
   [
     'another one leaves, and one replica would be left',
-    decommission(3),
+    leave(3),
     { ...THREE, leaving: [2] },
     [1, 2, 3],
     /: without node 3 too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves already; ask again when it is/,
   ],
   [
     'another one has not gone yet, and one replica would be left',
-    decommission(3),
-    { zones: 'aaa', held: [[1, 3]], leaving: [2] },
+    leave(3),
+    { zones: 'aaa', held: '13', leaving: [2] },
     [1, 2, 3],
     /too few replicas would be left of db-1 \(on 1, 3\): node 2 leaves/,
   ],
   [
     'it holds nothing, and is needed for what another one gives up',
-    decommission(5),
-    { zones: 'aaaaa', held: [[1, 2, 3]], leaving: [1, 2] },
+    leave(5),
+    { zones: 'aaaaa', held: '123', leaving: [1, 2] },
     [3, 4, 5],
     /too few replicas would be left of db-1 \(on 1, 2, 3\): node 1, 2 leaves/,
   ],
   [
     'another one is lost, and one replica would be left',
-    decommission(2),
+    leave(2),
     { ...THREE, lost: [3] },
     [1],
     /too few replicas would be left of db-1 \(on 1, 2, 3\): of the others answer 1; see that more do, or start another/,
@@ -126,18 +114,12 @@ it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
   ],
   [
     'many databases would stop',
-    decommission(2),
-    { zones: 'aa', held: [[2], [2], [2], [2], [2]], silent: [2] },
+    leave(2),
+    { zones: 'aa', held: '2 2 2 2 2', silent: [2] },
     [1],
     /db-3 \(on 2\), and 2 more/,
   ],
-  [
-    'it was removed',
-    recommission(3),
-    { ...THREE, removed: [3] },
-    [1],
-    /node 3 was removed, for good; a node with an empty/,
-  ],
+  ['it was removed', stay(3), { ...THREE, removed: [3] }, [1], /node 3 was removed, for good; a node with an empty/],
   ['it would replace itself', replace(3, 3), FOUR, [1], /node 3 cannot take its own place/],
   ['the other has not joined', replace(3, 5), FOUR, [1], /^not_found: node 5 has not joined; start it with --join/],
   ['the other does not answer', replace(3, 4), { ...FOUR, silent: [4] }, [1], /it is active and silent/],
@@ -182,7 +164,7 @@ it('an order of an operator (C20) is not refused for a database that moves away 
   const bindings = [{ ...binding, leaving: [replicaOf(toNodeId(3))], isSettled: false, placement: 1 }];
   const nodes = view.nodes.map((each) => ({ ...each, state: 'active' as const }));
   const membership = membershipOf([replicaOf(toNodeId(1))]);
-  expect(faultInOrder(decommission(3), { nodes, bindings, membership, copies: 3 })).toBeUndefined();
+  expect(faultInOrder(leave(3), { nodes, bindings, membership, copies: 3 })).toBeUndefined();
 });
 
 async function ask(world: ReplicaWorld, what: NodeOrder): Promise<unknown> {
@@ -207,8 +189,8 @@ async function fourNodes(): Promise<{ readonly world: ReplicaWorld; readonly gro
 describe('a node that is decommissioned (C20, D17)', () => {
   it('gives up what it holds while it is written, is removed, and ends; also the one that began the cluster', async () => {
     const { world, group } = await fourNodes();
-    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done', node: { node: 1, state: 'leaving' } });
-    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done' });
+    expect(await ask(world, leave(1))).toMatchObject({ kind: 'done', node: { node: 1, state: 'leaving' } });
+    expect(await ask(world, leave(1))).toMatchObject({ kind: 'done' });
     const texts = ['a', 'b'];
     for (let at = 0; at < 20; at += 1) {
       const writer = world.up.find(({ node }) => node === 3);
@@ -230,8 +212,8 @@ describe('a node that is decommissioned (C20, D17)', () => {
       return `${voters.incoming.map(nodeOf).toSorted(byNumber).join()} ${learners.map(nodeOf).join()}`;
     };
     await world.until(() => members() === '2,3,4 ', 'a catalog without it');
-    expect(await ask(world, decommission(1))).toMatchObject({ kind: 'done', node: { state: 'removed' } });
-    expect(await ask(world, recommission(1))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
+    expect(await ask(world, leave(1))).toMatchObject({ kind: 'done', node: { state: 'removed' } });
+    expect(await ask(world, stay(1))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
     expect(await world.answer(leader.core.register(registrationOf(1), false))).toEqual({ kind: 'removed', node: 1 });
     for (const member of world.up) {
       await world.answer(member.front.latest(group));
@@ -243,7 +225,7 @@ describe('a node that is decommissioned (C20, D17)', () => {
     const world = await joinedWorld(3);
     const { core, front } = await world.leader(CATALOG_GROUP);
     await world.answer(front.createDatabase('shop'));
-    const [first, second] = await world.answer(Promise.all([core.order(decommission(2)), core.order(decommission(3))]));
+    const [first, second] = await world.answer(Promise.all([core.order(leave(2)), core.order(leave(3))]));
     expect(first).toMatchObject({ kind: 'done', node: { node: 2, state: 'leaving' } });
     expect(second).toMatchObject({ kind: 'faulty', reason: expect.stringMatching(/node 2 leaves already/) });
   });
@@ -258,6 +240,6 @@ describe('a node that is decommissioned (C20, D17)', () => {
     await former.start();
     const leader = await world.leader(CATALOG_GROUP);
     const other = leader === kept ? former : kept;
-    expect(await ask(world, decommission(other.node))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
+    expect(await ask(world, leave(other.node))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
   });
 });

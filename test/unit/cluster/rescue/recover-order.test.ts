@@ -38,6 +38,11 @@ function copyOn(node: number, said: Said = {}): HeldCopy {
 
 const OF_FIVE: Said = { voters: voterSet(replicasOf(1, 2, 3, 4, 5)) };
 
+/** Nodes 2 and 3 answer of five. */
+function twoOfFive(said: Said = {}): Order {
+  return { copies: [copyOn(2, { ...OF_FIVE, ...said }), copyOn(3, OF_FIVE)], at: 8 };
+}
+
 interface Order {
   readonly copies: readonly HeldCopy[];
   readonly from?: number;
@@ -56,12 +61,9 @@ function fault(order: Order, binding: Binding | undefined = BINDING): string | u
 describe('a recovery (C25)', () => {
   it.each<[string, Order]>([
     ['one of three is left', { copies: [copyOn(3)], at: 8 }],
-    ['of two that are left of five it has as much', { copies: [copyOn(2, OF_FIVE), copyOn(3, OF_FIVE)], at: 8 }],
-    ['the other has less of the log', { copies: [copyOn(2, { ...OF_FIVE, index: 19 }), copyOn(3, OF_FIVE)], at: 8 }],
-    [
-      'the other has a longer log of an earlier term',
-      { copies: [copyOn(2, { ...OF_FIVE, term: 2, index: 99 }), copyOn(3, OF_FIVE)], at: 8 },
-    ],
+    ['of two that are left of five it has as much', twoOfFive()],
+    ['the other has less of the log', twoOfFive({ index: 19 })],
+    ['the other has a longer log of an earlier term', twoOfFive({ term: 2, index: 99 })],
     ['who else answers holds another instance', { copies: [copyOn(2, { group: 7, leader: 2 }), copyOn(3)], at: 8 }],
     ['its log says more than its state', { copies: [copyOn(3, { unapplied: 2 })], at: 8 }],
   ])('is carried out when %s', (_name, order) => {
@@ -86,14 +88,10 @@ describe('a recovery (C25)', () => {
     ],
     [
       'another one has a longer log',
-      { copies: [copyOn(2, { ...OF_FIVE, index: 21 }), copyOn(3, OF_FIVE)], at: 8 },
+      twoOfFive({ index: 21 }),
       /node 2 has more of db-1 than node 3: its log ends with entry 21 of term 3.*; ask for --from 2$/,
     ],
-    [
-      'another one has a log of a later term',
-      { copies: [copyOn(2, { ...OF_FIVE, index: 5, term: 4 }), copyOn(3, OF_FIVE)], at: 8 },
-      /node 2 has more of db-1 than node 3/,
-    ],
+    ['another one has a log of a later term', twoOfFive({ index: 5, term: 4 }), /node 2 has more of db-1 than node 3/],
     [
       'no revision is accepted',
       { copies: [copyOn(3, { unapplied: 2 })] },
