@@ -78,20 +78,17 @@ describe('a store that joins', () => {
     expect(script.nowMs).toBeLessThan(30_000);
   });
 
-  it('gives up at once when it is refused', async () => {
-    const script = new Script({ 'seed:1': [{ kind: 'refused', reason: 'it is too old' }] });
-    await expect(joinCluster(script, [at(1)], REQUEST, 30_000)).rejects.toMatchObject({
-      message: 'The node at seed:1 does not let this one join: it is too old',
-      details: { reason: 'JoinRefused' },
-    });
-  });
-
-  it('gives up at once when it was a node that was removed', async () => {
-    const script = new Script({ 'seed:1': [{ kind: 'removed', node: toNodeId(9) }] });
-    await expect(joinCluster(script, [at(1)], REQUEST, 30_000)).rejects.toMatchObject({
-      message: expect.stringMatching(/^Node 9 was removed from its cluster/),
-      details: { reason: 'NodeRemoved' },
-    });
+  it.each<[JoinReply, RegExp, string]>([
+    [
+      { kind: 'refused', reason: 'it is old' },
+      /^The node at seed:1 does not let this one join: it is old$/,
+      'JoinRefused',
+    ],
+    [{ kind: 'removed', node: toNodeId(9) }, /^Node 9 was removed from its cluster/, 'NodeRemoved'],
+  ])('gives up at once when the answer is %o', async (reply, message, reason) => {
+    const script = new Script({ 'seed:1': [reply] });
+    const failure = { message: expect.stringMatching(message), details: { reason } };
+    await expect(joinCluster(script, [at(1)], REQUEST, 30_000)).rejects.toMatchObject(failure);
   });
 
   it('does not run in a circle of nodes that name each other', async () => {
@@ -153,21 +150,14 @@ describe('a node that says where it is', () => {
     const [registration, said] = [{ ...REQUEST.registration, mcp: 'http://a:3001' }, [] as NodeRegistration[]];
     // At 3 the address of MCP has a place (ADR 0138).
     let level = 2;
-    const says = new Announcer({
-      clusterId: CLUSTER,
-      release: '',
+    const says = announcer(script, [], [], {
       register: async (request) => {
         said.push(request.registration);
         return JOINED;
       },
-      node: toNodeId(9),
-      isLed: () => true,
-      noteRemoved: async () => undefined,
-      ask: script.ask,
       shown: () => (said.length > 1 ? registration : REQUEST.registration),
       level: () => level,
       others: () => [],
-      sleep: script.sleep,
     });
     await says.announce(registration);
     await says.review();

@@ -1,28 +1,17 @@
 // Goal: the core hears of each change of what the disk allows, once, and the metrics show what was found. Method: a
 // real guard over a file system whose free space the test sets.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createMetrics, silentLogger } from '#observability';
 import { DiskGuard, type DiskLevel } from '#storage';
 import { watchDisk } from '../../../../src/cluster/front/disk-watch.ts';
+import { testDir } from '../../../support/test-scope.ts';
 
-const THRESHOLDS = { softBytes: 1000, hardBytes: 100 };
-let directory = '';
-
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'cairn-disk-'));
-});
-
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
-
-it('the watch of the disk tells the core each change once', async () => {
+/** A disk of 10,000 bytes, what its watch tells the core and the log, and its metrics. */
+function stage(softBytes: number, available: { bytes: number }) {
+  const probe = () => ({ availableBytes: available.bytes, capacityBytes: 10_000 });
+  const thresholds = { softBytes, hardBytes: 100 };
+  const guard = new DiskGuard(testDir(), { thresholds, needs: { segmentBytes: 1000 }, probe });
   const told: DiskLevel[] = [];
-  const metrics = createMetrics({ runtime: false });
-  let availableBytes = 900;
-  const probe = (): { availableBytes: number; capacityBytes: number } => ({ availableBytes, capacityBytes: 10_000 });
-  const guard = new DiskGuard(directory, { thresholds: THRESHOLDS, needs: { segmentBytes: 1000 }, probe });
   const link = {
     isAlone: true,
     send: () => undefined,
@@ -33,10 +22,17 @@ it('the watch of the disk tells the core each change once', async () => {
   };
   const lines: unknown[] = [];
   const logger = { ...silentLogger, warn: (event: string, fields: unknown) => lines.push({ event, fields }) };
+  const metrics = createMetrics({ runtime: false });
   const look = watchDisk({ guard, link, logger, metrics });
+  return { told, lines, metrics, look };
+}
+
+it('the watch of the disk tells the core each change once', async () => {
+  const available = { bytes: 900 };
+  const { told, lines, metrics, look } = stage(1000, available);
   expect(told).toEqual(['refusing-writes']);
   for (const bytes of [900, 50, 40, 9000, 9000]) {
-    availableBytes = bytes;
+    available.bytes = bytes;
     look();
   }
   expect(told).toEqual(['refusing-writes', 'read-only', 'open']);
@@ -52,24 +48,8 @@ it('the watch of the disk tells the core each change once', async () => {
   expect(body).toContain('cairn_disk_threshold_bytes{level="hard"} 100');
 });
 
-it('the watch of the disk says at once when the disk is too small for users ever to write', async () => {
-  const thresholds = { ...THRESHOLDS, softBytes: 21_000 };
-  const probe = (): { availableBytes: number; capacityBytes: number } => ({
-    availableBytes: 9000,
-    capacityBytes: 10_000,
-  });
-  const guard = new DiskGuard(directory, { thresholds, needs: { segmentBytes: 1000 }, probe });
-  const link = {
-    isAlone: true,
-    send: () => undefined,
-    onReport: () => undefined,
-    reportDisk: () => undefined,
-    leave: async () => undefined,
-    drain: async () => undefined,
-  };
-  const lines: unknown[] = [];
-  const logger = { ...silentLogger, warn: (event: string, fields: unknown) => lines.push({ event, fields }) };
-  watchDisk({ guard, link, logger, metrics: createMetrics({ runtime: false }) });
+it('the watch of the disk says at once when the disk is too small for users ever to write', () => {
+  const { lines } = stage(21_000, { bytes: 9000 });
   expect(lines).toEqual([
     {
       event: 'disk-too-small',

@@ -1,19 +1,9 @@
 // Goal: a data directory belongs to one store and one process, and says so. Method: real directories; a second process
 // that tries to open the first one's.
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { replicaOf, toGroupId, toNodeId } from '#base';
 import type { Joined } from '#cluster';
 import { RowKeys } from '#database';
@@ -24,6 +14,7 @@ import { noteRemoved } from '../../../../src/cluster/catalog/own-identity.ts';
 import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
+import { testDir } from '../../../support/test-scope.ts';
 
 const OPTIONS = {
   store: {},
@@ -36,10 +27,33 @@ const MODULE = join(import.meta.dirname, '../../../../src/cluster/store/data-dir
 let directory = '';
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'cairn-data-'));
+  directory = testDir();
 });
 
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+/** Fills a table with rows that no machine reads; its name. */
+async function fillTable(options: typeof OPTIONS): Promise<string> {
+  const { store, storeDirectory } = await openDataDirectory(directory, options);
+  const batch = store.batch();
+  for (let i = 0; i < 4000; i++) batch.put(Uint8Array.of(200, i >> 8, i), new Uint8Array(400).fill(i));
+  await store.write(batch);
+  await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
+  await store.close();
+  return readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
+}
+
+/** What another process prints that opens the directory. */
+function otherProcess(): string {
+  const script = `
+    const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
+    const random = { bytes: (count) => new Uint8Array(count) };
+    const options = { store: {}, rowBytes: 0, disk: {}, nowMs: 1, random, origin: { kind: 'alone' } };
+    await openDataDirectory(${JSON.stringify(directory)}, options).then(
+      ({ store }) => store.close().then(() => console.log('opened')),
+      (error) => console.log(error.details.reason, error.message),
+    );`;
+  const args = ['--conditions=source', '--input-type=module', '-e', script];
+  return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout;
+}
 
 it.each([
   ['before 1970', -1, '1969-12-31T23:59:59.999Z', 'ClockBeforeEpoch'],
@@ -82,21 +96,16 @@ describe('the alarm', () => {
   const options = { ...OPTIONS, onSuspicion: (isSuspect: boolean) => seen.push(isSuspect) };
 
   it('stands from the note of damage until every row was verified, and stays when one is damaged', async () => {
-    const { store, storeDirectory } = await openDataDirectory(directory, options);
-    const batch = store.batch();
-    for (let i = 0; i < 4000; i++) batch.put(Uint8Array.of(200, i >> 8, i), new Uint8Array(400).fill(i));
-    await store.write(batch);
-    await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
-    await store.close();
+    const name = await fillTable(options);
     expect(seen.splice(0)).toEqual([false, false]);
 
     writeFileSync(join(directory, 'damage'), 'a table\n');
     await (await openDataDirectory(directory, options)).store.close();
     expect(seen.splice(0)).toEqual([true, false]);
 
-    const name = readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
-    const bytes = readFileSync(join(storeDirectory, name));
-    writeFileSync(join(storeDirectory, name), bytes.fill((bytes[20] ?? 0) ^ 1, 20, 21));
+    const table = join(directory, 'store', name);
+    const bytes = readFileSync(table);
+    writeFileSync(table, bytes.fill((bytes[20] ?? 0) ^ 1, 20, 21));
     writeFileSync(join(directory, 'damage'), 'a table\n');
     await expect(openDataDirectory(directory, options)).rejects.toThrow(`${name} is damaged at offset`);
     expect(seen).toEqual([true]);
@@ -161,23 +170,13 @@ it('the identity is refused when its node was removed and has heard so, until it
 describe('the lock', () => {
   it('keeps a second process out, by name and with the note of damage, and ends with the first', async () => {
     const { store } = await openDataDirectory(directory, OPTIONS);
-    const script = `
-      const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
-      const random = { bytes: (count) => new Uint8Array(count) };
-      await openDataDirectory(${JSON.stringify(directory)}, { store: {}, disk: {}, nowMs: 1, random, origin: { kind: 'alone' } }).then(
-        ({ store }) => store.close().then(() => console.log('opened')),
-        (error) => console.log(error.details.reason, error.message),
-      );`;
-    const other = (): string =>
-      spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script], { encoding: 'utf8' })
-        .stdout;
     writeFileSync(join(directory, 'damage'), 'a table\n');
-    expect(other()).toBe(
+    expect(otherProcess()).toBe(
       `DataDirectoryInUse The data directory ${directory} is open in another process; stop that one, or choose another directory\n`,
     );
     expect(existsSync(join(directory, 'damage'))).toBe(true);
     await store.close();
-    expect(other()).toBe('opened\n');
+    expect(otherProcess()).toBe('opened\n');
     expect(existsSync(join(directory, 'damage'))).toBe(false);
   });
 });
@@ -302,29 +301,12 @@ describe('tables that are not looked through before the store is opened', () => 
     return existsSync(place) ? readdirSync(place) : [];
   }
 
-  async function fill(): Promise<string> {
-    const { store, storeDirectory } = await openDataDirectory(directory, options);
-    const batch = store.batch();
-    for (let i = 0; i < 4000; i++) batch.put(Uint8Array.of(200, i >> 8, i), new Uint8Array(400).fill(i));
-    await store.write(batch);
-    await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
-    await store.close();
-    return readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
-  }
-
   it('are held by a second name until they are; a process that comes second leaves them alone', async () => {
-    const table = await fill();
+    const table = await fillTable(options);
     const { store, seen } = await openDataDirectory(directory, options);
     expect(seen).toEqual([]);
     expect(held()).toEqual([table]);
-    const script = `
-      const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
-      const random = { bytes: (count) => new Uint8Array(count) };
-      const origin = { kind: 'alone' };
-      const options = { store: {}, rowBytes: 0, disk: {}, nowMs: 1, random, origin };
-      await openDataDirectory(${JSON.stringify(directory)}, options).catch((error) => console.log(error.details.reason));`;
-    const other = spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script]);
-    expect(other.stdout.toString()).toBe('DataDirectoryInUse\n');
+    expect(otherProcess()).toMatch(/^DataDirectoryInUse /);
     expect(held()).toEqual([table]);
     await store.close();
     // It did not say that it ended as it should: now they are looked through first.
@@ -333,7 +315,7 @@ describe('tables that are not looked through before the store is opened', () => 
   });
 
   it('are looked through all the same where they cannot be held', async () => {
-    const table = await fill();
+    const table = await fillTable(options);
     mkdirSync(join(directory, 'store', 'unseen', table, 'in the way'), { recursive: true });
     writeFileSync(join(directory, 'store', 'unseen', 'stopped'), '');
     expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
