@@ -1,7 +1,5 @@
-// Goal: whatever becomes of its nodes, a cluster comes to rest, with every database on as many nodes as wanted that
-// stay, and on its way no database is put at risk. Method: random clusters, of which nodes fail, return, leave and join
-// between plans; groups that change as Raft would let them, in any order; what must hold is said again here, by other
-// means.
+// Goal: a cluster comes to rest with as many replicas as wanted, and risks no database on the way. Method: random
+// clusters whose nodes fail, return, leave and join between plans.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { nodeOf, toNodeId } from '#base';

@@ -1,6 +1,5 @@
-// Goal: the machine decides every transaction as the specification says (D2, D4, D5), its rows say what was committed
-// at every revision (D3, D7), and neither flushes nor restarts change anything (D8).
-// Method: random runs of transactions, flushes in two steps and restarts, against the naive oracle.
+// Goal: the machine decides as the specification says (D2, D4, D5) and its rows say so at every revision (D3, D7),
+// through flushes and restarts (D8). Method: random runs against the naive oracle.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineOptions, TransactOutcome } from '#database';

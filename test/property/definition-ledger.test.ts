@@ -1,7 +1,5 @@
-// Goal: two ledgers that see the same entries agree on every outcome, listing and chain hash; what an entry leaves is
-// what a naive reading of the whole history says (D22).
-// Method: random entries over few names, blobs and parts, in small limits; an oracle that keeps the history as a list
-// and asks it again each time.
+// Goal: each entry of a ledger leaves what a naive reading of the whole history says (D22). Method: random entries
+// over few names and parts, in small limits; an oracle that keeps a list.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toRevision } from '#base';

@@ -1,6 +1,5 @@
-// Goal: a reader is told of definitions what the flushed entries say, however often it asks and from wherever it goes
-// on (D24). Method: random entries among transactions and flushes; a reader that follows, one that asks twice at once
-// and one that begins anew, against a ledger that keeps lists (naive-ledger.ts).
+// Goal: readers of definitions get what the flushed entries say, from wherever they continue (D24). Method: random
+// entries and flushes; three kinds of readers, against naive-ledger.ts.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toRevision } from '#base';

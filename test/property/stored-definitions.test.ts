@@ -1,6 +1,5 @@
-// Goal: what is defined is stored as it was decided, the same on every replica, whatever its flushes, restarts and
-// snapshots, and can be taken back to a checkpoint (D8, D11, D16, D23). Method: random entries of definitions among
-// transactions, on two machines; rows compared byte by byte.
+// Goal: definitions are stored alike on every replica through flushes, restarts and snapshots, and can be rebuilt (D8,
+// D11, D16, D23). Method: random entries on two machines; rows compared.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toRevision } from '#base';

@@ -1,6 +1,5 @@
-// Goal: forwarded requests and their answers arrive as they were sent, and whatever else arrives is one failure.
-// Method: random items through two codecs, random bytes, and real frames that are cut, flipped or made valid again
-// after a change.
+// Goal: forwarded requests and answers arrive as they were sent; all other bytes are one failure. Method: random items
+// through two codecs; frames that are cut, flipped, or changed with a valid checksum.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DatabaseError, ERROR_CODES, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';

@@ -1,8 +1,5 @@
-// Goal: P1 and P2. What is encoded for a node is what it decodes, whatever the messages are; whatever else arrives is
-// one failure that changes nothing; and beats of which repeats are left out are reconstructed exactly, however frames
-// are lost, doubled and reordered and whoever restarts. Method: random messages of every kind, random bytes, real
-// frames that are cut, flipped or made valid again after a change, and random histories of two nodes against a list of
-// what was said.
+// Goal: a node decodes what was encoded for it, other bytes are one failure that changes nothing, and tables of beats
+// are exact through loss, repeats and restarts (P1, P2). Method: random messages and histories.
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,5 @@
-// Goal: batches made by a thread, or partly by it, have the events that batches made on the loop have (F8), and what
-// lies ready is bounded. Method: a database in LevelDB that grows from read to read, random selectors, orders, bounds
-// and places to begin behind; threads that cannot read, that end in the middle of a read, and that are closed.
+// Goal: batches of a thread have the events of batches made on the loop (F8), and few lie ready. Method: a growing
+// database in LevelDB, random reads; threads that fail, end or are closed.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { concatBytes } from '#base';

@@ -1,8 +1,5 @@
-// Goal: what the guards of a decision let through is what the command would have been decided into at the revision that
-// it was committed on top of (F20), and they refuse only where something that was read has changed, or where they say
-// that they cannot tell. Method: random histories, views and scripts of reads that depend on one another, with
-// transactions between each decision and its commit; a function that reads as the script says in the place of the
-// guest; a model that reads the plain list of events, and decides again at each revision that matters.
+// Goal: a decision is committed only as it would be decided at the revision before it, and refused only for a change
+// or a doubt (F20). Method: random histories and scripts, against a model that decides again.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,7 +1,5 @@
-// Goal: a rendered State View has the bytes of a fold from the first event, whatever was kept, lost, damaged or killed
-// before, by readers or by steps that nobody waited for (F4, F5, F6, F7). Method: random histories that grow between
-// reads, selectors, cuts, parameters, orders, batch sizes and snapshot schedules; files that are cut, changed, swapped
-// or removed; executors that end in the middle of a call; and a fold written again in the test.
+// Goal: a State View renders the bytes of a fold from the first event, whatever was kept, lost or killed (F4, F5, F6,
+// F7). Method: random histories, schedules and damage, against a naive fold.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';

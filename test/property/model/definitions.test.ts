@@ -1,6 +1,5 @@
-// Goal: a definition has one form in bytes and no other bytes are read as one (M9); a template that is bound selects
-// what the same tree with the values in place of the parameters selects. Method: random definitions there and back,
-// changed bytes, shuffled settings; a naive substitution as the oracle.
+// Goal: a definition has one form in bytes (M9); a bound template selects what its tree with the values selects.
+// Method: random definitions, changed bytes, shuffled settings; a naive substitution.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';

@@ -1,6 +1,5 @@
-// Goal: what is written of an event straight from its stored bytes is what eventToJson gives of it, byte for byte
-// (M11). Method: random valid events, with payloads and texts of every byte that JSON treats in its own way, several in
-// one buffer that has to grow; and what the buffer says, taken apart again by what is written here.
+// Goal: the JSON that is written from stored bytes is that of eventToJson, byte for byte (M11). Method: random events
+// with payloads and texts of every byte that JSON escapes, in a buffer that grows.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';

@@ -1,6 +1,5 @@
-// Goal: encoding and decoding are each other's inverse, and the walk accepts exactly the canonical spelling (M1, M4,
-// M5). Method: random valid events; random and mutated bytes, where the walk must agree with decoding and encoding
-// again.
+// Goal: decoding inverts encoding, and the walk accepts exactly the canonical form (M1, M4, M5). Method: random
+// events; random and mutated bytes, decoded and encoded again.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, decodeUtf8, formatInstant, NO_BYTES } from '#base';

@@ -1,6 +1,5 @@
-// Goal: whether a payload is JSON is answered in one pass as the scanner and a look at the UTF-8 answer it together
-// (M12). Method: random JSON, the same with bytes changed, put in, taken out and cut, and texts made of what JSON is
-// made of; each somewhere in other bytes that would go on with it, and at every end around its own.
+// Goal: one pass answers whether a payload is JSON as the scanner and a UTF-8 check do (M12). Method: random JSON with
+// bytes changed, put in, taken out and cut, inside other bytes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8, indexOfIllFormed } from '#base';

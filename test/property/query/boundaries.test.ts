@@ -1,6 +1,5 @@
-// Goal: every bound of a read narrows its answer: revision range, `after`, `at` and limit, at their boundaries, with
-// any selector, in either order and direction, by every way to read (Q1, Q6, Q7). Method: random bounds from the edges
-// of three small databases, against filters over a plain list.
+// Goal: every bound of a read narrows its answer at its boundaries, by every way to read (Q1, Q6, Q7). Method: random
+// bounds from the edges of three small databases, against filters over a list.
 import * as fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { assert } from '#base';

@@ -1,7 +1,5 @@
-// Goal: a walk over one long posting list finds the first entry at or above any goal, in both directions, within any
-// bounds, with nothing held in between (Q2, Q5), and what is read for it does not depend on how far it leaps (Q4).
-// Method: a list of many chunks written by the real state machine, random leaps against a sorted array; a reader that
-// counts.
+// Goal: a walk over a long list finds the first entry at or above any goal, holds nothing (Q2, Q5), and reads little
+// for any leap (Q4). Method: random leaps against a sorted array; a reader that counts.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, HEAD_KIND, type HeadContent } from '#database';

@@ -1,6 +1,5 @@
-// Goal: a walk over the pages that asks the heads after every few tests in vain gives what one gives that never asks
-// (Q1), and leaves out what lies between (Q4). Method: the walk itself with hardly any patience, on a database where
-// selected events are few and far apart, against a naive filter; a reader that counts.
+// Goal: a walk over pages that asks the heads gives what one without them gives (Q1), and skips what lies between
+// (Q4). Method: rare events far apart, against a naive filter; a reader that counts.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, type StoredEvent } from '#database';

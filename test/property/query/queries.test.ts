@@ -1,6 +1,5 @@
-// Goal: a query gives what looking at every event would give: any selector, both ranges, both directions, any limit, at
-// any revision, whole or in pages, while writes go on (Q1, Q2, Q6). Method: random databases, built by the real state
-// machine in flushes of random size, in memory and in LevelDB, against naive filters.
+// Goal: a query gives what a look at every event gives, for any bounds, whole or in pages, while writes continue (Q1,
+// Q2, Q6). Method: random databases in memory and LevelDB, against naive filters.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

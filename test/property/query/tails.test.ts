@@ -1,6 +1,5 @@
-// Goal: a tail delivers every selected event once, in the order of position, whenever it is advanced, wherever it is
-// left and taken up again (Q7), at a cost that follows what is new and not what is there (Q4). Method: random databases
-// that grow between advances that are cut short at random, against the naive answer; a reader that counts.
+// Goal: a tail delivers every selected event once, in order, wherever it is resumed (Q7), at the cost of what is new
+// (Q4). Method: growing databases, advances cut short; a reader that counts.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ALL, and, NO_SUBJECT, type Position, term } from '#model';

@@ -1,6 +1,5 @@
-// Goal: whichever way an answer is looked for, and however often the way is changed, it is the same (Q1), with room for
-// a few at a time (Q3). Method: random databases; the order of effective time with hardly any patience before a pass,
-// and room for a few entries in one; names from pages with room for a few; against naive answers.
+// Goal: every way to an answer gives the same (Q1), with room for a few at a time (Q3). Method: random databases;
+// changes of the way after few steps; names from pages; against naive answers.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';

@@ -1,7 +1,5 @@
-// Goal: whatever is lost, doubled, delayed, reordered or forgotten, a group keeps every invariant of #raft and of the
-// group, no read is answered at a state older than what was committed when it was asked, and once the faults end a
-// leader is found, everything settles and all state machines are the same. Method: random schedules over a world of
-// one to five voters among five replicas; fast-check prints the seed of a failure and shrinks its schedule.
+// Goal: under any loss, repeat, delay and crash a group keeps its invariants and no read is stale; without faults it
+// settles. Method: random schedules over one to five voters among five replicas.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RandomGroup, type Schedule, schedule } from '../../support/raft/random-group.ts';

@@ -1,6 +1,5 @@
-// Goal: a client is let exactly as often as its rate allows, whoever else asks, and nobody gets a new bucket by having
-// the old one pushed out (V18).
-// Method: random requests of a few clients against a bucket that is filled millisecond by millisecond.
+// Goal: a client is let exactly as often as its rate allows, and gets no new bucket by eviction of its old one (V18).
+// Method: random requests against a bucket that is filled each millisecond.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Buckets, type Drawn } from '../../../src/service/rate-limit/buckets.ts';

@@ -1,6 +1,5 @@
-// Goal: tables are read as LevelDB reads them, with and without compression, so that what passes is what LevelDB would
-// answer from (W19). Method: random histories of puts and deletes; the live tables that the MANIFEST names, read row by
-// row and merged by LevelDB's own sequence numbers, beside what LevelDB iterates over.
+// Goal: the rows of tables, compressed or not, are those that LevelDB answers from (W19). Method: random histories;
+// the live tables of the MANIFEST, merged by sequence numbers.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,7 +1,5 @@
-// Goal: whatever the moment of a crash, and whatever the disk kept of what was not synced, the next start finds every
-// acknowledged record and nothing that was not appended (W4, W6, W9, W10). Method: random work on a disk in memory that
-// is crashed before every single call that changes it, several ways each time; the log that opens on what is left is
-// held against the fold of the records.
+// Goal: after any crash the log has every acknowledged record and none that was not appended (W4, W6, W9, W10).
+// Method: a disk in memory that crashes before each change; the fold of the records.
 import { expect, it } from 'vitest';
 import { Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';

@@ -1,6 +1,5 @@
-// Goal: whatever a correct user appends, in whatever batches, with whatever restarts in between, the log holds what the
-// dumbest model of it holds, and keeps exactly the segments that it needs (W1, W2, W11, W12). Method: random histories
-// from seeds; after each restart the recovered state is held against the fold of all records.
+// Goal: through any batches and restarts the log has what its model has, and keeps only segments that it needs (W1,
+// W2, W11, W12). Method: random histories, against the fold of all records.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Wal } from '#storage';

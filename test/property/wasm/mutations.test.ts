@@ -1,6 +1,5 @@
-// Goal: whatever bytes are sent, the inspector answers, soon, and with a refusal at worst; and a core module that the
-// engine takes is, when it is rewritten, one that the engine takes (G2, G7, G8). Method: components and core modules
-// that are accepted, with bytes changed, taken out, put in and moved.
+// Goal: any bytes are inspected or refused, and a rewritten module stays valid (G2, G7, G8). Method: accepted
+// components and core modules, with bytes changed, cut, put in and moved.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cap, DEFAULT_LIMITS, inspect, meter, REFUSAL_CODES } from '#wasm';

@@ -1,6 +1,5 @@
-// Goal: what is defined through any node is on all of them, in every row, also on one that was away or begins anew; and
-// no cluster takes any of it in before every release that it may go back to knows it (C23, D22, D23, ADR 0106). Method:
-// nodes in one thread over the real machines; one of them is a release that knows level 1 alone.
+// Goal: every replica stores what any node defines, and only when each release that the cluster may go back to knows
+// it (C23, D22, D23, ADR 0106). Method: the real machines; a release that knows level 1.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, toNodeId } from '#base';
 import type { DefinitionOutcome } from '#database';

@@ -1,6 +1,5 @@
-// Goal: a node whose disk is below its hard level takes nothing of databases in (C37), whoever leads them; nobody waits
-// for it who does not need it, and it catches up as soon as there is room. One that refuses writes leads nothing that
-// others can (C38). Method: nodes in one thread that are told how full their disks are; the log of each is looked at.
+// Goal: a node below the hard level of its disk appends nothing of databases, and catches up later (C37); one that
+// refuses writes leads only what no other can (C38). Method: three nodes; their logs are read.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import { startTrio, type Trio, type WorldNode } from '../../support/cluster/replica-world.ts';

@@ -1,6 +1,5 @@
-// Goal: no two histories under one name. A member whose disk was put back gets again what it had acknowledged; where
-// the group has decided the same place twice, or has come to another state by the same entries, one replica leaves it.
-// Method: three nodes in one thread, whose disks the test copies and puts back.
+// Goal: no two histories have one name: a member gets again what its disk has lost, and a replica that diverged leaves
+// its group. Method: three nodes whose disks the test copies and puts back.
 import { describe, expect, it } from 'vitest';
 import { type GroupId, LEVELS, toNodeId } from '#base';
 import type { Machines } from '#cluster';

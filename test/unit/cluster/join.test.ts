@@ -1,6 +1,5 @@
-// Goal: a store that asks to join follows whoever answers to the leader, asks all seeds until its time is over, and
-// gives up with a sentence; a node announces where it is until the catalog says so. Method: nodes that answer by a
-// script.
+// Goal: a store that joins follows answers to the leader, retries until its timeout, and fails with a reason; a node
+// announces its address. Method: nodes that answer by a script.
 import { describe, expect, it } from 'vitest';
 import { type Address, formatAddress, LEVELS, replicaOf, toNodeId } from '#base';
 import {

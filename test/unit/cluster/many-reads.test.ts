@@ -1,6 +1,5 @@
-// Goal: reads that wait are bounded by their number, whatever turn they came in; a group asks its leader only so many
-// questions at a time, and whoever waits for that is answered all the same; and what waits is looked through only when
-// something of it is ready. Method: three nodes in one thread of which the leader is cut off, and the parts by hand.
+// Goal: the reads that wait are bounded in number, a group has few questions open, and every read is answered. Method:
+// three nodes, the leader cut off; the parts by hand.
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import { GroupReads } from '../../../src/cluster/requests/group-reads.ts';

@@ -1,6 +1,5 @@
-// Goal: docs/formats/peer-frames.md shows what the code writes; frames of others are refused by name; the bounds hold;
-// and the corners of tables that chance seldom finds. Method: the hexadecimal digits of the page, tables of wrong
-// frames, and scripts of two codecs.
+// Goal: docs/formats/peer-frames.md shows what the code writes; wrong frames are refused by name; the bounds hold.
+// Method: the digits of the page, tables of wrong frames, scripts of two codecs.
 import { describe, expect, it } from 'vitest';
 import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toReplicaId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';

@@ -1,6 +1,5 @@
-// Goal: a database that has lost its quorum goes on with what one copy holds, all of it, as another instance; whoever
-// has the old one gives it up; and a crash anywhere in between loses nothing (C24, C25).
-// Method: five nodes over a network in memory, of which two that hold a database end, or are cut off; power failures.
+// Goal: a database without a quorum continues with all that one replica has, as another instance, through any crash
+// (C24, C25). Method: five nodes, of which two with a replica end.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type GroupId, nodeOf } from '#base';
 import type { Binding, HeldCopy } from '#cluster';

@@ -1,6 +1,5 @@
-// Goal: C34. Of a node that the catalog here does not name only what is about the catalog is heard: it leads no
-// database here, and nothing that it says of one counts; as soon as it is named it is heard as if it had spoken for the
-// first time. Method: three nodes in one thread, and a fourth that the test speaks for; tables by hand.
+// Goal: a node accepts only catalog messages from a node that its catalog does not name, until it does (C34). Method:
+// three nodes, and a fourth that the test speaks for; tables by hand.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Envelope } from '#cluster';

@@ -1,6 +1,5 @@
-// Goal: a proposal is answered when, and only when, it is durable and applied; what was answered can be read as soon as
-// its rows are in the store, and by nobody before; one append carries all groups.
-// Method: the whole core and front in one thread over a log whose syncs the test releases.
+// Goal: a proposal is answered when it is durable and applied, and can be read when its rows are stored; one append
+// carries all groups. Method: one node over a log whose syncs the test releases.
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, type GroupId } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';

@@ -1,6 +1,5 @@
-// Goal: the catalog keeps API keys as its entries say: a change counts if it follows what is there (D31), keys outlive
-// a restart and go to other replicas, and have one form in bytes (M13).
-// Method: a machine over memory, its export and import, random keys, and bytes that are no key.
+// Goal: the catalog changes API keys only by the version that follows (D31), keeps them, and each has one form in
+// bytes (M13). Method: a machine over memory, its export and import, random keys.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter, CATALOG_GROUP, DatabaseError } from '#base';

@@ -1,6 +1,5 @@
-// Goal: names are bound and unbound as the specification says, ids and groups are never used twice (D10), and a store
-// has one number for ever (D14).
-// Method: the table of the specification's transitions, a random run against a Map, and broken or unknown entries.
+// Goal: names are bound as the specification says, no id or group is used twice (D10), a store has one number (D14).
+// Method: a random run against a Map; broken and unknown entries.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DatabaseError, type DatabaseId } from '#base';

@@ -1,6 +1,5 @@
-// Goal: the filter never denies a key that was added, gives up instead of growing without bound, and is worth its
-// memory; the hash under it stays what stored rows were written with (D6).
-// Method: random keys; the bound of its error on a fixed set; golden hashes.
+// Goal: the filter never denies a key that was added and is bounded; the hash of stored rows never changes (D6).
+// Method: random keys; the error bound on a fixed set; golden hashes.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';

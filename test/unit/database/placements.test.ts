@@ -1,6 +1,5 @@
-// Goal: where a database is to be is decided once at a time, no copy is given up before its group is without it, and no
-// replica id is given twice (D15). Method: the steps of a move through the catalog, random moves with overtaken entries
-// and restarts against a plain model, and broken entries.
+// Goal: a database moves once at a time, keeps each replica until its group is without it, and gives no replica id
+// twice (D15). Method: steps of a move; random moves against a model; broken entries.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, type NodeId, nodeOf, toGroupId, toNodeId } from '#base';

@@ -1,6 +1,5 @@
-// Goal: what a constraint over a prefix makes the machine look at is bounded, and what cannot be found within the bound
-// is refused unless it holds whatever would be found (D13). Method: databases of many subjects on a store that counts
-// rows.
+// Goal: a constraint over a prefix reads a bounded number of rows, and is refused when they do not decide it (D13).
+// Method: databases of many subjects on a store that counts rows.
 import { expect, it } from 'vitest';
 import type { TransactOutcome } from '#database';
 import type { KvStore } from '#kv';

@@ -1,6 +1,5 @@
-// Goal: a history with a gap or a fault above the durable point is told from a whole one, and a rebuild that was cut
-// short is noticed and finished (D11).
-// Method: a database of ten flushes, each fault in turn; a store that fails at every write of a rebuild.
+// Goal: a history with a gap or a fault above the durable point is noticed, and a rebuild that was cut short is
+// finished (D11). Method: each fault in turn; a store that fails at each write.
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, DatabaseError, toHex, toLogIndex } from '#base';
 import { type DurablePoint, rebuildDerived, verifyHistory } from '#database';

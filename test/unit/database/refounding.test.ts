@@ -1,6 +1,5 @@
-// Goal: the catalog of another cluster names one node, and of each database that goes on another instance in a group
-// that was never used; all that it had is in its rows (D21, D10). Method: a catalog with nodes and databases in two
-// blocks of bindings, begun anew, flushed, and opened again.
+// Goal: the catalog of another cluster names one node, and a new instance and group for each database that continues
+// (D21, D10). Method: bindings in two blocks, begun anew, flushed and opened.
 import { expect, it } from 'vitest';
 import { toGroupId, toNodeId, toRevision } from '#base';
 import type { Refounding } from '#database';

@@ -1,6 +1,5 @@
-// Goal: the refusal of an entry that somebody will look up is kept, for the last 1,000 of them, whatever flushes,
-// restarts and replicas there are; and decides nothing (D25, ADR 0142). Method: a machine with everything that its
-// owner does, in which fewer are kept; rows compared, taken away, and taken back to a durable entry.
+// Goal: the last 1,000 refusals that are looked up are kept through flushes, restarts and replicas, and decide nothing
+// (D25, ADR 0142). Method: a machine that keeps fewer; rows compared and taken away.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
 import { DatabaseMachine, encodeStanding, HistoryExport, rebuildDerived, refusalOf, verifyRefusals } from '#database';

@@ -1,6 +1,5 @@
-// Goal: what is missing or wrong in the rows of definitions is noticed, after a crash and on the way between replicas,
-// and components that go while they are sent hurt nobody (D11, D16, D23). Method: one database of three components, one
-// of two parts, each fault in turn.
+// Goal: missing or wrong rows of definitions are noticed after a crash and between replicas; a component may go while
+// it is sent (D11, D16, D23). Method: three components, each fault in turn.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
 import {

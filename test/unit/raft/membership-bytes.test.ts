@@ -1,6 +1,5 @@
-// Goal: a membership survives as bytes, bytes that are none are refused, and a replica that starts holds the membership
-// that was applied, even where its state was taken back behind it (R11). Method: random memberships and bytes, and the
-// places where the entry of a membership can stand.
+// Goal: a membership keeps its bytes, other bytes are refused, and a replica starts with the membership that was
+// applied (R11). Method: random memberships and bytes; each position of its entry.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toTerm } from '#base';

@@ -1,7 +1,5 @@
-// Goal: each situation of the algorithm reads as a document. Method: scripts in test/testdata/raft, of one replica or
-// of a whole group; every command is a step or a few, R1 to R12, R15 and R16 are checked after every step, and those of
-// the group after every command of a group. UPDATE=1 rewrites the answers; it is never set where the answers are to be
-// proven.
+// Goal: each situation of the algorithm reads as a document. Method: scripts in test/testdata/raft; R1 to R12, R15 and
+// R16 after every step, those of a group after every command. UPDATE=1 rewrites them.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,5 @@
-// Goal: every role answers every input and every message, and the answer is decided here. Method: total tables; a new
-// role, input or message does not compile until all its cells are filled. The progress of a member has such a table
-// too.
+// Goal: every role has a decided answer to every input and message, and every progress to every event. Method: total
+// tables: a new role, input or message does not compile without its cells.
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {

@@ -1,6 +1,5 @@
-// Goal: a MANIFEST is read while LevelDB writes it, each time on from where its last whole record ended, and says the
-// same as one that is read at once (W18). Method: logs of edits, made here, that grow byte by byte or block by block; a
-// store that is opened again.
+// Goal: a MANIFEST is read on while LevelDB writes it, and says what a whole reading says (W18). Method: logs of edits
+// that grow byte by byte; a store that is opened again.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,6 +1,5 @@
-// Goal: LevelDB behind the kv port keeps what the port promises, through several handles of one directory, and tells
-// in our own words when it fails. Method: the conformance suite of the port, and directories that are damaged, held
-// by somebody else or watched.
+// Goal: LevelDB keeps the contract of the kv port through several handles, and its failures have our words. Method:
+// the conformance suite; damaged, held and watched directories.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,5 @@
-// Goal: whatever bit of a table flips, it is found, and the message says where; a table as LevelDB wrote it passes
-// (W19). Method: tables written by LevelDB itself; every bit of a small one, one bit of each class in a large one,
-// every cut.
+// Goal: any flipped bit of a table is found, with its position; a table as LevelDB wrote it passes (W19). Method:
+// every bit and cut of a small table, one bit of each class in a large one.
 import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,6 +1,5 @@
-// Goal: both forms of the log writer keep its contract: order, one sync for what waits, nothing after a failure (W14).
-// Method: the direct log with a scheduler of the test's own, where every flush is counted; the log on its thread with
-// real files.
+// Goal: both log writers keep their contract: order, one sync for what waits, nothing after a failure (W14). Method:
+// the direct log with counted flushes; the thread with real files.
 import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
 import { DirectLog, type EncodedRecords, LogThread, type LogWriter, type RecoveredLog, StorageFailure } from '#storage';

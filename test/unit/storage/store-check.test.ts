@@ -1,6 +1,5 @@
-// Goal: a store of which a file is gone, cut short or broken is refused before LevelDB opens it, with one message that
-// names the file, and nothing in it is changed (W17, W18, W19). Method: a store with tables and a log; each file
-// damaged in turn; the directory compared with itself.
+// Goal: a store with a missing, short or broken file is refused unchanged before LevelDB opens it, with the name of
+// the file (W17, W18, W19). Method: each file damaged in turn; digests of the directory.
 import { hash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,5 @@
-// Goal: every live table is looked through soon after it appears and again in each round; tables that go are no fault,
-// tables that are missing are (W18, W19). Method: a store that is written and compacted while its tables are looked
-// through, in steps and by the thread.
+// Goal: every live table is verified soon after it appears and in each round; a missing one is a fault (W18, W19).
+// Method: a store that is compacted while it is verified, in steps and by the thread.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

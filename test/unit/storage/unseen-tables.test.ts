@@ -1,6 +1,5 @@
-// Goal: damage in a table is found although LevelDB merges it into others before anybody has looked, and whether or not
-// the process lives to see it (W20). Method: a store with a table of which nothing but the frame was looked at; a bit
-// of a value flipped, which LevelDB copies without a word; then compactions, scrubs, copies, and processes that end.
+// Goal: damage in a table is found although LevelDB merged the table before it was verified (W20). Method: a flipped
+// bit of a value; then compactions, scrubs, copies, and processes that end.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

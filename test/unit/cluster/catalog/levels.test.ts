@@ -1,6 +1,5 @@
-// Goal: a cluster is upgraded node by node, one release back is possible until an operator ends the upgrade, and then
-// whoever does not know what is written says so and ends (C23, D20). Method: nodes over a network in memory, some of
-// them of a release that knows one level more; every entry that they wrote is looked at.
+// Goal: an upgrade goes node by node and can go one release back until it is finalized; a release that does not know
+// what is written ends (C23, D20). Method: nodes in memory, of two releases.
 import { expect, it } from 'vitest';
 import {
   CATALOG_GROUP,

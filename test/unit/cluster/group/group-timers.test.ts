@@ -1,6 +1,5 @@
-// Goal: a group is due as soon as its deadline has passed, and not before, however its deadline was moved; after a gap
-// the groups with other members wait for one more look (C10). Method: random deadlines and looks, against a look at
-// every group.
+// Goal: a group is due exactly when its deadline has passed; after a gap, groups with other members wait for one more
+// look (C10). Method: random deadlines, against a look at every group.
 import { array, assert, constant, integer, nat, oneof, option, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AskingPace } from '../../../../src/cluster/group/asking-pace.ts';

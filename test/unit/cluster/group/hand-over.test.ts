@@ -1,6 +1,5 @@
-// Goal: a node that is to end hands its leads over a few at a time, to whoever takes them, and goes on answering; it is
-// given none meanwhile, and no copies; and it ends in bounded time whatever stands still (C33). Method: nodes over a
-// network in memory whose time the test passes, with orders to campaign that do not arrive.
+// Goal: a node that ends transfers its leaderships a few at a time, gets none, and ends in bounded time (C33). Method:
+// nodes in memory whose time the test passes; orders to campaign that are lost.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, toNodeId } from '#base';
 import { LIMITS } from '#cluster';

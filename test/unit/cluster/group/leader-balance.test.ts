@@ -1,6 +1,5 @@
-// Goal: databases are led by all nodes alike, whoever led them first; a lead stays where it should be, and goes to
-// nobody who leaves or cannot take it; of thousands of databases only those are looked at that changed. Method: a
-// table; nodes over a network in memory; counts.
+// Goal: all nodes lead alike, no node that leaves gets a leadership, and only databases that changed are looked at.
+// Method: a table; nodes in memory; counts of looks.
 import { describe, expect, it } from 'vitest';
 import {
   CATALOG_GROUP,

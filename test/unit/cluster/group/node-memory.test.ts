@@ -1,6 +1,5 @@
-// Goal: what all groups of a node hold together has one bound, of which nobody takes what others need (C35), and which
-// nothing stays counted in; and a node that is behind stops reading, by what it gets done alone. Method: one node and
-// three of them in one thread, with small bounds, disks that wait for the test, and a node that is away.
+// Goal: the memory of all groups of a node has one bound, each group a share of it (C35), and a slow node stops
+// reading. Method: one node and three, small bounds, disks that wait.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import { isWithinShare } from '../../../../src/cluster/group/node-memory.ts';

@@ -1,6 +1,5 @@
-// Goal: while nothing happens, a heartbeat of thousands of groups is a few bytes and steps none of them (C31). Method:
-// counts over an idle cluster in memory. That groups at rest take the steps that they would take otherwise is held by
-// group-rest.test.ts and the simulation.
+// Goal: an idle heartbeat of thousands of groups is a few bytes and steps none of them (C31). Method: counts of an
+// idle cluster. The steps of groups at rest: group-rest.test.ts, simulation.
 import { expect, it } from 'vitest';
 import type { GroupId } from '#base';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';

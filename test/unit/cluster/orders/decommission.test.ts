@@ -1,6 +1,5 @@
-// Goal: an operator may ask again and again, and hears why not when a cluster could not go on without a node (C20); a
-// node that leaves gives everything up first, and is never heard again (D17). Method: tables; nodes over a network in
-// memory.
+// Goal: an order is refused with its reason when the cluster cannot spare a node (C20); a node that leaves gives up
+// everything first (D17). Method: tables; nodes in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
 import { faultInOrder, type NodeOrder } from '#cluster';

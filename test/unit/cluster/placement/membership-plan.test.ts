@@ -1,6 +1,5 @@
-// Goal: from every membership of a small group to every other there is a way, and no step on it gives up what the group
-// has before it has what takes its place (C13). Method: every membership, leader, target and standing of four replicas;
-// then walks to the end with everybody in reach, and with members that go silent on the way.
+// Goal: from every membership to every other there are steps, none of which gives up a quorum (C13). Method: every
+// membership, leader, target and standing of four replicas; walks to the end.
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '#base';
 import { isAt, isVoter, type Membership, membershipOf, type Standing, type Target, toReplicaId } from '#raft';

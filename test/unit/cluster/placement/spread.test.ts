@@ -1,6 +1,5 @@
-// Goal: copies go to nodes that answer, in different zones, where there is least; the same whoever decides; and of the
-// catalog every node has a copy, an odd number of them with a vote. Method: tables, a property, nodes over a network in
-// memory.
+// Goal: replicas go to nodes that answer, in different zones, evenly; every node has the catalog, an odd number of
+// them with a vote. Method: tables and a property.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { nodeOf, replicaOf, toNodeId } from '#base';

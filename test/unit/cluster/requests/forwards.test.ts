@@ -1,6 +1,5 @@
-// Goal: a request that comes to a node that does not lead is answered as if it had come to the leader, once, or as
-// unknown; its answer can be read where it was asked (C2, C6, C14). Method: three nodes in one thread over a network in
-// memory whose time the test passes.
+// Goal: a request at a node that does not lead is answered once as the leader answers it, or as unknown, and can be
+// read there (C2, C6, C14). Method: three nodes in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId, replicaOf, toDatabaseId, toNodeId } from '#base';
 import type { ForwardItem } from '#cluster';

@@ -1,6 +1,5 @@
-// Goal: a read whose index was confirmed in one term is not answered in the next: its leader may have been deposed
-// meanwhile, and it asks again (C5, etcd issue 20418); and what is traced of reads ends with them. Method: the barrier
-// over a group that is only what it looks at.
+// Goal: a read index of one term answers no read in the next term: it asks again (C5, etcd issue 20418). Method: the
+// barrier over a group that has only what it reads.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, toLogIndex, toTerm } from '#base';
 import type { Input } from '#raft';

@@ -1,7 +1,5 @@
-// Goal: what one stopped node holds of a cluster that has lost its catalog's quorum goes on as another cluster:
-// everything that it had, and nothing that could be taken for the old one; a crash anywhere leaves the old node or a
-// new one (C28, C24). Method: real directories, made by the machines and the log; copies of them as a kill would leave
-// them, started by real nodes.
+// Goal: one stopped node of a lost cluster begins another with everything that it had; a crash leaves the old node or
+// the new one (C28, C24). Method: real directories, copied at each step.
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

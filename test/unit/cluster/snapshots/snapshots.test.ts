@@ -1,6 +1,5 @@
-// Goal: a member that lacks what no log has any more gets the state instead, and is then like the others. Method: nodes
-// in one thread whose tails hold next to nothing, so that whoever was away needs a snapshot; losses, crashes, other
-// leaders and deleted databases in the middle of it.
+// Goal: a member that lacks released entries gets a snapshot, and is then like the others. Method: nodes whose tails
+// hold little; losses, full disks and many transfers meanwhile.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { CoreLimits } from '#cluster';
