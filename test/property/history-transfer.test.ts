@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex } from '#base';
 import { encodeStanding, HistoryExport, HistoryImport, type HistoryPart } from '#database';
-import { DatabaseHost } from '../support/database-host.ts';
+import { DatabaseHost, historyFor } from '../support/database-host.ts';
 import type { OracleRequest } from '../support/database-oracle.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
 import { sharedContent } from '../support/database-rows.ts';
@@ -14,16 +14,6 @@ const TIMEOUT_MS = 60_000;
 const requests = fc
   .array(arbRequest({ variety: 40, eventsMax: 12 }), { minLength: 10, maxLength: 60, size: 'max' })
   .map((list) => list.map((request, step): OracleRequest => ({ ...request, stampedMs: stampMs(step, 0) })));
-
-function standingOf({ machine }: DatabaseHost): Uint8Array {
-  return encodeStanding(machine.applied);
-}
-
-function opened(host: DatabaseHost, standing: Uint8Array): HistoryExport {
-  const history = HistoryExport.open(host.source, standing);
-  if (typeof history === 'string') throw new Error(history);
-  return history;
-}
 
 function take(to: DatabaseHost, check: HistoryImport, part: HistoryPart, from: HistoryExport): void {
   const pages = check.take(part.data);
@@ -50,7 +40,7 @@ describe('a history that is taken over', () => {
       const property = fc.asyncProperty(requests, dice, fc.nat(59), sizes, async (list, rolls, cut, bytesMax) => {
         const one = await hostWith(list, rolls);
         const other = await hostWith(list.slice(0, cut % list.length));
-        const history = opened(one, standingOf(other));
+        const history = historyFor(one, other);
         // What is written from now on lies above the mark.
         await one.apply(payloadOf(list.slice(0, 1)[0] as OracleRequest));
         await one.flush();
@@ -76,7 +66,7 @@ describe('a history that is taken over', () => {
     const list = fc.sample(requests, { numRuns: 1, seed: 11 })[0] ?? [];
     const one = await hostWith(list.slice(0, 8));
     const other = new DatabaseHost();
-    const history = opened(one, standingOf(other));
+    const history = historyFor(one, other);
     take(other, new HistoryImport(other.source, other.machine.applied), await history.next(1e6), history);
     for (const host of [one, other]) {
       for (const [place, request] of list.slice(8).entries()) {
@@ -97,7 +87,7 @@ describe('a history that is taken over', () => {
     const list = sample.filter(({ constraints }) => constraints.length === 0);
     const one = await hostWith(list);
     const other = new DatabaseHost();
-    const { data } = await opened(one, standingOf(other)).next(1e6);
+    const { data } = await historyFor(one, other).next(1e6);
     const check = new HistoryImport(other.source, other.machine.applied);
     const whole = check.standing;
     for (let at = 0; at < data.length; at += 1 + Math.floor(data.length / 500)) {
@@ -119,7 +109,8 @@ describe('a history that is taken over', () => {
     expect(HistoryExport.open(one.source, encodeStanding({ revision: 1, chainHash }))).toMatch(/chain hash 0101/);
     expect(HistoryExport.open(one.source, new Uint8Array(3))).toMatch(/where it stands/);
     // One that has more is told only how far the log has come.
-    const ahead = opened(one, encodeStanding({ revision: 1e6, chainHash }));
+    const ahead = HistoryExport.open(one.source, encodeStanding({ revision: 1e6, chainHash }));
+    if (typeof ahead === 'string') throw new Error(ahead);
     const { index, term } = one.machine.applied;
     expect(await ahead.next(10)).toEqual({ data: new Uint8Array(0), last: { index, term }, isLast: true });
   });

@@ -3,8 +3,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toRevision } from '#base';
-import { encodeStanding, HistoryExport, HistoryImport, loadLedger, rebuildDerived, verifyDefinitions } from '#database';
-import { DatabaseHost } from '../support/database-host.ts';
+import { loadLedger, rebuildDerived, verifyDefinitions } from '#database';
+import { DatabaseHost, historyFor, takeOver } from '../support/database-host.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
 import { dump, sharedContent } from '../support/database-rows.ts';
 import { arbDefining, SMALL_BLOBS } from '../support/definition-entries.ts';
@@ -56,22 +56,6 @@ function listed(host: DatabaseHost): unknown {
   return [revisions.map((revision) => ledger.list(revision)), ledger.blobs(), ledger.chainHash];
 }
 
-async function takeOver(from: DatabaseHost, to: DatabaseHost, bytesMax: number): Promise<void> {
-  const history = HistoryExport.open(from.source, encodeStanding(to.machine.applied));
-  if (typeof history === 'string') throw new Error(history);
-  expect(await history.faultInComponents()).toBeUndefined();
-  const check = new HistoryImport(to.source, to.machine.applied);
-  for (;;) {
-    const part = await history.next(bytesMax);
-    const units = check.take(part.data);
-    if (typeof units === 'string') throw new Error(units);
-    to.machine.install({ units, last: part.last, group: history.group });
-    if (part.last.index % 2 === 0) await to.flush();
-    if (part.isLast) break;
-  }
-  await to.flush();
-}
-
 describe('definitions among transactions', () => {
   it(
     'are stored alike whatever flushes and restarts, and say so when they are read anew (D8, D23)',
@@ -108,7 +92,10 @@ describe('definitions among transactions', () => {
       const property = fc.asyncProperty(arbSteps, arbDice, fc.nat(59), sizes, async (steps, dice, cut, bytesMax) => {
         const one = await hostWith(steps, dice);
         const other = await hostWith(steps.slice(0, cut % steps.length), dice.toReversed());
-        await takeOver(one, other, bytesMax);
+        const history = historyFor(one, other);
+        expect(await history.faultInComponents()).toBeUndefined();
+        await takeOver(history, other, bytesMax, async (index) => (index % 2 === 0 ? other.flush() : undefined));
+        await other.flush();
         expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
         expect(listed(other)).toEqual(listed(one));
         for (const { digest } of SMALL_BLOBS) {

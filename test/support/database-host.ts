@@ -8,7 +8,8 @@ import {
   DatabaseReader,
   type DatabaseSource,
   type DefinitionOutcome,
-  type HistoryExport,
+  encodeStanding,
+  HistoryExport,
   HistoryImport,
   type MachineOptions,
   type TransactOutcome,
@@ -30,8 +31,20 @@ export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
   return { kv, group: toGroupId(group), crc32, sha256 };
 }
 
-/** Hands the history to a replica, in parts of so many bytes. */
-export async function takeOver(history: HistoryExport, to: DatabaseHost, bytesMax: number): Promise<void> {
+/** The history of a database, from where a replica is. */
+export function historyFor({ source }: DatabaseHost, to: DatabaseHost): HistoryExport {
+  const history = HistoryExport.open(source, encodeStanding(to.machine.applied));
+  if (typeof history === 'string') throw new Error(history);
+  return history;
+}
+
+/** Hands the history to a replica, in parts of so many bytes, and does this after each. */
+export async function takeOver(
+  history: HistoryExport,
+  to: DatabaseHost,
+  bytesMax: number,
+  after: (index: number) => Promise<void> = async () => undefined,
+): Promise<void> {
   const check = new HistoryImport(to.source, to.machine.applied);
   for (let isLast = false; !isLast; ) {
     const part = await history.next(bytesMax);
@@ -39,6 +52,7 @@ export async function takeOver(history: HistoryExport, to: DatabaseHost, bytesMa
     if (typeof units === 'string') throw new Error(units);
     to.machine.install({ units, last: part.last, group: history.group });
     if (to.machine.appliedIndex !== part.last.index) throw new Error(`it is at ${to.machine.appliedIndex}`);
+    await after(part.last.index);
     ({ isLast } = part);
   }
 }

@@ -1,7 +1,6 @@
 // Goal: after any crash the log has every acknowledged record and none that was not appended (W4, W6, W9, W10).
 // Method: a disk in memory that crashes before each change; the fold of the records.
 import { expect, it } from 'vitest';
-import { Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { BATCH_HEADER_BYTES } from '../../../src/storage/wal-format.ts';
 import { batchBytesMax } from '../../../src/storage/wal-segment.ts';
@@ -16,12 +15,10 @@ import {
 } from '../../support/log-model.ts';
 import { EVERYTHING_SURVIVES, MemoryDisk, NOTHING_SURVIVES, type Survival } from '../../support/memory-disk.ts';
 import { IS_LONG } from '../../support/runs.ts';
+import { openLog, SEGMENT_BYTES, settled } from '../../support/small-log.ts';
 
 /** A run of everything crashes the disk before each of its changes, a commit before every fifth. */
 const STRIDE = IS_LONG ? 1 : 5;
-const DIRECTORY = 'wal';
-const SEGMENT_BYTES = 16 * 1024;
-const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
 
 interface Workload {
   readonly seed: number;
@@ -76,7 +73,7 @@ it('a log whose process dies recovers what was acknowledged, and holds it throug
 
 it('a log whose process dies holds through a power loss what it recovered after a failed sync (W10)', () => {
   const disk = new MemoryDisk();
-  const { wal } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+  const { wal } = openLog(disk);
   const source = new RecordSource(seededDraw(6), { groups: 2, payloadBytesMax: 900 });
   const acknowledged = source.batch(10);
   const underWay = source.batch(5);
@@ -99,7 +96,7 @@ it('a log whose process dies goes on after any number of crashes in a row', asyn
   let disk = new MemoryDisk();
   const records: LogRecord[] = [];
   for (let life = 0; life < 30; life++) {
-    const { wal, recovered } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+    const { wal, recovered } = openLog(disk);
     expect(stateOf(recovered)).toEqual(fold(records));
     for (let count = draw(6); count > 0; count--) {
       const batch = source.batch(1 + draw(5));
@@ -120,7 +117,7 @@ async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expec
   const acknowledged: LogRecord[] = [];
   let underWay: readonly LogRecord[] = [];
   disk.onStep = (): void => crash(disk, { acknowledged, underWay });
-  const { wal } = Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
+  const { wal } = openLog(disk);
   for (let count = 0; count < workload.batches; count++) {
     underWay = source.batch(1 + draw(workload.recordsMax));
     wal.append([encode(underWay)]);
@@ -147,15 +144,10 @@ function checkAfterCrash(disk: MemoryDisk, expected: Expected): void {
 }
 
 function open(disk: MemoryDisk): ModelState {
-  return stateOf(Wal.open(DIRECTORY, { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk }).recovered);
+  return stateOf(openLog(disk).recovered);
 }
 
 /** Each unsynced sector survives with a chance of 1 in `odds`; so do some of the names. */
 function someSurvive(draw: Draw, odds: number): Survival {
   return { sector: () => draw(odds) === 0, names: (count) => draw(count + 1) };
-}
-
-/** Lets the background get on by as much as it can. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
 }

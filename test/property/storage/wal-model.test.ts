@@ -2,15 +2,13 @@
 // W2, W11, W12). Method: random histories, against the fold of all records.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Wal } from '#storage';
+import type { Wal } from '#storage';
 import { GroupLedger } from '../../../src/storage/group-ledger.ts';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { type Draw, encode, fold, RecordSource, seededDraw, stateOf } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
 import { runs } from '../../support/runs.ts';
-
-const SEGMENT_BYTES = 16 * 1024;
-const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
+import { openLog } from '../../support/small-log.ts';
 
 it('the log holds what the model holds, through any number of restarts (W1, W2, W11)', async () => {
   await fc.assert(
@@ -22,12 +20,12 @@ it('the log holds what the model holds, through any number of restarts (W1, W2, 
         const disk = new MemoryDisk();
         const records: LogRecord[] = [];
         for (let life = 0; life < 5; life++) {
-          const { wal, recovered } = open(disk);
+          const { wal, recovered } = openLog(disk);
           expect(stateOf(recovered)).toEqual(fold(records));
           await live(wal, { draw, source, records });
           if (draw(2) === 0) await wal.close();
         }
-        expect(stateOf(open(disk).recovered)).toEqual(fold(records));
+        expect(stateOf(openLog(disk).recovered)).toEqual(fold(records));
       },
     ),
     { numRuns: runs(60) },
@@ -84,8 +82,4 @@ function holdsNeededEntry(
       return (later.kind === 'group-tombstone' || later.kind === 'log-start') && later.group === record.group;
     });
   });
-}
-
-function open(disk: MemoryDisk): ReturnType<typeof Wal.open> {
-  return Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk });
 }

@@ -2,10 +2,10 @@
 // (D25, ADR 0142). Method: a machine that keeps fewer; rows compared and taken away.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
-import { DatabaseMachine, encodeStanding, HistoryExport, rebuildDerived, refusalOf, verifyRefusals } from '#database';
+import { DatabaseMachine, rebuildDerived, refusalOf, verifyRefusals } from '#database';
 import { ALL, type Constraint, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
 import { encodeRefusal, readRefusal } from '../../../src/database/refusal-record.ts';
-import { CREATED_AT_MS, DATABASE_ID, DatabaseHost, takeOver } from '../../support/database-host.ts';
+import { CREATED_AT_MS, DATABASE_ID, DatabaseHost, historyFor, takeOver } from '../../support/database-host.ts';
 import { dump, sharedContent } from '../../support/database-rows.ts';
 import { eventBytes } from '../../support/events.ts';
 
@@ -115,8 +115,7 @@ describe('the refusals that are kept (D25)', () => {
     for (let id = 3; id < 12; id += 1) await one.apply(payload(id, id % 2 === 0 ? [] : [NEVER]));
     await one.flush();
     const mark = await sharedContent(one.kv);
-    const history = HistoryExport.open(one.source, encodeStanding(other.machine.applied));
-    if (typeof history === 'string') throw new Error(history);
+    const history = historyFor(one, other);
     for (let id = 12; id < 20; id += 1) await one.apply(payload(id, [NEVER]));
     await one.flush();
     await takeOver(history, other, 1);

@@ -5,8 +5,6 @@ import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
 import {
   componentBytes,
   componentPart,
-  encodeStanding,
-  HistoryExport,
   ReadDefinitions,
   rebuildDerived,
   verifyDefinitions,
@@ -14,7 +12,7 @@ import {
 import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { digestBytes } from '../../../src/database/definition-record.ts';
-import { DatabaseHost, takeOver } from '../../support/database-host.ts';
+import { DatabaseHost, historyFor, takeOver } from '../../support/database-host.ts';
 import { payloadOf } from '../../support/database-requests.ts';
 import { sharedContent } from '../../support/database-rows.ts';
 import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
@@ -61,12 +59,6 @@ async function put(kv: KvStore, key: Uint8Array, value: Uint8Array | undefined):
   if (value === undefined) batch.del(key);
   else batch.put(key, value);
   await kv.write(batch);
-}
-
-function opened(host: DatabaseHost, standing: Uint8Array): HistoryExport {
-  const history = HistoryExport.open(host.source, standing);
-  if (typeof history === 'string') throw new Error(history);
-  return history;
 }
 
 it.each([4, 7])(
@@ -136,7 +128,7 @@ describe('the parts of a component (D23)', () => {
   it('may be removed while they are sent: the record goes alone, and the log says why', async () => {
     const host = await fullHost();
     const other = new DatabaseHost();
-    const history = opened(host, encodeStanding(other.machine.applied));
+    const history = historyFor(host, other);
     expect(await history.faultInComponents()).toBeUndefined();
     host.define(stamped(DELETE_LARGE, 3000));
     await host.flush();
@@ -149,11 +141,11 @@ describe('the parts of a component (D23)', () => {
 
   it('that are missing without a reason are not passed on', async () => {
     const host = await fullHost();
-    const standing = encodeStanding(new DatabaseHost().machine.applied);
-    const early = opened(host, standing);
+    const other = new DatabaseHost();
+    const early = historyFor(host, other);
     expect(await early.faultInComponents()).toBeUndefined();
     await put(host.kv, host.reader().keys.componentPart(digestBytes(LARGE.digest), 0).slice(), undefined);
-    expect(await opened(host, standing).faultInComponents()).toMatch(/not whole here yet/);
+    expect(await historyFor(host, other).faultInComponents()).toMatch(/not whole here yet/);
     await expect(early.next(1e7)).rejects.toThrow('a part of a component is missing');
   });
 
@@ -163,10 +155,10 @@ describe('the parts of a component (D23)', () => {
     host.define(stamped(DELETE_LARGE, 3000));
     await host.flush();
     await rebuildDerived(host.kv, host.source, durable);
-    const standing = encodeStanding(new DatabaseHost().machine.applied);
-    expect(await opened(host, standing).faultInComponents()).toMatch(/not whole here yet/);
+    const other = new DatabaseHost();
+    expect(await historyFor(host, other).faultInComponents()).toMatch(/not whole here yet/);
     expect(await host.reopen(false)).toEqual([]);
     await host.flush();
-    expect(await opened(host, standing).faultInComponents()).toBeUndefined();
+    expect(await historyFor(host, other).faultInComponents()).toBeUndefined();
   });
 });

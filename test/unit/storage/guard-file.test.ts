@@ -3,12 +3,12 @@
 import { describe, expect, it } from 'vitest';
 import { GuardFile } from '../../../src/storage/guard-file.ts';
 import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
+import { IDENTITY } from '../../support/small-log.ts';
 
 const PATH = 'wal/guard';
 const SLOT_BYTES = 4096;
 /** The part of a slot that says something. */
 const USED_BYTES = 64;
-const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
 
 describe('the guard file', () => {
   it('starts with nothing synced, and has its name for good before a segment can have one', () => {

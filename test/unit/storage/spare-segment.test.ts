@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { SpareSegment } from '../../../src/storage/spare-segment.ts';
 import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
+import { settled } from '../../support/small-log.ts';
 
 const MIB = 1024 * 1024;
 const SEGMENT_BYTES = 4 * MIB;
@@ -50,8 +51,4 @@ it.each([
 
 function sizes(disk: MemoryDisk): readonly number[] {
   return disk.list('wal').map((name) => disk.file(`wal/${name}`).length);
-}
-
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
 }

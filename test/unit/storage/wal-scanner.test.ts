@@ -20,10 +20,10 @@ import {
 import { encode, RecordSource, seededDraw } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
 import { IS_LONG } from '../../support/runs.ts';
+import { IDENTITY } from '../../support/small-log.ts';
 
 const SEGMENT_BYTES = 64 * 1024;
 const PATH = 'wal/000000000001.wal';
-const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
 const MEMBERSHIP = membershipOf([1, 2, 3].map(toReplicaId));
 const FIRST: LogEnd = { seq: 0, crc: 0, offset: SECTOR_BYTES };
 

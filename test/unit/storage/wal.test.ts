@@ -16,6 +16,7 @@ import {
   openLog,
   SEGMENT_BYTES,
   segments,
+  settled,
   TERM,
   twoSegments,
   vote,
@@ -246,9 +247,4 @@ function failAlways(disk: MemoryDisk, matches: (step: DiskStep) => boolean, code
   disk.onStep = (step): void => {
     if (matches(step)) throw fileError(code, step.path);
   };
-}
-
-/** Lets what goes on in the background end. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
 }
