@@ -81,16 +81,26 @@ class Fenced {
     this.fence.advance();
   }
 
+  allShow(index: number): void {
+    for (const node of [SECOND, THIRD]) this.say(node, 'shown', index);
+  }
+
   pass(ms: number): void {
     this.nowMs += ms;
     this.fence.advance();
   }
 }
 
+/** After the deletion of `shop` by a client of this node, as entry 51. */
+function deleting(options?: ConstructorParameters<typeof Fenced>[0]): Fenced {
+  const fenced = new Fenced(options);
+  fenced.delete('shop', 51, 1);
+  return fenced;
+}
+
 describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
   it('tells when every other node shows it, and then says so to all', () => {
-    const fenced = new Fenced();
-    fenced.delete('shop', 51, 1);
+    const fenced = deleting();
     expect(fenced.posts).toEqual(['await-shown 51 to 2', 'await-shown 51 to 3']);
     fenced.say(SECOND, 'shown', 51);
     expect(fenced.told).toEqual([]);
@@ -112,8 +122,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
   });
 
   it('asks again, only those who have not said it', () => {
-    const fenced = new Fenced();
-    fenced.delete('shop', 51, 1);
+    const fenced = deleting();
     fenced.say(THIRD, 'shown', 51);
     fenced.posts = [];
     fenced.pass(249);
@@ -123,8 +132,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
   });
 
   it('waits for no one longer than that after the deletion, whatever he says', () => {
-    const fenced = new Fenced();
-    fenced.delete('shop', 51, 1);
+    const fenced = deleting();
     fenced.pass(FENCE_MS - 1);
     fenced.say(SECOND, 'shown', 50);
     fenced.say(THIRD, 'shown', 51);
@@ -150,8 +158,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
   });
 
   it('waits for a node of the catalog that may have been a member before it began', () => {
-    const fenced = new Fenced({ sinceMs: 99_000, members: [SECOND] });
-    fenced.delete('shop', 51, 1);
+    const fenced = deleting({ sinceMs: 99_000, members: [SECOND] });
     fenced.say(SECOND, 'shown', 51);
     fenced.pass(FENCE_MS - 1001);
     expect(fenced.told).toEqual([]);
@@ -164,7 +171,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     fenced.fence.note({ kind: 'deleted', binding: bindingOf('shop') }, { index: 51, atMs: fenced.nowMs });
     fenced.written = 51;
     fenced.fence.told(toLogIndex(51));
-    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
+    fenced.allShow(51);
     expect(fenced.posts.filter((post) => post.startsWith('past'))).toEqual([]);
     fenced.fence.shownHere(51);
     fenced.fence.advance();
@@ -172,9 +179,8 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
   });
 
   it('answers whoever asks for what is past already, and asks the others for what is not', () => {
-    const fenced = new Fenced();
-    fenced.delete('shop', 51, 1);
-    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
+    const fenced = deleting();
+    fenced.allShow(51);
     fenced.posts = [];
     fenced.say(SECOND, 'await-past', 45);
     expect(fenced.posts).toEqual(['past 51 to 2']);
@@ -191,8 +197,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
 
 describe('a node that follows (C26)', () => {
   it('asks the leader, again and again, and tells when it is past', () => {
-    const fenced = new Fenced({ leads: false });
-    fenced.delete('shop', 51, 1);
+    const fenced = deleting({ leads: false });
     expect(fenced.posts).toEqual(['await-past 51 to 2']);
     fenced.pass(250);
     expect(fenced.posts).toHaveLength(2);
@@ -251,21 +256,15 @@ describe('a name (C26)', () => {
     expect(fenced.told).toEqual([2]);
   });
 
-  it('that was deleted is created anew when that is past, whoever has deleted it', () => {
+  it.each<[string, Settlement]>([
+    ['a creation', { kind: 'outcome', token: 2, outcome: { kind: 'created', binding: bindingOf('shop') } }],
+    ['an absence of any name', { kind: 'outcome', token: 2, outcome: { kind: 'absent' } }],
+  ])('that was deleted by any node holds back %s until that is past', (_what, settlement) => {
     const fenced = new Fenced();
     fenced.delete('shop', 51);
-    fenced.create('shop', 2);
+    fenced.settle(settlement);
     expect(fenced.told).toEqual([]);
-    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
-    expect(fenced.told).toEqual([2]);
-  });
-
-  it('to which nothing is bound may be any that was deleted', () => {
-    const fenced = new Fenced();
-    fenced.delete('shop', 51);
-    fenced.settle({ kind: 'outcome', token: 2, outcome: { kind: 'absent' } });
-    expect(fenced.told).toEqual([]);
-    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 51);
+    fenced.allShow(51);
     expect(fenced.told).toEqual([2]);
   });
 
@@ -274,7 +273,7 @@ describe('a name (C26)', () => {
     if (when === 'by a snapshot') fenced.fence.skipped({ index: 50, atMs: fenced.nowMs }, [SECOND, THIRD]);
     fenced.create('shop', 2);
     expect(fenced.told).toEqual([]);
-    for (const node of [SECOND, THIRD]) fenced.say(node, 'shown', 50);
+    fenced.allShow(50);
     expect(fenced.told).toEqual([2]);
     fenced.create('other', 3);
     expect(fenced.told).toEqual([2, 3]);

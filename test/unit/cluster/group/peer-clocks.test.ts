@@ -9,7 +9,7 @@ import { nativeCrc32, nativeSha256 } from '../../../../src/cluster/native.ts';
 import type { ClockItem } from '../../../../src/cluster/peer/forward.ts';
 import { joinedWorld } from '../../../support/cluster/kept-world.ts';
 import { reasonOf } from '../../../support/cluster/outcomes.ts';
-import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
+import { ReplicaWorld, startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const YEARS_MS = 10 * 365 * 86_400_000;
 
@@ -140,9 +140,7 @@ function recordedMs({ kv }: WorldNode, group: Parameters<WorldNode['leads']>[0])
 
 describe('a leader whose clock is set years ahead (C41)', () => {
   it('dates nothing, hands over, and gets no lead until its clock is right', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group } = await world.create();
-    const leader = await world.leader(group);
+    const { world, group, leader } = await startTrio();
     await world.answer(leader.transact(group, 'before'));
     await world.pass(2_000);
     leader.clockAheadMs = YEARS_MS;
@@ -179,9 +177,7 @@ describe('a leader whose clock is set years ahead (C41)', () => {
   });
 
   it('refuses what it would date when nobody takes the lead', async () => {
-    const world = await ReplicaWorld.started(3);
-    const { group } = await world.create();
-    const [leader, catalog] = [await world.leader(group), await world.leader(CATALOG_GROUP)];
+    const { world, group, leader, catalog } = await startTrio();
     await world.pass(2_000);
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
     for (const each of new Set([leader, catalog])) each.clockAheadMs = each === leader ? YEARS_MS : 2 * YEARS_MS;
