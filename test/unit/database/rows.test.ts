@@ -117,22 +117,6 @@ it('posting entries are read back as they were written', () => {
   );
 });
 
-it('posting entries are found by position', () => {
-  fc.assert(
-    fc.property(entries(40), u48, fc.nat(10), (list, revision, index) => {
-      const block = PostingBlock.read(new ByteReader(packed(list)), list.length) ?? PostingBlock.EMPTY;
-      const targets = [{ revision, index }, ...list, ...list.map((entry) => ({ ...entry, index: entry.index + 1 }))];
-      for (const target of targets) {
-        const expected = list.findIndex(
-          (entry) =>
-            entry.revision > target.revision || (entry.revision === target.revision && entry.index >= target.index),
-        );
-        expect(block.firstAtOrAfter(target)).toBe(expected === -1 ? list.length : expected);
-      }
-    }),
-  );
-});
-
 it('posting entries are refused when their count is a lie', () => {
   const bytes = packed([{ revision: 1, index: 0, pageOffset: 0, offset: 9, seconds: 1, nanos: 0 }]);
   for (const count of [2, 2 ** 40]) expect(PostingBlock.read(new ByteReader(bytes), count)).toBeUndefined();
