@@ -42,6 +42,20 @@ export class CoreWorld {
     this.kv = new LossyKv();
   }
 
+  static async started(limits: Partial<CoreLimits> = {}): Promise<CoreWorld> {
+    const world = new CoreWorld(limits);
+    await world.start();
+    return world;
+  }
+
+  /** The same, with a database. */
+  static async withShop(
+    limits: Partial<CoreLimits> = {},
+  ): Promise<{ readonly world: CoreWorld; readonly group: GroupId }> {
+    const world = await CoreWorld.started(limits);
+    return { world, group: await world.create('shop') };
+  }
+
   get node(): FrontNode {
     if (this.#node === undefined) throw new Error('The world is started first');
     return this.#node;

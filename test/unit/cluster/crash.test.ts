@@ -9,9 +9,7 @@ import { MemoryLog } from '../../support/cluster/memory-log.ts';
 
 describe('recovery (C2, C7)', () => {
   async function written(): Promise<{ world: CoreWorld; group: GroupId }> {
-    const world = new CoreWorld();
-    await world.start();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop();
     await world.transact(group, 'one');
     world.pass(1000);
     await settle();

@@ -6,12 +6,6 @@ import type { KvReader } from '#kv';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 
-async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}): Promise<CoreWorld> {
-  const world = new CoreWorld(limits);
-  await world.start();
-  return world;
-}
-
 async function rowsOf(kv: KvReader, group: GroupId): Promise<number> {
   const range = kv.range(databaseKit.machines.rowsOf(group));
   const rows = await range.next(10_000);
@@ -27,7 +21,7 @@ async function trashRows(kv: KvReader): Promise<number> {
 }
 
 it('a database is in the mirror of the catalog before its creation is answered (C6)', async () => {
-  const world = await started();
+  const world = await CoreWorld.started();
   const changes: string[] = [];
   world.node.catalog.onChange((change) => {
     if ('binding' in change) changes.push(`${change.kind} ${change.binding.name}`);
@@ -44,7 +38,7 @@ it.each([
   ['before 1970', -1, 'ClockBeforeEpoch'],
   ['after the year 9999', Date.UTC(10_000, 0), 'ClockAfterYear9999'],
 ])('a database is not created while the clock says that it is %s', async (...[, wrongMs, reason]) => {
-  const world = await started();
+  const world = await CoreWorld.started();
   const { nowMs } = world;
   world.nowMs = wrongMs;
   await expect(world.node.createDatabase('shop')).rejects.toMatchObject({ code: 'unavailable', details: { reason } });
@@ -53,8 +47,7 @@ it.each([
 });
 
 it('a database answers those who wait for it that it is gone when it is deleted (C4)', async () => {
-  const world = await started();
-  const group = await world.create('shop');
+  const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'one');
   await world.readable(group);
   const heard: (number | undefined)[] = [];
@@ -79,7 +72,7 @@ it('a database answers those who wait for it that it is gone when it is deleted 
 });
 
 it('the trash (C8) clears a deleted database and forgets its mark', async () => {
-  const world = await started({ trashSliceRows: 3 });
+  const world = await CoreWorld.started({ trashSliceRows: 3 });
   const [one, two] = [await world.create('one'), await world.create('two')];
   for (let at = 0; at < 10; at += 1) await Promise.all([world.transact(one, `a${at}`), world.transact(two, `b${at}`)]);
   const [before, others] = [await rowsOf(world.kv, one), await rowsOf(world.kv, two)];
@@ -96,8 +89,7 @@ it('the trash (C8) clears a deleted database and forgets its mark', async () => 
 });
 
 it('the trash (C8) keeps the mark until the deletions are durable', async () => {
-  const world = await started({ trashSliceRows: 3 });
-  const group = await world.create('shop');
+  const { world, group } = await CoreWorld.withShop({ trashSliceRows: 3 });
   for (let at = 0; at < 10; at += 1) await world.transact(group, `a${at}`);
   world.pass(1000);
   await settle();
@@ -111,7 +103,7 @@ it('the trash (C8) keeps the mark until the deletions are durable', async () => 
 
 describe('many databases', () => {
   it('are dormant after a restart, and each is there when it is touched', async () => {
-    const world = await started();
+    const world = await CoreWorld.started();
     const names = Array.from({ length: 200 }, (_, at) => `db-${at}`);
     const groups = await Promise.all(names.map((name) => world.create(name)));
     await Promise.all(groups.map((group) => world.transact(group, 'one')));
@@ -131,7 +123,7 @@ describe('many databases', () => {
   });
 
   it('that wake up together share the syncs of their elections', async () => {
-    const world = await started();
+    const world = await CoreWorld.started();
     const groups = await Promise.all(Array.from({ length: 50 }, (_, at) => world.create(`db-${at}`)));
     const syncs = world.log.syncCount;
     await Promise.all(groups.map((group) => world.transact(group, 'one')));
@@ -140,8 +132,7 @@ describe('many databases', () => {
   });
 
   it('are led by one election each, however slow the disk is', async () => {
-    const world = await started();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop();
     world.log.isAutomatic = false;
     const write = world.transact(group, 'one');
     await settle();
@@ -154,7 +145,7 @@ describe('many databases', () => {
   });
 
   it('take turns when one of them has much to apply', async () => {
-    const world = await started({ applySliceEntries: 4, applyEntriesMax: 8 });
+    const world = await CoreWorld.started({ applySliceEntries: 4, applyEntriesMax: 8 });
     const [busy, quiet] = [await world.create('busy'), await world.create('quiet')];
     await Promise.all([world.transact(busy, 'warm'), world.transact(quiet, 'warm')]);
     const order: string[] = [];

@@ -7,15 +7,9 @@ import { databaseKit } from '../../support/cluster/machine-kit.ts';
 /** Of a transaction whose text is one letter. */
 const TEXT_BYTES = databaseKit.payload('x').length;
 
-type Limits = ConstructorParameters<typeof CoreWorld>[0];
-
 /** A world with one database that leads, whose log waits for the test. */
-async function started(
-  limits: Limits = {},
-): Promise<{ world: CoreWorld; group: Awaited<ReturnType<CoreWorld['create']>> }> {
-  const world = new CoreWorld(limits);
-  await world.start();
-  const group = await world.create('shop');
+async function started(limits: Parameters<typeof CoreWorld.withShop>[0] = {}): ReturnType<typeof CoreWorld.withShop> {
+  const { world, group } = await CoreWorld.withShop(limits);
   await world.transact(group, 'warm');
   world.log.isAutomatic = false;
   return { world, group };
@@ -100,9 +94,7 @@ describe('back-pressure', () => {
   });
 
   it('bounds the reads that wait', async () => {
-    const world = new CoreWorld({ pendingReadsMax: 0 });
-    await world.start();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop({ pendingReadsMax: 0 });
     await expect(world.node.latest(group)).rejects.toMatchObject({ details: { reason: 'PendingReads' } });
   });
 });

@@ -4,17 +4,10 @@ import { expect, it } from 'vitest';
 import { CATALOG_GROUP, toGroupId, toRevision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 
-async function started(): Promise<{ world: CoreWorld; group: Awaited<ReturnType<CoreWorld['create']>> }> {
-  const world = new CoreWorld();
-  await world.start();
-  const group = await world.create('shop');
-  return { world, group };
-}
-
 const never = new AbortController().signal;
 
 it('waitFor is answered by the rows themselves, before the core has said anything', async () => {
-  const { world, group } = await started();
+  const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'x');
   const reports: unknown[] = [];
   await settle();
@@ -26,7 +19,7 @@ it('waitFor is answered by the rows themselves, before the core has said anythin
 });
 
 it('waitFor costs nobody a report who does not wait, and is told with the next tick at the latest', async () => {
-  const { world, group } = await started();
+  const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'warm');
   world.pass(50);
   await settle();
@@ -45,7 +38,7 @@ it('waitFor costs nobody a report who does not wait, and is told with the next t
 });
 
 it('waitFor ends when its signal does, before or after it began', async () => {
-  const { world, group } = await started();
+  const { world, group } = await CoreWorld.withShop();
   const controller = new AbortController();
   const waiting = world.node.waitFor(group, toRevision(9), controller.signal);
   controller.abort();
@@ -54,7 +47,7 @@ it('waitFor ends when its signal does, before or after it began', async () => {
 });
 
 it('onApplied of a database that is gone says so', async () => {
-  const { world, group } = await started();
+  const { world, group } = await CoreWorld.withShop();
   await world.node.deleteDatabase('shop');
   const heard: (number | undefined)[] = [];
   world.node.onApplied(group, (revision) => heard.push(revision));
@@ -64,7 +57,7 @@ it('onApplied of a database that is gone says so', async () => {
 });
 
 it('the node says who leads once it knows its address', async () => {
-  const { world, group } = await started();
+  const { world, group } = await CoreWorld.withShop();
   expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
   world.node.advertise({ grpc: '127.0.0.1:50051', http: '' });
   for (const each of [CATALOG_GROUP, group]) {
@@ -74,7 +67,7 @@ it('the node says who leads once it knows its address', async () => {
 });
 
 it('the node leads the databases that it alone holds, before anybody has touched them', async () => {
-  const { world, group } = await started();
+  const { world, group } = await CoreWorld.withShop();
   await world.crash();
   expect(world.core.levels.openGroups).toBe(1);
   expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });

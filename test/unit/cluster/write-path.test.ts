@@ -5,16 +5,9 @@ import { DatabaseError, type GroupId } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 
-async function started(limits: ConstructorParameters<typeof CoreWorld>[0] = {}): Promise<CoreWorld> {
-  const world = new CoreWorld(limits);
-  await world.start();
-  return world;
-}
-
 describe('a write', () => {
   it('is committed with the next revision, and is what comes next has to show', async () => {
-    const world = await started();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop();
     const outcome = await world.transact(group, 'first');
     expect(outcome).toEqual({
       kind: 'committed',
@@ -30,8 +23,7 @@ describe('a write', () => {
   });
 
   it('is answered while its rows are on their way to the store, and read when they are there (C2, C6)', async () => {
-    const world = await started();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop();
     await world.transact(group, 'first');
     await world.readable(group);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -53,9 +45,7 @@ describe('a write', () => {
   });
 
   it('of an id that is recorded is answered when its rows can be read (C2)', async () => {
-    const world = new CoreWorld();
-    await world.start();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop();
     await world.transact(group, 'warm');
     await world.readable(group);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -71,8 +61,7 @@ describe('a write', () => {
   });
 
   it('gets the recorded time of the leader, which never goes back (C3, SPEC-RECORDED-TIME)', async () => {
-    const world = await started();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop();
     const times: number[] = [];
     for (const step of [5, -1000, 3]) {
       world.nowMs += step;
@@ -87,8 +76,7 @@ describe('a write', () => {
   });
 
   it('is refused while the clock says that it is after the year 9999, and leaves no such time', async () => {
-    const world = await started();
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop();
     const { nowMs } = world;
     world.nowMs = Date.UTC(10_000, 0);
     await expect(world.transact(group, 'x')).rejects.toMatchObject({
@@ -104,7 +92,7 @@ describe('a write', () => {
 });
 
 it('group commit takes everything of a turn in one append, across groups (C1)', async () => {
-  const world = await started();
+  const world = await CoreWorld.started();
   const groups = await Promise.all(['a', 'b', 'c'].map((name) => world.create(name)));
   await Promise.all(groups.map((group) => world.transact(group, 'warm')));
   await Promise.all(groups.map((group) => world.readable(group)));
@@ -122,8 +110,7 @@ it('group commit takes everything of a turn in one append, across groups (C1)', 
 
 describe('rows that nobody waits for (C6)', () => {
   async function applied(): Promise<{ world: CoreWorld; group: GroupId; writes: () => number }> {
-    const world = await started({ writeEntries: 4 });
-    const group = await world.create('shop');
+    const { world, group } = await CoreWorld.withShop({ writeEntries: 4 });
     await world.transact(group, 'warm');
     await world.readable(group);
     const before = world.kv.writes.length;
@@ -155,8 +142,7 @@ describe('rows that nobody waits for (C6)', () => {
 });
 
 it('a failure of the log stops everything, and answers nothing that was in flight (C2)', async () => {
-  const world = await started();
-  const group = await world.create('shop');
+  const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'warm');
   world.log.isAutomatic = false;
   let answered = 0;
@@ -172,8 +158,7 @@ it('a failure of the log stops everything, and answers nothing that was in fligh
 });
 
 it('a failure of the store stops everything', async () => {
-  const world = await started();
-  const group = await world.create('shop');
+  const { world, group } = await CoreWorld.withShop();
   let answered = 0;
   world.kv.gate = Promise.reject(new DatabaseError('internal', 'No space left'));
   const count = (): number => (answered += 1);

@@ -13,8 +13,7 @@ const TEXT = 'x'.repeat(100);
 const ENTRY_BYTES = 64 + databaseKit.payload(TEXT).length;
 
 async function withDatabases(count: number, bytesMax: number): Promise<{ world: CoreWorld; groups: GroupId[] }> {
-  const world = new CoreWorld({ memoryBytesMax: bytesMax });
-  await world.start();
+  const world = await CoreWorld.started({ memoryBytesMax: bytesMax });
   const groups: GroupId[] = [];
   for (let at = 0; at < count; at++) {
     const group = await world.create(`shop-${at}`);

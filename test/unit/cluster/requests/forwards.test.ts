@@ -200,9 +200,9 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
 it('a write for the leader alone is refused elsewhere, with the leader, and taken by it', async () => {
   const { world, group, leader, other } = await started();
   const payload = (text: string): Uint8Array => databaseKit.payload(text);
-  await expect(
-    world.answer(other.front.transact(group, payload('a'), { requireLeader: true })),
-  ).rejects.toMatchObject({ code: 'not_leader', details: { leaderNode: leader.node } });
+  const asked = other.front.transact(group, payload('a'), { requireLeader: true });
+  const refused = { code: 'not_leader', details: { leaderNode: leader.node } };
+  await expect(world.answer(asked)).rejects.toMatchObject(refused);
   expect(await world.answer(leader.front.transact(group, payload('b'), { requireLeader: true }))).toMatchObject({
     revision: 1,
   });
