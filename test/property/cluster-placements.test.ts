@@ -32,7 +32,6 @@ class World {
   nodes: readonly NodeView[];
   bindings: readonly Binding[];
   readonly copies: number;
-  /** What was planned and should not have been. */
   readonly faults: string[] = [];
 
   constructor({
@@ -47,7 +46,6 @@ class World {
     this.copies = copies;
   }
 
-  /** Plans, and has the catalog take it in. */
   plan(): readonly Placing[] {
     const placings = planPlacements(this, { copies: this.copies, movesMax: MOVES_MAX });
     const before = this.bindings;
@@ -64,7 +62,6 @@ class World {
     return placings;
   }
 
-  /** Makes a database, as node 1 would. */
   create(): void {
     const nodes = spreadOver(this.copies, toNodeId(1))
       .replicas({ nodes: this.nodes, loads: loadsOf(this.bindings) })

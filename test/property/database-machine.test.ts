@@ -45,7 +45,6 @@ function arbSteps(shape: RequestShape, maxLength: number): fc.Arbitrary<readonly
   return fc.array(step, { maxLength, minLength: 1, size: 'max' });
 }
 
-/** The outcome in the oracle's words. */
 function inOracleWords(outcome: TransactOutcome): OracleOutcome {
   expect(outcome.kind).not.toBe('too-broad');
   if (outcome.kind === 'too-broad') return { kind: 'violated', found: [] };

@@ -116,7 +116,6 @@ describe('a history that is taken over', () => {
   });
 });
 
-/** The machine as a restart finds it, if everything was written. */
 async function reopened(host: DatabaseHost, revision: number): Promise<DatabaseHost['machine'] | undefined> {
   if (host.storedRevision !== revision) return undefined;
   const { DatabaseMachine } = await import('#database');

@@ -49,7 +49,6 @@ async function hostWith(steps: readonly Step[], dice: readonly number[] = []): P
   return host;
 }
 
-/** Everything that a ledger says, made anew from the rows. */
 function listed(host: DatabaseHost): unknown {
   const ledger = loadLedger(host.reader(), host.machine.applied.definitions);
   const revisions = [0, 1, 5].map(toRevision).concat(LATEST);

@@ -180,9 +180,7 @@ class History {
   #south = codecOf(SOUTH);
   readonly #underway: Sent[] = [];
   readonly #commits = new Map<number, number>();
-  /** Lengths of the frames with beats, in the order in which they were sent. */
   readonly lengths: number[] = [];
-  /** Beats that South was handed. */
   arrived = 0;
 
   run(next: Action): void {
@@ -228,7 +226,6 @@ class History {
     if (twice) this.#arrive(sent);
   }
 
-  /** Everything arrives in order, and what it is answered with. */
   settle(): void {
     while (this.#underway.length > 0) this.deliver(0, false);
   }

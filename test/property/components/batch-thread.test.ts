@@ -127,7 +127,6 @@ function oneByOne(bytesMax: number = 1): BatchedQuery {
   return { at: database.revision, query, bounds: { eventsMax: 1, bytesMax } };
 }
 
-/** Whether any of it was read by the thread. */
 async function readsBy(thread: BatchThread): Promise<boolean> {
   let isThreads = false;
   await gathered(thread.batches(database.source, oneByOne(), memory.lease()), () => {

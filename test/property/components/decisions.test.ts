@@ -113,7 +113,6 @@ const arbCommand = fc.record({
   leastEvents: fc.constantFrom(0, 1, 1, 1),
   cut: fc.integer({ min: -1, max: TIMES + 1 }),
   mode: fc.constantFrom('latest', 'latest', 'revision', 'last-seen'),
-  /** Committed in front of each attempt. */
   between: fc.array(arbHistory(2), { maxLength: ATTEMPTS_MAX }),
   dryRunAt: fc.integer({ min: 0, max: 100 }),
 });
@@ -193,7 +192,6 @@ class Model {
     ]);
   }
 
-  /** `fragile` are those reads whose guards cannot tell all: what they look at, and for what. */
   decide(
     script: Script,
     at: number,
@@ -251,7 +249,6 @@ function timeText(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** A commit that was tried. */
 interface Tried {
   readonly payload: TransactPayload;
   readonly basis: number;
@@ -283,7 +280,6 @@ class World {
     await this.#database.flush();
   }
 
-  /** Everything that is not as it should be. */
   async do(planned: PlannedCommand): Promise<readonly unknown[]> {
     const script: Script = { steps: planned.steps, leastEvents: planned.leastEvents };
     const began = this.#database.revision;
@@ -308,7 +304,6 @@ class World {
     return faults;
   }
 
-  /** A dry run gives what the model does. */
   #ofDryRun(
     decision: Decision,
     script: Script,
@@ -326,7 +321,6 @@ class World {
     return wanted.length === 0 ? [] : [{ nothing: at, wanted }];
   }
 
-  /** What is let through is right where it is committed, and what is not is so for a reason. */
   #ofCommit({ payload, basis, outcome }: Tried, script: Script, cut: Instant): readonly unknown[] {
     const at = payload.options.lastReadRevision ?? -1;
     const before = this.#model.decide(script, at, cut);

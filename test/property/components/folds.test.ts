@@ -107,7 +107,6 @@ function naivelyRendered(database: KnownDatabase, read: ViewRead): Uint8Array {
   return concatBytes([naiveState(selected), new TextEncoder().encode(`{${members.join(',')}}`)]);
 }
 
-/** What may happen to files that nobody guards. */
 function damage(path: string, { mischief, pick }: Step): void {
   const names = readdirSync(path).toSorted();
   const [name, other] = [names[pick % names.length], names[(pick + 1) % names.length]];
@@ -131,7 +130,6 @@ class World {
     this.#path = path;
   }
 
-  /** What was rendered and what was wanted, where they differ. */
   async do(step: Step): Promise<readonly unknown[]> {
     for (const [n, sketches] of step.grown.entries()) {
       this.database.apply(sketches, CREATED_AT_MS + 1000 * ((this.database.revision + n) % TIMES));

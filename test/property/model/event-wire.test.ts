@@ -57,7 +57,6 @@ it('a valid event is accepted, and its facts say where everything is', () => {
   );
 });
 
-/** By the facts alone. */
 function attributesOf(bytes: Uint8Array): unknown {
   const facts = eventFacts(bytes, 0, bytes.length);
   const { seconds, nanos } = facts;

@@ -46,7 +46,6 @@ function conjunctionMatches(conjunction: Conjunction, event: Selectable): boolea
   );
 }
 
-/** The same selector, spelled otherwise: shuffled, repeated, wrapped. */
 function respell(selector: Selector, random: () => number): Selector {
   if (selector.kind !== 'and' && selector.kind !== 'or') return random() % 2 === 0 ? and([selector, ALL]) : selector;
   const parts = selector.selectors.map((part) => respell(part, random));

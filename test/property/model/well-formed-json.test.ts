@@ -29,7 +29,6 @@ function answersAsWanted(bytes: Uint8Array, around: Uint8Array): boolean {
   return answer;
 }
 
-/** With a space between them. */
 const SIGNS =
   '{ } [ ] , : " \\ / \t \n \r 0 1 2 9 - + . e E n t f u \u0000 \u001f \u007f \u00e9 \u2028 \u{10000} \ufeff';
 const PARTS = 'true false null nul tru "" "a" "a": {} [] [[ ]] {"a":1} [1,2] -0 01 1e5 1. .5 1e 1e+';
@@ -50,7 +49,6 @@ const ILL_FORMED = [
 const arbPiece = fc.constantFrom(...PIECES, ...ILL_FORMED);
 const arbAround = fc.oneof(fc.constant(new Uint8Array(0)), arbPiece);
 
-/** What stands where, `taken` bytes of the JSON away. */
 const arbChange = fc.record({ place: fc.nat(), taken: fc.nat(2), piece: arbPiece });
 
 const arbJson: fc.Arbitrary<Uint8Array> = fc

@@ -38,7 +38,6 @@ function transaction(n: number): readonly EventSketch[] {
 }
 
 interface Drawn {
-  /** Of the database. */
   readonly size: number;
   readonly at: number;
   readonly query: EventQuery;
@@ -85,7 +84,6 @@ async function gather(slices: AsyncIterable<readonly StoredEvent[]>): Promise<re
   return found;
 }
 
-/** The same read, by whichever other functions can do it. */
 async function otherAnswers({ size, at, query }: Drawn): Promise<readonly (readonly Position[])[]> {
   const { selector, revisions, effectiveTime, direction, after, limit } = query;
   const { source } = databaseOf(size);

@@ -51,7 +51,6 @@ async function walk({ direction, ...options }: Walk, at: number): Promise<readon
   return events;
 }
 
-/** The same, of a walk that shows events where they lie. */
 async function shown(options: Omit<Walk, 'direction'>, at: number): Promise<readonly StoredEvent['position'][]> {
   const bounds = boundsOf({ at, revisions: {}, direction: 'forward' });
   const chunks = pageEvents(new DatabaseReader(database.source), { ...options, bounds, pace: pulled(1) });

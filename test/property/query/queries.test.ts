@@ -19,7 +19,6 @@ import { TightPace } from '../../support/tight-pace.ts';
 
 type Places = readonly (readonly [number, number])[];
 
-/** Enough to compare large answers by. */
 function places(events: readonly StoredEvent[]): Places {
   return events.map(({ position }) => [position.revision, position.index]);
 }

@@ -96,7 +96,6 @@ it('a selection takes the entries that come next, and goes on behind them (Q3)',
   );
 });
 
-/** The name of a kind that an event has. */
 function nameOf(kind: HeadKind, { event }: KnownEvent): string | undefined {
   if (kind === HEAD_KIND.STREAM) return streamOfSource(event.source);
   return kind === HEAD_KIND.TYPE ? event.type : event.subject;

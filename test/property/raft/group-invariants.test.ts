@@ -22,7 +22,6 @@ interface Holder {
 }
 
 interface Past {
-  /** The entries that were ever committed. */
   readonly committed?: readonly (number | Entry)[];
   /** The terms of the leaders that committed them; those of the entries unless given. */
   readonly committedIn?: readonly number[];

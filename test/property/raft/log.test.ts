@@ -37,7 +37,6 @@ function entriesAfter(all: readonly Entry[], count: number, termStep: number): r
   }));
 }
 
-/** Every read of a log, for the array of all entries ever appended to it. */
 function readings(log: Log, all: readonly Entry[]): unknown {
   const inMemory = all.slice(log.base.index);
   const middle = log.base.index + 1 + Math.floor(inMemory.length / 2);

@@ -9,7 +9,6 @@ const IDS = [1, 2, 3, 4, 5, 6, 7].map(toReplicaId);
 const half = (minLength: number) => fc.subarray(IDS, { minLength, maxLength: 5 });
 const voters: fc.Arbitrary<VoterSet> = fc.record({ incoming: half(1), outgoing: fc.oneof(fc.constant([]), half(1)) });
 
-/** Whether these replicas are a majority of every half that has members. */
 function isQuorum(set: VoterSet, replicas: ReadonlySet<ReplicaId>): boolean {
   return [set.incoming, set.outgoing].every((group) => {
     const present = group.filter((replica) => replicas.has(replica)).length;

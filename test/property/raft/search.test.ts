@@ -37,7 +37,6 @@ const CHANGE = { voters: IDS.slice(0, 2), learners: [] };
 /** All that the other scopes have one by one. */
 const EVERYTHING: Scope = { ...BASE, terms: 3, proposals: 3, crashes: 1, change: CHANGE, disks: 'prompt' };
 
-/** Each is seen to its end. */
 const WHOLE: readonly (readonly [string, Scope])[] = [
   [
     'one voter, three terms, three proposals and two crashes',
@@ -60,7 +59,6 @@ const LARGE: typeof WHOLE = [
   ['everything at once in two terms with one proposal, a message late', { ...EVERYTHING, terms: 2, proposals: 1 }],
 ];
 
-/** The first states of each are seen. */
 const PART: typeof WHOLE = [
   ['three terms, three proposals and a crash', { ...EVERYTHING, disks: 'any', change: undefined, statesMax: 20_000 }],
   ['three terms, three proposals, a crash and a change', { ...EVERYTHING, disks: 'any', late: 2, statesMax: 20_000 }],

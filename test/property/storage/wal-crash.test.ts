@@ -27,7 +27,6 @@ interface Workload {
   readonly payloadBytesMax: number;
 }
 
-/** What must, and what may, be found after a crash. */
 interface Expected {
   readonly acknowledged: readonly LogRecord[];
   readonly underWay: readonly LogRecord[];

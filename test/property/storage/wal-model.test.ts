@@ -55,7 +55,6 @@ it('the ledger claims a segment exactly while it holds an entry after the checkp
   );
 });
 
-/** Appends for a while, in batches of all sizes; what is appended is added to `records`. */
 async function live(
   wal: Wal,
   { draw, source, records }: { readonly draw: Draw; readonly source: RecordSource; readonly records: LogRecord[] },

@@ -75,14 +75,12 @@ describe('bytes that were changed', () => {
   });
 });
 
-/** What is refused has a code and a place; what is accepted is so, too, when it is stripped. */
 function isSound(bytes: Uint8Array, answered: ReturnType<typeof inspect>): boolean {
   if (answered.kind === 'ok') return inspect(answered.value.stripped, OPTIONS).kind === 'ok';
   const { code, offset, message } = answered.reason;
   return REFUSAL_CODES.includes(code) && offset >= 0 && offset <= bytes.length && message !== '';
 }
 
-/** Of a module that the engine takes, what becomes of it, unless it is refused. */
 function rewrite(bytes: Uint8Array): Uint8Array | undefined {
   const capped = cap(bytes, GROWTH);
   const metered = capped.kind === 'ok' ? meter(capped.value, DEFAULT_LIMITS) : capped;

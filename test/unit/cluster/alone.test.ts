@@ -22,7 +22,6 @@ async function asked(count: number): Promise<Started> {
   return { world, member, group };
 }
 
-/** What is answered while nothing that the core says is heard. */
 async function whileStalled({ world, member, group }: Started): Promise<number | undefined> {
   member.stall();
   let found: number | undefined;

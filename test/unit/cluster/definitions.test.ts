@@ -42,7 +42,6 @@ function define(world: ReplicaWorld, member: WorldNode, group: GroupId, entry: D
   );
 }
 
-/** Each entry by the next node, with a transaction behind it. */
 async function defineAll(world: ReplicaWorld, group: GroupId, entries = ENTRIES): Promise<readonly unknown[]> {
   const outcomes: unknown[] = [];
   for (const [at, entry] of entries.entries()) {

@@ -8,11 +8,9 @@ import { administration } from '../../../src/cluster/peer/administration.ts';
 const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 
 interface Known {
-  /** Nodes of the catalog as far as it is known. */
   readonly nodes: readonly number[];
   readonly index: number;
   readonly leader?: number;
-  /** Has a replica of the database that left the group. */
   readonly hasDiverged?: boolean;
 }
 
@@ -72,7 +70,6 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
   };
 }
 
-/** What each node says of another cluster. */
 function saidBy(number: number): ClusterDescription['otherClusters'][number] {
   return { node: toNodeId(number), reason: `node ${number} is dialled` };
 }

@@ -13,7 +13,6 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 const CORRUPT = corruptRecord(Uint8Array.of(1, 2), 'its checksum is wrong');
 
-/** The text of the note that the end leaves, if any. */
 function noteAfter(isolate: Isolate, failure: unknown, logger = silentLogger): string | undefined {
   using dir = tempDir();
   const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {

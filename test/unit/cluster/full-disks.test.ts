@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import { startTrio, type Trio, type WorldNode } from '../../support/cluster/replica-world.ts';
 
-/** With a text in the database. */
 async function withDatabase(): Promise<Trio> {
   const trio = await startTrio();
   await trio.world.answer(trio.leader.transact(trio.group, 'the first'));

@@ -178,7 +178,6 @@ describe('a node that says where it is', () => {
       message: expect.stringMatching(/^Node 9 was removed from its cluster/),
       details: { reason: 'NodeRemoved' },
     };
-    /** Notes what it writes down. */
     const noting = (notes: string[], isLed: () => boolean = () => false): Partial<AnnouncerPorts> => ({
       isLed,
       noteRemoved: async () => void notes.push('noted'),

@@ -26,7 +26,6 @@ function append(payload: Uint8Array, term = 3): Message {
   return { kind: 'append', term: toTerm(term), previous, entries: [entry], commit: toLogIndex(6) };
 }
 
-/** An entry with a membership of one. */
 function entriesOf(voter: ReplicaId): readonly Entry[] {
   const membership = membershipOf([voter]);
   return [{ index: toLogIndex(7), term: toTerm(3), payload: new Uint8Array(0), membership }];

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 
-/** Of a transaction whose text is one letter. */
 const TEXT_BYTES = databaseKit.payload('x').length;
 
 /** A world with one database that leads, whose log waits for the test. */
@@ -15,7 +14,6 @@ async function started(limits: Parameters<typeof CoreWorld.withShop>[0] = {}): R
   return { world, group };
 }
 
-/** What each promise came to so far. */
 function watch(promises: readonly Promise<unknown>[]): readonly { value?: unknown }[] {
   return promises.map((promise) => {
     const watched: { value?: unknown } = {};

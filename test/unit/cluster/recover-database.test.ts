@@ -20,7 +20,6 @@ interface Lost {
   readonly gone: readonly WorldNode[];
 }
 
-/** Five nodes, of which three hold a database with some events. */
 async function fiveNodes(
   count: number,
 ): Promise<Omit<Lost, 'left' | 'gone'> & { readonly holders: readonly WorldNode[] }> {
@@ -63,7 +62,6 @@ async function recover(world: ReplicaWorld, from: WorldNode, acceptRevision?: nu
   return world.answer(leader.core.recoveries.recover(order));
 }
 
-/** Has the catalog take a recovery in, at its next step. */
 async function beginRecovery(world: ReplicaWorld, from: WorldNode): Promise<void> {
   const leader = await world.leader(CATALOG_GROUP);
   const acceptRevision = from.core.recoveries.copyOf(NAME)?.revision;
@@ -82,7 +80,6 @@ async function groupNow(world: ReplicaWorld): Promise<GroupId> {
   return binding.group;
 }
 
-/** Rows of a group that a node has. */
 async function rowsOf({ kv }: WorldNode, group: GroupId): Promise<number> {
   const range = kv.range({ ...databaseKit.machines.rowsOf(group), values: false });
   let count = 0;
@@ -91,7 +88,6 @@ async function rowsOf({ kv }: WorldNode, group: GroupId): Promise<number> {
   return count;
 }
 
-/** Everybody who holds the database has these texts, and three nodes do. */
 async function endsWith(world: ReplicaWorld, texts: readonly string[]): Promise<void> {
   const group = await groupNow(world);
   const leader = await world.leader(group);

@@ -8,7 +8,6 @@ import { memoryKv } from '../../support/memory-kv.ts';
 
 const KEY = new RowKeys(CATALOG_GROUP).level();
 
-/** A catalog of nodes that know these levels each. */
 function hostOf(...levels: readonly (readonly [min: number, max: number])[]): CatalogHost {
   const host = new CatalogHost();
   levels.forEach((each, at) => register(host, at + 1, each));

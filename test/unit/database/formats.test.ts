@@ -28,7 +28,6 @@ const event = eventBytes({
   extensions: new Map([['seq', { kind: 'integer', value: 42 }]]),
 });
 
-/** The transaction of docs/formats/transaction.md. */
 const payload = encodeTransactPayload({
   transactionId: parseHex('00112233445566778899aabbccddeeff') ?? new Uint8Array(16),
   origin: ORIGIN.GRPC_TRANSACTION,
@@ -38,7 +37,6 @@ const payload = encodeTransactPayload({
 });
 stampPayload(payload, Date.UTC(2026, 0, 1, 0, 0, 0, 123));
 
-/** The database of the examples: that transaction and nothing else. */
 async function exampleHost(): Promise<DatabaseHost> {
   const host = new DatabaseHost();
   await host.apply(payload);

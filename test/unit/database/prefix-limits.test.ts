@@ -122,7 +122,6 @@ it('what is read for prefixes has a bound, however many alternatives there are a
   }
 });
 
-/** A store whose reads are counted. */
 function counted(store: KvStore, reader: CountingReader): KvStore {
   return {
     get: (key) => reader.get(key),

@@ -85,7 +85,6 @@ describe('verifyHistory (D11)', () => {
 });
 
 describe('rebuildDerived (D11)', () => {
-  /** The store of a process that dies at its nth write. */
   function failingAt(kv: KvStore, fatal: number): KvStore {
     let writes = 0;
     const step = <Result>(work: () => Promise<Result>): Promise<Result> =>

@@ -29,7 +29,6 @@ function kept(host: DatabaseHost): readonly number[] {
   return numbers.filter((number) => refusalOf(host.reader(), idOf(number)) !== undefined);
 }
 
-/** Of the tables of refusals and their places. */
 async function refusalRows(host: DatabaseHost): Promise<readonly string[]> {
   return (await dump(host.kv)).filter((row) => /^01000000070c|^0100000007f2/.test(row));
 }

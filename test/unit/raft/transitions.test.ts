@@ -169,7 +169,6 @@ function completion(state: RaftState): Input {
   return { kind: 'persisted', term, vote, index: last.index, logTerm: last.term };
 }
 
-/** What a step comes to, as a cell of the tables. */
 function outcome(state: RaftState, input: Input, nowMs: number): string {
   let result: Step;
   try {
@@ -181,7 +180,6 @@ function outcome(state: RaftState, input: Input, nowMs: number): string {
   return [result.state.role.kind, ...result.effects.map((effect) => effect.kind)].join(' ');
 }
 
-/** What a progress comes to, in a few words. */
 function next(progress: Progress, event: ProgressEvent): string {
   let after: Progress;
   try {
@@ -194,7 +192,6 @@ function next(progress: Progress, event: ProgressEvent): string {
   return [after.kind, after.match, after.next, ...waits, inFlight].filter((word) => word !== '').join(' ');
 }
 
-/** Column, row and cell. */
 function cells(
   columns: Readonly<Record<string, number>>,
   table: Readonly<Record<string, readonly string[]>>,

@@ -7,7 +7,6 @@ import { IDENTITY } from '../../support/small-log.ts';
 
 const PATH = 'wal/guard';
 const SLOT_BYTES = 4096;
-/** The part of a slot that says something. */
 const USED_BYTES = 64;
 
 describe('the guard file', () => {

@@ -7,7 +7,6 @@ import { openLevelStore } from '#storage';
 import { BLOCK_BYTES, verifyLevelLogs, walkLog } from '../../../src/storage/level-log-check.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-/** Writes `batches` batches and hands back the log that holds them, and where it is. */
 async function writtenLog(dir: string, batches: number): Promise<{ readonly path: string; readonly bytes: Buffer }> {
   const store = await openLevelStore(dir);
   for (let i = 0; i < batches; i++) {

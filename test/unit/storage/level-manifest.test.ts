@@ -13,7 +13,6 @@ const HEADER_BYTES = 7;
 const NAME = 'MANIFEST-000002';
 const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
-/** Of each key of the tables below. */
 const KEY_BYTES = 100;
 
 function varint(value: number): readonly number[] {
@@ -27,7 +26,6 @@ function edit(number: number): Uint8Array {
   return Uint8Array.from([2, ...varint(number), ...deleted, 7, 1, ...varint(number), ...varint(1000), ...key, ...key]);
 }
 
-/** A log as LevelDB writes it. */
 function logOf(records: readonly Uint8Array[]): Uint8Array {
   const bytes: number[] = [];
   for (const record of records) {
@@ -52,7 +50,6 @@ function edits(count: number): readonly Uint8Array[] {
   return Array.from({ length: count }, (_, i) => edit(i + 1));
 }
 
-/** A directory with a CURRENT, and the path of its MANIFEST. */
 function storeWith(manifest: Uint8Array): { readonly dir: string; readonly path: string } {
   const dir = testDir();
   writeFileSync(join(dir, 'CURRENT'), `${NAME}\n`);

@@ -10,7 +10,6 @@ import { tempDir } from '../../support/temp-dir.ts';
 const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
 
-/** A table with so many rows: where it is, and its bytes. */
 async function writtenTable(dir: string, rows: number): Promise<{ readonly path: string; readonly bytes: Uint8Array }> {
   const store = await openLevelStore(dir, { maxFileBytes: 2 ** 24 });
   const batch = store.batch();
@@ -26,7 +25,6 @@ async function writtenTable(dir: string, rows: number): Promise<{ readonly path:
   return { path, bytes: new Uint8Array(readFileSync(path)) };
 }
 
-/** Reads all of the table, as the scrub does. */
 function verify(path: string, bytes: number): void {
   const table = LevelTable.open(path, bytes);
   try {
@@ -36,7 +34,6 @@ function verify(path: string, bytes: number): void {
   }
 }
 
-/** What is wrong with the table. */
 function found(path: string, bytes: number, read: typeof verify = verify): string | undefined {
   try {
     read(path, bytes);

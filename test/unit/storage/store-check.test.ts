@@ -29,7 +29,6 @@ beforeAll(async () => {
   return () => whole[Symbol.dispose]();
 });
 
-/** A copy of the store, and the name of its file that matches. */
 function copy(pattern: RegExp): { readonly dir: string; readonly name: string; readonly path: string } {
   const dir = testDir();
   cpSync(whole.path, dir, { recursive: true });

@@ -10,7 +10,6 @@ import { testDir } from '../../support/test-scope.ts';
 
 const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
-/** Of the values below: none of it is a key. */
 const FILLING = 7;
 
 /** Puts rows over the whole range of keys, and merges all that there is. */
@@ -38,7 +37,6 @@ function flipValue(path: string): void {
   writeFileSync(path, bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1));
 }
 
-/** Scrubs until nothing is left, and answers why each slice was read. */
 function looks(scrub: TableScrub): readonly string[] {
   const all = new Set<string>();
   scrub.refresh();

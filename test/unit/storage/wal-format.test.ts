@@ -94,7 +94,6 @@ function exampleSegment(): Uint8Array {
   return disk.file('wal/000000000001.wal');
 }
 
-/** In rows of 16 bytes, so that a difference is found at a glance. */
 function hex(bytes: Uint8Array): readonly string[] {
   return Array.from({ length: bytes.length / 16 }, (_, row) => {
     const at = 16 * row;

@@ -77,7 +77,6 @@ function lastByte(disk: MemoryDisk): Uint8Array {
   return disk.file(FIRST).subarray(SEGMENT_BYTES - 1);
 }
 
-/** Turns the last batch into zeros, as if it had never been written. */
 function eraseLastBatch(disk: MemoryDisk, path: string): void {
   const bytes = disk.file(path);
   const last = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).lastIndexOf('CBAT');

@@ -254,7 +254,6 @@ function endsOf(bytes: Uint8Array): readonly LogEnd[] {
   return ends;
 }
 
-/** The end of the log before the batch that the offset lies in. */
 function cursorAt(offset: number): LogEnd {
   return cursors.findLast((cursor) => cursor.offset <= offset) ?? FIRST;
 }
@@ -273,7 +272,6 @@ function flip(bytes: Uint8Array, bit: number): void {
   bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
 }
 
-/** Bits of the bytes `[from, to)`. */
 function bits(from: number, to: number): readonly number[] {
   return Array.from({ length: Math.ceil((8 * (to - from)) / STRIDE) }, (_, place) => 8 * from + STRIDE * place);
 }

@@ -226,7 +226,6 @@ function logStart(index: number, term: number = TERM): EncodedRecords {
   return encode([{ kind: 'log-start', group: GROUP, checkpoint: at }]);
 }
 
-/** The changes to the disk from now on. */
 function watch(disk: MemoryDisk): readonly DiskStep[] {
   const steps: DiskStep[] = [];
   disk.onStep = (step): void => {

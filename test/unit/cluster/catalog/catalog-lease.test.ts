@@ -27,7 +27,6 @@ class Catalog {
     this.lease = new CatalogLease({ limits, ask, monotonicMs: () => this.nowMs });
   }
 
-  /** Asks for the lease, and has the question answered. */
   async hold(): Promise<void> {
     const taken = this.lease.take();
     this.questions.at(-1)?.answer();

@@ -35,12 +35,10 @@ async function finalize(world: ReplicaWorld): Promise<unknown> {
   return world.answer((await world.leader(CATALOG_GROUP)).core.order({ kind: 'finalize' }));
 }
 
-/** What a client of this node writes: the front knows the level. */
 async function write(world: ReplicaWorld, member: WorldNode, group: GroupId, text: string): Promise<void> {
   await world.answer(member.front.transact(group, payloadAt(member.front.catalog.level, text)));
 }
 
-/** The levels of the transactions that the node has in its log. */
 function written({ log }: WorldNode, group: GroupId): readonly number[] {
   const payloads = log.durable.flatMap((record) =>
     record.kind === 'entry' && record.group === group && record.payload.length > 0 ? [record] : [],

@@ -22,7 +22,6 @@ async function started(): Promise<Started> {
   return { world, leader, follower };
 }
 
-/** Every node says where it is, in the order of their numbers. */
 async function registerAll({ world, leader }: Started): Promise<void> {
   for (const node of world.nodes) await world.answer(leader.core.register(registrationOf(node), true));
 }

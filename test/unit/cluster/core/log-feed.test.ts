@@ -16,13 +16,11 @@ class Stage {
     () => 0,
   );
 
-  /** Hands something else to the log. */
   append(): BatchId {
     this.#feed.checkpoint(toGroupId(1), MARK);
     return this.#flush();
   }
 
-  /** Hands the end of the group to the log. */
   end(group: number): BatchId {
     this.#feed.tombstone(toGroupId(group), () => this.told.push(`${group} has ended`));
     return this.#flush();

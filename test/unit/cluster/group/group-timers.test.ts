@@ -98,7 +98,6 @@ describe('the timers of groups', () => {
   });
 });
 
-/** How many may ask at looks that come so long after one another. */
 function roomAt(pace: AskingPace, apartMs: readonly number[]): readonly number[] {
   let nowMs = 0;
   return apartMs.map((each) => {

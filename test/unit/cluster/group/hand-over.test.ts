@@ -14,15 +14,12 @@ const DATABASES = 24;
 
 interface Cluster {
   readonly world: ReplicaWorld;
-  /** Led by `leader`, every one of them. */
   readonly groups: readonly [GroupId, ...GroupId[]];
   readonly leader: WorldNode;
   readonly others: readonly [WorldNode, WorldNode];
-  /** How often it was to hand a lead over. */
   readonly handOvers: () => number;
 }
 
-/** Three nodes of which one leads so many databases. */
 async function started(count = DATABASES): Promise<Cluster> {
   const orders: NodeId[] = [];
   const stepped = (node: NodeId, { kind }: Input): void => {

@@ -65,7 +65,6 @@ it('leads go back to all nodes when one that was away returns, and stay there', 
   expect(world.failures).toEqual([]);
 });
 
-/** A group that this node leads, and in which nothing happens. */
 class IdleGroup {
   readonly self = replicaOf(toNodeId(1));
   readonly isAlone = false;
@@ -84,7 +83,6 @@ class IdleGroup {
   }
 }
 
-/** A node that leads so many groups of three nodes, each at rest, and the balance of its leads. */
 function idleNode(
   count: number,
   isUnfit: (node: NodeId) => boolean = () => false,

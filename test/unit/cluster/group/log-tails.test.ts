@@ -27,7 +27,6 @@ function groupOf(id: number): Group {
 const apply = fc.record({ at: fc.nat(2), bytes: fc.nat(300), count: fc.integer({ min: 1, max: 4 }) });
 const load = fc.record({ at: fc.nat(2), from: fc.integer({ min: 1, max: 25 }), bytesMax: fc.nat(900) });
 
-/** Everything that was applied, and how often a tail had it or not. */
 class Everything {
   readonly counts = { found: 0, gone: 0 };
   readonly faults: string[] = [];

@@ -21,7 +21,6 @@ class Clocks {
   readonly #all: readonly PeerClocks[];
   #due: { readonly atMs: number; readonly work: () => void }[] = [];
 
-  /** Of the cluster. */
   level = 5;
 
   constructor(aheadMs: readonly number[], wayMs: readonly [number, number] = [1, 1]) {

@@ -14,7 +14,6 @@ const replace = (node: number, by?: number): NodeOrder => {
   return { kind: 'replace', node: toNodeId(node), by: by === undefined ? undefined : toNodeId(by) };
 };
 
-/** What is said of an order, when these nodes vote in the catalog. */
 function fault(order: NodeOrder, layout: Layout, voters: readonly number[] = [1]): string | undefined {
   const membership = membershipOf(voters.map((node) => replicaOf(toNodeId(node))));
   const found = faultInOrder(order, { ...viewOf(layout), membership, copies: 3 });
@@ -178,7 +177,6 @@ function statesOf(world: ReplicaWorld): string {
   return nodes.map(({ state }) => state).join(' ');
 }
 
-/** Four nodes, of which the first three hold a database with some events. */
 async function fourNodes(): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
   const { world, group } = await shopOnThree(4);
   for (const text of ['a', 'b']) await world.answer((await world.leader(group)).transact(group, text));

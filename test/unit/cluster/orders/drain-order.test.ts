@@ -150,7 +150,6 @@ interface Three {
   readonly ask: (at: number, node: number, order?: Partial<Ordered>) => Promise<AdminReply>;
 }
 
-/** Three nodes, of which 1 leads the catalog; what each was told, and how each is asked. */
 function three(): Three {
   const told: number[] = [];
   const staying = new Set<number>();

@@ -32,7 +32,6 @@ function targetOf({ voters, learners }: Membership): Target {
   return { voters: voters.incoming, learners };
 }
 
-/** What is wrong with a step, if anything is. */
 function fault({ self, membership, standings }: MembershipView, target: Target): string | undefined {
   const next = planMembership({ self, membership, isBusy: false, standings }, target);
   const now = targetOf(membership);

@@ -33,7 +33,6 @@ async function bindingOf(world: ReplicaWorld): Promise<Binding> {
   return binding;
 }
 
-/** Has the catalog place the database there, without waiting for what follows. */
 async function place({ world, group }: Placed, ...nodes: readonly number[]): Promise<void> {
   const { placement } = await bindingOf(world);
   const leader = await world.leader(CATALOG_GROUP);
@@ -41,7 +40,6 @@ async function place({ world, group }: Placed, ...nodes: readonly number[]): Pro
   await world.until(() => (leader.front.catalog.lookup('shop')?.placement ?? 0) > placement, 'another placement');
 }
 
-/** Waits until the database is there and nowhere else, as every node knows. */
 async function placed({ world }: Placed, ...nodes: readonly number[]): Promise<void> {
   const isThere = ({ front }: WorldNode): boolean => {
     const binding = front.catalog.lookup('shop');
@@ -63,7 +61,6 @@ async function write({ world, group }: Placed, ...texts: readonly string[]): Pro
   }
 }
 
-/** What each of these nodes has of the database. */
 async function histories({ world, group }: Placed, ...nodes: readonly number[]): Promise<readonly string[]> {
   await world.pass(1500);
   const found: string[] = [];
@@ -71,7 +68,6 @@ async function histories({ world, group }: Placed, ...nodes: readonly number[]):
   return found;
 }
 
-/** Has the group led by somebody else than that node. */
 async function leadElsewhere(world: ReplicaWorld, group: GroupId, node: WorldNode): Promise<void> {
   if ((await world.leader(group)) !== node) return;
   await node.crash();

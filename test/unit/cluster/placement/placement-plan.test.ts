@@ -8,7 +8,6 @@ import { type Layout, viewOf } from '../../../support/cluster/layouts.ts';
 
 type Planned = Readonly<Record<number, readonly number[]>>;
 
-/** The nodes that each database is to be held by, of those that are to move. */
 function plan(view: PlacementView, { copies = 3, movesMax = 9 } = {}): Planned {
   return Object.fromEntries(
     planPlacements(view, { copies, movesMax }).map(({ group, nodes }) => [group, nodes.toSorted((a, b) => a - b)]),

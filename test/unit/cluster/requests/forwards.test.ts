@@ -87,7 +87,6 @@ describe('a transaction at a node that does not lead', () => {
 });
 
 describe('a request while a lane is not connected, as after the start of a node', () => {
-  /** A node that leads neither the database nor the catalog, with a request for each. */
   async function follower(): Promise<Pick<Cluster, 'world'> & { node: NodeId; ask: () => Promise<object>[] }> {
     const { world, group, leader } = await started();
     const catalog = await world.leader(CATALOG_GROUP);

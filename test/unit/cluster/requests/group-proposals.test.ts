@@ -11,7 +11,6 @@ function proposalOf(token: number, payload: Uint8Array = NO_BYTES): Proposal {
   return { token, group, payload, tellsAdmission: false, staysHere: false };
 }
 
-/** Proposes with these tokens; all of them become entries from `first` on. */
 function propose(proposals: GroupProposals, term: number, first: number, tokens: readonly number[]): void {
   proposals.offer(tokens.map((token) => proposalOf(token)));
   const answer = { kind: 'proposed', term: toTerm(term), first: toLogIndex(first), refused: undefined } as const;

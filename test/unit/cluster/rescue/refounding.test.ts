@@ -79,7 +79,6 @@ async function started(directory: string): Promise<Node> {
   return node;
 }
 
-/** All events of a database, once its copy is made. */
 async function textsOf(node: Node, name: string): Promise<readonly string[]> {
   const binding = node.catalog.lookup(name);
   if (binding === undefined) return ['no such database'];

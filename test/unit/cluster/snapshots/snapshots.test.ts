@@ -37,7 +37,6 @@ async function write(world: ReplicaWorld, leader: WorldNode, group: GroupId, cou
   }
 }
 
-/** Waits until the node shows what the leader shows, and says what else has failed. */
 async function caughtUp({ world, group, leader, behind }: Away): Promise<readonly Error[]> {
   const revision = await world.answer(leader.front.latest(group));
   await world.until(() => behind.front.applied(group) >= revision, 'the member has caught up', 60_000);
