@@ -3,11 +3,11 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toRevision } from '#base';
-import { componentBytes, type Definitions, LEDGER_LIMITS, ReadDefinitions } from '#database';
+import { type Definitions, LEDGER_LIMITS, ReadDefinitions } from '#database';
 import { type ComponentTitle, type DefinedVersion, decodeDefinitionEntry } from '#model';
 import { DatabaseHost } from '../support/database-host.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
-import { arbDefining, DEFINITIONS, partOf, SMALL_BLOBS } from '../support/definition-entries.ts';
+import { arbDefining, DEFINITIONS } from '../support/definition-entries.ts';
 import { NaiveLedger } from '../support/naive-ledger.ts';
 import { runs } from '../support/runs.ts';
 
@@ -97,26 +97,3 @@ it(
   },
   TIMEOUT_MS,
 );
-
-it(
-  'definitions for readers have the bytes of every component that a version names (D23)',
-  async () => {
-    const property = fc.asyncProperty(arbSteps, async (steps) => {
-      const { host } = await flushed(steps);
-      const definitions = await new ReadDefinitions(host.source).current();
-      const named = definitions.list(toRevision(Number.MAX_SAFE_INTEGER)).map(({ component }) => component);
-      const expected = named.map((blob) => partOf(blob, 0)).map((part) => part.kind === 'part' && part.bytes);
-      const found = await Promise.all(named.map((component) => componentBytes(host.source, component)));
-      expect(found).toEqual(expected);
-      expect(SMALL_BLOBS).toEqual(expect.arrayContaining(named));
-    });
-    await fc.assert(property, RUNS);
-  },
-  TIMEOUT_MS,
-);
-
-async function flushed(steps: readonly Step[]): Promise<Watched> {
-  const watched = new Watched();
-  for (const step of steps) await watched.take(step);
-  return watched;
-}

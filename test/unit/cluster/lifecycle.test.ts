@@ -88,19 +88,6 @@ it('the trash (C8) clears a deleted database and forgets its mark', async () => 
   expect(world.log.recover().tombstones).toEqual(new Set([one]));
 });
 
-it('the trash (C8) keeps the mark until the deletions are durable', async () => {
-  const { world, group } = await CoreWorld.withShop({ trashSliceRows: 3 });
-  for (let at = 0; at < 10; at += 1) await world.transact(group, `a${at}`);
-  world.pass(1000);
-  await settle();
-  await world.node.deleteDatabase('shop');
-  world.pass(10_000);
-  await settle();
-  // Only the removal of the mark may be lost now.
-  expect(world.kv.unsyncedCount).toBeLessThanOrEqual(1);
-  expect(await rowsOf(await world.kv.crash(() => false), group)).toBe(0);
-});
-
 describe('many databases', () => {
   it('are dormant after a restart, and each is there when it is touched', async () => {
     const world = await CoreWorld.started();

@@ -7,23 +7,6 @@ import { decodeMembership, type Entry, encodeMembership, membershipOf, toReplica
 import { openFirstReplica } from '../../support/raft/first-replica.ts';
 import { checkState } from '../../support/raft/state-invariants.ts';
 
-const replica = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }).map(toReplicaId);
-
-it('a membership as bytes is the same when it is read back', () => {
-  const distinct = fc.uniqueArray(replica, { minLength: 1, maxLength: 9 });
-  fc.assert(
-    fc.property(distinct, fc.nat(8), fc.array(replica, { maxLength: 3 }), (ids, learnerCount, outgoing) => {
-      const voters = ids.slice(0, Math.max(1, ids.length - learnerCount));
-      const learners = ids.slice(voters.length).filter((id) => !outgoing.includes(id));
-      const { voters: incoming } = membershipOf(voters, learners);
-      const leaving = [...new Set(outgoing)];
-      const next = leaving.filter((id) => !voters.includes(id)).slice(0, 1);
-      const membership = { voters: { ...incoming, outgoing: leaving }, learners, learnersNext: next };
-      expect(decodeMembership(encodeMembership(membership))).toEqual(membership);
-    }),
-  );
-});
-
 it('a membership as bytes is refused or whole, whatever the bytes are', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 30 }), (bytes) => {
