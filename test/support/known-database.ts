@@ -93,6 +93,15 @@ export class KnownDatabase {
     this.#remember(events, bytes, outcome);
   }
 
+  /** Commits transactions 1 to `count`, a millisecond apart; flushes each time that so many came, and at the end. */
+  async fill(count: number, transaction: (n: number) => readonly EventSketch[], every = count): Promise<void> {
+    for (let n = 1; n <= count; n++) {
+      this.apply(transaction(n), CREATED_AT_MS + n);
+      if (n % every === 0) await this.flush();
+    }
+    await this.flush();
+  }
+
   /** Writes everything down, and commits a transaction on top of it, or says why not. */
   async transact(transaction: TransactPayload, recordedTimeMs: number): Promise<TransactOutcome> {
     await this.flush();

@@ -15,13 +15,7 @@ const SIZES = [0, 3, 150];
 const DATABASES = new Map(SIZES.map((size) => [size, new KnownDatabase(memoryKv())]));
 
 beforeAll(async () => {
-  for (const [size, database] of DATABASES) {
-    for (let n = 1; n <= size; n++) {
-      database.apply(transaction(n), CREATED_AT_MS + n);
-      if (n % 9 === 0) await database.flush();
-    }
-    await database.flush();
-  }
+  for (const [size, database] of DATABASES) await database.fill(size, transaction, 9);
 });
 
 function databaseOf(size: number): KnownDatabase {

@@ -8,7 +8,7 @@ import { type Hits, settled } from '../../../src/query/hits.ts';
 import { listHits } from '../../../src/query/list-hits.ts';
 import { END_RANK, rankOf, rankRange } from '../../../src/query/rank.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
-import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { KnownDatabase } from '../../support/known-database.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -27,16 +27,9 @@ describe('a walk over a long list', () => {
   let head: HeadContent;
 
   beforeAll(async () => {
-    for (let n = 1; n <= TRANSACTIONS; n++) {
-      // Up to three entries in a transaction, and transactions without any.
-      const sources = ['a', 'a', 'a'].slice(0, n % 4);
-      database.apply(
-        [...sources, 'b'].map((source) => ({ source, type: 't' })),
-        CREATED_AT_MS + n,
-      );
-      if (n % 31 === 0) await database.flush();
-    }
-    await database.flush();
+    // Up to three entries in a transaction, and transactions without any.
+    const sources = (n: number): readonly string[] => [...['a', 'a', 'a'].slice(0, n % 4), 'b'];
+    await database.fill(TRANSACTIONS, (n) => sources(n).map((source) => ({ source, type: 't' })), 31);
     const found = new DatabaseReader(database.source).head({ kind: HEAD_KIND.STREAM, term: Uint8Array.of(97) });
     if (found === undefined) throw new Error('The stream "a" has a head');
     head = found;

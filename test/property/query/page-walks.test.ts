@@ -8,7 +8,7 @@ import { pulled, queryEvents } from '#query';
 import { boundsOf } from '../../../src/query/bounds.ts';
 import { pageEvents } from '../../../src/query/page-events.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
-import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
+import { type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
@@ -26,13 +26,7 @@ const store = memoryKv();
 const counted = new CountingReader(store);
 const database = new KnownDatabase(store, counted);
 
-beforeAll(async () => {
-  for (let n = 0; n < TRANSACTIONS; n++) {
-    database.apply(transaction(n), CREATED_AT_MS + n);
-    if (n % 11 === 0) await database.flush();
-  }
-  await database.flush();
-});
+beforeAll(() => database.fill(TRANSACTIONS, (n) => transaction(n - 1), 11));
 
 interface Walk {
   readonly selector: Selector;
@@ -109,11 +103,9 @@ describe('a query of more names than a walk holds, all of them far behind', () =
     const everyday = Array.from({ length: 50 }, () => ({ source: 'a', type: 't', data: new Uint8Array(300) }));
     const named = (prefix: string, n: number): readonly EventSketch[] =>
       everyday.map((_, k) => ({ source: 'b', type: 't', subject: `${prefix}/${n}-${k}` }));
-    for (let n = 0; n < LAST; n++) {
-      large.apply(n < NAMED ? named('v', n) : n >= LAST - NAMED ? named('w', n) : everyday, CREATED_AT_MS);
-      if (n % 20 === 0) await large.flush();
-    }
-    await large.flush();
+    const transactionOf = (n: number): readonly EventSketch[] =>
+      n <= NAMED ? named('v', n) : n > LAST - NAMED ? named('w', n) : everyday;
+    await large.fill(LAST, transactionOf, 20);
   });
 
   it.each([

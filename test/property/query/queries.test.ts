@@ -157,11 +157,7 @@ describe('a query in a large database in LevelDB', () => {
     const { store, reader, end } = await openStore();
     close = end;
     database = new KnownDatabase(store, reader);
-    for (let n = 0; n < TRANSACTIONS; n++) {
-      database.apply(largeTransaction(n), CREATED_AT_MS + n);
-      if (n % 97 === 0) await database.flush();
-    }
-    await database.flush();
+    await database.fill(TRANSACTIONS, largeTransaction, 97);
   });
   afterAll(async () => close());
 

@@ -12,7 +12,7 @@ import { NamesInPages } from '../../../src/query/names-in-pages.ts';
 import { timeEvents } from '../../../src/query/time-events.ts';
 import { compareTimePlaces, Selection } from '../../../src/query/time-place.ts';
 import { arbHistory, arbQuery, grow, type Question } from '../../support/histories.ts';
-import { CREATED_AT_MS, KnownDatabase, type KnownEvent, naiveAnswer } from '../../support/known-database.ts';
+import { KnownDatabase, type KnownEvent, naiveAnswer } from '../../support/known-database.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -163,17 +163,13 @@ describe('a listing that goes by heads and by pages in turns', () => {
   const database = new KnownDatabase(memoryKv());
   const TRANSACTIONS = 30;
 
-  beforeAll(async () => {
-    for (let n = 0; n < TRANSACTIONS; n++) {
-      const events = Array.from({ length: 100 }, (_, place) => ({
-        source: 'a',
-        type: 't',
-        subject: `s-${((n * 100 + place) * 7_919) % 3_000}`,
-      }));
-      database.apply(events, CREATED_AT_MS + n);
-    }
-    await database.flush();
-  });
+  beforeAll(() =>
+    database.fill(TRANSACTIONS, (n) =>
+      Array.from({ length: 100 }, (_, place) => {
+        return { source: 'a', type: 't', subject: `s-${((n * 100 + place) * 7_919) % 3_000}` };
+      }),
+    ),
+  );
 
   it('gives every name once, in order (Q1)', async () => {
     for (const at of [1, 15, 29, TRANSACTIONS]) {

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, PageCache } from '#database';
 import { CountingReader } from '../../support/counting-reader.ts';
-import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
+import { KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 
@@ -14,12 +14,10 @@ const LARGE = 100;
 const store = memoryKv();
 const database = new KnownDatabase(store);
 
-beforeAll(async () => {
-  for (let n = 1; n <= TRANSACTIONS; n++) {
-    const data = new Uint8Array(n === LARGE ? 40_000 : 100).fill(n % 251);
-    database.apply([{ source: 'a', type: n % 2 === 0 ? 'even' : 'odd', data }], CREATED_AT_MS + n);
-    await database.flush();
-  }
+beforeAll(() => {
+  const dataOf = (n: number): Uint8Array => new Uint8Array(n === LARGE ? 40_000 : 100).fill(n % 251);
+  const typeOf = (n: number): string => (n % 2 === 0 ? 'even' : 'odd');
+  return database.fill(TRANSACTIONS, (n) => [{ source: 'a', type: typeOf(n), data: dataOf(n) }], 1);
 });
 
 function world(owner: object = {}) {
