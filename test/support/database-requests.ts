@@ -155,3 +155,16 @@ export function payloadOf(request: OracleRequest, data: Uint8Array = encodeUtf8(
   stampPayload(payload, request.stampedMs);
   return payload;
 }
+
+let transactions = 0;
+
+/** A transaction with an id of its own, stamped a millisecond after the one before. */
+export function transactionOf(
+  events: readonly OracleEvent[],
+  constraints: readonly Constraint[] = [],
+  data?: Uint8Array,
+): Uint8Array {
+  transactions += 1;
+  const transactionId = transactions.toString(16).padStart(32, '0');
+  return payloadOf({ transactionId, stampedMs: CREATED_AT_MS + transactions, events, constraints }, data);
+}

@@ -4,26 +4,14 @@ import { expect, it } from 'vitest';
 import { toHex, toLogIndex, toTerm } from '#base';
 import { type TransactOutcome } from '#database';
 import { type Constraint, type Selector, term } from '#model';
-import { CREATED_AT_MS, DatabaseHost, sha256 } from '../../support/database-host.ts';
+import { DatabaseHost, sha256 } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
-import { payloadOf } from '../../support/database-requests.ts';
+import { transactionOf } from '../../support/database-requests.ts';
 
 const ORDER: OracleEvent = { id: 'a', type: 'placed', source: '/streams/orders', stream: 'orders', subject: 's-1' };
 
-interface Wanted {
-  readonly events?: readonly OracleEvent[];
-  readonly constraints?: readonly Constraint[];
-}
-
-let nextId = 1000;
-
-function payload({ events = [ORDER], constraints = [] }: Wanted = {}): Uint8Array {
-  const transactionId = (nextId++).toString(16).padStart(32, '0');
-  return payloadOf({ transactionId, stampedMs: CREATED_AT_MS + 5, events, constraints });
-}
-
-function transact(host: DatabaseHost, wanted: Wanted = {}): Promise<TransactOutcome> {
-  return host.apply(payload(wanted));
+function transact(host: DatabaseHost, events: readonly OracleEvent[] = [ORDER]): Promise<TransactOutcome> {
+  return host.apply(transactionOf(events));
 }
 
 function unless(selector: Selector): Constraint {
@@ -47,19 +35,19 @@ it('constraints with a prefix are answered before the entry, and not without an 
   const entry = {
     index: toLogIndex(2),
     term: toTerm(1),
-    payload: payload({ constraints: [unless(term('by-type-prefix', 'pl'))] }),
+    payload: transactionOf([ORDER], [unless(term('by-type-prefix', 'pl'))]),
   };
   const needs = host.machine.needs(entry.payload);
   expect(needs).toHaveLength(1);
   const answers = await host.machine.answer(needs);
   expect(answers).toEqual([1, 1]);
   expect(() => host.machine.apply(entry)).toThrow('Every need of a payload is answered');
-  expect(host.machine.needs(payload({ constraints: [unless(term('by-type', 'placed'))] }))).toEqual([]);
+  expect(host.machine.needs(transactionOf([ORDER], [unless(term('by-type', 'placed'))]))).toEqual([]);
 });
 
 it('a taken event id goes on until it is free when somebody has stored that very id before (D2)', async () => {
   const host = new DatabaseHost();
-  await transact(host, { events: [ORDER, { ...ORDER, id: 'a~2.0' }, { ...ORDER, id: 'a~2.0~2.0' }] });
+  await transact(host, [ORDER, { ...ORDER, id: 'a~2.0' }, { ...ORDER, id: 'a~2.0~2.0' }]);
   expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0~2.0~2.0' }] });
 });
 
@@ -69,7 +57,7 @@ it.each([
   ['an unknown kind', 1, 9],
 ])('the log stops at an entry of %s, before anything changes (D9)', (_name, at, byte) => {
   const host = new DatabaseHost();
-  const bytes = payload();
+  const bytes = transactionOf([ORDER]);
   bytes[at] = byte;
   expect(() => host.machine.apply({ index: toLogIndex(1), term: toTerm(1), payload: bytes })).toThrow('log entry');
   expect(host.machine.applied).toMatchObject({ index: 0, revision: 0 });

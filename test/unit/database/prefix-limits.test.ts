@@ -5,9 +5,9 @@ import type { TransactOutcome } from '#database';
 import type { KvStore } from '#kv';
 import { and, type Constraint, or, type Selector, term } from '#model';
 import { CountingReader } from '../../support/counting-reader.ts';
-import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
+import { DatabaseHost } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
-import { payloadOf } from '../../support/database-requests.ts';
+import { transactionOf } from '../../support/database-requests.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 
 /** More than a transaction may look at: of subjects, and of the events after theirs. */
@@ -21,8 +21,6 @@ const ROWS_OF_A_WAIT = 256;
 const EVENTS_MAX = 512 + 16;
 const GETS_OF_A_REVISION = 4;
 const old = term('by-subject-prefix', 'old-');
-
-let nextId = 1;
 
 function transact(
   host: DatabaseHost,
@@ -45,11 +43,10 @@ function apply(
   { stream, type, subjects }: { readonly stream: string; readonly type: string; readonly subjects: readonly string[] },
   constraints: readonly Constraint[],
 ): Promise<TransactOutcome> {
-  const transactionId = (nextId++).toString(16).padStart(32, '0');
   const events = subjects.map((subject, index): OracleEvent => {
     return { id: `e-${index}`, type, source: stream, stream, subject };
   });
-  return host.apply(payloadOf({ transactionId, stampedMs: CREATED_AT_MS, events, constraints }));
+  return host.apply(transactionOf(events, constraints));
 }
 
 function ask(host: DatabaseHost, ...constraints: readonly Constraint[]): Promise<TransactOutcome> {

@@ -5,8 +5,8 @@ import { ByteWriter, DatabaseError, toHex, toLogIndex } from '#base';
 import { type DurablePoint, rebuildDerived, verifyHistory } from '#database';
 import type { KvBatch, KvStore } from '#kv';
 import { writeApplied } from '../../../src/database/applied.ts';
-import { CREATED_AT_MS, DatabaseHost } from '../../support/database-host.ts';
-import { payloadOf } from '../../support/database-requests.ts';
+import { DatabaseHost } from '../../support/database-host.ts';
+import { transactionOf } from '../../support/database-requests.ts';
 import { dump } from '../../support/database-rows.ts';
 
 const DURABLE = 12;
@@ -29,8 +29,7 @@ async function fullHost(): Promise<{ host: DatabaseHost; durable: DurablePoint; 
 function transaction(n: number, ids: string, count: number): Uint8Array {
   const event = { type: 't', source: 'orders', stream: 'orders', subject: `s-${n % 4}` };
   const events = Array.from({ length: count }, (_, index) => ({ id: `${ids}-${n}-${index}`, ...event }));
-  const transactionId = n.toString(16).padStart(32, '0');
-  return payloadOf({ transactionId, stampedMs: CREATED_AT_MS + n, events, constraints: [] });
+  return transactionOf(events);
 }
 
 async function change(

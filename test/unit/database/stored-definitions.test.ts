@@ -13,7 +13,7 @@ import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { digestBytes } from '../../../src/database/definition-record.ts';
 import { DatabaseHost, historyFor, takeOver } from '../../support/database-host.ts';
-import { payloadOf } from '../../support/database-requests.ts';
+import { transactionOf } from '../../support/database-requests.ts';
 import { sharedContent } from '../../support/database-rows.ts';
 import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
 
@@ -40,8 +40,7 @@ const LAST = 2 + ENTRIES.length;
 
 async function transact(host: DatabaseHost, n: number): Promise<void> {
   const events = [{ id: `e-${n}`, type: 't', source: 'orders', stream: 'orders' }];
-  const transactionId = n.toString(16).padStart(32, '0');
-  await host.apply(payloadOf({ transactionId, stampedMs: 1_700_000_001_000, events, constraints: [] }));
+  await host.apply(transactionOf(events));
 }
 
 async function fullHost(): Promise<DatabaseHost> {

@@ -3,11 +3,11 @@
 import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import { DatabaseReader, eventsOf, HEAD_KIND, PostingCursor, type PostingEntry } from '#database';
-import { and, type Constraint, NO_SUBJECT, readEvent, type Selector, term } from '#model';
+import { and, NO_SUBJECT, readEvent, type Selector, term } from '#model';
 import { walkPostings } from '../../support/database-checks.ts';
-import { CREATED_AT_MS, DatabaseHost, sourceOf } from '../../support/database-host.ts';
+import { DatabaseHost, sourceOf } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
-import { payloadOf } from '../../support/database-requests.ts';
+import { transactionOf } from '../../support/database-requests.ts';
 
 const ORDERS = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') } as const;
 
@@ -21,21 +21,10 @@ function orders(count: number, from = 0): OracleEvent[] {
   }));
 }
 
-let nextId = 1;
-
-function payload(
-  events: readonly OracleEvent[],
-  constraints: readonly Constraint[] = [],
-  data = new Uint8Array(0),
-): Uint8Array {
-  const transactionId = (nextId++).toString(16).padStart(32, '0');
-  return payloadOf({ transactionId, stampedMs: CREATED_AT_MS + nextId, events, constraints }, data);
-}
-
 /** L, as a constraint that never holds reports it. */
 async function latestOf(host: DatabaseHost, selector: Selector): Promise<number> {
   const never = { kind: 'min-revision' as const, revision: 9999, selector };
-  const outcome = await host.apply(payload(orders(1), [never]));
+  const outcome = await host.apply(transactionOf(orders(1), [never]));
   return outcome.kind === 'violated' ? (outcome.violations[0]?.found ?? -1) : -1;
 }
 
@@ -45,7 +34,7 @@ function postings(reader: DatabaseReader, at: number): Promise<readonly PostingE
 
 it.each([63, 64, 65, 1000])('posting lists hold %i events of one transaction, in order', async (count) => {
   const host = new DatabaseHost();
-  await host.apply(payload(orders(count)));
+  await host.apply(transactionOf(orders(count)));
   await host.flush();
   const reader = host.reader();
   const found = await postings(reader, 1);
@@ -59,7 +48,7 @@ it('pages of one flush end at about 16 KiB and at 128 transactions, and every re
   const host = new DatabaseHost();
   const sizes = [0, 0, 0, 6000, 6000, 6000, 20_000, 0];
   for (let n = 0; n < 400; n++)
-    await host.apply(payload(orders(1, n), [], new Uint8Array(n < 300 ? 0 : (sizes[n % 8] ?? 0))));
+    await host.apply(transactionOf(orders(1, n), [], new Uint8Array(n < 300 ? 0 : (sizes[n % 8] ?? 0))));
   await host.flush();
   const reader = host.reader();
   const counts: number[] = [];
@@ -87,7 +76,7 @@ it.each(['kept in memory', 'read again after a restart'])(
     const reopen = how !== 'kept in memory';
     for (let n = 0; n < 40; n++) {
       const event = { id: `e-${n}`, type: `t-${n}`, source: `/n/${n}/orders`, stream: 'orders', subject: 's' };
-      await host.apply(payload([event]));
+      await host.apply(transactionOf([event]));
       await host.flush();
     }
     if (reopen) await host.reopen(true);
@@ -122,13 +111,13 @@ it.each([false, true])(
     const event = (n: number, type: number, subject: string | undefined): OracleEvent => {
       return { id: `e-${n}`, type: `t-${type}`, source: 'orders', stream: 'orders', subject };
     };
-    for (let n = 1; n <= 40; n++) await host.apply(payload([event(n, n, n % 2 === 0 ? 's' : undefined)]));
+    for (let n = 1; n <= 40; n++) await host.apply(transactionOf([event(n, n, n % 2 === 0 ? 's' : undefined)]));
     await host.flush();
     if (reopen) await host.reopen(false);
     // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 was there before the head
     // spilled.
-    for (const [n, type] of [3, 4, 35, 36].entries()) await host.apply(payload([event(100 + n, type, 's')]));
-    await host.apply(payload([event(200, 36, undefined)]));
+    for (const [n, type] of [3, 4, 35, 36].entries()) await host.apply(transactionOf([event(100 + n, type, 's')]));
+    await host.apply(transactionOf([event(200, 36, undefined)]));
     const found: number[] = [];
     for (const type of [3, 4, 35, 36]) {
       for (const where of [term('by-stream', 'orders'), term('by-source', 'orders')]) {
@@ -142,7 +131,7 @@ it.each([false, true])(
 
 it('broken rows (D1) stop the machine that needs them', async () => {
   const host = new DatabaseHost();
-  await host.apply(payload(orders(3)));
+  await host.apply(transactionOf(orders(3)));
   await host.flush();
   const key = host.reader().keys.head(ORDERS).slice();
   const value = host.kv.get(key)?.slice() ?? new Uint8Array(1);
@@ -151,7 +140,7 @@ it('broken rows (D1) stop the machine that needs them', async () => {
   batch.put(key, value);
   await host.kv.write(batch);
   await host.reopen(false);
-  await expect(host.apply(payload(orders(1, 9)))).rejects.toThrow('is corrupt: its checksum is');
+  await expect(host.apply(transactionOf(orders(1, 9)))).rejects.toThrow('is corrupt: its checksum is');
   const reader = new DatabaseReader(sourceOf(host.kv));
   expect(() => PostingCursor.open(reader, { name: ORDERS, at: 1, direction: 'forward' })).toThrow('is corrupt');
 });
