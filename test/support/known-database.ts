@@ -94,7 +94,7 @@ export class KnownDatabase {
   }
 
   /** Commits transactions 1 to `count`, a millisecond apart; flushes each time that so many came, and at the end. */
-  async fill(count: number, transaction: (n: number) => readonly EventSketch[], every = count): Promise<void> {
+  async fill(count: number, transaction: (n: number) => readonly EventSketch[], every: number = count): Promise<void> {
     for (let n = 1; n <= count; n++) {
       this.apply(transaction(n), CREATED_AT_MS + n);
       if (n % every === 0) await this.flush();
