@@ -15,14 +15,15 @@ function entriesIn({ log }: WorldNode, group: GroupId): number {
   return log.durable.filter((record) => record.kind === 'entry' && record.group === group).length;
 }
 
-async function holdTheSame({
-  world,
-  group,
-  leader,
-}: Pick<Trio, 'world' | 'group' | 'leader'>): Promise<readonly (readonly string[])[]> {
+async function expectAllToHold(
+  { world, group, leader }: Pick<Trio, 'world' | 'group' | 'leader'>,
+  count: number,
+): Promise<void> {
   const revision = await world.answer(leader.front.latest(group));
   await world.until(() => world.up.every(({ front }) => front.applied(group) >= revision), 'all have caught up');
-  return Promise.all(world.up.map((member) => member.history(group)));
+  const [one, ...others] = await Promise.all(world.up.map((member) => member.history(group)));
+  expect(one).toHaveLength(count);
+  expect(others).toEqual([one, one]);
 }
 
 describe('a follower whose disk is below its hard level', () => {
@@ -73,9 +74,7 @@ describe('a follower whose disk is below its hard level', () => {
     expect(world.leaderOf(group)).toBe(leader);
     expect(behind.lostCampaigns).toEqual([]);
     behind.core.reportDisk('refusing-writes');
-    const [one, ...others] = await holdTheSame(full);
-    expect(one).toHaveLength(4);
-    expect(others).toEqual([one, one]);
+    await expectAllToHold(full, 4);
     expect(world.failures).toEqual([]);
   });
 
@@ -101,9 +100,7 @@ describe('a follower whose disk is below its hard level', () => {
     );
     for (const follower of followers) follower.core.reportDisk('open');
     await world.answer(write);
-    const [one, ...others] = await holdTheSame(full);
-    expect(one).toHaveLength(2);
-    expect(others).toEqual([one, one]);
+    await expectAllToHold(full, 2);
   });
 });
 
@@ -122,9 +119,7 @@ it('a leader whose disk refuses writes hands over what others can lead, and gets
   expect(world.leaderOf(group)).toBe(before);
 
   leader.core.reportDisk('open');
-  const [one, ...others] = await holdTheSame({ ...full, leader: other });
-  expect(one).toHaveLength(2);
-  expect(others).toEqual([one, one]);
+  await expectAllToHold({ ...full, leader: other }, 2);
   expect(world.failures).toEqual([]);
 });
 

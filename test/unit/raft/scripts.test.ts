@@ -13,18 +13,13 @@ function scriptsIn(folder: string): readonly string[] {
   return readdirSync(join(SCRIPTS, folder)).toSorted();
 }
 
-describe('script of one replica', () => {
-  it.each(scriptsIn('replica'))('%s replays', (name) => {
-    const script = new ReplicaScript();
-    const { actual, expected } = runScript(join(SCRIPTS, 'replica', name), (command) => script.answer(command));
-    expect(actual).toBe(expected);
-  });
-});
-
-describe('script of a group', () => {
-  it.each(scriptsIn('group'))('%s replays', (name) => {
-    const script = new GroupScript();
-    const { actual, expected } = runScript(join(SCRIPTS, 'group', name), (command) => script.answer(command));
+describe.each([
+  ['replica', ReplicaScript],
+  ['group', GroupScript],
+] as const)('script of a %s', (folder, Script) => {
+  it.each(scriptsIn(folder))('%s replays', (name) => {
+    const script = new Script();
+    const { actual, expected } = runScript(join(SCRIPTS, folder, name), (command) => script.answer(command));
     expect(actual).toBe(expected);
   });
 });
