@@ -38,15 +38,9 @@ const CHANGE = { voters: IDS.slice(0, 2), learners: [] };
 const EVERYTHING: Scope = { ...BASE, terms: 3, proposals: 3, crashes: 1, change: CHANGE, disks: 'prompt' };
 
 const WHOLE: readonly (readonly [string, Scope])[] = [
-  [
-    'one voter, three terms, three proposals and two crashes',
-    { ...BASE, voters: 1, terms: 3, proposals: 3, crashes: 2 },
-  ],
+  ['one voter, three terms and proposals, two crashes', { ...BASE, voters: 1, terms: 3, proposals: 3, crashes: 2 }],
   ['everything at once, with prompt disks and no message late', { ...EVERYTHING, late: 0 }],
-  [
-    'two voters, one term, a proposal and a crash, two messages late',
-    { ...BASE, voters: 2, proposals: 1, crashes: 1, late: 2 },
-  ],
+  ['two voters, one term, a proposal, a crash, two late', { ...BASE, voters: 2, proposals: 1, crashes: 1, late: 2 }],
   ['two voters that become one in two terms, a message late', { ...BASE, voters: 2, terms: 2, change: ALONE }],
   [
     'three voters, two terms and a proposal, with prompt disks, two messages late',
@@ -68,12 +62,7 @@ const BROKEN: readonly (readonly [string, Core, Scope, string])[] = [
   ['sends a vote before it is on disk', votesEarly, BASE, 'R9'],
   ['votes for every candidate', votesTwice, BASE, 'R7'],
   ['acknowledges entries before they are on disk', acknowledgesEarly, BASE, 'G5'],
-  [
-    'acknowledges what no append has verified',
-    acknowledgesUnverified,
-    { ...BASE, voters: 2, proposals: 1, crashes: 1 },
-    'R10',
-  ],
+  ['acknowledges the unverified', acknowledgesUnverified, { ...BASE, voters: 2, proposals: 1, crashes: 1 }, 'R10'],
   ['votes for any log', votesForAnyLog, { ...BASE, terms: 2, disks: 'prompt' }, 'G6'],
   ['counts entries before its own disk has them', commitsBeforeItsDisk, BASE, 'G5'],
   ['commits an entry of an earlier term', commitsEarlierTerms, { ...BASE, voters: 2, terms: 2 }, 'R4'],

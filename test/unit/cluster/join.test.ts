@@ -78,11 +78,7 @@ describe('a store that joins', () => {
   });
 
   it.each<[JoinReply, RegExp, string]>([
-    [
-      { kind: 'refused', reason: 'it is old' },
-      /^The node at seed:1 does not let this one join: it is old$/,
-      'JoinRefused',
-    ],
+    [{ kind: 'refused', reason: 'old' }, /^The node at seed:1 does not let this one join: old$/, 'JoinRefused'],
     [{ kind: 'removed', node: toNodeId(9) }, /^Node 9 was removed from its cluster/, 'NodeRemoved'],
   ])('gives up at once when the answer is %o', async (reply, message, reason) => {
     const script = new Script({ 'seed:1': [reply] });

@@ -122,11 +122,7 @@ describe('a node that is to end for a while (C36)', () => {
     ['leaves none beside another one that drains', { draining: [2] }, stopsCatalog('1')],
     ['leaves none of a database', { ...TWO, silent: [2] }, stopsShop('1, 2, 3')],
     ['leaves none of a database beside a replica that diverged', { ...TWO, diverged: [2] }, stopsShop('1, 2, 3')],
-    [
-      'leaves none of the catalog beside a replica that diverged',
-      { holders: [1, 2], divergedCatalogs: [2] },
-      stopsCatalog('1, 2'),
-    ],
+    ['leaves none beside a catalog that diverged', { holders: [1, 2], divergedCatalogs: [2] }, stopsCatalog('1, 2')],
     ['has the only copy of one', { ...TWO, holders: [3] }, stopsShop('3')],
     ['holds one without a leader', { ...TWO, isLed: false }, stopsShop('1, 2, 3')],
   ])('must not when it %s', (_name, parts, reason, code = 'failed_precondition') => {

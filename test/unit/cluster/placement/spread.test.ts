@@ -41,12 +41,7 @@ it.each<[string, number, Layout, readonly number[]]>([
   ['on nodes that stay if they are enough', 3, { zones: 'aaaa', leaving: [2], learners: [4] }, [1, 3, 4]],
   ['on one node when a voter is lost (C22)', 3, { zones: 'abc', silent: [2], lost: [3] }, [1]],
   ['on three of six when two of them answer (C22)', 5, { zones: 'aaaaaa', silent: [1, 4, 5, 6] }, [2, 3, 1]],
-  [
-    'on a node that is behind rather than on a silent one (C22)',
-    3,
-    { zones: 'aaaa', silent: [1], behind: [4] },
-    [2, 3, 4],
-  ],
+  ['on a node that is behind, not on a silent one (C22)', 3, { zones: 'aaaa', silent: [1], behind: [4] }, [2, 3, 4]],
   ['on no node that is lost (C22)', 3, { zones: 'aaa', lost: [3] }, [1]],
   ['on no silent node that leaves (C22)', 3, { zones: 'aaab', silent: [3, 4], leaving: [3] }, [1, 2, 4]],
   ['on no silent node that has never had the catalog (C22)', 3, { zones: 'aaa', silent: [3], learners: [3] }, [1]],

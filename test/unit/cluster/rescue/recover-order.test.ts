@@ -71,11 +71,7 @@ describe('a recovery (C25)', () => {
   });
 
   it.each<[string, Order, RegExp]>([
-    [
-      'the node holds no copy',
-      { copies: [copyOn(3)], from: 4, at: 8 },
-      /node 4 holds no copy of db-1; nodes 1, 2, 3 do$/,
-    ],
+    ['it holds no copy', { copies: [copyOn(3)], from: 4, at: 8 }, /node 4 holds no copy of db-1; nodes 1, 2, 3 do$/],
     ['nobody answers', { copies: [], at: 8 }, /node 3 does not answer with a copy of db-1; nor does any other/],
     ['only another answers', { copies: [copyOn(2)], at: 8 }, /node 3 does not answer .*; node 2 would$/],
     ['it leads', { copies: [copyOn(3, { leader: 3 })], at: 8 }, /db-1 has a leader, node 3: there is nothing/],
@@ -97,11 +93,7 @@ describe('a recovery (C25)', () => {
       { copies: [copyOn(3, { unapplied: 2 })] },
       /nothing is recovered yet\. Node 3 holds revision 8 of db-1, chain hash (ab){32}\.\nBehind it stand 2 entries .*\nNot heard: nodes 1, 2\. What only they have is lost for good\.\nTo go on .*: cairn cluster recover db-1 --from 3 --accept-revision 8$/,
     ],
-    [
-      'another revision is accepted',
-      { copies: [copyOn(3)], at: 9 },
-      /node 3 holds revision 8 of db-1, .*, and not revision 9/,
-    ],
+    ['another is accepted', { copies: [copyOn(3)], at: 9 }, /node 3 holds revision 8 of db-1, .*, and not revision 9/],
   ])('is refused with the reason when %s', (_name, order, reason) => {
     expect(fault(order)).toMatch(/^failed_precondition: /);
     expect(fault(order)).toMatch(reason);
