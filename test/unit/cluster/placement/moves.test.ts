@@ -2,70 +2,24 @@
 // over a network in memory, and moves by the catalog's entries.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
-import { type Binding, clusterOf } from '#cluster';
+import { clusterOf } from '#cluster';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
-const NODES = 5;
-
-interface Placed {
-  readonly world: ReplicaWorld;
-  readonly group: GroupId;
-}
-
-/** A database on the first three of five nodes. */
-async function started(): Promise<Placed> {
-  const world = await ReplicaWorld.started(NODES, {
-    limits: { checkpointIntervalMs: 1e9, checkpointBytes: 1e9, writeEntries: 3, trashDelayMs: 10_000 },
-    cluster: (nodes, node) => ({
-      ...clusterOf(nodes, node),
-      placement: { replicas: () => nodes.slice(0, 3).map((each) => replicaOf(each)) },
-    }),
-  });
-  const { group } = await world.create();
-  await world.pass(1500);
-  await world.leader(group);
-  return { world, group };
-}
-
-async function bindingOf(world: ReplicaWorld): Promise<Binding> {
-  const binding = (await world.leader(CATALOG_GROUP)).front.catalog.lookup('shop');
-  if (binding === undefined) throw new Error('It was created');
-  return binding;
-}
-
-async function place({ world, group }: Placed, ...nodes: readonly number[]): Promise<void> {
-  const { placement } = await bindingOf(world);
+async function place(world: ReplicaWorld, group: GroupId, nodes: readonly number[]): Promise<void> {
   const leader = await world.leader(CATALOG_GROUP);
+  const placement = (): number => leader.front.catalog.lookup('shop')?.placement ?? 0;
+  const before = placement();
   leader.core.place(group, nodes.map(toNodeId));
-  await world.until(() => (leader.front.catalog.lookup('shop')?.placement ?? 0) > placement, 'another placement');
+  await world.until(() => placement() > before, 'another placement');
 }
 
-async function placed({ world }: Placed, ...nodes: readonly number[]): Promise<void> {
+async function placed(world: ReplicaWorld, nodes: readonly number[]): Promise<void> {
   const isThere = ({ front }: WorldNode): boolean => {
     const binding = front.catalog.lookup('shop');
     return binding?.leaving.length === 0 && sorted(binding.replicas.map(nodeOf)) === sorted(nodes);
   };
   await world.until(() => world.up.every(isThere), `a database on ${nodes.join()}`, 60_000);
   expect(world.failures).toEqual([]);
-}
-
-async function move(database: Placed, ...nodes: readonly number[]): Promise<void> {
-  await place(database, ...nodes);
-  await placed(database, ...nodes);
-}
-
-async function write({ world, group }: Placed, ...texts: readonly string[]): Promise<void> {
-  for (const text of texts) {
-    const leader = await world.leader(group);
-    await world.answer(leader.transact(group, text));
-  }
-}
-
-async function histories({ world, group }: Placed, ...nodes: readonly number[]): Promise<readonly string[]> {
-  await world.pass(1500);
-  const found: string[] = [];
-  for (const node of nodes) found.push((await world.at(toNodeId(node)).history(group)).join());
-  return found;
 }
 
 async function leadElsewhere(world: ReplicaWorld, group: GroupId, node: WorldNode): Promise<void> {
@@ -81,16 +35,25 @@ function sorted(nodes: readonly number[]): string {
 }
 
 it('a leader whose catalog is behind does not take its group back to where it was', async () => {
-  const database = await started();
-  const { world, group } = database;
-  await write(database, 'a');
-  await move(database, 1, 2, 4);
+  const world = await ReplicaWorld.started(5, {
+    limits: { checkpointIntervalMs: 1e9, checkpointBytes: 1e9, writeEntries: 3, trashDelayMs: 10_000 },
+    cluster: (nodes, node) => ({
+      ...clusterOf(nodes, node),
+      placement: { replicas: () => nodes.slice(0, 3).map((each) => replicaOf(each)) },
+    }),
+  });
+  const { group } = await world.create();
+  const write = async (text: string) => world.answer((await world.leader(group)).transact(group, text));
+  await world.pass(1500);
+  await write('a');
+  await place(world, group, [1, 2, 4]);
+  await placed(world, [1, 2, 4]);
   const two = world.at(toNodeId(2));
   await leadElsewhere(world, CATALOG_GROUP, two);
   await leadElsewhere(world, group, two);
   // Node 2 hears of its group, and nothing of the catalog any more.
   world.network.isHeld = (from, to, { group: of }) => of === CATALOG_GROUP && (from === 2 || to === 2);
-  await place(database, 1, 2, 5);
+  await place(world, group, [1, 2, 5]);
   const hasLeft = (): boolean =>
     !(world.at(toNodeId(1)).front.catalog.lookup('shop')?.replicas.map(nodeOf).includes(toNodeId(4)) ?? true);
   await world.until(hasLeft, 'node 4 holds it no more', 60_000);
@@ -104,7 +67,8 @@ it('a leader whose catalog is behind does not take its group back to where it wa
   expect([sorted(members), two.core.membershipOf(group)?.learners]).toEqual(['1,2,5', []]);
   world.network.isHeld = () => false;
   world.network.heal();
-  await placed(database, 1, 2, 5);
-  await write(database, 'b');
-  expect(await histories(database, 1, 2, 5)).toEqual(Array(3).fill('a,b'));
+  await placed(world, [1, 2, 5]);
+  await write('b');
+  await world.pass(1500);
+  for (const node of [1, 2, 5]) expect(await world.at(toNodeId(node)).history(group)).toEqual(['a', 'b']);
 });
