@@ -11,6 +11,7 @@ import {
   startTrio,
   type WorldNode,
 } from '../../support/cluster/replica-world.ts';
+import { withMethods } from '../../support/with-methods.ts';
 
 interface Three {
   readonly world: ReplicaWorld;
@@ -108,15 +109,8 @@ describe('a replica that comes to another state by the same entries', () => {
   function misapplying(text: string): Machines {
     const [from, to] = [databaseKit.payload(text), databaseKit.payload('!'.repeat(text.length))];
     const odd = (machine: Machine): Machine =>
-      new Proxy(machine, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== 'function') return value;
-          if (name !== 'apply') return value.bind(target) as unknown;
-          return (entry: Parameters<Machine['apply']>[0]) =>
-            target.apply(entry.payload.length === from.length ? { ...entry, payload: to } : entry);
-        },
-        getPrototypeOf: (target) => Object.getPrototypeOf(target) as object,
+      withMethods(machine, {
+        apply: (entry) => machine.apply(entry.payload.length === from.length ? { ...entry, payload: to } : entry),
       });
     return {
       ...databaseKit.machines,

@@ -9,6 +9,7 @@ import { DatabaseHost } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
 import { transactionOf } from '../../support/database-requests.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
+import { withMethods } from '../../support/with-methods.ts';
 
 /** More than a transaction may look at: of subjects, and of the events after theirs. */
 const SUBJECTS = 2400;
@@ -106,7 +107,12 @@ it.each([
 it('what is read for prefixes has a bound, however many alternatives there are and however large the database is', async () => {
   const store = memoryKv();
   const reader = new CountingReader(store);
-  const host = await manySubjects(counted(store, reader));
+  const counted = withMethods<KvStore>(store, {
+    get: (key) => reader.get(key),
+    release: (value) => reader.release(value),
+    range: (options) => reader.range(options),
+  });
+  const host = await manySubjects(counted);
   const narrow = Array.from({ length: 100 }, (_, n) => term('by-subject-prefix', `old-${100 + n}`));
   const wide = [old, and([term('by-type-prefix', 'pl'), old])];
   for (const selector of [...wide, or(narrow)]) {
@@ -118,17 +124,3 @@ it('what is read for prefixes has a bound, however many alternatives there are a
     expect(reader.openRanges).toBe(0);
   }
 });
-
-function counted(store: KvStore, reader: CountingReader): KvStore {
-  return {
-    get: (key) => reader.get(key),
-    release: (value) => reader.release(value),
-    range: (options) => reader.range(options),
-    batch: () => store.batch(),
-    write: (batch, options) => store.write(batch, options),
-    clear: (gte, lt) => store.clear(gte, lt),
-    approximateSize: (gte, lt) => store.approximateSize(gte, lt),
-    compact: (gte, lt) => store.compact(gte, lt),
-    close: () => store.close(),
-  };
-}

@@ -3,11 +3,12 @@
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, DatabaseError, toHex, toLogIndex } from '#base';
 import { type DurablePoint, rebuildDerived, verifyHistory } from '#database';
-import type { KvBatch, KvStore } from '#kv';
+import type { KvStore } from '#kv';
 import { writeApplied } from '../../../src/database/applied.ts';
 import { DatabaseHost } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
 import { dump } from '../../support/database-rows.ts';
+import { withMethods } from '../../support/with-methods.ts';
 
 const DURABLE = 12;
 
@@ -88,17 +89,10 @@ describe('rebuildDerived (D11)', () => {
     let writes = 0;
     const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
       ++writes < fatal ? work() : Promise.reject(new DatabaseError('internal', 'The process has ended'));
-    return {
-      get: (key) => kv.get(key),
-      range: (options) => kv.range(options),
-      release: (value) => kv.release(value),
-      batch: () => kv.batch(),
-      write: (batch: KvBatch) => step(() => kv.write(batch)),
+    return withMethods(kv, {
+      write: (batch) => step(() => kv.write(batch)),
       clear: (gte, lt) => step(() => kv.clear(gte, lt)),
-      approximateSize: (gte, lt) => kv.approximateSize(gte, lt),
-      compact: (gte, lt) => kv.compact(gte, lt),
-      close: () => kv.close(),
-    };
+    });
   }
 
   it.each([2, 3])(

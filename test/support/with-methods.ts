@@ -1,0 +1,9 @@
+/** An object some of whose methods are others. */
+export function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
+  return new Proxy(target, {
+    get(_target, name): unknown {
+      const value: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
