@@ -1,14 +1,24 @@
-// Goal: every replica stores what any node defines, and only when each release that the cluster may go back to knows
-// it (C23, D22, D23, ADR 0106). Method: the real machines; a release that knows level 1.
+// Goal: every replica stores what any node defines, and refusals; only when each release that the cluster may go back
+// to knows them (C23, D22, D23, D25, ADR 0106, ADR 0142). Method: the real machines; releases that know less.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, toNodeId } from '#base';
 import type { DefinitionOutcome } from '#database';
-import { BLOB_PART_BYTES, type DefinitionEntry, encodeDefinitionEntry, toVersionNumber } from '#model';
+import {
+  BLOB_PART_BYTES,
+  type DefinitionEntry,
+  encodeDefinitionEntry,
+  encodeTransactPayload,
+  NO_OPTIONS,
+  ORIGIN,
+  toVersionNumber,
+} from '#model';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
 import { register, shopOnThree } from '../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { reasonOf } from '../../support/cluster/outcomes.ts';
 import type { Release, ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
 import { blobOf, DEFINITIONS, partOf } from '../../support/definition-entries.ts';
+import { eventBytes } from '../../support/events.ts';
 
 /** As it was before anything could be defined. */
 const FIRST_RELEASE: Release = { levels: { min: LEVEL_FIRST, max: LEVEL_FIRST }, machines: databaseMachines };
@@ -108,4 +118,21 @@ it('a cluster that may go back to a release that knows no definitions (C23) take
   await back.crash();
   back.release = FIRST_RELEASE;
   await expect(back.start()).rejects.toThrow(`The cluster is at level ${LEVELS.max}, and this release knows level 1`);
+});
+
+it('a refusal that is kept is not asked for where an earlier release may have to read the entry (C23)', async () => {
+  const release: Release = { levels: { min: LEVEL_FIRST, max: 3 }, machines: databaseMachines };
+  const { world, group } = await shopOnThree(3, { release });
+  const payload = encodeTransactPayload({
+    transactionId: new Uint8Array(16).fill(1),
+    origin: ORIGIN.HTTP_TRANSACTION,
+    options: NO_OPTIONS,
+    constraints: [{ kind: 'min-revision', revision: 10_000 }],
+    events: [eventBytes({})],
+    keepsRefusal: true,
+  });
+  for (const { front } of world.up) {
+    expect(await world.answer(reasonOf(front.transact(group, payload)))).toBe('LevelNotReached');
+  }
+  expect(world.failures).toEqual([]);
 });

@@ -222,21 +222,6 @@ it('every node says who leads, and after the leader has ended who is next', asyn
   expect(last.front.leaderOf(group)).toBeUndefined();
 });
 
-it('a database created at a node that does not lead the catalog is created once, by the leader, and known where it was asked for', async () => {
-  const { world } = await started();
-  const leader = await world.leader(CATALOG_GROUP);
-  const other = world.up.find((each) => each !== leader);
-  const { front } = other ?? leader;
-  const made = await world.answer(front.createDatabase('books'));
-  expect(made.kind).toBe('created');
-  expect(front.catalog.lookup('books')).toEqual(made.binding);
-  expect(await world.answer(front.createDatabase('books'))).toEqual({ kind: 'exists', binding: made.binding });
-  expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'deleted', binding: made.binding });
-  expect(front.catalog.lookup('books')).toBeUndefined();
-  expect(await world.answer(front.deleteDatabase('books'))).toEqual({ kind: 'absent' });
-  expect(world.failures).toEqual([]);
-});
-
 describe('what no node of the cluster would forward', () => {
   const STRANGER = toNodeId(77);
   type Asked = { kind: 'create'; name: string } | { kind: 'propose'; group: GroupId; payload: Uint8Array };
