@@ -1,4 +1,4 @@
-// Goal: the machine decides as the specification says (D2, D4, D5) and its rows say so at every revision (D3, D7),
+// Goal: the machine decides as the specification says (D2, D4, D5), its rows agree at every revision (D3, D7),
 // through flushes and restarts (D8). Method: random runs against the naive oracle.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

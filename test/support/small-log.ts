@@ -58,7 +58,7 @@ export function failureOf(work: () => unknown): StorageFailure {
   throw new Error('It did not fail');
 }
 
-/** Lets what goes on in the background end. */
+/** Lets background work end. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await Promise.resolve();
 }

@@ -87,7 +87,7 @@ const CASES: readonly (readonly [rule: string, broken: string, holders: readonly
   ['a group that is well breaks nothing', 'nothing', [LEADER, FOLLOWER, BEHIND], PAST],
   // The same place by two terms: no vote decides between the logs, and none of them leads.
   ['of two committed logs one is a prefix', 'G1', [ALL_OF_IT, { log: [1, 3], commit: 2 }, BEHIND], PAST],
-  ['what is committed is what ever was', 'G1', [ALL_OF_IT, ALL_OF_IT, ALL_OF_IT], { committed: [1, 1] }],
+  ['a committed entry never changes', 'G1', [ALL_OF_IT, ALL_OF_IT, ALL_OF_IT], { committed: [1, 1] }],
   ['a term has one leader at a time', 'G2', [LEADER, LEADER, BEHIND], PAST],
   ['two terms may have one each', 'nothing', [LEADER, { ...LATE, term: 1 }, FOLLOWER], PAST],
   ['a leader holds every entry of its term', 'G3', [SHORT, { ...FOLLOWER, log: [1, 2, 2] }, BEHIND], PAST],
@@ -95,7 +95,7 @@ const CASES: readonly (readonly [rule: string, broken: string, holders: readonly
   ['logs with the same entry are the same up to it', 'G4', [LEADER, FOLLOWER, { ...BEHIND, log: [1, 1, 2] }], PAST],
   ['every quorum has a disk that holds what is committed', 'G5', [UNSAVED, UNSAVED, MORE], PAST],
   ['one disk of two is enough', 'nothing', [UNSAVED, FOLLOWER, MORE], PAST],
-  ['who is voted for holds what the voter knows', 'G6', [ALL_OF_IT, { log: [1, 3], commit: 1 }, FOLLOWER], PAST],
+  ['a candidate holds what its voter knows', 'G6', [ALL_OF_IT, { log: [1, 3], commit: 1 }, FOLLOWER], PAST],
   ['a leader holds what was committed before its term', 'G7', [LATE, FOLLOWER, MORE], PAST],
   ['a leader of a later term committed it', 'nothing', COMMITTED_LATER, { committed: [1, 1], committedIn: [1, 3] }],
   ['a leader of its own term committed it', 'G7', COMMITTED_LATER, { committed: [1, 1], committedIn: [1, 1] }],

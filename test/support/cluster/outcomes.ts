@@ -1,4 +1,4 @@
-/** What requests come to: `answered`, or the reason of their failure. */
+/** Outcomes of requests: `answered`, or the reason of the failure. */
 import type { DatabaseError } from '#base';
 
 export async function reasonOf(asked: Promise<unknown>): Promise<string | undefined> {

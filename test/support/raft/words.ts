@@ -36,7 +36,7 @@ export function configOf(self: ReplicaId, options: Options): Config {
   };
 }
 
-/** What a command gives to a replica. */
+/** The input of a replica that a command names. */
 export function inputOf(name: string, words: readonly string[], options: Options): Input {
   switch (name) {
     case 'campaign':

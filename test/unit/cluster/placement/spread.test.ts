@@ -88,9 +88,9 @@ it.each<[string, Layout, string, string | undefined]>([
   ['no vote for who lacks the catalog', { zones: 'aaa', behind: [3] }, '1', '1 23'],
   ['a voter that is silent keeps its vote', { zones: 'aaaa', silent: [2] }, '123', '123 4'],
   ['a voter that is lost gives it to another', { zones: 'aaaa', lost: [2] }, '123', '134 2'],
-  ['a voter that is lost keeps it if nobody else is free', { zones: 'aaa', lost: [2] }, '123', '123'],
-  ['whoever leaves gives it to another', { zones: 'aaaa', leaving: [1] }, '123', '234 1'],
-  ['whoever leaves gives it up', { zones: 'aaa', leaving: [1] }, '123', '23 1'],
+  ['a voter that is lost keeps it if no other node is free', { zones: 'aaa', lost: [2] }, '123', '123'],
+  ['a node that leaves gives it to another', { zones: 'aaaa', leaving: [1] }, '123', '234 1'],
+  ['a node that leaves gives it up', { zones: 'aaa', leaving: [1] }, '123', '23 1'],
   [
     'whoever leaves keeps it for a moment if another is to be ready in one',
     { zones: 'aaaa', leaving: [1], silent: [4], expected: [4] },
@@ -103,10 +103,10 @@ it.each<[string, Layout, string, string | undefined]>([
     '123',
     '234 15',
   ],
-  ['who is removed stays until it ends', { zones: 'aab', removed: [2] }, '1', '1 23'],
-  ['who is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, '1', '1 3'],
+  ['a node that is removed stays until it ends', { zones: 'aab', removed: [2] }, '1', '1 23'],
+  ['a node that is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, '1', '1 3'],
   ['nothing changes when too few of them would answer', { zones: 'aaa', leaving: [3], silent: [2] }, '123', undefined],
-  ['nobody is registered', { zones: '' }, '1', undefined],
+  ['no node is registered', { zones: '' }, '1', undefined],
 ])('the catalog has an odd number of voters that answer, if it can (C18): %s', (_name, layout, before, expected) => {
   expect(voting(layout, before)).toEqual(expected);
 });

@@ -41,7 +41,7 @@ async function fillTable(options: typeof OPTIONS): Promise<string> {
   return readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
 }
 
-/** What another process prints that opens the directory. */
+/** The output of another process that opens the directory. */
 function otherProcess(): string {
   const script = `
     const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
