@@ -38,7 +38,7 @@ export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
 }
 
 export function viewOf(layout: Layout): PlacementView {
-  const held = layout.held?.match(/\d+/g) ?? [];
+  const held: readonly string[] = layout.held?.match(/\d+/g) ?? [];
   const bindings = held.map((nodes, at) => bindingOn(at + 1, [...nodes].map(Number)));
   return { nodes: nodesOf(layout), bindings };
 }
