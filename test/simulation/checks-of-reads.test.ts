@@ -2,8 +2,8 @@
 // that no other part of the same check would find.
 import { beforeAll, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';
-import { type Change, falsify, faultsOf, first, goodEvidence, succeeded } from './falsified.ts';
-import type { CallKind, FollowItem, History, Operation } from './history.ts';
+import { type Change, falsify, faultsOf, first, goodEvidence, inHistory, succeeded } from './falsified.ts';
+import type { CallKind, FollowItem, Operation } from './history.ts';
 
 let good: Evidence;
 
@@ -18,54 +18,46 @@ function value<Kind extends CallKind>(
     value: Parameters<typeof falsify>[0] & ReturnType<typeof succeeded<Kind>>[number]['value'],
   ) => object | undefined,
 ): Change {
-  return {
-    history: (history) => {
-      for (const { value: each } of succeeded(history, kind)) {
-        const change = by(each);
-        if (change === undefined) continue;
-        falsify(each, change);
-        return;
-      }
-      throw new Error(`The seed has no ${kind} to falsify`);
-    },
-  };
+  return inHistory((history) => {
+    for (const { value: each } of succeeded(history, kind)) {
+      const change = by(each);
+      if (change === undefined) continue;
+      falsify(each, change);
+      return;
+    }
+    throw new Error(`The seed has no ${kind} to falsify`);
+  });
 }
 
 /** Changes what the first subscription that was delivered two events has got. */
 function delivered(by: (items: FollowItem[], place: number) => unknown): Change {
-  return {
-    history: (history: History) => {
-      for (const { items } of history.subscriptions) {
-        const place = items.findIndex((item) => item.kind === 'events' && item.events.length > 0);
-        if (place >= 0) return void by(items, place);
-      }
-      throw new Error('The seed has no subscription that was delivered anything');
-    },
-  };
+  return inHistory((history) => {
+    for (const { items } of history.subscriptions) {
+      const place = items.findIndex((item) => item.kind === 'events' && item.events.length > 0);
+      if (place >= 0) return void by(items, place);
+    }
+    throw new Error('The seed has no subscription that was delivered anything');
+  });
 }
 
 /** Two answers of an instance that is gone to one question. */
-const OF_THE_GONE: Change = {
-  history: (history) => {
-    const { operation, value: answer } = first(
-      succeeded(history, 'query').filter(({ value: { events } }) => events.length > 0),
-    );
-    const again = structuredClone(operation) as Operation<'query'>;
-    const gone = { databaseId: '019b76da-0000-7000-8000-00000000dead' };
-    falsify(answer, gone);
-    if (again.outcome.kind === 'ok') falsify(again.outcome.value, { ...gone, events: answer.events.slice(1) });
-    history.operations.push({ ...again, number: 100_000 });
-  },
-};
+const OF_THE_GONE: Change = inHistory((history) => {
+  const { operation, value: answer } = first(
+    succeeded(history, 'query').filter(({ value: { events } }) => events.length > 0),
+  );
+  const again = structuredClone(operation) as Operation<'query'>;
+  const gone = { databaseId: '019b76da-0000-7000-8000-00000000dead' };
+  falsify(answer, gone);
+  if (again.outcome.kind === 'ok') falsify(again.outcome.value, { ...gone, events: answer.events.slice(1) });
+  history.operations.push({ ...again, number: 100_000 });
+});
 
-const BELOW_ITS_FLOOR: Change = {
-  history: (history) => {
-    const cached = history
-      .of('describe')
-      .filter(({ request, outcome }) => request.at === 'cached' && outcome.kind === 'ok');
-    falsify(first(cached).request, { minRevision: 1_000_000 });
-  },
-};
+const BELOW_ITS_FLOOR: Change = inHistory((history) => {
+  const cached = history
+    .of('describe')
+    .filter(({ request, outcome }) => request.at === 'cached' && outcome.kind === 'ok');
+  falsify(first(cached).request, { minRevision: 1_000_000 });
+});
 
 /** An event that is not what was sent. */
 const changed = <Event extends object>(event: Event): Event => ({ ...event, text: 'other' });

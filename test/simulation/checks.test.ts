@@ -2,8 +2,8 @@
 // that is meant must say so.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';
-import { type Change, falsify, faultsOf, first, goodEvidence, succeeded, withTransactions } from './falsified.ts';
-import type { AnyOperation, CallKind, Operation, TransactionSeen } from './history.ts';
+import { type Change, falsify, faultsOf, first, goodEvidence, inHistory, inLog, succeeded } from './falsified.ts';
+import type { AnyOperation, CallKind, History, Operation, TransactionSeen } from './history.ts';
 
 let good: Evidence;
 
@@ -13,24 +13,24 @@ beforeAll(async () => {
 
 const NOBODY = '019b76da-0000-7000-8000-000000000000';
 
+const faultsIn = (by: (history: History) => void): string => faultsOf(good, inHistory(by));
+
 /** Changes what was answered with success to calls of a kind: nothing where `by` says nothing. */
 function answers<Kind extends CallKind>(
   kind: Kind,
   by: (answer: ReturnType<typeof succeeded<Kind>>[number], place: number) => object | undefined,
 ): Change {
-  return {
-    history: (history) => {
-      for (const [place, answer] of succeeded(history, kind).entries()) {
-        const change = by(answer, place);
-        if (change !== undefined) falsify(answer.value, change);
-      }
-    },
-  };
+  return inHistory((history) => {
+    for (const [place, answer] of succeeded(history, kind).entries()) {
+      const change = by(answer, place);
+      if (change !== undefined) falsify(answer.value, change);
+    }
+  });
 }
 
 /** Transactions as they are in the end. */
 function each(by: (transaction: TransactionSeen) => Partial<TransactionSeen>): Change {
-  return { finals: withTransactions((all) => all.map((one) => ({ ...one, ...by(one) }))) };
+  return { finals: inLog((all) => all.map((one) => ({ ...one, ...by(one) }))) };
 }
 
 /** A deletion that succeeded. */
@@ -45,40 +45,36 @@ function deletion(
 
 /** A transaction of a database that was recovered, acknowledged by the instance before and not kept. */
 function recovery(by: (transactionId: string) => object): Change {
-  return {
-    history: (history) => {
-      const { databaseId } = first(good.finals);
-      const recorded = succeeded(history, 'transact').flatMap(({ value }) =>
-        value.kind === 'recorded' && value.databaseId === databaseId ? [value] : [],
-      );
-      const value = first(recorded);
-      falsify(value, { databaseId: 'the one before', recordedTimeMs: 1 });
-      const accepted = { before: 'the one before', databaseId, revision: value.revision };
-      history.recoveries.push({ ...accepted, ...by(value.transactionId) });
-    },
-  };
+  return inHistory((history) => {
+    const { databaseId } = first(good.finals);
+    const recorded = succeeded(history, 'transact').flatMap(({ value }) =>
+      value.kind === 'recorded' && value.databaseId === databaseId ? [value] : [],
+    );
+    const value = first(recorded);
+    falsify(value, { databaseId: 'the one before', recordedTimeMs: 1 });
+    const accepted = { before: 'the one before', databaseId, revision: value.revision };
+    history.recoveries.push({ ...accepted, ...by(value.transactionId) });
+  });
 }
 
 /** What was recorded failed for sure; `isToldLater`: and was told to a client that sent it again at the end. */
 function failed(isToldLater: boolean): Change {
-  return {
-    history: (history) => {
-      const { operations } = history;
-      const endUs = Math.max(...operations.flatMap(({ returnedUs: us }) => (Number.isFinite(us) ? [us] : [])));
-      const error = { kind: 'error', code: 'busy', reason: undefined, isDefinite: true } as const;
-      for (const { operation, value } of succeeded(history, 'transact')) {
-        if (value.kind !== 'recorded') continue;
-        const again = { ...operation, number: operations.length, invokedUs: endUs + 1, returnedUs: endUs + 2 };
-        const outcome = { kind: 'ok', value: { ...value, replayed: true } };
-        if (isToldLater) operations.push({ ...again, outcome } as AnyOperation);
-        Object.assign(operation, { outcome: error, isDoubled: isToldLater ? operation.isDoubled : false });
-      }
-    },
-  };
+  return inHistory((history) => {
+    const { operations } = history;
+    const endUs = Math.max(...operations.flatMap(({ returnedUs: us }) => (Number.isFinite(us) ? [us] : [])));
+    const error = { kind: 'error', code: 'busy', reason: undefined, isDefinite: true } as const;
+    for (const { operation, value } of succeeded(history, 'transact')) {
+      if (value.kind !== 'recorded') continue;
+      const again = { ...operation, number: operations.length, invokedUs: endUs + 1, returnedUs: endUs + 2 };
+      const outcome = { kind: 'ok', value: { ...value, replayed: true } };
+      if (isToldLater) operations.push({ ...again, outcome } as AnyOperation);
+      Object.assign(operation, { outcome: error, isDoubled: isToldLater ? operation.isDoubled : false });
+    }
+  });
 }
 
 const FALSIFIED: readonly (readonly [check: number, what: string, change: Change])[] = [
-  [1, 'a revision that is missing', { finals: withTransactions((all) => all.toSpliced(2, 1)) }],
+  [1, 'a revision that is missing', { finals: inLog((all) => all.toSpliced(2, 1)) }],
   [1, 'a body that was changed', each(({ body }) => ({ body: body.slice(1) }))],
   [
     1,
@@ -89,7 +85,7 @@ const FALSIFIED: readonly (readonly [check: number, what: string, change: Change
   [
     2,
     'an order against real time',
-    { finals: withTransactions((all) => all.toReversed().map((one, place) => ({ ...one, revision: place + 1 }))) },
+    { finals: inLog((all) => all.toReversed().map((one, place) => ({ ...one, revision: place + 1 }))) },
   ],
   [
     3,
@@ -106,12 +102,10 @@ const FALSIFIED: readonly (readonly [check: number, what: string, change: Change
   [
     4,
     'a commit against its constraints',
-    {
-      history: (history) => {
-        const constraints = [{ kind: 'min-revision', revision: 1_000_000 }];
-        for (const { request } of history.of('transact')) falsify(request, { constraints });
-      },
-    },
+    inHistory((history) => {
+      const constraints = [{ kind: 'min-revision', revision: 1_000_000 }];
+      for (const { request } of history.of('transact')) falsify(request, { constraints });
+    }),
   ],
   [
     4,
@@ -138,30 +132,26 @@ const FALSIFIED: readonly (readonly [check: number, what: string, change: Change
   [
     8,
     'a session that goes back',
-    {
-      history: (history) => {
-        const cached = history.operations.filter(
-          ({ request, outcome }) => 'at' in request && request.at === 'cached' && outcome.kind === 'ok',
-        );
-        for (const [place, operation] of cached.entries()) {
-          operation.session = 'one';
-          if (operation.outcome.kind !== 'ok') continue;
-          falsify(operation.outcome.value, { revision: cached.length - place, databaseId: 'one' });
-        }
-      },
-    },
+    inHistory((history) => {
+      const cached = history.operations.filter(
+        ({ request, outcome }) => 'at' in request && request.at === 'cached' && outcome.kind === 'ok',
+      );
+      for (const [place, operation] of cached.entries()) {
+        operation.session = 'one';
+        if (operation.outcome.kind !== 'ok') continue;
+        falsify(operation.outcome.value, { revision: cached.length - place, databaseId: 'one' });
+      }
+    }),
   ],
   [
     9,
     'a subscription with a gap',
-    {
-      history: (history) => {
-        for (const { items } of history.subscriptions) {
-          const place = items.findIndex(({ kind }) => kind === 'events');
-          if (place >= 0) items.splice(place, 1);
-        }
-      },
-    },
+    inHistory((history) => {
+      for (const { items } of history.subscriptions) {
+        const place = items.findIndex(({ kind }) => kind === 'events');
+        if (place >= 0) items.splice(place, 1);
+      }
+    }),
   ],
   [
     9,
@@ -177,51 +167,43 @@ const FALSIFIED: readonly (readonly [check: number, what: string, change: Change
   [
     11,
     'an answer from an instance that is gone',
-    {
-      history: (history) => {
-        const { operation, value } = first(succeeded(history, 'create'));
-        const times = [operation.returnedUs + 1, operation.returnedUs + 2] as const;
-        history.operations.push(deletion({ name: 'alpha' }, times, value.databaseId));
-      },
-    },
+    inHistory((history) => {
+      const { operation, value } = first(succeeded(history, 'create'));
+      const times = [operation.returnedUs + 1, operation.returnedUs + 2] as const;
+      history.operations.push(deletion({ name: 'alpha' }, times, value.databaseId));
+    }),
   ],
   [
     11,
     'a delete by the id of one instance that deletes another',
-    {
-      history: (history) => {
-        const { operation, value } = first(succeeded(history, 'describe').toReversed());
-        const request = { name: operation.request.name, databaseId: NOBODY };
-        const times = [Number.MAX_SAFE_INTEGER - 2, Number.MAX_SAFE_INTEGER - 1] as const;
-        history.operations.push(deletion(request, times, value.databaseId));
-      },
-    },
+    inHistory((history) => {
+      const { operation, value } = first(succeeded(history, 'describe').toReversed());
+      const request = { name: operation.request.name, databaseId: NOBODY };
+      const times = [Number.MAX_SAFE_INTEGER - 2, Number.MAX_SAFE_INTEGER - 1] as const;
+      history.operations.push(deletion(request, times, value.databaseId));
+    }),
   ],
   [
     11,
     'a subscription to an instance that is gone',
-    {
-      history: (history) => {
-        const { scope, invokedUs } = first(history.subscriptions.filter((one) => one.scope !== undefined));
-        const request = { name: 'nobody', databaseId: scope?.databaseId };
-        history.operations.push(deletion(request, [invokedUs - 2, invokedUs - 1], undefined));
-      },
-    },
+    inHistory((history) => {
+      const { scope, invokedUs } = first(history.subscriptions.filter((one) => one.scope !== undefined));
+      const request = { name: 'nobody', databaseId: scope?.databaseId };
+      history.operations.push(deletion(request, [invokedUs - 2, invokedUs - 1], undefined));
+    }),
   ],
   [
     12,
     'a revision that is denied',
-    {
-      history: (history) => {
-        const told = succeeded(history, 'describe').filter(({ value: { revision } }) => revision > 0);
-        const { operation, value: scope } = first(told);
-        const denied = { kind: 'error', code: 'not_found', reason: 'RevisionNotFound', isDefinite: true } as const;
-        operation.outcome = { ...denied, scope };
-        Object.assign(operation.request, { at: 0 });
-      },
-    },
+    inHistory((history) => {
+      const told = succeeded(history, 'describe').filter(({ value: { revision } }) => revision > 0);
+      const { operation, value: scope } = first(told);
+      const denied = { kind: 'error', code: 'not_found', reason: 'RevisionNotFound', isDefinite: true } as const;
+      operation.outcome = { ...denied, scope };
+      Object.assign(operation.request, { at: 0 });
+    }),
   ],
-  [13, 'an acknowledged transaction that is lost', { finals: withTransactions((all) => all.slice(0, -3)) }],
+  [13, 'an acknowledged transaction that is lost', { finals: inLog((all) => all.slice(0, -3)) }],
   [14, 'a recovered instance without what was acknowledged of the one before', recovery(() => ({}))],
   [
     14,
@@ -231,14 +213,12 @@ const FALSIFIED: readonly (readonly [check: number, what: string, change: Change
   [
     14,
     'an answer from what was before a cluster that began with what was left of it',
-    {
-      history: (history) => {
-        const { databaseId } = first(good.finals);
-        const told = succeeded(history, 'describe').filter(({ value }) => value.databaseId === databaseId);
-        const atUs = first(told).operation.returnedUs + 1;
-        history.refoundings.push({ endedUs: atUs, beganUs: atUs });
-      },
-    },
+    inHistory((history) => {
+      const { databaseId } = first(good.finals);
+      const told = succeeded(history, 'describe').filter(({ value }) => value.databaseId === databaseId);
+      const atUs = first(told).operation.returnedUs + 1;
+      history.refoundings.push({ endedUs: atUs, beganUs: atUs });
+    }),
   ],
 ];
 
@@ -252,16 +232,14 @@ it.each(FALSIFIED)('checks number %i finds %s', (number, _what, change) => {
 
 describe('check 11', () => {
   const create = (outcome: AnyOperation['outcome']): string =>
-    faultsOf(good, {
-      history: ({ operations }) => {
-        const asked = { client: 'test', isDoubled: false, session: undefined };
-        const request = { name: 'of-which-nobody-knows' };
-        const tried = { ...asked, number: 100_000, kind: 'create', request, invokedUs: 1, returnedUs: 2, outcome };
-        const nothing = { kind: 'ok', value: [] };
-        const listed = { ...asked, number: 100_001, kind: 'list', request: {}, invokedUs: 3, returnedUs: 4 };
-        operations.push(tried as unknown as AnyOperation);
-        operations.push({ ...listed, outcome: nothing } as unknown as AnyOperation);
-      },
+    faultsIn(({ operations }) => {
+      const asked = { client: 'test', isDoubled: false, session: undefined };
+      const request = { name: 'of-which-nobody-knows' };
+      const tried = { ...asked, number: 100_000, kind: 'create', request, invokedUs: 1, returnedUs: 2, outcome };
+      const nothing = { kind: 'ok', value: [] };
+      const listed = { ...asked, number: 100_001, kind: 'list', request: {}, invokedUs: 3, returnedUs: 4 };
+      operations.push(tried as unknown as AnyOperation);
+      operations.push({ ...listed, outcome: nothing } as unknown as AnyOperation);
     });
   const error = { kind: 'error', code: 'unavailable', reason: 'OutcomeUnknown' } as const;
 
@@ -275,27 +253,20 @@ describe('check 11', () => {
   });
 
   it('says of which name it has found out nothing', () => {
-    const found = faultsOf(good, {
-      history: ({ operations }) => {
-        const one = (kind: CallKind, atUs: number, value: unknown): void => {
-          const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
-          const request = { name: 'too-busy', at: 'latest' };
-          const times = { invokedUs: atUs, returnedUs: atUs + 1 };
-          operations.push({
-            ...asked,
-            ...times,
-            kind,
-            request,
-            outcome: { kind: 'ok', value },
-          } as unknown as AnyOperation);
-        };
-        for (let number = 1; number <= 20; number += 1) {
-          const own = { databaseId: `instance ${number}`, revision: 0 };
-          one('create', 1, { ...own, createdAtMs: 0 });
-          one('delete', 1, own);
-        }
-        one('describe', 3, { databaseId: 'none of these', revision: 0, latestRevision: 0 });
-      },
+    const found = faultsIn(({ operations }) => {
+      const one = (kind: CallKind, atUs: number, value: unknown): void => {
+        const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
+        const request = { name: 'too-busy', at: 'latest' };
+        const times = { invokedUs: atUs, returnedUs: atUs + 1 };
+        const outcome = { kind: 'ok', value };
+        operations.push({ ...asked, ...times, kind, request, outcome } as unknown as AnyOperation);
+      };
+      for (let number = 1; number <= 20; number += 1) {
+        const own = { databaseId: `instance ${number}`, revision: 0 };
+        one('create', 1, { ...own, createdAtMs: 0 });
+        one('delete', 1, own);
+      }
+      one('describe', 3, { databaseId: 'none of these', revision: 0, latestRevision: 0 });
     });
     expect(found).toContain('undecided by check 11: whether what happened to too-busy fits one order');
     expect(found).not.toContain('no order of what happened to too-busy');
@@ -322,21 +293,19 @@ describe('check 11 (V12)', () => {
     denied = error,
     at = 'cached',
   ): string =>
-    faultsOf(good, {
-      history: ({ operations }) => {
-        const one = (kind: CallKind, fromS: number, toS: number, outcome: unknown): void => {
-          // Behind everything that the seed asks.
-          const times = { invokedUs: (1000 + fromS) * SECOND_US, returnedUs: (1000 + toS) * SECOND_US };
-          const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
-          const request = kind === 'list' ? {} : { name: 'denied', at };
-          operations.push({ ...asked, ...times, kind, request, outcome } as unknown as AnyOperation);
-        };
-        one('create', 1, 2, { kind: 'ok', value: { ...own, createdAtMs: 0 } });
-        one('delete', 3, deleted.toS, deleted.outcome);
-        one(denied[0], 4, 5, denied[1]);
-        const value = { ...own, latestRevision: 0 };
-        one('describe', 5 + laterS, 6 + laterS, { kind: 'ok', value });
-      },
+    faultsIn(({ operations }) => {
+      const one = (kind: CallKind, fromS: number, toS: number, outcome: unknown): void => {
+        // Behind everything that the seed asks.
+        const times = { invokedUs: (1000 + fromS) * SECOND_US, returnedUs: (1000 + toS) * SECOND_US };
+        const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
+        const request = kind === 'list' ? {} : { name: 'denied', at };
+        operations.push({ ...asked, ...times, kind, request, outcome } as unknown as AnyOperation);
+      };
+      one('create', 1, 2, { kind: 'ok', value: { ...own, createdAtMs: 0 } });
+      one('delete', 3, deleted.toS, deleted.outcome);
+      one(denied[0], 4, 5, denied[1]);
+      const value = { ...own, latestRevision: 0 };
+      one('describe', 5 + laterS, 6 + laterS, { kind: 'ok', value });
     });
   const done: Told = { kind: 'ok', value: { databaseId: DATABASE } };
 

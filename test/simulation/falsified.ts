@@ -21,6 +21,10 @@ export interface Change {
   readonly history?: (history: History) => void;
 }
 
+export function inHistory(history: (history: History) => void): Change {
+  return { history };
+}
+
 /** The faults that are found when the evidence is this. */
 export function faultsOf(good: Evidence, change: Change): string {
   const history = structuredCopy(good.history);
@@ -60,7 +64,7 @@ export function falsify<Value extends object>(value: Value, by: Partial<Record<k
   Object.assign(value, by);
 }
 
-export function withTransactions(
+export function inLog(
   change: (transactions: TransactionSeen[]) => readonly TransactionSeen[],
 ): (final: FinalDatabase) => FinalDatabase {
   return (final) => ({ ...final, transactions: change([...final.transactions]) });

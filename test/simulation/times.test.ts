@@ -1,7 +1,7 @@
 /** The checks of effective and recorded times find what is falsified in a run that went well. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';
-import { type Change, evidenceOf, falsify, faultsOf, succeeded } from './falsified.ts';
+import { type Change, evidenceOf, falsify, faultsOf, inHistory, succeeded } from './falsified.ts';
 import type { Calls } from './history.ts';
 
 /** A seed in which a database lives to the end of which many ask at times. */
@@ -11,32 +11,26 @@ type Events = Calls['query']['value']['events'];
 
 /** Queries by effective time are answered otherwise. */
 function queries(change: (events: Events) => Events): Change {
-  return {
-    history: (history) => {
-      for (const { request, outcome } of history.of('query'))
-        if (outcome.kind === 'ok' && request.query.effectiveTime !== undefined)
-          falsify(outcome.value, { events: change(outcome.value.events) });
-    },
-  };
+  return inHistory((history) => {
+    for (const { request, outcome } of history.of('query'))
+      if (outcome.kind === 'ok' && request.query.effectiveTime !== undefined)
+        falsify(outcome.value, { events: change(outcome.value.events) });
+  });
 }
 
 /** A database is shown at another time than the one that was asked for. */
-const AT_ANOTHER_TIME: Change = {
-  history: (history) => {
-    for (const { value } of succeeded(history, 'asOf')) falsify(value, { revision: Math.max(0, value.revision - 1) });
-  },
-};
+const AT_ANOTHER_TIME: Change = inHistory((history) => {
+  for (const { value } of succeeded(history, 'asOf')) falsify(value, { revision: Math.max(0, value.revision - 1) });
+});
 
 /** A time is denied at which the database was there. */
-const DENIED: Change = {
-  history: (history) => {
-    for (const { operation, value } of succeeded(history, 'asOf')) {
-      const { databaseId, revision, latestRevision } = value;
-      const scope = { databaseId, revision: Math.max(revision, latestRevision) };
-      operation.outcome = { kind: 'error', code: 'not_found', reason: 'RevisionNotFound', isDefinite: true, scope };
-    }
-  },
-};
+const DENIED: Change = inHistory((history) => {
+  for (const { operation, value } of succeeded(history, 'asOf')) {
+    const { databaseId, revision, latestRevision } = value;
+    const scope = { databaseId, revision: Math.max(revision, latestRevision) };
+    operation.outcome = { kind: 'error', code: 'not_found', reason: 'RevisionNotFound', isDefinite: true, scope };
+  }
+});
 
 describe('the checks of both axes of time', () => {
   let good: Evidence;
