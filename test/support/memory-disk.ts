@@ -9,8 +9,7 @@
 // loses what it was about and takes it for written all the same, as Linux does.
 import type { Disk, DiskFile } from '../../src/storage/disk.ts';
 import { FileNames, fileError } from './file-names.ts';
-
-const SECTOR_BYTES = 512;
+import { type FileDisk, Inode, OpenFile } from './inode.ts';
 
 export interface DiskStep {
   readonly kind: 'create' | 'remove' | 'rename' | 'write' | 'sync' | 'sync-directory';
@@ -27,13 +26,7 @@ export interface Survival {
 export const NOTHING_SURVIVES: Survival = { sector: () => false, names: () => 0 };
 export const EVERYTHING_SURVIVES: Survival = { sector: () => true, names: (count) => count };
 
-interface Inode {
-  live: Uint8Array;
-  durable: Uint8Array;
-  readonly dirty: Set<number>;
-}
-
-export class MemoryDisk implements Disk {
+export class MemoryDisk implements Disk, FileDisk {
   onStep: ((step: DiskStep) => void) | undefined;
   readonly #names: FileNames<Inode>;
 
@@ -44,27 +37,34 @@ export class MemoryDisk implements Disk {
   /** The disk as it may look after a power loss now. */
   afterPowerLoss(survival: Survival): MemoryDisk {
     const names = this.#names.surviving(survival.names(this.#names.unsyncedCount));
-    return new MemoryDisk(new FileNames([...names].map(([path, inode]) => [path, survivor(path, inode, survival)])));
+    const survivors = [...names].map(([path, inode]) => {
+      const survivor = inode.clone();
+      survivor.losePower((sector) => survival.sector(path, sector));
+      return [path, survivor] as const;
+    });
+    return new MemoryDisk(new FileNames(survivors));
   }
 
   /** The disk as the next process finds it, when only the process died. What was not synced is still not synced. */
   afterProcessDeath(): MemoryDisk {
     const copies = new Map<Inode, Inode>();
-    return new MemoryDisk(this.#names.copied((inode) => copies.get(inode) ?? copyInto(copies, inode)));
+    return new MemoryDisk(
+      this.#names.copied((inode) => {
+        const copy = copies.get(inode) ?? inode.clone();
+        copies.set(inode, copy);
+        return copy;
+      }),
+    );
   }
 
   /** The content of a file, to look at or to damage. */
   file(path: string): Uint8Array {
-    return this.#names.inode(path).live;
+    return this.#names.inode(path).bytes;
   }
 
   /** Cuts a file, or makes it longer, behind the back of whoever has it open. */
   resize(path: string, size: number): void {
-    const inode = this.#names.inode(path);
-    const bytes = new Uint8Array(size);
-    bytes.set(inode.live.subarray(0, size));
-    inode.live = bytes;
-    inode.durable = bytes.slice();
+    this.#names.inode(path).resize(size);
   }
 
   makeDirectory(): void {
@@ -79,9 +79,9 @@ export class MemoryDisk implements Disk {
     if (mode === 'create') {
       if (this.#names.has(path)) throw fileError('EEXIST', path);
       this.#step({ kind: 'create', path });
-      this.#names.add(path, { live: new Uint8Array(0), durable: new Uint8Array(0), dirty: new Set() });
+      this.#names.add(path, new Inode());
     }
-    return new MemoryFile(path, this.#names.inode(path), (step) => this.#step(step));
+    return new OpenFile(path, this.#names.inode(path), this);
   }
 
   rename(from: string, to: string): void {
@@ -99,92 +99,35 @@ export class MemoryDisk implements Disk {
     this.#names.sync();
   }
 
+  /** For the files of this disk. */
+  write(inode: Inode, path: string, bytes: Uint8Array, at: number): void {
+    this.#step({ kind: 'write', path });
+    inode.write(bytes, at);
+  }
+
+  /** For the files of this disk. */
+  sync(inode: Inode, path: string): void {
+    try {
+      this.#step({ kind: 'sync', path });
+    } catch (failure) {
+      inode.failSync(() => false);
+      throw failure;
+    }
+    inode.sync();
+  }
+
+  /** For the files of this disk. */
+  async writeThrough(
+    inode: Inode,
+    path: string,
+    { bytes, at }: { readonly bytes: Uint8Array; readonly at: number },
+  ): Promise<void> {
+    await Promise.resolve();
+    this.write(inode, path, bytes, at);
+    this.sync(inode, path);
+  }
+
   #step(step: DiskStep): void {
     this.onStep?.(step);
   }
-}
-
-class MemoryFile implements DiskFile {
-  readonly path: string;
-  readonly #inode: Inode;
-  readonly #step: (step: DiskStep) => void;
-  #isOpen = true;
-
-  constructor(path: string, inode: Inode, step: (step: DiskStep) => void) {
-    this.path = path;
-    this.#inode = inode;
-    this.#step = step;
-  }
-
-  size(): number {
-    return this.#inode.live.length;
-  }
-
-  read(into: Uint8Array, at: number): number {
-    this.#mustBeOpen();
-    const part = this.#inode.live.subarray(at, at + into.length);
-    into.set(part);
-    return part.length;
-  }
-
-  write(bytes: Uint8Array, at: number): void {
-    this.#mustBeOpen();
-    const inode = this.#inode;
-    this.#step({ kind: 'write', path: this.path });
-    if (at + bytes.length > inode.live.length) {
-      const grown = new Uint8Array(at + bytes.length);
-      grown.set(inode.live);
-      inode.live = grown;
-    }
-    inode.live.set(bytes, at);
-    const first = at - (at % SECTOR_BYTES);
-    for (let sector = first; sector < at + bytes.length; sector += SECTOR_BYTES) inode.dirty.add(sector);
-  }
-
-  sync(): void {
-    this.#mustBeOpen();
-    const inode = this.#inode;
-    try {
-      this.#step({ kind: 'sync', path: this.path });
-      inode.durable = withSectors(inode, () => true);
-    } finally {
-      inode.dirty.clear();
-    }
-  }
-
-  async writeThrough(bytes: Uint8Array, at: number): Promise<void> {
-    await Promise.resolve();
-    this.write(bytes, at);
-    this.sync();
-  }
-
-  close(): void {
-    this.#mustBeOpen();
-    this.#isOpen = false;
-  }
-
-  #mustBeOpen(): void {
-    if (!this.#isOpen) throw fileError('EBADF', this.path);
-  }
-}
-
-function survivor(path: string, inode: Inode, survival: Survival): Inode {
-  const live = withSectors(inode, (offset) => survival.sector(path, offset));
-  return { live, durable: live.slice(), dirty: new Set() };
-}
-
-/** The durable content with the dirty sectors that `survives` lets through. */
-function withSectors(inode: Inode, survives: (offset: number) => boolean): Uint8Array {
-  const { live, durable } = inode;
-  const parts = [...inode.dirty].filter(survives).map((at) => ({ at, end: Math.min(at + SECTOR_BYTES, live.length) }));
-  const bytes = new Uint8Array(parts.reduce((size, part) => Math.max(size, part.end), durable.length));
-  bytes.set(durable);
-  for (const { at, end } of parts) bytes.set(live.subarray(at, end), at);
-  return bytes;
-}
-
-function copyInto(copies: Map<Inode, Inode>, inode: Inode): Inode {
-  const copy: Inode = { live: inode.live.slice(), durable: inode.durable.slice(), dirty: new Set(inode.dirty) };
-  copies.set(inode, copy);
-  return copy;
 }

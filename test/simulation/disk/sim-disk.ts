@@ -7,9 +7,9 @@
 import type { LogPlaces } from '../../../src/cluster/rescue/next-log.ts';
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
+import { type FileDisk, Inode, OpenFile, SECTOR_BYTES } from '../../support/inode.ts';
 import type { Rng } from '../engine/random.ts';
 import { DiskLog } from '../invariants/disk-log.ts';
-import { Inode, SECTOR_BYTES } from './inode.ts';
 
 export type StepKind = 'create' | 'remove' | 'rename' | 'write' | 'sync' | 'sync-directory';
 
@@ -42,7 +42,7 @@ const SYNC_US_MEAN = 300;
 const LATE_SECTORS = 8;
 const LOST_SLOWNESS = 1000;
 
-export class SimDisk implements Disk {
+export class SimDisk implements Disk, FileDisk {
   readonly #names: FileNames<Inode>;
   #world: DiskWorld | undefined;
   readonly #random: Rng;
@@ -218,7 +218,7 @@ export class SimDisk implements Disk {
       this.#step('create', path);
       this.#names.add(path, new Inode());
     }
-    return new SimFile(path, this.#names.inode(path), this);
+    return new OpenFile(path, this.#names.inode(path), this);
   }
 
   rename(from: string, to: string): void {
@@ -322,54 +322,6 @@ export class SimDisk implements Disk {
     const error = fileError(code, path);
     this.#thrown.set(error, code);
     return error;
-  }
-}
-
-class SimFile implements DiskFile {
-  readonly path: string;
-  readonly #inode: Inode;
-  readonly #disk: SimDisk;
-  #isOpen = true;
-
-  constructor(path: string, inode: Inode, disk: SimDisk) {
-    this.path = path;
-    this.#inode = inode;
-    this.#disk = disk;
-  }
-
-  size(): number {
-    return this.#inode.size;
-  }
-
-  read(into: Uint8Array, at: number): number {
-    this.#mustBeOpen();
-    const part = this.#inode.bytes.subarray(at, at + into.length);
-    into.set(part);
-    return part.length;
-  }
-
-  write(bytes: Uint8Array, at: number): void {
-    this.#mustBeOpen();
-    this.#disk.write(this.#inode, this.path, bytes, at);
-  }
-
-  sync(): void {
-    this.#mustBeOpen();
-    this.#disk.sync(this.#inode, this.path);
-  }
-
-  async writeThrough(bytes: Uint8Array, at: number): Promise<void> {
-    this.#mustBeOpen();
-    await this.#disk.writeThrough(this.#inode, this.path, { bytes, at });
-  }
-
-  close(): void {
-    this.#mustBeOpen();
-    this.#isOpen = false;
-  }
-
-  #mustBeOpen(): void {
-    if (!this.#isOpen) throw fileError('EBADF', this.path);
   }
 }
 

@@ -1,6 +1,7 @@
-// A file of the simulated disk: what a reader sees, what would survive a power failure, and, once the disk has lied,
-// what both would be had it not. Sectors of 512 bytes are whole or not there (what disk.ts says that the log relies
-// on).
+// A file of a disk in memory: what a reader sees, what would survive a power failure, and, once the disk has lied, what
+// both would be had it not. Sectors of 512 bytes are whole or not there (what disk.ts says that the log relies on).
+import type { DiskFile } from '../../src/storage/disk.ts';
+import { fileError } from './file-names.ts';
 
 export const SECTOR_BYTES = 512;
 
@@ -57,6 +58,24 @@ export class Inode {
     return copy;
   }
 
+  /** The same file, of which nothing more is synced. */
+  clone(): Inode {
+    const clone = new Inode();
+    const { live, durable } = this.#found;
+    clone.#found = { live: live.copy(), durable: durable.copy() };
+    clone.#truth = clone.#found;
+    for (const sector of this.#dirty) clone.#dirty.add(sector);
+    return clone;
+  }
+
+  /** Cuts it, or fills it up with zeros, durably. */
+  resize(size: number): void {
+    const bytes = new Uint8Array(size);
+    bytes.set(this.bytes.subarray(0, size));
+    this.#found = { live: new Bytes(bytes), durable: new Bytes(bytes.slice()) };
+    this.#truth = this.#found;
+  }
+
   get size(): number {
     return this.#found.live.length;
   }
@@ -111,12 +130,12 @@ export class Inode {
   }
 
   /** A sync that failed: some sectors reached the disk, and the system takes all of them for written. */
-  failSync(survives: () => boolean): void {
+  failSync(survives: (sector: number) => boolean): void {
     this.#settle(survives);
   }
 
   /** The power goes: what was not synced is there or not, sector by sector. */
-  losePower(survives: () => boolean): void {
+  losePower(survives: (sector: number) => boolean): void {
     this.#settle(survives);
     const cut = ({ durable }: Content): Content => ({ live: durable.copy(), durable });
     const isDamaged = this.isDamaged;
@@ -155,5 +174,65 @@ export class Inode {
       }
     }
     this.#dirty.clear();
+  }
+}
+
+interface FileWrite {
+  readonly bytes: Uint8Array;
+  readonly at: number;
+}
+
+/** Carries out the calls of its open files. */
+export interface FileDisk {
+  write(inode: Inode, path: string, bytes: Uint8Array, at: number): void;
+  sync(inode: Inode, path: string): void;
+  writeThrough(inode: Inode, path: string, write: FileWrite): Promise<void>;
+}
+
+export class OpenFile implements DiskFile {
+  readonly path: string;
+  readonly #inode: Inode;
+  readonly #disk: FileDisk;
+  #isOpen = true;
+
+  constructor(path: string, inode: Inode, disk: FileDisk) {
+    this.path = path;
+    this.#inode = inode;
+    this.#disk = disk;
+  }
+
+  size(): number {
+    return this.#inode.size;
+  }
+
+  read(into: Uint8Array, at: number): number {
+    this.#mustBeOpen();
+    const part = this.#inode.bytes.subarray(at, at + into.length);
+    into.set(part);
+    return part.length;
+  }
+
+  write(bytes: Uint8Array, at: number): void {
+    this.#mustBeOpen();
+    this.#disk.write(this.#inode, this.path, bytes, at);
+  }
+
+  sync(): void {
+    this.#mustBeOpen();
+    this.#disk.sync(this.#inode, this.path);
+  }
+
+  async writeThrough(bytes: Uint8Array, at: number): Promise<void> {
+    this.#mustBeOpen();
+    await this.#disk.writeThrough(this.#inode, this.path, { bytes, at });
+  }
+
+  close(): void {
+    this.#mustBeOpen();
+    this.#isOpen = false;
+  }
+
+  #mustBeOpen(): void {
+    if (!this.#isOpen) throw fileError('EBADF', this.path);
   }
 }
