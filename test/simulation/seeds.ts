@@ -7,8 +7,8 @@ import type { RunOptions } from './scenario.ts';
 export interface Row extends Omit<RunOptions, 'unchecked' | 'listener'> {
   /** What the seed shows, or once found. */
   readonly why?: string;
-  /** Lines of which each is there at least so often. */
-  readonly shows?: readonly (readonly [line: RegExp, times: number])[];
+  /** Lines that are there, each at least so often, or once. */
+  readonly shows?: readonly (RegExp | readonly [line: RegExp, times: number])[];
 }
 
 /** A table by seed and what else the run has. */
@@ -33,7 +33,8 @@ export function describeSeeds(what: string, rows: Rows): void {
         const listener = (line: string): void => void lines.push(line);
         const { problems } = await runChecked(seed, shows.length === 0 ? options : { ...options, listener });
         expect(problems).toEqual([]);
-        for (const [shown, times] of shows) {
+        for (const each of shows) {
+          const [shown, times] = each instanceof RegExp ? ([each, 1] as const) : each;
           const count = lines.filter((line) => shown.test(line)).length;
           expect([shown, Math.min(count, times)]).toEqual([shown, times]);
         }
