@@ -80,10 +80,7 @@ it.each([
   ['as a word', 'Basic'],
   ['in base64 without its padding', PADDED.replace(/=+$/, '')],
   ['in base64 with more of it', `${PADDED}=`],
-  [
-    'in base64 that has bits to spare',
-    PADDED.replace(/(.)(=+)$/, (_all, last: string, pad: string) => next(last) + pad),
-  ],
+  ['in base64 with bits to spare', PADDED.replace(/(.)(=+)$/, (_all, last: string, pad: string) => next(last) + pad)],
   ['in base64 of URLs', `Basic ${Buffer.from(`\u{3ff}\u{3ff}:${key.text}`).toString('base64url')}`],
   ['in no base64', 'Basic !!!!'],
   ['twice', `${basic('a', key.text)}, ${basic('a', key.text)}`],

@@ -208,20 +208,8 @@ describe('a State Change that misbehaves', { timeout: 60_000 }, () => {
     ['traps', 'unreachable', 2, 'WasmExecutionError', /^Trap: /],
     ['does not end', '(loop $l (br $l)) unreachable', 2, 'WasmExecutionError', /^FuelExhausted: /],
     ['answers from outside of its memory', '(i32.const 65532)', 1, 'WasmExecutionError', /^AbiViolation: /],
-    [
-      'emits what is no event',
-      ONE_EVENT,
-      1,
-      'ValidationError',
-      /events\[0\] must be a record cloudevent of cairn\.wit/,
-    ],
-    [
-      'refuses without an explanation',
-      ERROR,
-      1,
-      'WasmExecutionError',
-      /answers an error internal-error, as cairn\.wit/,
-    ],
+    ['emits no event', ONE_EVENT, 1, 'ValidationError', /events\[0\] must be a record cloudevent of cairn\.wit/],
+    ['refuses without a reason', ERROR, 1, 'WasmExecutionError', /answers an error internal-error, as cairn\.wit/],
   ])('and %s has decided nothing', async (...[, body, calls, code, says]) => {
     const known = await bank();
     const text = await textArtifact(join(dir.path, 'artifacts'), 'state-change', changeText(body));

@@ -18,11 +18,7 @@ const test = (status: number | string, text?: string): Suite => ({ name: 'test',
 const chaos = (status: number): Suite => ({ name: 'chaos', status, report: undefined });
 
 it.each([
-  [
-    'tests, and suites without a report as one each',
-    [test(0, report(5, sums(PASSED))), chaos(0)],
-    '6 passed, 0 failed',
-  ],
+  ['tests, and each suite without a report as one', [test(0, report(5, sums(PASSED))), chaos(0)], '6 passed, 0 failed'],
   ['failed tests', [test(1, report(5, sums(PASSED, FAILED, FAILED))), chaos(0)], '6 passed, 2 failed'],
   ['a failed suite without a report', [test(0, report(5, sums(PASSED))), chaos(1)], '5 passed, 1 failed'],
   ['a file that is not loaded', [test(1, report(5, BROKEN)), chaos(0)], '6 passed, 1 failed'],

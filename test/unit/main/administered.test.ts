@@ -9,6 +9,9 @@ import { recordOf } from '../../../src/main/administered.ts';
 const NODE = toNodeId(3);
 const OPERATOR = { address: '10.0.0.1:4711' };
 const ASKED = { asker: OPERATOR, isPassedOn: false };
+const DRAIN = { kind: 'drain', node: NODE, isGranted: false, stays: false, isDryRun: false } as const;
+const AT = { at: 'n4:50052' };
+const UP_TO = { acceptRevision: 7 };
 const WHOSE = { principal: 'peer-port', principalName: OPERATOR.address };
 
 it.each<[Administered['order'], string, object]>([
@@ -16,24 +19,12 @@ it.each<[Administered['order'], string, object]>([
   [{ kind: 'recommission', node: NODE }, 'recommission-node', { onNode: 3 }],
   [{ kind: 'replace', node: NODE, by: undefined }, 'replace-node', { onNode: 3 }],
   [{ kind: 'replace', node: NODE, by: toNodeId(4) }, 'replace-node', { onNode: 3, by: 4 }],
-  [{ kind: 'drain', node: NODE, isGranted: false, stays: false, isDryRun: false }, 'drain-node', { onNode: 3 }],
-  [
-    { kind: 'drain', node: NODE, isGranted: false, stays: true, isDryRun: false },
-    'drain-node',
-    { onNode: 3, mode: 'stay' },
-  ],
+  [DRAIN, 'drain-node', { onNode: 3 }],
+  [{ ...DRAIN, stays: true }, 'drain-node', { onNode: 3, mode: 'stay' }],
   [{ kind: 'undrain', node: NODE }, 'undrain-node', { onNode: 3 }],
   [{ kind: 'finalize' }, 'finalize-upgrade', {}],
-  [
-    { kind: 'join', name: 'n4', storeId: 's', at: 'n4:50052' },
-    'join-node',
-    { nodeName: 'n4', store: 's', at: 'n4:50052' },
-  ],
-  [
-    { kind: 'recover', name: 'shop', from: NODE, acceptRevision: 7 },
-    'recover-database',
-    { database: 'shop', onNode: 3, acceptRevision: 7 },
-  ],
+  [{ kind: 'join', name: 'n4', storeId: 's', ...AT }, 'join-node', { nodeName: 'n4', store: 's', ...AT }],
+  [{ kind: 'recover', name: 'a', from: NODE, ...UP_TO }, 'recover-database', { database: 'a', onNode: 3, ...UP_TO }],
 ])('of %o it says what it was about', (order, act, about) => {
   const from = OPERATOR.address;
   expect(recordOf({ order, ...ASKED })).toEqual({ act, ...WHOSE, outcome: 'done', about: { from, ...about } });
@@ -46,22 +37,16 @@ test('whoever shows a certificate is known by it, and who passes on is told apar
   expect(record.about).toEqual({ from: OPERATOR.address, passedOn: 'by a node' });
 });
 
-it.each<[AdminReply, object]>([
-  [
-    { kind: 'faulty', code: 'not_found', reason: 'there is no node 3' },
-    { code: 'not_found', why: 'there is no node 3' },
-  ],
-  [
-    { kind: 'later', reason: 'the node is starting' },
-    { code: 'unavailable', why: 'the node is starting' },
-  ],
-])('of what was not done it says why: %o', async (reply, { code, why }: { code?: string; why?: string }) => {
+it.each<[AdminReply, code: string, why: string]>([
+  [{ kind: 'faulty', code: 'not_found', reason: 'there is no node 3' }, 'not_found', 'there is no node 3'],
+  [{ kind: 'later', reason: 'the node is starting' }, 'unavailable', 'the node is starting'],
+])('of what was not done it says why: %o', async (reply, code, why) => {
   const [noted] = await notedOf({ order: { kind: 'decommission', node: NODE }, isPassedOn: false }, reply);
   expect(noted && recordOf(noted)).toMatchObject({ outcome: 'failed', code, about: { why } });
 });
 
 it('a dry run of a drain has no record, for it changes nothing', async () => {
-  const order = { kind: 'drain', node: NODE, isGranted: false, stays: true, isDryRun: true } as const;
+  const order = { ...DRAIN, stays: true, isDryRun: true };
   const reply: AdminReply = { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' };
   expect(await notedOf({ order, isPassedOn: false }, reply)).toEqual([]);
   expect(await notedOf({ order: { ...order, isDryRun: false }, isPassedOn: false }, reply)).toHaveLength(1);

@@ -53,27 +53,15 @@ describe('a node', () => {
   });
 
   it.each<readonly [string, Partial<NodeHealth>, readonly string[]]>([
-    [
-      'lags since its start',
-      { hasCaughtUp: false },
-      ['/readyz caught-up failed: it lacks what others wrote while it was away'],
-    ],
+    ['lags', { hasCaughtUp: false }, ['/readyz caught-up failed: it lacks what others wrote while it was away']],
     ['drains', { accepting: false, isDraining: true }, ['/readyz draining failed: it takes no new clients']],
     [
       'is in another cluster than its peers',
       { accepting: false, otherCluster: 'This node belongs to the cluster A' },
       ['/readyz cluster failed: This node belongs to the cluster A'],
     ],
-    [
-      'is refused by its peers',
-      { refusedBy: 'node 2: other secret' },
-      ['/readyz cluster failed: node 2: other secret'],
-    ],
-    [
-      'has a core that says nothing',
-      { coreSilentMs: 61_000 },
-      ['/livez core failed: its thread has said nothing for 61000 ms'],
-    ],
+    ['is refused by peers', { refusedBy: 'node 2: other secret' }, ['/readyz cluster failed: node 2: other secret']],
+    ['has a silent core', { coreSilentMs: 61_000 }, ['/livez core failed: its thread has said nothing for 61000 ms']],
     ['has a core that is slow', { coreSilentMs: 30_000 }, []],
     ['does not reach the leader of the catalog', { knowsCatalog: false }, []],
     ['has a full disk, which it reads', { disk: 'read-only' }, []],

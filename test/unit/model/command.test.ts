@@ -42,11 +42,7 @@ describe('commandFrom', () => {
       { path: '/a/{b}/c', parameters: B_AND_D, queryParameters: [['d', '0']] },
       { path: '/a/x%2F%C3%A4%20%7By%7D/c', queryParameters: D_TWICE },
     ],
-    [
-      'parameters without a path',
-      { parameters: new Map([['s.id', 'x']]) },
-      { path: '/', queryParameters: [['s.id', 'x']] },
-    ],
+    ['parameters alone', { parameters: new Map([['s.id', 'x']]) }, { path: '/', queryParameters: [['s.id', 'x']] }],
     ['one parameter twice', { path: '/{a}/{a}', parameters: new Map([['a', '1']]) }, { path: '/1/1' }],
     ['a path that is encoded already', { path: '/a%2Fb/ä//' }, { path: '/a%2Fb/ä//' }],
     ['a header and a content type', { headers: [['X-One', 'a\tb é']], contentType: 'a/b' }, { headers: WITH_TYPE }],
@@ -68,11 +64,7 @@ describe('commandFrom', () => {
     ['half an escape', { path: '/%c3' }, 'path must be percent-encoded UTF-8'],
     ['half a character', { path: '/\ud800' }, 'path must not contain an unpaired surrogate'],
     ['a long path', { path: `/${'a'.repeat(2048)}` }, 'path must be at most 2048 bytes'],
-    [
-      'a path that gets long',
-      { path: '/{a}', parameters: given('ä'.repeat(400)) },
-      'path must be at most 2048 bytes with',
-    ],
+    ['a path made long', { path: '/{a}', parameters: given('ä'.repeat(400)) }, 'path must be at most 2048 bytes with'],
     ['a segment without a value', { path: '/{a}' }, 'parameters.a is required by the segment "{a}"'],
     ['a segment with an empty value', { path: '/{a}', parameters: given('') }, 'parameters.a must not be empty'],
     ['half a character in a segment', { path: '/{a}', parameters: given('\udc00') }, 'parameters.a must not contain'],
@@ -84,11 +76,7 @@ describe('commandFrom', () => {
     ['a header that is no token', { headers: [['a b', 'x']] }, 'headers[0].name must be a token'],
     ['a header of two lines', { headers: [['a', 'x\ny']] }, 'headers[0].value must be one line'],
     ['a content type that is none', { contentType: 'json' }, 'content_type must be a media type'],
-    [
-      'two content types',
-      { contentType: 'a/b', headers: [['Content-type', 'a/b']] },
-      'headers[0].name must not be the',
-    ],
+    ['two types', { contentType: 'a/b', headers: [['Content-type', 'a/b']] }, 'headers[0].name must not be the'],
     ['a large body', { body: new Uint8Array(COMMAND_BODY_BYTES_MAX + 1) }, 'body must be at most 1000000 bytes'],
   ])('refuses %s', (_, asked, says) => {
     expect(read(asked)).toEqual([expect.stringContaining(`command.${says}`)]);

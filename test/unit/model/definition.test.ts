@@ -93,11 +93,7 @@ describe('the metadata of a State View', () => {
     ['a presenter', { presenter: 'page' }, { presenter: { name: 'page', version: undefined } }],
     ['a version of a presenter', { presenter: { name: 'p', version: 3 } }, { presenter: { name: 'p', version: 3 } }],
     ['a function', { reduce_fn: 'fold' }, { reduceFunction: 'fold' }],
-    [
-      'the selector of the specification',
-      { event_selector: TYPED },
-      { selector: or([term('by-type', 'a'), bySubject]) },
-    ],
+    ['a selector by type', { event_selector: TYPED }, { selector: or([term('by-type', 'a'), bySubject]) }],
     [
       'parameters of every attribute',
       { event_selector: { and: [BY_SUBJECT, { startsWith: { eventType: { parameter: 'f' } } }, BY_STREAM] } },
@@ -106,11 +102,7 @@ describe('the metadata of a State View', () => {
     ['event types in place of a selector', { event_selector: undefined, events: ['a', 'b'] }, { selector: or(TYPES) }],
     ['event types and a selector', { events: ['a', 'b'] }, { selector: and([accounts, or(TYPES)]) }],
     ['a key', { key_type: 'Int64' }, { keyType: 'int64', selector: and([accounts, byKey]) }],
-    [
-      'a key that its selector names',
-      { key_type: 'String', event_selector: KEYED },
-      { keyType: 'string', selector: byKey },
-    ],
+    ['a key in its selector', { key_type: 'String', event_selector: KEYED }, { keyType: 'string', selector: byKey }],
     ['no key', { key_type: 'None', event_selector: {} }, { selector: ALL }],
   ])('takes %s', (_what, metadata, expected) => {
     expect(read('state-view', { ...VIEW, ...metadata })).toStrictEqual({ ...VIEW_READ, ...expected });
@@ -125,52 +117,20 @@ describe('the metadata of a State View', () => {
       { state_view_name: '1' },
       '.state_view_name must be a letter, then up to 127 letters, digits, "_", "."',
     ],
-    [
-      'another order',
-      { query_temporality: 'Revision' },
-      '.query_temporality must be one of revision, effective_timestamp',
-    ],
+    ['bad order', { query_temporality: 'Revision' }, '.query_temporality must be one of revision, effective_timestamp'],
     ['a bad content type', { content_type: 'json' }, '.content_type must be a media type such as application/json, of'],
     ['a script', { content_type: 'text/javascript' }, '.content_type must not be a script'],
     ['an old script', { content_type: 'Application/X-JavaScript; a=b' }, '.content_type must not be a script'],
-    [
-      'a number as schema',
-      { content_schema: 5 },
-      '.content_schema must be a URI, or a JSON Schema: an object, true or',
-    ],
+    ['a schema of 5', { content_schema: 5 }, '.content_schema must be a URI, or a JSON Schema: an object, true or'],
     ['a large schema', { content_schema: { a: 'x'.repeat(65_536) } }, '.content_schema must be 1 to 65536 bytes'],
     ['a long description', { description: 'x'.repeat(4097) }, '.description must be at most 4096 bytes of UTF-8'],
     ['no event types', { events: [] }, '.events must name at least one event type'],
-    [
-      'version 0 of a presenter',
-      { presenter: { name: 'p', version: 0 } },
-      '.presenter.version must be an integer from 1',
-    ],
-    [
-      'a parameter of a source',
-      selecting({ source: P }),
-      '.event_selector.source.parameter must be a value: a parameter',
-    ],
-    [
-      'a bad parameter',
-      selecting({ stream: { parameter: 'a.b' } }),
-      '.event_selector.stream.parameter must be a letter',
-    ],
-    [
-      'many event types',
-      { events: many(50_000) },
-      `.event_selector must consist of at most 256 selectors, ${WITH_MORE}`,
-    ],
-    [
-      'many alternatives',
-      { events: many(20), ...selecting(WIDE) },
-      '.event_selector must come to at most 256 alternatives',
-    ],
-    [
-      'a deep selector',
-      { key_type: 'String', ...selecting(nested(16)) },
-      '.event_selector must nest at most 16 deep, with',
-    ],
+    ['presenter version 0', { presenter: { name: 'p', version: 0 } }, '.presenter.version must be an integer from 1'],
+    ['a source parameter', selecting({ source: P }), '.event_selector.source.parameter must be a value: a parameter'],
+    ['parameter a.b', selecting({ stream: { parameter: 'a.b' } }), '.event_selector.stream.parameter must be a letter'],
+    ['many types', { events: many(50_000) }, `.event_selector must consist of at most 256 selectors, ${WITH_MORE}`],
+    ['alternatives', { events: many(20), ...selecting(WIDE) }, '.event_selector must come to at most 256 alternatives'],
+    ['too deep', { key_type: 'String', ...selecting(nested(16)) }, '.event_selector must nest at most 16 deep, with'],
     ['two spellings', { contentType: 'text/html' }, ' must have only one of content_type, contentType'],
     ['an unknown member', { prioritty: 1 }, '.prioritty is unknown; known are state_view_name, stateViewName, '],
   ])('refuses %s', (_what, metadata, expected) => {
@@ -237,11 +197,7 @@ describe('the metadata of the other kinds', () => {
     ['presenter', { presenter_name: 'p', content_types: [] }, '.content_types must offer at least one content type'],
     ['presenter', offering('text/csv', 'text/csv'), '.content_types[1].content_type must be offered once'],
     ['presenter', offering('text/csv', 'text/ecmascript'), '.content_types[1].content_type must not be a script'],
-    [
-      'presenter',
-      offering('text/csv', 'x'),
-      '.content_types[1].content_type must be a media type such as application/json',
-    ],
+    ['presenter', offering('a/b', 'x'), '.content_types[1].content_type must be a media type such as application/json'],
     ['presenter', { ...offering('text/csv'), settings: { a: 1 } }, '.settings.a must be a string'],
   ])('of a %s is refused when it is faulty', (kind, metadata, expected) => {
     expect(read(kind, metadata)).toStrictEqual([expect.stringContaining(`metadata${expected}`)]);

@@ -59,16 +59,8 @@ describe('Publisher', { timeout: 60_000 }, () => {
 
 describe('publish', () => {
   it.each([
-    [
-      'a start function without end',
-      viewText({ core: '(func $s (loop $l (br $l))) (start $s)' }),
-      /units of fuel to start/,
-    ],
-    [
-      'a start function that traps',
-      viewText({ core: '(func $s unreachable) (start $s)' }),
-      /does not start: .*unreachable/,
-    ],
+    ['an endless start', viewText({ core: '(func $s (loop $l (br $l))) (start $s)' }), /units of fuel to start/],
+    ['a start that traps', viewText({ core: '(func $s unreachable) (start $s)' }), /does not start: .*unreachable/],
     [
       'an import of a core module that nobody gives',
       viewText({ core: '' }).replace('(core module $m', '(core module $m (import "a" "b" (func))'),

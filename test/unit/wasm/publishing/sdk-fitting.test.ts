@@ -69,12 +69,7 @@ describe('a component of the shape of the SDK', () => {
   });
 
   it.each([
-    [
-      'a view that it asks for',
-      'content: option<list<u8>>,',
-      'content: option<list<u8>>, later: string,',
-      /field later/,
-    ],
+    ['a view', 'content: option<list<u8>>,', 'content: option<list<u8>>, later: string,', /field later/],
     ['the events that it asks for', 'timestamp(datetime)', 'later(datetime)', /cases boolean, .*, later/],
   ])('is refused where the types of %s are others', async (_, from, to, message) => {
     const types = SDK_WIT.replace(from, to);
