@@ -5,22 +5,20 @@
 import { closeSync, copyFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import type { NodeProcess } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
 import { ManifestReader, tableName } from '../../src/storage/level-manifest.ts';
-import { endWithTest, testDir } from '../support/test-scope.ts';
+import { SMALL_STORE, startOwnNode } from '../support/own-node.ts';
+import { testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 240_000;
 const FOOTER_BYTES = 48;
 /** New tables are looked for every five seconds. */
 const SCRUB_MS = 15_000;
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
 
-async function start(dataDir: string): Promise<NodeProcess> {
-  return startNode({ dataDir, settings: SETTINGS, onSpawn: endWithTest });
-}
+const start = (dataDir: string): Promise<NodeProcess> => startOwnNode(dataDir, SMALL_STORE);
 
 interface Filled {
   readonly proof: Proof;

@@ -2,7 +2,7 @@
 // stop something; nothing is lost, and no write fails for a client that repeats it. Method: three real processes on
 // loopback, and the command as it is typed.
 import { expect, it } from 'vitest';
-import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
+import { clusterCommandAt, describedAt, holdersAt, votersAt } from '../support/cluster-command.ts';
 import { startMember, writeAt } from '../support/cluster-member.ts';
 import { testDir } from '../support/test-scope.ts';
 
@@ -25,8 +25,6 @@ it('a node hands over and ends when it is told to, unless the others could not g
   const second = await startMember(dir, 'node-2', seed);
   await startMember(dir, 'node-3', seed);
   await expect.poll(() => holdersAt(second.process.peer), POLL).toBe('1,2,3');
-  const votersAt = async (peer: string): Promise<number> =>
-    (await describedAt(peer))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
   await expect.poll(() => votersAt(second.process.peer), POLL).toBe(3);
 
   // The node that began everything, asked of another one, under writes.

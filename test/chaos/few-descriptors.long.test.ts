@@ -4,20 +4,20 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import type { NodeProcess } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
-import { endWithTest, testDir } from '../support/test-scope.ts';
+import { SMALL_STORE, startOwnNode } from '../support/own-node.ts';
+import { testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 240_000;
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
 const SOON = { timeout: 60_000, interval: 100 };
 
 /** A node that may have so many files open at a time. */
 async function start(dataDir: string, filesMax: number): Promise<NodeProcess> {
   const under = ['bash', '-c', `ulimit -n ${filesMax}; exec "$@"`, 'bash'];
-  return startNode({ dataDir, under, settings: SETTINGS, onSpawn: endWithTest });
+  return startOwnNode(dataDir, SMALL_STORE, { under });
 }
 
 /** Opens so many connections; some of them may be closed again, which one hears that reads what came before. */

@@ -8,30 +8,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { productArgs } from '../../chaos/support/product.ts';
-import { Direction } from '../../proto/gen/cairn/v1/event.ts';
-import { describedAt } from '../support/cluster-command.ts';
-import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
+import { describedAt, votersAt } from '../support/cluster-command.ts';
+import { factsAt, idsAt, startMember, writeAt } from '../support/cluster-member.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const run = promisify(execFile);
 const DATABASE = 'shop';
 const POLL = { timeout: 120_000, interval: 250 };
 const COUNT = 40;
-
-async function idsAt({ client }: Member, revision: number): Promise<readonly string[] | undefined> {
-  const request = { databaseName: DATABASE, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
-  const metadata = { 'x-min-revision': String(revision) };
-  const reply = await client.collect('scanDatabaseLog', request, { metadata }).catch(() => undefined);
-  return reply?.messages.map(({ id }) => id);
-}
-
-async function factsAt({ client }: Member, revision: number): Promise<readonly [string, string] | undefined> {
-  const reply = await client
-    .call('fetchDatabaseAtRevision', { databaseName: DATABASE, revision })
-    .catch(() => undefined);
-  const database = reply?.message.database;
-  return database && [database.databaseId, database.chainHash.toString('hex')];
-}
 
 interface Said {
   readonly code: number;
@@ -51,10 +35,6 @@ async function recover(dataDir: string, ...words: readonly string[]): Promise<Sa
   );
 }
 
-async function votersAt(peer: string): Promise<number> {
-  return (await describedAt(peer))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
-}
-
 it('a cluster of which two nodes of three are lost goes on with the third, when an operator says so', {
   timeout: 600_000,
 }, async () => {
@@ -70,8 +50,8 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
   if (left === undefined) throw new Error('There are three');
   const copies = async (): Promise<number> => (await describedAt(seed))?.databases[0]?.members.length ?? 0;
   await expect.poll(copies, POLL).toBe(3);
-  await expect.poll(() => idsAt(left, COUNT), POLL).toEqual(ids);
-  const before = await factsAt(left, COUNT);
+  await expect.poll(() => idsAt(left, DATABASE, COUNT), POLL).toEqual(ids);
+  const before = await factsAt(left, DATABASE, COUNT);
   const leftDir = join(dir, 'node-3');
 
   expect(await recover(leftDir)).toMatchObject({
@@ -88,7 +68,7 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
   const asked = await recover(leftDir);
   expect(asked.code).toBe(1);
   expect(asked.out).toContain(`revision ${COUNT} of`);
-  expect(asked.out).toContain(`chain hash ${before?.[1]}`);
+  expect(asked.out).toContain(`chain hash ${before?.chainHash}`);
   const code = /--accept-loss ([0-9a-f]{8})$/m.exec(asked.err)?.[1] ?? '';
   expect((await recover(leftDir, '--accept-loss=00000000')).err).toContain(
     '00000000 is not the code of what there is now',
@@ -104,13 +84,13 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
   });
 
   const alone = await startMember(dir, 'node-3');
-  await expect.poll(() => idsAt(alone, COUNT), POLL).toEqual(ids);
-  const after = await factsAt(alone, COUNT);
-  expect(after?.[1]).toBe(before?.[1]);
-  expect(after?.[0]).not.toBe(before?.[0]);
+  await expect.poll(() => idsAt(alone, DATABASE, COUNT), POLL).toEqual(ids);
+  const after = await factsAt(alone, DATABASE, COUNT);
+  expect(after?.chainHash).toBe(before?.chainHash);
+  expect(after?.databaseId).not.toBe(before?.databaseId);
   expect((await describedAt(alone.process.peer))?.databases[0]).toMatchObject({
-    databaseId: after?.[0],
-    recovery: { before: before?.[0], first: before?.[0], revision: COUNT },
+    databaseId: after?.databaseId,
+    recovery: { before: before?.databaseId, first: before?.databaseId, revision: COUNT },
   });
   expect(await (await fetch(alone.process.metrics)).text()).toContain('\ncairn_databases_recovered 1\n');
   ids.push('after');
@@ -119,7 +99,7 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
   const at = alone.process.peer;
   const fresh = [await startMember(dir, 'node-1', at), await startMember(dir, 'node-2', at)];
   await expect.poll(() => votersAt(at), POLL).toBe(3);
-  for (const member of [alone, ...fresh]) await expect.poll(() => idsAt(member, COUNT + 1), POLL).toEqual(ids);
+  for (const each of [alone, ...fresh]) await expect.poll(() => idsAt(each, DATABASE, COUNT + 1), POLL).toEqual(ids);
   expect(await writeAt(fresh[0] ?? alone, DATABASE, 'with all', POLL)).toBe(COUNT + 2);
   const nodes = (await describedAt(at))?.nodes.map(({ node, state }) => [node, state]);
   expect(nodes).toEqual([

@@ -3,9 +3,8 @@
 // turns up after all serves nothing old (C24, C25). Method: real processes on loopback, killed, and the command of an
 // operator.
 import { expect, it } from 'vitest';
-import { Direction } from '../../proto/gen/cairn/v1/event.ts';
-import { clusterCommandAt, describedAt } from '../support/cluster-command.ts';
-import { type Member, startMember, writeAt } from '../support/cluster-member.ts';
+import { clusterCommandAt, describedAt, votersAt } from '../support/cluster-command.ts';
+import { factsAt, idsAt, type Member, startMember, writeAt } from '../support/cluster-member.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
@@ -14,25 +13,6 @@ const COUNT = 40;
 
 async function write(member: Member, id: string): Promise<number> {
   return writeAt(member, DATABASE, id, POLL);
-}
-
-async function idsAt({ client }: Member, revision: number): Promise<readonly string[] | undefined> {
-  const request = { databaseName: DATABASE, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
-  const metadata = { 'x-min-revision': String(revision) };
-  const reply = await client.collect('scanDatabaseLog', request, { metadata }).catch(() => undefined);
-  return reply?.messages.map(({ id }) => id);
-}
-
-interface Facts {
-  readonly databaseId: string;
-  readonly chainHash: string;
-}
-
-async function factsAt({ client }: Member, revision: number): Promise<Facts | undefined> {
-  const request = { databaseName: DATABASE, revision };
-  const reply = await client.call('fetchDatabaseAtRevision', request).catch(() => undefined);
-  const database = reply?.message.database;
-  return database && { databaseId: database.databaseId, chainHash: database.chainHash.toString('hex') };
 }
 
 /** The nodes that hold the database, once it is where it is to be. */
@@ -49,16 +29,14 @@ it('a database of which two copies of three are lost goes on with the third, whe
   const members = [await startMember(dir, 'node-1')];
   const seed = members[0]?.process.peer ?? '';
   for (const name of ['node-2', 'node-3', 'node-4', 'node-5']) members.push(await startMember(dir, name, seed));
-  const voters = async (): Promise<number> =>
-    (await describedAt(seed))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
-  await expect.poll(voters, POLL).toBe(5);
+  await expect.poll(() => votersAt(seed), POLL).toBe(5);
   const [first] = members;
   if (first === undefined) throw new Error('There are five');
   await first.client.send('createDatabase', { databaseName: DATABASE });
   const ids = Array.from({ length: COUNT }, (_, at) => `event ${at}`);
   for (const id of ids) await write(first, id);
   await expect.poll(() => holders(seed), POLL).toBeDefined();
-  const before = await factsAt(first, COUNT);
+  const before = await factsAt(first, DATABASE, COUNT);
   expect(before?.chainHash).toMatch(/^[0-9a-f]{64}$/);
 
   const held = (await holders(seed)) ?? [];
@@ -68,7 +46,7 @@ it('a database of which two copies of three are lost goes on with the third, whe
   const [asked] = up;
   if (leftMember === undefined || asked === undefined) throw new Error('There are five');
   // What a majority has is at the third one, too, as soon as it reads so.
-  await expect.poll(() => idsAt(leftMember, COUNT), POLL).toEqual(ids);
+  await expect.poll(() => idsAt(leftMember, DATABASE, COUNT), POLL).toEqual(ids);
   for (const node of gone) members[node - 1]?.process.kill('SIGKILL');
   const at = asked.process.peer;
   const recover = (...words: readonly string[]): Promise<string> =>
@@ -86,9 +64,9 @@ it('a database of which two copies of three are lost goes on with the third, whe
   expect(await told()).toContain(`its chain hash is ${before?.chainHash}`);
 
   for (const member of up) {
-    await expect.poll(() => idsAt(member, COUNT), POLL).toEqual(ids);
-    await expect.poll(() => factsAt(member, COUNT), POLL).toMatchObject({ chainHash: before?.chainHash });
-    expect((await factsAt(member, COUNT))?.databaseId).not.toBe(before?.databaseId);
+    await expect.poll(() => idsAt(member, DATABASE, COUNT), POLL).toEqual(ids);
+    await expect.poll(() => factsAt(member, DATABASE, COUNT), POLL).toMatchObject({ chainHash: before?.chainHash });
+    expect((await factsAt(member, DATABASE, COUNT))?.databaseId).not.toBe(before?.databaseId);
     await expect.poll(() => member.process.log(), POLL).toContain('"event":"database-recovered"');
   }
   ids.push('after');
@@ -97,15 +75,15 @@ it('a database of which two copies of three are lost goes on with the third, whe
   // One of the lost disks turns up, and is another node's only once that is taken out.
   const [returned = 0, lost = 0] = gone;
   const back = await startMember(dir, `node-${returned}`);
-  await expect.poll(() => idsAt(back, COUNT + 1), POLL).toEqual(ids);
-  expect((await factsAt(back, COUNT))?.databaseId).not.toBe(before?.databaseId);
+  await expect.poll(() => idsAt(back, DATABASE, COUNT + 1), POLL).toEqual(ids);
+  expect((await factsAt(back, DATABASE, COUNT))?.databaseId).not.toBe(before?.databaseId);
   const sixth = await startMember(dir, 'node-6', at);
   const replaced = (): Promise<string | undefined> =>
     clusterCommandAt(at, 'replace', String(lost), '--by=6').catch(() => undefined);
   await expect.poll(replaced, POLL).toBeDefined();
   await expect.poll(() => holders(at), POLL).toHaveLength(3);
   for (const member of [...up, back, sixth]) {
-    await expect.poll(() => idsAt(member, COUNT + 1), POLL).toEqual(ids);
+    await expect.poll(() => idsAt(member, DATABASE, COUNT + 1), POLL).toEqual(ids);
     expect(member.process.log()).not.toContain('"level":"error"');
   }
 });

@@ -7,10 +7,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import type { NodeProcess } from '../../chaos/support/node-process.ts';
 import { productArgs } from '../../chaos/support/product.ts';
 import { clusterCommandAt, describedAt, holdersAt } from '../support/cluster-command.ts';
 import { startMember, writeAt } from '../support/cluster-member.ts';
+import { startOwnNode } from '../support/own-node.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
@@ -29,8 +30,7 @@ function startAgain(
 ): Promise<NodeProcess> {
   const ports = [`--grpc-port=${portIn(grpc)}`, `--http-port=${portIn(http)}`, '--mcp-port=off', '--metrics-port=0'];
   const place = [`--peer-port=${portIn(peer)}`, '--node-name=node-3'];
-  const settings = [...place, ...seeds, '--wal-segment-bytes=4MiB'];
-  return startNode({ dataDir: join(dir, 'node-3'), ports, settings, onSpawn });
+  return startOwnNode(join(dir, 'node-3'), [...place, ...seeds], { ports, onSpawn });
 }
 
 it('a node that was down while it was removed ends when it is started again, then waits, and joins anew when it is to (C39)', {

@@ -28,6 +28,11 @@ export async function describedAt(peer: string, ...words: readonly string[]): Pr
   return description ?? undefined;
 }
 
+/** How many nodes vote for the catalog. */
+export async function votersAt(peer: string): Promise<number> {
+  return (await describedAt(peer))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
+}
+
 /** Which nodes hold the first database, when that is settled and all of them vote: their numbers, in order. */
 export async function holdersAt(peer: string): Promise<string | undefined> {
   const [database] = (await describedAt(peer))?.databases ?? [];

@@ -1,10 +1,11 @@
 /** A node of a cluster as a process of its own, with a client of it, and what tests of such clusters ask of it. */
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import type { NodeProcess } from '../../chaos/support/node-process.ts';
+import { Direction } from '../../proto/gen/cairn/v1/event.ts';
 import { TestClient } from './grpc-client.ts';
 import { event, transaction } from './grpc-requests.ts';
-import { endWithTest } from './test-scope.ts';
+import { startOwnNode } from './own-node.ts';
 
 export interface Member {
   readonly process: NodeProcess;
@@ -19,8 +20,7 @@ export async function startMember(
   more: readonly string[] = [],
 ): Promise<Member> {
   const place = [`--node-name=${name}`, ...(seed === undefined ? [] : [`--join=${seed}`])];
-  const settings = ['--peer-port=0', '--wal-segment-bytes=4MiB', ...place, ...more];
-  const process = await startNode({ dataDir: join(dir, name), settings, onSpawn: endWithTest });
+  const process = await startOwnNode(join(dir, name), ['--peer-port=0', ...place, ...more]);
   const client = new TestClient(process.grpc);
   onTestFinished(() => client[Symbol.asyncDispose]());
   return { process, client };
@@ -36,4 +36,28 @@ export async function writeAt(
   const request = transaction(databaseName, [event({ id })], { transactionId: crypto.randomUUID() });
   await expect.poll(() => client.call('transact', request).catch(() => undefined), poll).toBeDefined();
   return (await client.call('transact', request)).message.revision;
+}
+
+/** Ids of all events at the revision or a later one; undefined when the node does not answer. */
+export async function idsAt(
+  { client }: Member,
+  databaseName: string,
+  revision: number,
+): Promise<readonly string[] | undefined> {
+  const request = { databaseName, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
+  const metadata = { 'x-min-revision': String(revision) };
+  const reply = await client.collect('scanDatabaseLog', request, { metadata }).catch(() => undefined);
+  return reply?.messages.map(({ id }) => id);
+}
+
+interface Facts {
+  readonly databaseId: string;
+  readonly chainHash: string;
+}
+
+/** Undefined when the node does not answer. */
+export async function factsAt({ client }: Member, databaseName: string, revision: number): Promise<Facts | undefined> {
+  const reply = await client.call('fetchDatabaseAtRevision', { databaseName, revision }).catch(() => undefined);
+  const database = reply?.message.database;
+  return database && { databaseId: database.databaseId, chainHash: database.chainHash.toString('hex') };
 }

@@ -2,23 +2,17 @@
 // says so; no transaction that it answered is missing after a plain restart, and none that was in flight was answered
 // with success. A real node runs under strace, which makes the n-th sync of each of its threads fail.
 import { expect } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
 import { type Ledger, Writers } from '../../chaos/support/writers.ts';
-import { endWithTest, testDir } from './test-scope.ts';
-
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
+import { SMALL_STORE, startOwnNode } from './own-node.ts';
+import { testDir } from './test-scope.ts';
 
 export interface FailedSync {
   readonly call: string;
   readonly error: string;
   /** The first call of each thread that fails; every one after it does. */
   readonly when: number;
-}
-
-async function start(dataDir: string, under: readonly string[] = []): Promise<NodeProcess> {
-  return startNode({ dataDir, under, settings: SETTINGS, onSpawn: endWithTest });
 }
 
 /** Lets the call number `when` of each thread, and every one after it, fail. */
@@ -30,13 +24,13 @@ function failing(call: string, error: string, when: number): readonly string[] {
 /** What the node says of its end. */
 export async function endByFailedSync({ call, error, when }: FailedSync): Promise<readonly string[]> {
   const dir = testDir();
-  const first = await start(dir);
+  const first = await startOwnNode(dir, SMALL_STORE);
   using client = new StoreClient(first.grpc);
   const proof = await proofOf(client);
   first.kill('SIGTERM');
   expect(await first.ended).toBe(0);
 
-  const node = await start(dir, failing(call, error, when));
+  const node = await startOwnNode(dir, SMALL_STORE, { under: failing(call, error, when) });
   const writers = new Writers({ address: node.grpc, database: 'sync' }, proof.ledger);
   writers.start(8);
   expect(await node.ended).toBe(70);
@@ -47,7 +41,7 @@ export async function endByFailedSync({ call, error, when }: FailedSync): Promis
     .split('\n')
     .filter((line) => line.includes('"fatal"'));
   expect(writers.refused).toEqual([]);
-  const next = await start(dir);
+  const next = await startOwnNode(dir, SMALL_STORE);
   await proof.check(next.grpc);
   const { acknowledged, unknownButStored, unknownAndAbsent } = proof.summary();
   expect(acknowledged).toBeGreaterThan(0);

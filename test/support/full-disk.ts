@@ -1,17 +1,15 @@
 /** A real node on a small disk of its own that a test fills, and what clients write to it. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
+import type { NodeProcess } from '../../chaos/support/node-process.ts';
 import { SmallDisk } from '../../chaos/support/small-disk.ts';
 import { Event } from '../../proto/gen/cairn/v1/event.ts';
 import type { TestClient } from './grpc-client.ts';
-import { endWithTest } from './test-scope.ts';
+import { SMALL_STORE, startOwnNode } from './own-node.ts';
 
 export const MIB: number = 2 ** 20;
 export const SOON = { timeout: 60_000, interval: 100 } as const;
 const DISK_BYTES = 96 * MIB;
-/** Small, so that the thresholds that follow from them are: 8 MiB hard, 35 MiB soft. */
-const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=1MiB'];
 
 /** A disk of the running test. It goes after the nodes that were started on it. */
 export async function mountDisk(): Promise<SmallDisk> {
@@ -20,8 +18,9 @@ export async function mountDisk(): Promise<SmallDisk> {
   return disk;
 }
 
+/** Its thresholds follow from the small log and store: 8 MiB hard, 35 MiB soft. */
 export async function startOn(disk: SmallDisk): Promise<NodeProcess> {
-  return startNode({ dataDir: disk.directory('data'), under: disk.under, settings: SETTINGS, onSpawn: endWithTest });
+  return startOwnNode(disk.directory('data'), SMALL_STORE, { under: disk.under });
 }
 
 /** A transaction that by default takes about as many bytes as it may. */

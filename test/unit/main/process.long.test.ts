@@ -1,54 +1,25 @@
 // Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
 // Method: the real process on free loopback ports, its output and its exit code.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, truncateSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
+import type { NodeProcess } from '../../../chaos/support/node-process.ts';
 import { productArgs } from '../../../chaos/support/product.ts';
+import { BARE_ENV, runProduct, startOwnNode } from '../../support/own-node.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
-/** Nothing that a node could take for a setting. */
-const ENV = { PATH: '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
-
-async function start(dataDir: string, ...settings: readonly string[]): Promise<NodeProcess> {
-  const small = ['--wal-segment-bytes=4MiB'];
-  return startNode({ dataDir, settings: [...small, ...settings], onSpawn: endWithTest });
-}
-
-function run(...args: readonly string[]): {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-} {
-  return spawnSync(process.execPath, [...productArgs(), ...args], { encoding: 'utf8', env: ENV });
-}
-
-/** Starts a node that refuses to; the one line that it logs. */
-function refusal(
-  dataDir: string,
-  taken: { readonly http?: string; readonly grpc?: number } = {},
-  ...settings: readonly string[]
-): unknown {
-  const ports = [
-    `--grpc-port=${taken.grpc ?? 0}`,
-    `--http-port=${taken.http ?? 0}`,
-    '--mcp-port=0',
-    '--metrics-port=0',
-  ];
-  const { status, stdout, stderr } = run(`--data-dir=${dataDir}`, ...ports, ...settings);
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).not.toContain('    at ');
-  return JSON.parse(stderr);
+/** A flag of Node that runs the code before anything else. */
+function imported(code: string): string {
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`;
 }
 
 test('an older Node is told in one line what is needed, and how to run it', () => {
   // What a Node of that release looks like from inside, and lacks.
   const older = `Object.defineProperty(process, 'version', { value: 'v20.20.2' }); delete Promise.withResolvers;`;
-  const args = [`--import=data:text/javascript,${encodeURIComponent(older)}`, ...productArgs(), '--version'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
+  const { status, stdout, stderr } = runProduct(['--version'], [imported(older)]);
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr).toMatch(
     /^cairn: needs Node 24 or later, and this is v20\.20\.2; run it by the one that is here: (\S+\/node_modules\/node\/bin\/node) \S+\/main\.[jt]s\n$/,
@@ -60,7 +31,7 @@ test('a command that waits for an answer ends with the first signal', async () =
   await once(deaf, 'listening');
   const { port } = deaf.address() as AddressInfo;
   const args = [...productArgs(), 'cluster', 'status', `--at=127.0.0.1:${port}`];
-  const child = spawn(process.execPath, args, { env: ENV, stdio: 'ignore' });
+  const child = spawn(process.execPath, args, { env: BARE_ENV, stdio: 'ignore' });
   endWithTest(child);
   await once(deaf, 'connection');
   child.kill('SIGINT');
@@ -71,8 +42,7 @@ test('a command that waits for an answer ends with the first signal', async () =
 test('the permission model of Node, under which nothing can be synced, is refused in one line', () => {
   const dir = testDir();
   const rights = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*'];
-  const args = [...rights, ...productArgs(), `--data-dir=${dir}/data`];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
+  const { status, stdout, stderr } = runProduct([`--data-dir=${dir}/data`], rights);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toMatch(/^cairn: cannot run under the permission model.* without --permission\n$/);
   expect(existsSync(join(dir, 'data'))).toBe(false);
@@ -82,7 +52,7 @@ test('a node whose stdout nobody reads goes on, and says so in its log', async (
   const dir = testDir();
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--wal-segment-bytes=4MiB'];
   const args = [...productArgs(), '--bootstrap=alone', `--data-dir=${dir}`, ...ports];
-  const child = spawn(process.execPath, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, { env: BARE_ENV, stdio: ['ignore', 'pipe', 'pipe'] });
   endWithTest(child);
   const ended = once(child, 'exit');
   child.stdout.destroy();
@@ -108,12 +78,7 @@ test('a node that is told to stop before it has opened anything ends with 0, and
       if (event === 'SIGTERM') process.kill(process.pid, 'SIGTERM');
       return this;
     };`;
-  const args = [
-    `--import=data:text/javascript,${encodeURIComponent(hook)}`,
-    ...productArgs(),
-    `--data-dir=${dir}/data`,
-  ];
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: ENV });
+  const { status, signal, stdout, stderr } = runProduct([`--data-dir=${dir}/data`], [imported(hook)]);
   expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: '' });
   expect(JSON.parse(stderr)).toMatchObject({ event: 'stopped', signal: 'SIGTERM' });
   expect(existsSync(join(dir, 'data'))).toBe(false);
@@ -128,7 +93,7 @@ async function busyWith(node: NodeProcess): Promise<Socket> {
 }
 
 test('a node that is interrupted again while it drains ends with 1, and says so at every level', async () => {
-  const node = await start(testDir(), '--log-level=silent');
+  const node = await startOwnNode(testDir(), ['--log-level=silent']);
   const busy = await busyWith(node);
   const telling = setInterval(() => node.kill('SIGINT'), 100);
   expect(await node.ended).toBe(1);
@@ -139,33 +104,18 @@ test('a node that is interrupted again while it drains ends with 1, and says so 
 
 test('a damaged log is refused with its name, in one line, and with the stack when asked for', async () => {
   const dir = testDir();
-  const node = await start(dir);
+  const node = await startOwnNode(dir);
   node.kill('SIGTERM');
   await node.ended;
   const guard = join(dir, 'log', 'guard');
   truncateSync(guard, 100);
-  expect(refusal(dir)).toMatchObject({ event: 'cannot-start', message: expect.stringContaining(guard) });
-  const { status, stderr } = run(`--data-dir=${dir}`, '--grpc-port=0', '--log-level=debug');
+  const place = [`--data-dir=${dir}`, '--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0'];
+  const refused = runProduct(place);
+  expect([refused.status, refused.stdout, refused.stderr.includes('    at ')]).toEqual([1, '', false]);
+  const message = expect.stringContaining(guard);
+  expect(JSON.parse(refused.stderr)).toMatchObject({ event: 'cannot-start', message });
+  const { status, stderr } = runProduct([...place, '--log-level=debug']);
   expect(status).toBe(1);
   // Where it is in the sources, although what runs is a bundle.
   expect(stderr).toMatch(/ {4}at [^"]*\/src\/storage\/[a-z-]+\.ts:\d+:\d+/);
-});
-
-test('a port that is taken is refused with its number, and the directory is free again', async () => {
-  const dir = testDir();
-  const other = testDir();
-  const first = await start(dir);
-  const port = first.http.split(':').at(-1) ?? '';
-  const message = expect.stringContaining(`127.0.0.1:${port}`);
-  expect(refusal(other, { http: port })).toMatchObject({ event: 'cannot-start', message });
-  // Why a node does not start is said at every level.
-  const silent = refusal(other, { http: port }, '--log-level=silent');
-  expect(silent).toMatchObject({ event: 'cannot-start', level: 'error', message });
-  const grpc = Number(first.grpc.split(':').at(-1));
-  const why = expect.stringMatching(
-    new RegExp(`Cannot listen for gRPC on 127\\.0\\.0\\.1:${grpc} \\(--grpc-port\\): .*EADDRINUSE`),
-  );
-  expect(refusal(other, { grpc })).toMatchObject({ event: 'cannot-start', message: why });
-  const third = await start(other);
-  expect(await (await fetch(`${third.http}/health`)).text()).toBe('OK');
 });

@@ -1,31 +1,14 @@
 // Goal: the command starts, says where it is, drains and ends as an operator expects (N1 to N3).
 // Method: the real process on free loopback ports, its output and its exit code.
-import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type NodeProcess, startNode } from '../../../chaos/support/node-process.ts';
-import { productArgs } from '../../../chaos/support/product.ts';
-import { endWithTest, testDir } from '../../support/test-scope.ts';
-
-/** Nothing that a node could take for a setting. */
-const ENV = { PATH: '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
-
-async function start(dataDir: string, ...settings: readonly string[]): Promise<NodeProcess> {
-  const small = ['--wal-segment-bytes=4MiB'];
-  return startNode({ dataDir, settings: [...small, ...settings], onSpawn: endWithTest });
-}
-
-function run(...args: readonly string[]): {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-} {
-  return spawnSync(process.execPath, [...productArgs(), ...args], { encoding: 'utf8', env: ENV });
-}
+import type { NodeProcess } from '../../../chaos/support/node-process.ts';
+import { runProduct, startOwnNode } from '../../support/own-node.ts';
+import { testDir } from '../../support/test-scope.ts';
 
 test('malformed settings are all reported on stderr, and nothing is opened (N1)', () => {
-  const { status, stdout, stderr } = run('--grpc-port=x', '--nothing=1');
+  const { status, stdout, stderr } = runProduct(['--grpc-port=x', '--nothing=1']);
   expect(status).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toContain('cairn: --grpc-port is "x"; it must be a port');
@@ -33,13 +16,13 @@ test('malformed settings are all reported on stderr, and nothing is opened (N1)'
 });
 
 test('--help and --version answer on stdout', () => {
-  expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--data-dir VALUE') });
-  expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  expect(runProduct(['--help'])).toMatchObject({ status: 0, stdout: expect.stringContaining('--data-dir VALUE') });
+  expect(runProduct(['--version'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
 test('a node says in one line where it is, and answers there (N2)', async () => {
   const dir = testDir();
-  const node = await start(dir);
+  const node = await startOwnNode(dir);
   expect(node.grpc).toMatch(/^127\.0\.0\.1:\d+$/);
   expect(await (await fetch(`${node.http}/health`)).text()).toBe('OK');
   node.kill('SIGTERM');
@@ -51,13 +34,7 @@ test('a node says in one line where it is, and answers there (N2)', async () => 
 test('what a node keeps is for its own user, and its metrics are where the settings say, or nowhere', async () => {
   const dir = join(testDir(), 'data');
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off'];
-  const settings = ['--wal-segment-bytes=4MiB'];
-  const away = await startNode({
-    dataDir: dir,
-    settings,
-    ports: [...ports, '--metrics-port=off'],
-    onSpawn: endWithTest,
-  });
+  const away = await startOwnNode(dir, [], { ports: [...ports, '--metrics-port=off'] });
   expect(away.output()).not.toContain('metrics');
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((name) => join(dir, name));
   const shared = [dir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0);
@@ -65,14 +42,14 @@ test('what a node keeps is for its own user, and its metrics are where the setti
   away.kill('SIGTERM');
   expect(await away.ended).toBe(0);
   const elsewhere = [...ports, '--metrics-port=0', '--metrics-host=127.0.0.2'];
-  const node = await startNode({ dataDir: dir, settings, ports: elsewhere, onSpawn: endWithTest });
+  const node = await startOwnNode(dir, [], { ports: elsewhere });
   expect(node.metrics).toMatch(/^http:\/\/127\.0\.0\.2:\d+\/metrics$/);
   expect(await (await fetch(node.metrics)).text()).toContain('cairn_build_info');
 });
 
 test('what was taken in before SIGTERM is answered, and is there after the next start (N3)', async () => {
   const dir = testDir();
-  const first = await start(dir);
+  const first = await startOwnNode(dir);
   const post = (node: NodeProcess, path: string, body: unknown): Promise<Response> =>
     fetch(`${node.http}${path}`, {
       method: 'POST',
@@ -88,24 +65,19 @@ test('what was taken in before SIGTERM is answered, and is there after the next 
   expect(await first.ended).toBe(0);
   const committed = settled.filter((answer) => answer.status === 'fulfilled' && answer.value.status === 200).length;
   expect(committed).toBeGreaterThan(0);
-  const second = await start(dir);
+  const second = await startOwnNode(dir);
   const described: unknown = await (await fetch(`${second.http}/db/kept/latest`)).json();
   expect(described).toMatchObject({ revision: expect.any(Number) });
   const { revision } = Object(described);
   expect(revision).toBeGreaterThanOrEqual(committed);
 });
 
-test('a data directory that is in use is refused with its name, in one line (N1)', async () => {
+test.each(['info', 'silent'])('a directory in use is refused by name, in one line, at level %s (N1)', async (level) => {
   const dir = testDir();
-  await start(dir);
+  await startOwnNode(dir);
   const ports = ['grpc', 'http', 'mcp', 'metrics'].map((name) => `--${name}-port=0`);
-  const { status, stdout, stderr } = run(`--data-dir=${dir}`, ...ports);
+  const { status, stdout, stderr } = runProduct([`--data-dir=${dir}`, `--log-level=${level}`, ...ports]);
   expect([status, stdout, stderr.includes('    at ')]).toEqual([1, '', false]);
-  const message = expect.stringContaining(dir);
-  expect(JSON.parse(stderr)).toMatchObject({
-    event: 'cannot-start',
-    level: 'error',
-    reason: 'DataDirectoryInUse',
-    message,
-  });
+  const refusal = { event: 'cannot-start', level: 'error', reason: 'DataDirectoryInUse' };
+  expect(JSON.parse(stderr)).toMatchObject({ ...refusal, message: expect.stringContaining(dir) });
 });

@@ -6,13 +6,13 @@ import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startNode } from '../../../chaos/support/node-process.ts';
 import { productArgs } from '../../../chaos/support/product.ts';
 import { noteRemoved } from '../../../src/cluster/catalog/own-identity.ts';
 import { rejoinCommand } from '../../../src/main/rejoin-command.ts';
 import { IDENTITY, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePorts } from '../../support/free-ports.ts';
+import { startOwnNode } from '../../support/own-node.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 async function removedDirectory(): Promise<string> {
@@ -70,8 +70,7 @@ it('a removed node waits and says why, and is a new one once its directory was s
 
   // As where the rest was deleted by hand: a member is not set aside for it.
   writeFileSync(join(dir, 'removed'), '');
-  const settings = ['--bootstrap=alone', '--wal-segment-bytes=4MiB'];
-  const again = await startNode({ dataDir: dir, settings, onSpawn: endWithTest });
+  const again = await startOwnNode(dir, ['--bootstrap=alone']);
   expect(await (await fetch(`${again.http}/readyz`)).text()).toBe('ok');
   expect(await rejoin(`--data-dir=${dir}`)).toEqual([1, '', expect.stringContaining('is not known to be')]);
 });
