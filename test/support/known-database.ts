@@ -1,7 +1,5 @@
 // A database that knows what is in it: the real state machine over any store, and beside it the plain list of events
 // that naive answers are made from.
-import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import {
   assert,
   compareInstants,
@@ -9,7 +7,6 @@ import {
   type Instant,
   instantFromMs,
   NO_BYTES,
-  type Sha256,
   toDatabaseId,
   toGroupId,
   toLogIndex,
@@ -39,6 +36,7 @@ import {
   stampPayload,
   type TransactPayload,
 } from '#model';
+import { nativeCrc32, nativeSha256 } from '../../src/cluster/native.ts';
 import { naivelyMatches } from './selectors.ts';
 
 /** What a test says of an event; the rest is made up. */
@@ -63,7 +61,7 @@ export class KnownDatabase {
   constructor(store: KvStore, reader: KvReader = store, options: MachineOptions = {}) {
     const group = toGroupId(7);
     this.#store = store;
-    this.source = { kv: reader, group, crc32, sha256 };
+    this.source = { kv: reader, group, crc32: nativeCrc32, sha256: nativeSha256 };
     this.#machine = DatabaseMachine.create(
       { ...this.source, kv: store },
       { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS, membership: NO_BYTES },
@@ -205,9 +203,3 @@ function completed(sketch: EventSketch, revision: number, index: number): Event 
 }
 
 export const DATABASE_ID: DatabaseId = toDatabaseId('01968e6a-0000-7000-8000-000000000001');
-
-const sha256: Sha256 = (parts) => {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return new Uint8Array(hash.digest());
-};

@@ -1,7 +1,6 @@
 // The service over a node in one thread, with time in the hands of the test.
-import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { LEVELS, type LevelRange } from '#base';
+import { nativeCrc32, nativeSha256 } from '#cluster';
 import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import { createMetrics, type Metrics } from '#observability';
 import {
@@ -110,7 +109,7 @@ export class ServiceWorld {
       node: this.core.node,
       clock: { nowMs: () => this.core.nowMs },
       random: { bytes: (count) => this.#bytes(count) },
-      digests: { crc32, sha256: (parts) => sha256(parts) },
+      digests: { crc32: nativeCrc32, sha256: nativeSha256 },
       metrics: this.metrics,
       release: '1.2.3',
       limits: this.#limits,
@@ -147,9 +146,3 @@ export class ServiceWorld {
 
 export { settle };
 export const NEVER: AbortSignal = new AbortController().signal;
-
-function sha256(parts: readonly Uint8Array[]): Uint8Array {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return new Uint8Array(hash.digest());
-}

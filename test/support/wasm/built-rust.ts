@@ -1,14 +1,13 @@
-// Components of Rust, built once by cargo, where that and its target for WebAssembly are: what was built of the same
-// source is kept beside the packages. Nothing here installs a toolchain, so what needs one is skipped without it, also
-// in CI.
+// Components of Rust, built once by cargo, where that and its target for WebAssembly are. Nothing here installs a
+// toolchain, so what needs one is skipped without it, also in CI.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { componentOfModule } from '../../../sdk/component/build/core-module.ts';
+import { isKept, keptOr, ROOT } from './kept.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-const CACHE = join(ROOT, 'node_modules/.cache');
+const FOLDER = join(ROOT, 'node_modules/.cache/rust');
 const TARGET = 'wasm32-unknown-unknown';
 const SOURCES = ['src/lib.rs', 'Cargo.toml', 'Cargo.lock'];
 const WORLD = 'sdk/component/wit/cairn.wit';
@@ -18,31 +17,24 @@ const FETCH_MS = 60_000;
 
 /** Whether this crate of the repository cannot be built here; then it has been said on standard error. */
 export function lacksCompiler(crate: string): boolean {
-  const complaint = existsSync(keptOf(crate)) ? undefined : complaintOf(crate);
+  const complaint = isKept(nameOf(crate)) ? undefined : complaintOf(crate);
   if (complaint !== undefined) process.stderr.write(`Tests of ${crate} are skipped: ${complaint}.\n`);
   return complaint !== undefined;
 }
 
 /** The component of a crate whose library is called as its folder. */
 export async function builtRust(crate: string): Promise<Uint8Array> {
-  const kept = keptOf(crate);
-  if (!existsSync(kept)) {
-    const folder = join(CACHE, 'rust');
-    await cargo(['build', '--locked', '--release', `--target=${TARGET}`, `--target-dir=${folder}`], crate);
+  return keptOr(nameOf(crate), async () => {
+    await cargo(['build', '--locked', '--release', `--target=${TARGET}`, `--target-dir=${FOLDER}`], crate);
     const name = `${crate.split('/').at(-1)?.replaceAll('-', '_')}.wasm`;
-    const core = new Uint8Array(readFileSync(join(folder, TARGET, 'release', name)));
-    mkdirSync(join(CACHE, 'components'), { recursive: true });
-    const made = `${kept}.${process.pid}`;
-    writeFileSync(made, await componentOfModule(core));
-    renameSync(made, kept);
-  }
-  return new Uint8Array(readFileSync(kept));
+    return componentOfModule(new Uint8Array(readFileSync(join(FOLDER, TARGET, 'release', name))));
+  });
 }
 
-function keptOf(crate: string): string {
+function nameOf(crate: string): string {
   const hash = createHash('sha256').update(readFileSync(join(ROOT, WORLD)));
   for (const file of SOURCES) hash.update(readFileSync(join(ROOT, crate, file)));
-  return join(CACHE, 'components', `rust-${hash.digest('hex')}.wasm`);
+  return `rust-${hash.digest('hex')}`;
 }
 
 /**

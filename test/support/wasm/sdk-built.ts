@@ -1,15 +1,13 @@
 // Components of the EvidentSource SDK's shape that componentize-js makes of a world and a few lines, as a toolchain of
-// another language would; kept beside the packages, for it takes seconds.
+// another language would.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { componentize } from '@bytecodealliance/componentize-js';
 import { spending } from '../costs.ts';
+import { keptOr, ROOT } from './kept.ts';
 import { SDK_WIT } from './wit.ts';
-
-const ROOT = resolve(import.meta.dirname, '../../..');
-const KEPT = join(ROOT, 'node_modules/.cache/components');
 
 const JSON_OF = `
   const shown = (value) => JSON.stringify(value, (_, each) =>
@@ -71,14 +69,7 @@ export async function sdkComponent(
 ): Promise<Uint8Array> {
   const lock = readFileSync(join(ROOT, 'package-lock.json'));
   const hash = createHash('sha256').update(worldName).update(source).update(types).update(lock).digest('hex');
-  const kept = join(KEPT, `${hash}.wasm`);
-  if (!existsSync(kept)) {
-    mkdirSync(KEPT, { recursive: true });
-    const made = `${kept}.${process.pid}`;
-    writeFileSync(made, await spending('building components', () => componentFrom(worldName, source, types)));
-    renameSync(made, kept);
-  }
-  return new Uint8Array(readFileSync(kept));
+  return keptOr(hash, () => spending('building components', () => componentFrom(worldName, source, types)));
 }
 
 async function componentFrom(worldName: string, source: string, types: string): Promise<Uint8Array> {
