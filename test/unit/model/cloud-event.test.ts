@@ -6,15 +6,13 @@ import {
   beginMessage,
   encodeUtf8,
   NO_BYTES,
-  parseHex,
   writeBytesField,
   writeTextField,
   writeVarintField,
 } from '#base';
 import { acceptCloudEvent, DATA_KIND, decodeEvent, type Event, Faults } from '#model';
 import { anEvent } from '../../support/events.ts';
-
-const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+import { hex, textsOf } from '../../support/model-reading.ts';
 
 type Write = (writer: ByteWriter) => void;
 
@@ -61,7 +59,7 @@ function read(bytes: Uint8Array): { readonly event: Event | undefined; readonly 
   const accepted = acceptCloudEvent(bytes, 0, bytes.length, place);
   return {
     event: accepted && decodeEvent(accepted, 0, accepted.length, { faults: new Faults(), list: 'stored', index: 0 }),
-    faults: faults.violations.map(({ field, description }) => `${field} ${description}`),
+    faults: textsOf(faults),
   };
 }
 

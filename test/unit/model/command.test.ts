@@ -8,15 +8,13 @@ import {
   COMMAND_VALUE_BYTES_MAX,
   type Command,
   commandFrom,
-  Faults,
 } from '#model';
+import { outcome } from '../../support/model-reading.ts';
 
 const BODY = Uint8Array.of(1);
 
-function read(asked: AskedCommand): Command | readonly string[] {
-  const faults = new Faults();
-  const command = commandFrom(asked, { field: 'command', faults });
-  return command ?? faults.violations.map(({ field, description }) => `${field} ${description}`);
+function read(asked: AskedCommand): Command | readonly string[] | undefined {
+  return outcome((faults) => commandFrom(asked, { field: 'command', faults }));
 }
 
 const B_AND_D = new Map([

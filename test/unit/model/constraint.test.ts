@@ -1,7 +1,6 @@
 // Goal: each cell of the table of decisions 4 is kept (M7), and constraints are read from any wire form.
 // Method: the table, cell by cell, at and around its borders; wire bytes in hexadecimal.
 import { describe, expect, it } from 'vitest';
-import { parseHex } from '#base';
 import {
   ALL,
   and,
@@ -16,8 +15,8 @@ import {
   or,
   term,
 } from '#model';
+import { hex, textsOf } from '../../support/model-reading.ts';
 
-const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 const selector = term('by-type', 't');
 const range = (start: number, end: number) => ({ kind: 'revision-range', start, end }) as const;
 
@@ -118,8 +117,7 @@ describe('a constraint on the wire', () => {
   ])('is refused for %s', (_what, bytes, expected) => {
     const faults = new Faults();
     expect(decodeConstraint(hex(bytes), 'constraints[2]', faults)).toBeUndefined();
-    const texts = faults.violations.map(({ field, description }) => `${field} ${description}`);
-    expect(texts.join()).toContain(`constraints[2]${expected}`);
+    expect(textsOf(faults).join()).toContain(`constraints[2]${expected}`);
   });
 });
 
@@ -127,7 +125,7 @@ describe('the constraints of one transaction', () => {
   const faultsOf = (constraints: readonly Constraint[]): readonly string[] => {
     const faults = new Faults();
     checkConstraints(constraints, 'constraints', faults);
-    return faults.violations.map(({ field, description }) => `${field} ${description}`);
+    return textsOf(faults);
   };
   const many = (count: number, one: Constraint): readonly Constraint[] => Array.from({ length: count }, () => one);
 

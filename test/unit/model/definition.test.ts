@@ -11,23 +11,20 @@ import {
   decodeDefinition,
   definitionFromJson,
   encodeDefinition,
-  Faults,
   isKeyOf,
   or,
   parameter,
   parametersOf,
-  parseJson,
   type Selector,
   selectorFromJson,
   term,
 } from '#model';
 import { componentName } from '../../support/definitions.ts';
+import { nodeOf, outcome } from '../../support/model-reading.ts';
 
 function read(kind: ComponentKind, metadata: string | object): Definition | readonly string[] | undefined {
-  const faults = new Faults();
   const text = typeof metadata === 'string' ? metadata : JSON.stringify(metadata);
-  const definition = definitionFromJson(kind, encodeUtf8(text), faults);
-  return faults.none ? definition : faults.violations.map(({ field, description }) => `${field} ${description}`);
+  return outcome((faults) => definitionFromJson(kind, encodeUtf8(text), faults));
 }
 
 /** Or in And in Or: as deep as it says, so that nothing of it is flattened. */
@@ -216,9 +213,8 @@ describe('what a read binds', () => {
   ]);
 
   function bind(bindings: Readonly<Record<string, string>>): Selector | readonly string[] | undefined {
-    const faults = new Faults();
-    const bound = bindTemplate(template, new Map(Object.entries(bindings)), { field: 'parameters', faults });
-    return faults.none ? bound : faults.violations.map(({ field, description }) => `${field} ${description}`);
+    const parameters = new Map(Object.entries(bindings));
+    return outcome((faults) => bindTemplate(template, parameters, { field: 'parameters', faults }));
   }
 
   it('is named by attribute and parameter', () => {
@@ -239,13 +235,10 @@ describe('what a read binds', () => {
   });
 
   it('is no matter of a query', () => {
-    const faults = new Faults();
-    const node = parseJson(encodeUtf8('{"equals":{"subject":{"parameter":"id"}}}'));
-    const selector = node.kind === 'fault' ? undefined : selectorFromJson(node, 'selector', faults);
-    expect([selector, faults.violations.map(({ description }) => description)]).toStrictEqual([
-      undefined,
-      ['must be a value: only what a State View selects has parameters'],
-    ]);
+    const node = nodeOf('{"equals":{"subject":{"parameter":"id"}}}');
+    const rule = 'must be a value: only what a State View selects has parameters';
+    const found = outcome((faults) => selectorFromJson(node, 'selector', faults));
+    expect(found).toStrictEqual([expect.stringMatching(new RegExp(` ${rule}$`))]);
   });
 });
 

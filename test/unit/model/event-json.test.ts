@@ -18,6 +18,7 @@ import {
 } from '#model';
 import { INVALID_CASES, VALID_CASES } from '../../support/cloudevents.ts';
 import { arbEvent, eventBytes } from '../../support/events.ts';
+import { textsOf } from '../../support/model-reading.ts';
 import { runs } from '../../support/runs.ts';
 
 const SERVER = { revision: 7, index: 2, recordedTimeMs: 1_700_000_000_123 };
@@ -28,7 +29,7 @@ function accept(json: string): { readonly bytes: Uint8Array | undefined; readonl
   if (node.kind === 'fault') throw new Error(node.message);
   const faults = new Faults();
   const bytes = acceptJsonEvent(node, { faults, list: 'events', index: 0 });
-  return { bytes, faults: faults.violations.map(({ field, description }) => `${field} ${description}`) };
+  return { bytes, faults: textsOf(faults) };
 }
 
 function accepted(json: string): Event {

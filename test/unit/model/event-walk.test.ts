@@ -2,7 +2,7 @@
 // have one spelling (M4). Method: tables of one fault each over a valid event; raw wire bytes for what no builder
 // makes.
 import { describe, expect, it } from 'vitest';
-import { concatBytes, decodeUtf8, type FieldViolation, parseHex } from '#base';
+import { concatBytes, decodeUtf8, type FieldViolation } from '#base';
 import {
   acceptEvent,
   type Event,
@@ -14,8 +14,8 @@ import {
   walkEvent,
 } from '#model';
 import { anEvent, eventBytes } from '../../support/events.ts';
+import { hex } from '../../support/model-reading.ts';
 
-const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 
 function faultsOf(bytes: Uint8Array, shape?: EventShape): readonly FieldViolation[] {
   const faults = new Faults();

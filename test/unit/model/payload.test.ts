@@ -2,7 +2,7 @@
 // refused by name. Method: golden bytes for the layout, and random transactions there and back.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BrokenInvariant, concatBytes, encodeUtf8, parseHex, toHex } from '#base';
+import { BrokenInvariant, concatBytes, encodeUtf8, toHex } from '#base';
 import {
   constraintsOf,
   decodeTransactionOptions,
@@ -25,10 +25,10 @@ import {
 } from '#model';
 import { arbName, eventBytes } from '../../support/events.ts';
 import { encodeLoggedTransaction } from '../../support/logged-transaction.ts';
+import { hex, textsOf } from '../../support/model-reading.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
-const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 const ID = Uint8Array.from({ length: 16 }, (_, i) => i);
 const HASH = new Uint8Array(32).fill(0xab);
 
@@ -208,9 +208,7 @@ describe('the options of a transaction', () => {
   ])('are refused for %s', (_what, bytes, expected) => {
     const faults = new Faults();
     expect(decodeTransactionOptions(bytes, 'options', faults)).toBeUndefined();
-    expect(faults.violations.map(({ field, description }) => `${field} ${description}`).join()).toContain(
-      `options${expected}`,
-    );
+    expect(textsOf(faults).join()).toContain(`options${expected}`);
   });
 });
 

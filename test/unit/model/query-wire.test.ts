@@ -1,16 +1,13 @@
 // Goal: EventQuery and Position are read from any protobuf, and faults name their place. Method: bytes in hexadecimal.
 import { expect, it } from 'vitest';
-import { parseHex } from '#base';
 import { ALL, comparePositions, decodeEventQuery, decodePosition, type EventQuery, Faults, term } from '#model';
+import { hex, outcome } from '../../support/model-reading.ts';
 
-const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
 const at = (seconds: number) => ({ seconds, nanos: 0 });
 const plain: EventQuery = { selector: ALL, revisions: {}, direction: 'forward' };
 
 function read(bytes: string): unknown {
-  const faults = new Faults();
-  const query = decodeEventQuery(hex(bytes), 'query', faults);
-  return faults.none ? query : faults.violations.map(({ field, description }) => `${field} ${description}`);
+  return outcome((faults) => decodeEventQuery(hex(bytes), 'query', faults));
 }
 
 it.each<[string, string, Partial<EventQuery>]>([

@@ -12,37 +12,23 @@ import {
   type EventQuery,
   Faults,
   type Found,
-  type JsonNode,
   OPTION_NAMES,
   optionsFromJson,
-  parseJson,
   queryFromParameter,
   queryToParameter,
   type TransactionOptions,
   term,
 } from '#model';
 import { arbInstant } from '../../support/events.ts';
+import { nodeOf, outcome } from '../../support/model-reading.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
-
-function node(json: string): JsonNode {
-  const parsed = parseJson(encodeUtf8(json));
-  if (parsed.kind === 'fault') throw new Error(parsed.message);
-  return parsed;
-}
-
-/** The value, or the faults as text. */
-function outcome<Value>(read: (faults: Faults) => Value | undefined): Value | readonly string[] | undefined {
-  const faults = new Faults();
-  const value = read(faults);
-  return faults.none ? value : faults.violations.map(({ field, description }) => `${field} ${description}`);
-}
 
 const selector = term('by-stream', 's');
 const SELECTOR = '"selector":{"equals":{"stream":"s"}}';
 
 describe('a constraint in JSON', () => {
-  const read = (json: string): unknown => outcome((faults) => constraintFromJson(node(json), 'constraints[0]', faults));
+  const read = (json: string): unknown => outcome((faults) => constraintFromJson(nodeOf(json), 'constraints[0]', faults));
 
   it.each<[string, Constraint]>([
     ['{"min_revision":{"revision":1}}', { kind: 'min-revision', revision: 1 }],
@@ -86,7 +72,7 @@ describe('a constraint in JSON', () => {
   });
 
   it('stands in a list, each fault with its place', () => {
-    const list = (json: string): unknown => outcome((faults) => constraintsFromJson(node(json), 'conditions', faults));
+    const list = (json: string): unknown => outcome((faults) => constraintsFromJson(nodeOf(json), 'conditions', faults));
     expect(list('[]')).toEqual([]);
     expect(list('[{"max":{"revision":3}}]')).toEqual([{ kind: 'max-revision', revision: 3 }]);
     expect(list('[{"max":{"revision":3}},{},{"min":{"revision":-1}}]')).toEqual([
@@ -210,7 +196,7 @@ describe('a query of the revision-scoped family', () => {
 });
 
 describe('a query of the collection-style family', () => {
-  const read = (json: string): unknown => outcome((faults) => collectionQueryFromJson(node(json), faults));
+  const read = (json: string): unknown => outcome((faults) => collectionQueryFromJson(nodeOf(json), faults));
 
   it('has all members of the specification', () => {
     expect(
@@ -274,7 +260,7 @@ it.each<[Found, string]>([
 
 describe('the options of a transaction in JSON', () => {
   const read = (json: string): unknown => {
-    const object = node(json);
+    const object = nodeOf(json);
     return outcome((faults) => (object.kind === 'object' ? optionsFromJson(object, { field: '', faults }) : undefined));
   };
 

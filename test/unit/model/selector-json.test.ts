@@ -2,37 +2,27 @@
 // a typing error is a fault. Method: tables; random selectors there and back.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeUtf8 } from '#base';
 import {
   ALL,
   and,
   Faults,
-  type JsonNode,
   NO_SUBJECT,
   or,
-  parseJson,
   type Selector,
   selectionFromJson,
   selectorFromJson,
   selectorToJson,
   term,
 } from '#model';
+import { nodeOf, outcome } from '../../support/model-reading.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
-
-function nodeOf(json: string): JsonNode {
-  const node = parseJson(encodeUtf8(json));
-  if (node.kind === 'fault') throw new Error(node.message);
-  return node;
-}
 
 function read(
   json: string,
   from: typeof selectorFromJson = selectorFromJson,
 ): Selector | readonly string[] | undefined {
-  const faults = new Faults();
-  const selector = from(nodeOf(json), 'selector', faults);
-  return faults.none ? selector : faults.violations.map(({ field, description }) => `${field} ${description}`);
+  return outcome((faults) => from(nodeOf(json), 'selector', faults));
 }
 
 const stream = term('by-stream', 's');

@@ -1,7 +1,7 @@
 // Goal: every form of a selector on the wire is understood, limits are kept, faults name their place.
 // Method: tables of wire bytes in hexadecimal, and of selectors with their disjunctive form.
 import { describe, expect, it } from 'vitest';
-import { ByteWriter, beginMessage, parseHex, writeTextField } from '#base';
+import { ByteWriter, beginMessage, writeTextField } from '#base';
 import {
   ALL,
   and,
@@ -14,13 +14,10 @@ import {
   type Selector,
   term,
 } from '#model';
-
-const hex = (text: string): Uint8Array => parseHex(text.replaceAll(' ', '')) ?? expect.fail(`bad hex ${text}`);
+import { hex, outcome } from '../../support/model-reading.ts';
 
 function read(bytes: Uint8Array): Selector | readonly string[] | undefined {
-  const faults = new Faults();
-  const selector = decodeSelector(bytes, 'selector', faults);
-  return faults.none ? selector : faults.violations.map(({ field, description }) => `${field} ${description}`);
+  return outcome((faults) => decodeSelector(bytes, 'selector', faults));
 }
 
 /** An And or Or (field 18 or 19) of the given messages. */
