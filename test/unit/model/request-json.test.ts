@@ -28,7 +28,7 @@ const selector = term('by-stream', 's');
 const SELECTOR = '"selector":{"equals":{"stream":"s"}}';
 
 describe('a constraint in JSON', () => {
-  const read = (json: string): unknown => outcome((faults) => constraintFromJson(nodeOf(json), 'constraints[0]', faults));
+  const read = (json: string): unknown => outcome((into) => constraintFromJson(nodeOf(json), 'constraints[0]', into));
 
   it.each<[string, Constraint]>([
     ['{"min_revision":{"revision":1}}', { kind: 'min-revision', revision: 1 }],
@@ -72,7 +72,7 @@ describe('a constraint in JSON', () => {
   });
 
   it('stands in a list, each fault with its place', () => {
-    const list = (json: string): unknown => outcome((faults) => constraintsFromJson(nodeOf(json), 'conditions', faults));
+    const list = (json: string): unknown => outcome((into) => constraintsFromJson(nodeOf(json), 'conditions', into));
     expect(list('[]')).toEqual([]);
     expect(list('[{"max":{"revision":3}}]')).toEqual([{ kind: 'max-revision', revision: 3 }]);
     expect(list('[{"max":{"revision":3}},{},{"min":{"revision":-1}}]')).toEqual([
