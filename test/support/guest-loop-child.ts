@@ -2,16 +2,8 @@
 // waits to be killed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { artifactOf, executors, foldOf } from './wasm/executors.ts';
+import { guestText } from './wasm/guests.ts';
 
-const LOOPING = `(component
-  (core module $m (memory (export "memory") 1)
-    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
-    (func (export "evolve") (param i32 i32 i32 i32) (result i32) (loop $l (br $l)) unreachable))
-  (core instance $i (instantiate $m))
-  (type $bytes (list u8)) (type $folded (result $bytes (error string)))
-  (func $evolve (param "state" $bytes) (param "event" $bytes) (result $folded) (canon lift (core func $i "evolve")
-    (memory (core memory $i "memory")) (realloc (core func $i "cabi_realloc"))))
-  (export "evolve" (func $evolve)))`;
 const LONG = { wallMs: 600_000, cpuMs: 600_000 };
 const MUCH = { fuel: 1e13, outputBytesMax: 1000, hostCallsMax: 0 };
 /** Of the kernel's clock: more than a process needs to be ready. */
@@ -20,7 +12,8 @@ const BUSY_TICKS = 50;
 const [PARENT, USER, SYSTEM] = [1, 11, 12];
 
 const running = executors();
-void running.fold(foldOf(await artifactOf(LOOPING), [Uint8Array.of(1)], { time: LONG, limits: MUCH }));
+const looping = await artifactOf(guestText('(loop $l (br $l)) unreachable'));
+void running.fold(foldOf(looping, [Uint8Array.of(1)], { time: LONG, limits: MUCH }));
 while (!childrenOf(process.pid).some((pid) => ticksOf(pid) > BUSY_TICKS)) await turn();
 process.send?.(childrenOf(process.pid));
 

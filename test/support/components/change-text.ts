@@ -1,4 +1,5 @@
 /** State Changes as text: quickly built, and small. */
+import { answer } from '../wasm/guests.ts';
 
 /** What it does; what it answers is in its memory at 16. */
 export function changeText(body: string): string {
@@ -20,15 +21,7 @@ export function changeText(body: string): string {
 }
 
 /** An answer of one event, which is none of cairn.wit. */
-export const ONE_EVENT = `
-  (i32.store8 (i32.const 16) (i32.const 0))
-  (i32.store (i32.const 20) (i32.const 64))
-  (i32.store (i32.const 24) (i32.const 1))
-  (i32.const 16)`;
+export const ONE_EVENT: string = answer('64', '1');
 
 /** An answer of none. */
-export const NO_EVENT = `
-  (i32.store8 (i32.const 16) (i32.const 0))
-  (i32.store (i32.const 20) (i32.const 64))
-  (i32.store (i32.const 24) (i32.const 0))
-  (i32.const 16)`;
+export const NO_EVENT: string = answer('64', '0');

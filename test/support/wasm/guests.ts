@@ -11,14 +11,14 @@ export interface Misbehaving {
   readonly text: string;
 }
 
-/** Answers `ok` with so many bytes from an address. */
-const answer = (at: string, length: string): string => `
+/** Answers `ok` with so many bytes, or items of a list, from an address. */
+export const answer = (at: string, length: string): string => `
   (i32.store8 (i32.const 16) (i32.const 0))
   (i32.store (i32.const 20) (i32.const ${at}))
   (i32.store (i32.const 24) (i32.const ${length}))
   (i32.const 16)`;
 /** Answers `err` with so many bytes from an address. */
-const complaint = (at: string, length: string): string =>
+export const complaint = (at: string, length: string): string =>
   answer(at, length).replace('(i32.const 0))', '(i32.const 1))');
 
 /** The allocator of `viewText`. */

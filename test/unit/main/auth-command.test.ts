@@ -38,12 +38,8 @@ async function run(line: string, answer: Response | Error = Response.json({})): 
       trusted.push(authorities);
     },
     nowMs: () => Date.UTC(2026, 0, 1),
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
   });
   return { code, out, err, asked, trusted };
 }

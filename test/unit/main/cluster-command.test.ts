@@ -65,6 +65,13 @@ function database(
   };
 }
 
+const DESCRIBED: AdminReply = { kind: 'described', cluster: CLUSTER };
+const LATER: AdminReply = { kind: 'later', reason: 'an election' };
+
+function describedAs(more: Partial<ClusterDescription>): AdminReply {
+  return { kind: 'described', cluster: { ...CLUSTER, ...more } };
+}
+
 interface Ran {
   readonly code: number;
   readonly out: string;
@@ -112,29 +119,19 @@ async function runIn(environment: Environment, line: string, ...replies: readonl
 describe('cairn cluster', () => {
   it('asks by TLS with the files that it is given, of which there are all three', async () => {
     const files = '--peer-tls-cert-file c --peer-tls-key-file k --peer-tls-ca-file a';
-    const described = { kind: 'described', cluster: CLUSTER } as const;
-    expect((await run('status', described)).secured).toEqual([]);
+    expect((await run('status', DESCRIBED)).secured).toEqual([]);
     const given = { peerTlsCertFile: 'c', peerTlsKeyFile: 'k', peerTlsCaFile: 'a' };
-    expect(await run(`status ${files}`, described)).toMatchObject({
-      code: 0,
-      secured: [given],
-      asked: [{ length: 2 }],
-    });
-    expect(await run(`status ${files.replace('file c', 'file wrong')}`, described)).toMatchObject({
-      code: 1,
-      err: 'cairn cluster: The file wrong is wrong\n',
-    });
-    expect(await run('status --peer-tls-ca-file a', described)).toMatchObject({
-      code: 2,
-      asked: [],
-      err: expect.stringContaining(
-        '--peer-tls-cert-file and --peer-tls-key-file are missing; TLS takes all three files',
-      ),
-    });
+    const asked = await run(`status ${files}`, DESCRIBED);
+    expect(asked).toMatchObject({ code: 0, secured: [given], asked: [{ length: 2 }] });
+    const wrong = await run(`status ${files.replace('file c', 'file wrong')}`, DESCRIBED);
+    expect(wrong).toMatchObject({ code: 1, err: 'cairn cluster: The file wrong is wrong\n' });
+    const missing = '--peer-tls-cert-file and --peer-tls-key-file are missing; TLS takes all three files';
+    const refused = await run('status --peer-tls-ca-file a', DESCRIBED);
+    expect(refused).toMatchObject({ code: 2, asked: [], err: expect.stringContaining(missing) });
   });
 
   it('status shows nodes and databases, the ones that need attention first', async () => {
-    const { code, out, asked } = await run('status', { kind: 'described', cluster: CLUSTER });
+    const { code, out, asked } = await run('status', DESCRIBED);
     expect(code).toBe(0);
     expect(asked).toEqual([['127.0.0.1:50052', { order: { kind: 'describe' }, isPassedOn: false }]]);
     expect(out).toBe(`cluster 0199a5c8-3c1e-7a2b-9f00-0123456789ab; node 1 leads its catalog, says node 2
@@ -157,12 +154,8 @@ shop      1 2             1       3    settled
     const standings = ['ready', 'diverged'] as const;
     const members = standings.map((standing, at) => ({ node: toNodeId(at + 1), isVoter: true, standing, lag: 9 * at }));
     const diverged = { node: toNodeId(2), group: toGroupId(0), title: 'catalog', reason: 'the terms differ' };
-    const cluster: ClusterDescription = {
-      ...CLUSTER,
-      databases: [database('shop', { leader: 1, lag: 3 }), { ...database('split', { leader: 1 }), members }],
-      diverged: [diverged],
-    };
-    const { out } = await run('status', { kind: 'described', cluster });
+    const databases = [database('shop', { leader: 1, lag: 3 }), { ...database('split', { leader: 1 }), members }];
+    const { out } = await run('status', describedAs({ databases, diverged: [diverged] }));
     expect(out).toContain('2     node-2  active   a     yes      DIVERGED ');
     expect(out).toContain(`
 2 databases, 0 moving, 0 without a leader that was heard, 1 with a diverged replica
@@ -175,12 +168,12 @@ shop      1 2  1       3    settled
 
   it('status shows which node contradicts another cluster', async () => {
     const otherClusters = [{ node: toNodeId(1), reason: 'Node 3 of another cluster dials the address of this node' }];
-    const { out } = await run('status', { kind: 'described', cluster: { ...CLUSTER, otherClusters } });
+    const { out } = await run('status', describedAs({ otherClusters }));
     expect(out).toMatch(/\n\nOTHER CLUSTER: node 1 says: Node 3 of another cluster dials the address of this node\n$/);
   });
 
   it('status --json prints all that is known', async () => {
-    const { out } = await run('status --json --at [::1]:7', { kind: 'described', cluster: CLUSTER });
+    const { out } = await run('status --json --at [::1]:7', DESCRIBED);
     expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(CLUSTER)));
   });
 
@@ -192,10 +185,8 @@ shop      1 2  1       3    settled
   ])('%s asks for it, and says what becomes of the node', async (line, order) => {
     const { code, out, asked } = await run(line, { kind: 'done', node: nodeOf(3, 'leaving') });
     expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
-    expect({ code, out }).toEqual({
-      code: 0,
-      out: 'node 3 is leaving: what it holds moves to other nodes, then it is removed\n',
-    });
+    const says = 'node 3 is leaving: what it holds moves to other nodes, then it is removed\n';
+    expect({ code, out }).toEqual({ code: 0, out: says });
   });
 
   it.each([
@@ -229,19 +220,14 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const { code, err } = await run('decommission 3', { kind: 'faulty', code: 'failed_precondition', reason: 'no' });
     expect({ code, err }).toEqual({ code: 1, err: 'cairn cluster: no\n' });
     const away = await run('status');
-    expect(away).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('no answer from 127.0.0.1:50052 (nobody is there)'),
-    });
+    const why = expect.stringContaining('no answer from 127.0.0.1:50052 (nobody is there)');
+    expect(away).toMatchObject({ code: 1, err: why });
   });
 
   it('waits until the node is removed, and not for one that is to stay', async () => {
     const done: AdminReply = { kind: 'done', node: nodeOf(3, 'leaving') };
-    const later: AdminReply = { kind: 'later', reason: 'an election' };
-    const described = (state: NodeState): AdminReply => {
-      return { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(3, state)] } };
-    };
-    const removed = await run('decommission 3 --wait', done, described('leaving'), later, described('removed'));
+    const described = (state: NodeState): AdminReply => describedAs({ nodes: [nodeOf(3, state)] });
+    const removed = await run('decommission 3 --wait', done, described('leaving'), LATER, described('removed'));
     expect(removed).toMatchObject({ code: 0, err: 'node 3 still holds 1 databases\n' });
     expect(removed.out).toContain('node 3 is removed; its data directory can be deleted\n');
     const behind = [described('active'), described('active'), described('leaving'), described('active')];
@@ -256,7 +242,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const ahead = (clockAheadMs: number) => ({ ...nodeOf(2), clockAheadMs });
     const nodes = [{ ...nodeOf(1), isDraining: true, clockAheadMs: -4000 }, ahead(3650 * 86_400_000), ahead(400)];
     const databases = [{ ...database('shop', { leader: 1 }), recordedAheadMs: 7_200_000 }];
-    const { out } = await run('status', { kind: 'described', cluster: { ...CLUSTER, nodes, databases } });
+    const { out } = await run('status', describedAs({ nodes, databases }));
     for (const state of ['active, drains, clock 4.0 s behind', 'active, clock 3650 days ahead', 'active  ']) {
       expect(out).toContain(`  ${state}  `);
     }
@@ -269,18 +255,17 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   ])('waits until a node that drains %s, and asks others when that is the one that it asked', async (words, end) => {
     const done: AdminReply = { kind: 'done', node: nodeOf(2) };
     const described = (state: { readonly answers: boolean; readonly isDraining: boolean }): AdminReply => {
-      return { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(1), { ...nodeOf(2), ...state }] } };
+      return describedAs({ nodes: [nodeOf(1), { ...nodeOf(2), ...state }] });
     };
     const drains = described({ answers: true, isDraining: true });
-    const later: AdminReply = { kind: 'later', reason: 'it has ended' };
     const before = described({ answers: true, isDraining: false });
-    const ran = await run('drain 2 --wait', before, done, drains, later, described(end));
+    const ran = await run('drain 2 --wait', before, done, drains, LATER, described(end));
     expect(ran).toMatchObject({ code: 0, err: '' });
     expect(ran.out).toBe(`node 2 hands over what it leads, then it ends\nnode 2 ${words}\n`);
     expect(ran.asked.map(([place]) => place).slice(-2)).toEqual(['127.0.0.1:50052', '127.0.0.1:50051']);
-    const alone = await run('drain 2 --wait', later, done, later);
+    const alone = await run('drain 2 --wait', LATER, done, LATER);
     expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('nobody answers any more') });
-    expect(await run('drain 2 --wait', before, later)).toMatchObject({ code: 1 });
+    expect(await run('drain 2 --wait', before, LATER)).toMatchObject({ code: 1 });
   });
 
   const DRAINED = { ...nodeOf(2), isDraining: true };
@@ -292,9 +277,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   const WHO: AdminRequest = { order: { kind: 'describe' }, isPassedOn: false };
 
   it('drain --stay drains the node that is asked, once, and ends when it has no leaderships left', async () => {
-    const later: AdminReply = { kind: 'later', reason: 'an election' };
-    const who: AdminReply = { kind: 'described', cluster: CLUSTER };
-    const ran = await run('drain --stay', who, later, who, left(2), left(2), later, left(1), left(0));
+    const ran = await run('drain --stay', DESCRIBED, LATER, DESCRIBED, left(2), left(2), LATER, left(1), left(0));
     expect(ran).toMatchObject({ code: 0, out: 'node 2 is drained: it has no leaderships, and is not ready\n' });
     expect(ran.err).toBe('node 2 has 2 leaderships to hand over\nnode 2 has 1 leaderships to hand over\n');
     const looks = Array.from({ length: 4 }, () => drainOf(true));
@@ -331,17 +314,14 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   });
 
   it('drain --stay ends when no node has led the catalog for as long as an election may take', async () => {
-    const later: AdminReply = { kind: 'later', reason: 'nobody leads its catalog' };
-    const alone = await run('drain 2 --stay --timeout 80 --linger 5', later);
+    const alone = await run('drain 2 --stay --timeout 80 --linger 5', LATER);
     expect(alone).toMatchObject({ code: 1, elapsedMs: 15_000 });
-    const elections = Array.from({ length: 50 }, () => later);
+    const elections = Array.from({ length: 50 }, () => LATER);
     const ran = await run('drain 2 --stay --timeout 80', ...elections, left(1), ...elections, left(0));
     expect(ran).toMatchObject({ code: 0, elapsedMs: 25_250 });
   });
 
-  const nodesAre = (...nodes: ClusterDescription['nodes']): AdminReply => {
-    return { kind: 'described', cluster: { ...CLUSTER, nodes } };
-  };
+  const nodesAre = (...nodes: ClusterDescription['nodes']): AdminReply => describedAs({ nodes });
 
   it.each<[string, number, readonly AdminReply[]]>([
     ['0', 0, [left(0)]],
@@ -365,7 +345,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const may = await run('drain 2 --dry-run', { kind: 'done', node: { ...nodeOf(2), movableLeads: 7 } });
     expect(may).toMatchObject({ code: 0, out: 'node 2 may drain; it would hand over 7 leaderships\n' });
     expect(may.asked.map(([, request]) => request)).toEqual([drainOf(true)]);
-    const back = await run('undrain', { kind: 'described', cluster: CLUSTER }, { kind: 'done', node: nodeOf(2) });
+    const back = await run('undrain', DESCRIBED, { kind: 'done', node: nodeOf(2) });
     expect(back).toMatchObject({ code: 0, out: 'node 2 takes leaderships and clients\n' });
     const order = { order: { kind: 'undrain', node: 2 }, isPassedOn: false };
     expect(back.asked.map(([, request]) => request)).toEqual([WHO, order]);
@@ -374,37 +354,34 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   });
 
   it('with --address asks as a client, and other nodes at their gRPC addresses', async () => {
-    const described = { kind: 'described', cluster: CLUSTER } as const;
     const done: AdminReply = { kind: 'done', node: nodeOf(3, 'leaving') };
-    const later: AdminReply = { kind: 'later', reason: 'it has ended' };
-    const removed = { kind: 'described', cluster: { ...CLUSTER, nodes: [nodeOf(3, 'removed')] } } as const;
+    const removed = describedAs({ nodes: [nodeOf(3, 'removed')] });
     const line = 'decommission 3 --wait --address cairn:50051 --key-file k';
-    const ran = await runIn({ CAIRN_PEER_SECRET_FILE: '/secret' }, line, done, described, later, removed);
+    const ran = await runIn({ CAIRN_PEER_SECRET_FILE: '/secret' }, line, done, DESCRIBED, LATER, removed);
     expect(ran.asked.map(([place]) => place)).toEqual([...Array(3).fill('cairn:50051'), '127.0.0.1:50051']);
     expect([ran.code, ran.secured]).toEqual([0, []]);
     const none = { keyFile: undefined, tlsCaFile: undefined, tlsCertFile: undefined, tlsKeyFile: undefined };
     expect(ran.clients).toEqual([{ ...none, keyFile: 'k', isTls: false }]);
-    const secured = await run('status --address https://cairn:443', described);
+    const secured = await run('status --address https://cairn:443', DESCRIBED);
     expect([secured.asked[0]?.[0], secured.clients]).toEqual(['cairn:443', [{ ...none, isTls: true }]]);
     const files = '--tls-ca-file a --tls-cert-file c --tls-key-file p';
-    const shown = await run(`status --address cairn:443 ${files}`, described);
+    const shown = await run(`status --address cairn:443 ${files}`, DESCRIBED);
     expect(shown.clients).toEqual([{ ...none, tlsCaFile: 'a', tlsCertFile: 'c', tlsKeyFile: 'p', isTls: true }]);
   });
 
   it('without --at asks the node of the same environment, with its files', async () => {
-    const described = { kind: 'described', cluster: CLUSTER } as const;
     const environment = {
       CAIRN_HOST: '0.0.0.0',
       CAIRN_PEER_PORT: '7002',
       CAIRN_ADVERTISE_HOST: 'cairn-0.cairn.shop.svc',
       CAIRN_PEER_SECRET_FILE: '/secret',
     };
-    const ran = await runIn(environment, 'status', described);
+    const ran = await runIn(environment, 'status', DESCRIBED);
     expect(ran.asked).toEqual([['cairn-0.cairn.shop.svc:7002 by 127.0.0.1', WHO]]);
     expect(ran.secured).toMatchObject([{ peerSecretFile: '/secret' }]);
-    const own = await runIn({ CAIRN_HOST: '10.0.0.7', CAIRN_PEER_PORT: 'tcp://10.0.0.1:1' }, 'status', described);
+    const own = await runIn({ CAIRN_HOST: '10.0.0.7', CAIRN_PEER_PORT: 'tcp://10.0.0.1:1' }, 'status', DESCRIBED);
     expect([own.asked, own.secured]).toEqual([[['10.0.0.7:50052', WHO]], []]);
-    const named = await runIn(environment, 'status --at b:1', described);
+    const named = await runIn(environment, 'status --at b:1', DESCRIBED);
     expect(named.asked).toEqual([['b:1', WHO]]);
   });
 

@@ -60,13 +60,13 @@ describe('the bound', () => {
 
   afterEach(() => ending.disposeAsync());
 
-  async function listen(name: ServerName): Promise<number> {
-    const server = createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
+  async function listen(name: ServerName, kept = sockets, evict?: () => boolean): Promise<number> {
+    const server = createServer((socket) => void kept.push(socket.on('error', () => undefined)));
     ending.defer(() => void server.close());
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    bound.name(port, name);
+    bound.name(port, name, evict);
     return port;
   }
 
@@ -94,12 +94,7 @@ describe('the bound', () => {
 
   it('has the port make room that has more than others, and counts what that closes out', async () => {
     const open: Socket[] = [];
-    const server = createServer((socket) => void open.push(socket.on('error', () => undefined)));
-    ending.defer(() => void server.close());
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    bound.name(port, 'http', () => open.shift()?.destroy() !== undefined);
+    const port = await listen('http', open, () => open.shift()?.destroy() !== undefined);
     const grpc = await listen('grpc');
     const worker = new Worker(DIAL, { eval: true, workerData: { port, count: 20 } });
     ending.defer(() => void worker.terminate());

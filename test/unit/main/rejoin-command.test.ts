@@ -25,12 +25,8 @@ async function removedDirectory(): Promise<string> {
 async function rejoin(...args: readonly string[]): Promise<readonly [code: number, out: string, err: string]> {
   let [out, err] = ['', ''];
   const code = await rejoinCommand(args, {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
     environment: {},
   });
   return [code, out, err];

@@ -1,28 +1,25 @@
 // Goal: one JSON line per event, with a constant name, the fields, and no credentials (O2).
 // Method: the real logger writing to a file descriptor.
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLogger, type Logger, type LogLevel } from '#observability';
+import { testDir } from '../../support/test-scope.ts';
+
+const TIME: unknown = expect.stringMatching(/^\d{4}-.*Z$/);
 
 function logged(level: LogLevel, write: (logger: Logger) => void): unknown[] {
   return writtenLines(level, write).map((line): unknown => JSON.parse(line));
 }
 
 function writtenLines(level: LogLevel, write: (logger: Logger) => void): readonly string[] {
-  const dir = mkdtempSync(join(tmpdir(), 'cairn-log-'));
-  try {
-    const file = join(dir, 'log');
-    const fd = openSync(file, 'w');
-    const logger = createLogger({ level, fd });
-    write(logger);
-    logger.flush();
-    closeSync(fd);
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  const file = join(testDir(), 'log');
+  const fd = openSync(file, 'w');
+  const logger = createLogger({ level, fd });
+  write(logger);
+  logger.flush();
+  closeSync(fd);
+  return readFileSync(file, 'utf8').split('\n').filter(Boolean);
 }
 
 test('a line carries its event, level, time and fields, and those of its parents', () => {
@@ -30,15 +27,7 @@ test('a line carries its event, level, time and fields, and those of its parents
     logger.with({ database: 'shop' }).info('database-created', { revision: 0 });
     logger.debug('unseen');
   });
-  expect(lines).toEqual([
-    {
-      level: 'info',
-      time: expect.stringMatching(/^\d{4}-.*Z$/),
-      event: 'database-created',
-      database: 'shop',
-      revision: 0,
-    },
-  ]);
+  expect(lines).toEqual([{ level: 'info', time: TIME, event: 'database-created', database: 'shop', revision: 0 }]);
 });
 
 test.each<LogLevel>(['error', 'silent'])('why the process ends is logged as an error at the level %s', (level) => {
@@ -58,7 +47,7 @@ test('a field named like a part of the line does not take its place, nor do thos
   for (const key of ['level', 'time', 'event']) expect(line.split(`"${key}":`)).toHaveLength(2);
   expect(JSON.parse(line)).toEqual({
     level: 'warn',
-    time: expect.stringMatching(/^\d{4}-.*Z$/),
+    time: TIME,
     event: 'disk-level',
     field_level: 'soft',
     field_time: 'never',

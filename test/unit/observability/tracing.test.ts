@@ -88,15 +88,19 @@ describe('the tracer', () => {
 interface Collector {
   readonly endpoint: string;
   readonly requests: () => number;
+  /** Requests whose connection is open. */
+  readonly waiting: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** Answers every export with the status. */
-async function collector(status: number): Promise<Collector> {
-  let requests = 0;
+/** Answers every export with the status, or never. */
+async function collector(status?: number): Promise<Collector> {
+  let [requests, waiting] = [0, 0];
   const server = createServer((request, response) => {
     requests += 1;
-    request.resume().once('end', () => response.writeHead(status).end());
+    waiting += 1;
+    request.once('close', () => (waiting -= 1));
+    if (status !== undefined) request.resume().once('end', () => response.writeHead(status).end());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -104,7 +108,8 @@ async function collector(status: number): Promise<Collector> {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { endpoint: `http://127.0.0.1:${port}`, requests: () => requests, [Symbol.asyncDispose]: close };
+  const counts = { requests: () => requests, waiting: () => waiting };
+  return { endpoint: `http://127.0.0.1:${port}`, ...counts, [Symbol.asyncDispose]: close };
 }
 
 interface Traced {
@@ -154,26 +159,13 @@ it('tracing logs one of several exports that fail', async () => {
 });
 
 it('tracing is closed in its time when its collector never answers', async () => {
-  const asked = Promise.withResolvers<void>();
-  let waiting = 0;
-  const server = createServer((request) => {
-    waiting += 1;
-    request.once('close', () => {
-      waiting -= 1;
-    });
-    asked.resolve();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  await using server = await collector();
   const nothing: Count = { add: () => undefined };
   const counts = { ended: nothing, exported: nothing };
   const shared = { sampleRatio: 1, name: 'node-1', version: '1', logger: silentLogger, counts };
-  const tracing = await startTracing({ ...shared, endpoint: `http://127.0.0.1:${port}/` });
+  const tracing = await startTracing({ ...shared, endpoint: server.endpoint });
   tracing.tracer.begin('a request', NO_CONTEXT).end();
-  const closed = tracing.close(10);
-  await Promise.all([closed, asked.promise]);
+  await tracing.close(10);
   // The exporter would wait for longer.
-  expect(waiting).toBe(1);
-  server.close();
-  server.closeAllConnections();
+  await expect.poll(server.waiting, { timeout: 10_000 }).toBe(1);
 });

@@ -6,16 +6,7 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { expect, it } from 'vitest';
 import { artifactOf, executors, foldOf } from '../../../support/wasm/executors.ts';
-
-const TRAPPING = `(component
-  (core module $m (memory (export "memory") 1)
-    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
-    (func (export "evolve") (param i32 i32 i32 i32) (result i32) unreachable))
-  (core instance $i (instantiate $m))
-  (type $bytes (list u8)) (type $folded (result $bytes (error string)))
-  (func $evolve (param "state" $bytes) (param "event" $bytes) (result $folded) (canon lift (core func $i "evolve")
-    (memory (core memory $i "memory")) (realloc (core func $i "cabi_realloc"))))
-  (export "evolve" (func $evolve)))`;
+import { guestText } from '../../../support/wasm/guests.ts';
 
 it('an executor has no file of the node open', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'descriptors-'));
@@ -23,7 +14,7 @@ it('an executor has no file of the node open', async () => {
   await level.open();
   await level.put('a', 'b');
   expect(filesOf(process.pid).filter((file) => file.startsWith(folder))).not.toEqual([]);
-  await executors().fold(foldOf(await artifactOf(TRAPPING), [Uint8Array.of(1)]));
+  await executors().fold(foldOf(await artifactOf(guestText('unreachable')), [Uint8Array.of(1)]));
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isExecutorOfOurs(name));
   expect(pids).not.toEqual([]);
   expect(pids.flatMap(filesOf).filter((file) => file.startsWith('/') && !file.startsWith('/dev/'))).toEqual([]);

@@ -5,10 +5,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { FoldOutcome } from '#wasm';
 import { longestTurnMs } from '../../../support/longest-turn.ts';
 import { artifactOf, EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
-import { guestText, MISBEHAVING } from '../../../support/wasm/guests.ts';
+import { answer, complaint, guestText, MISBEHAVING } from '../../../support/wasm/guests.ts';
 import { viewText } from '../../../support/wasm/wat.ts';
 
 const TURN_MS_MAX = 50;
+const SPINNING = guestText('(loop $l (br $l)) (i32.const 16)');
+const ENDLESS = { limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } };
 
 describe('Executors', { timeout: 60_000 }, () => {
   const shared = executors();
@@ -29,11 +31,8 @@ describe('Executors', { timeout: 60_000 }, () => {
   });
 
   it('calls an instance again for those of its pool, and never for those of another', async () => {
-    const counting = await artifactOf(
-      guestText(`(i32.store8 (i32.const 128) (i32.add (i32.load8_u (i32.const 128)) (i32.const 1)))
-        (i32.store8 (i32.const 16) (i32.const 0)) (i32.store (i32.const 20) (i32.const 128))
-        (i32.store (i32.const 24) (i32.const 1)) (i32.const 16)`),
-    );
+    const count = '(i32.store8 (i32.const 128) (i32.add (i32.load8_u (i32.const 128)) (i32.const 1)))';
+    const counting = await artifactOf(guestText(`${count} ${answer('128', '1')}`));
     const states: unknown[] = [];
     for (const pool of ['one', 'one', 'other', 'one', 'other']) {
       const outcome = await shared.fold(foldOf({ ...counting, pool }, [EVENT]));
@@ -49,11 +48,8 @@ describe('Executors', { timeout: 60_000 }, () => {
     await using own = executors({ onCall }, () => (nowMs += 5));
     const good = await artifactOf(viewText());
     const trapping = await artifactOf(guestText('unreachable'));
-    const refusing = await artifactOf(
-      guestText(`(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 128))
-        (i32.store (i32.const 24) (i32.const 0)) (i32.const 16)`),
-    );
-    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
+    const refusing = await artifactOf(guestText(complaint('128', '0')));
+    const spinning = await artifactOf(SPINNING);
     for (const artifact of [good, trapping, refusing, spinning]) await own.fold(foldOf(artifact, [EVENT]));
     await own.fold(foldOf(good, [EVENT], { signal: AbortSignal.abort() }));
     expect(calls.map((call) => call.replace(/ \d+$/, ''))).toEqual([
@@ -82,11 +78,10 @@ describe('Executors', { timeout: 60_000 }, () => {
 
   it('kills a process that takes too long, and does the next call in another one', async () => {
     await using own = executors();
-    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
-    const limited = { limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } };
+    const spinning = await artifactOf(SPINNING);
     const time = { wallMs: 300, cpuMs: 60_000 };
     const [fault, after] = await Promise.all([
-      own.fold(foldOf(spinning, [EVENT], { ...limited, time })),
+      own.fold(foldOf(spinning, [EVENT], { ...ENDLESS, time })),
       own.fold(foldOf(await artifactOf(viewText()), [EVENT])),
     ]);
     expect(fault).toMatchObject({ fault: { code: 'DeadlineExceeded', message: 'The call takes more than 300 ms' } });
@@ -96,9 +91,8 @@ describe('Executors', { timeout: 60_000 }, () => {
 
   it('kills a process that takes too much memory', async () => {
     await using own = executors({ residentBytesMax: 2 ** 20 });
-    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
-    const limited = { limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } };
-    const fault = await own.fold(foldOf(spinning, [EVENT], limited));
+    const spinning = await artifactOf(SPINNING);
+    const fault = await own.fold(foldOf(spinning, [EVENT], ENDLESS));
     expect(fault).toMatchObject({
       fault: { code: 'MemoryLimit', message: expect.stringContaining('1048576 is the most') },
     });
@@ -107,11 +101,8 @@ describe('Executors', { timeout: 60_000 }, () => {
   it('does not call a component that has ended too many processes, until a while has passed', async () => {
     let nowMs = 0;
     await using own = executors({ quarantine: { killsMax: 2, windowMs: 60_000 } }, () => nowMs);
-    const spinning = await artifactOf(guestText('(loop $l (br $l)) (i32.const 16)'));
-    const call = foldOf(spinning, [EVENT], {
-      limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER },
-      time: { wallMs: 50, cpuMs: 60_000 },
-    });
+    const spinning = await artifactOf(SPINNING);
+    const call = foldOf(spinning, [EVENT], { ...ENDLESS, time: { wallMs: 50, cpuMs: 60_000 } });
     const codes = async (): Promise<unknown> => {
       const outcome = await own.fold(call);
       return outcome.kind === 'fault' ? outcome.fault.code : outcome;
