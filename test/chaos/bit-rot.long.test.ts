@@ -1,7 +1,6 @@
-// Goal: a node does not answer from a table of LevelDB that is not as it was written, and LevelDB merges none such into
-// others: the node does not start, or stops with exit code 70 as soon as it has come across the damage, and does not
-// start again after that (W19). Method: a real node with tables, stopped or killed; a bit flipped or a stretch zeroed
-// in each part of them; and a bit of a table that a running node has just made.
+// Goal: a node answers from no damaged table of LevelDB: it does not start, or stops with exit code 70 when it meets
+// the damage (W19). Method: a real node; bits flipped and a stretch zeroed in each part of its tables, at rest and
+// while it runs.
 import { closeSync, copyFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it, vi } from 'vitest';

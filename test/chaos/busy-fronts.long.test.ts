@@ -1,6 +1,5 @@
-// Goal: no work for clients delays a beat, whatever it is: consensus and the links between nodes have a thread of
-// their own. Method: three real nodes whose fronts are all on the thread of this test. It stands still for longer
-// than any follower waits for a leader, as no work for clients could hold it up longer; the leads stay where they were.
+// Goal: no work for clients delays a heartbeat: consensus and links between nodes have their own thread. Method: the
+// thread of all three fronts stands still for longer than an election timeout; no leadership moves.
 import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

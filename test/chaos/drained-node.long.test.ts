@@ -1,6 +1,5 @@
-// Goal: an operator has a node of a cluster hand over, and end or stay, by a command, and is refused where that would
-// stop something; nothing is lost, and no write fails for a client that repeats it. Method: three real processes on
-// loopback, and the command as it is typed.
+// Goal: a node hands over, and ends or stays, by a command, unless that stops something; no write is lost. Method:
+// three real processes on loopback, and the command as an operator types it.
 import { expect, it } from 'vitest';
 import { clusterCommandAt, describedAt, holdersAt, votersAt } from '../support/cluster-command.ts';
 import { startMember, writeAt } from '../support/cluster-member.ts';

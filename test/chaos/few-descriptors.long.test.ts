@@ -1,6 +1,5 @@
-// Goal: a crowd of connections does not end a node: some are closed as they come, log and store go on, and the node
-// drains (W7 knows no second try, so it must not come to that). Method: a real node that may have few files open, more
-// connections than that to both of its servers, and writers that begin before and go on.
+// Goal: a crowd of connections does not end a node: log and store continue, and the node drains (W7). Method: a real
+// node with few file descriptors, more connections than that to both servers, and writers.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';

@@ -1,7 +1,5 @@
-// Goal: when two of the three nodes of a cluster are gone with their disks, and the catalog with them, an operator can
-// go on with the third: everything acknowledged that it had is there and is written again, fresh nodes join and get
-// copies, and a disk of the old cluster that turns up is refused and told why (C28, C24). Method: real processes on
-// loopback, killed, and the commands of an operator.
+// Goal: when two of three nodes and the catalog are lost, the third continues with everything acknowledged that it had,
+// and an old disk is refused (C28, C24). Method: real processes, killed, and the commands of an operator.
 import { execFile } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,5 @@
-// Goal: when two of the three nodes that hold a database are gone with their disks, an operator can go on with the
-// third: all that it had is there, under another id, it is written again, and gets its copies back; a lost disk that
-// turns up after all serves nothing old (C24, C25). Method: real processes on loopback, killed, and the command of an
-// operator.
+// Goal: when two of three replicas of a database are lost, the third continues under another id, and a lost disk that
+// returns serves nothing old (C24, C25). Method: real processes, killed, and the command of an operator.
 import { expect, it } from 'vitest';
 import { clusterCommandAt, describedAt, votersAt } from '../support/cluster-command.ts';
 import { factsAt, idsAt, type Member, startMember, writeAt } from '../support/cluster-member.ts';

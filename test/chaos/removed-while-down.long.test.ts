@@ -1,7 +1,5 @@
-// Goal: a node that was down while it was removed ends by itself when it is started again where it was, and says why;
-// started once more it waits, and joins as a new node when an operator wants it. Method: four real processes on
-// loopback; one is killed, another takes its place by the command of an operator, and it is started again on the ports
-// that it had, as under any supervisor.
+// Goal: a node that was removed while it was down ends by itself, then waits, and joins as a new node by a command.
+// Method: four real processes; one is killed, replaced, and started again on its ports.
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

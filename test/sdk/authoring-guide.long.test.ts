@@ -1,6 +1,5 @@
-// Goal: an agent that does what the authoring guide says, with the code that stands in it, has components that work:
-// one transcript from an empty node to what its own code decides and folds. Method: the guide as a node serves it; its
-// modules, unchanged, in the projects and by the commands that it names, published by its tool, and run.
+// Goal: an agent that follows the authoring guide, with the code in it, has components that work. Method: the guide as
+// a node serves it; its modules, unchanged, built and published by the commands that it names, and run.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';

@@ -1,6 +1,5 @@
-// Goal: the example of a git history lists its files as they follow from its events, and presents them as a page and as
-// CSV. Method: scenarios of the test kit, over plain code. What hostile names become on a node is in
-// test/examples/git-history-files.long.test.ts.
+// Goal: the example of a git history lists and presents its files. Method: scenarios of the test kit, over plain code;
+// test/examples/git-history-files.long.test.ts has hostile names on a node.
 import { describe, it } from 'vitest';
 import { FILE_ADDED, FILE_DELETED, FILE_MODIFIED } from '../../examples/git-history/file-change.ts';
 import { component as files } from '../../examples/git-history/files.ts';

@@ -1,6 +1,5 @@
-// Goal: whatever event the database takes, a State View in TypeScript folds and keeps it, a State Change reads it, and
-// a presenter shows it, at default settings; and what cannot have the memory that it wants says so. Method: a real
-// node, and the largest events there are, of the payloads that take an engine for JavaScript most.
+// Goal: the largest event that the database takes is folded, read and presented by TypeScript components at default
+// settings. Method: a real node, and the payloads that take most memory of a JavaScript engine.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TRANSACTION_BYTES_MAX } from '#model';
 import { BUILD_MS, ExampleNode } from '../support/example-node.ts';

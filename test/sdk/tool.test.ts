@@ -1,6 +1,5 @@
-// Goal: a component of TypeScript is what the inspector takes, and a mistake at cairn init, build or publish is told in
-// a line. Method: the one component that the gate builds; the command as a user runs it, with what needs no build and
-// no node: tool.long.test.ts has the rest.
+// Goal: a component of TypeScript passes the inspector, and a mistake at cairn init, build or publish is told in a
+// line. Method: the component that the gate builds; the command without a build or a node.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,7 +1,5 @@
-// Goal: a node that is broken on purpose is noticed, by a check that says what is wrong: if these were not, nothing
-// would say that the seeds of the other tests can fail at all. The whole catalogue is for `npm run sim:mutants`.
-// Method: its own command over a few mutants, each of which breaks a promise of its own, by the first seeds. These are
-// good in seeds.test.ts and seeds.long.test.ts, where nothing is broken.
+// Goal: a node that is broken on purpose is noticed by the check of what it breaks. Method: a few mutants by the first
+// seeds, which are good in seeds.test.ts; `npm run sim:mutants` has the whole catalogue.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';

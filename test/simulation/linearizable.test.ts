@@ -1,6 +1,5 @@
-// Goal: the search behind check 11 says what trying every order says, also where calls have had no answer, and says so
-// when it has found out nothing. Method: large histories by hand, and drawn ones against the search that tries all
-// orders.
+// Goal: the search behind check 11 agrees with one that tries every order, or says that it found out nothing. Method:
+// large histories by hand, and drawn ones, also with calls without an answer.
 import { array, assert, constantFrom, integer, nat, oneof, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { linearize, type Step } from './checks/linearizable.ts';

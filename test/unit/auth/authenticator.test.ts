@@ -1,6 +1,5 @@
-// Goal: a request is of one principal or is refused, by the first extractor whose credential is there (U1), which may
-// be sent once (U2), and the refusal tells nothing (U3).
-// Method: chains of extractors that answer what a test says, at once or later.
+// Goal: a request has one principal, by the first extractor with a credential (U1), sent once (U2), or is refused
+// without a reason (U3). Method: chains of extractors with given answers, at once or later.
 import { expect, it } from 'vitest';
 import { Authenticator, type Extractor, type Found, type Principal } from '#auth';
 import { DatabaseError } from '#base';

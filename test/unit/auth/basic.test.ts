@@ -1,6 +1,5 @@
-// Goal: a key or a token that a browser sends as a password is judged as the same key in another header, in one
-// spelling, where browsers ask and nowhere else; what is no key is left to others, and no refusal shows it.
-// Method: keys from a counted source of bytes, tables of spellings, and a chain that tells why it refuses.
+// Goal: a key that a browser sends as a password is judged as in any other header, in one spelling, and no refusal
+// shows it. Method: keys from a counted source of bytes, tables of spellings, and a chain that tells why.
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 import {

@@ -1,6 +1,5 @@
-// Goal: a key as PEM is taken if it is public and of a kind that signs tokens, and says by which algorithms; one by
-// name is asked for once, and nobody is asked who does not answer (U5).
-// Method: keys of every kind, and a place on loopback that answers as a test says.
+// Goal: a public PEM key that signs tokens is accepted with its algorithms; a key by name is asked for once (U5).
+// Method: keys of every kind, and a server on loopback with given answers.
 import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { KeysByName, readPemKey } from '#auth';

@@ -1,6 +1,5 @@
-// Goal: an artifact is made once, and again wherever what is there is not one of this component, this policy and these
-// limits (F3). Method: a real folder, a count of how often the component's bytes were asked for, and files that are
-// changed from outside.
+// Goal: an artifact is made once, and again unless the file is of this component, policy and limits (F3). Method: a
+// real folder, a count of reads of the component, and files changed from outside.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,5 @@
-// Goal: a reader gets what its presenter makes, once, in order and whole, or a failure (F31); readers that stand still
-// keep neither executors nor memory from others (F30, F32); and nothing outlives its reader or its time (F33). Method:
-// presenters as text in real executors, readers that read as they like.
+// Goal: a reader gets the whole presentation in order, or a failure (F31); a slow reader costs others nothing (F30,
+// F32); nothing outlives its reader or its time (F33). Method: presenters as text in real executors.
 import { afterAll, describe, expect, it } from 'vitest';
 import type { DatabaseError } from '#base';
 import { DEFAULT_PRESENTERS, type OpenBody, type Opened } from '#components';

@@ -1,7 +1,5 @@
-// Goal: a State Change of the EvidentSource SDK's shape is told one revision, decided by what it says and guarded by
-// what it was told and by its conditions; what it cannot be told, and what it does wrong, ends it (F20, F21, F50, F51).
-// Method: a function of the test in the place of the guest does what a script says; others commit in front of its
-// commits. Components that a toolchain makes run in test/spec/sdk-shaped-components.
+// Goal: an SDK-shaped State Change reads one revision, and is guarded by its reads and conditions (F20, F21, F50, F51).
+// Method: a scripted function as the guest; other commits come before its own.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {

@@ -1,7 +1,5 @@
-// Goal: a State View of the EvidentSource SDK's shape is folded like one of ours: each part of an event comes to it as
-// it was written, with the SDK's numbers; the answer depends on neither batches nor snapshots nor readers; what it does
-// wrong is said (F5, F6, F7, F50, G20). Method: a component as text that hashes everything it is given, in real
-// executors, beside the hash of the same events by a loop; and variants of it that misbehave.
+// Goal: an SDK-shaped State View gets each part of an event as it was written, and its faults are reported (F5, F6, F7,
+// F50, G20). Method: a component that hashes its input in real executors, beside a hash by a loop.
 import { afterAll, describe, expect, it } from 'vitest';
 import { formatInstant, instantFromMs } from '#base';
 import { DEFAULT_STATE_VIEWS, type RunnableArtifact, type ViewAnswer, type ViewTitle } from '#components';

@@ -1,7 +1,5 @@
-// Goal: a command is decided, committed, decided again where what it read has changed, refused, or not answered, as it
-// ought to be; and committed once under its id (F22). Method: the accounts of the example of a bank, the one component
-// of TypeScript that the gate builds, beside a view as text; components as text that misbehave; a log that a test
-// enters.
+// Goal: a command is decided, decided again after a conflict, refused or unanswered, and committed once under its id
+// (F22). Method: the accounts of the bank beside a view as text; components that misbehave.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {

@@ -1,6 +1,5 @@
-// Goal: what a decision is told while it runs, what it is told to be wrong, and what ends it instead of being told
-// (F21); and which guards follow (F20). Method: questions as they leave a guest, to a database that the test knows, and
-// views of which some cannot be rendered.
+// Goal: what a decision reads, which mistakes it is told of, which end it (F21), and the guards that follow (F20).
+// Method: questions as they leave a guest, and views that cannot all be rendered.
 import { describe, expect, it } from 'vitest';
 import type { RunnableArtifact, ViewAnswer, ViewRead } from '#components';
 import { and, CONSTRAINTS_MAX, parameter, type Selector, term } from '#model';

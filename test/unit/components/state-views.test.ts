@@ -1,7 +1,5 @@
-// Goal: a State View answers as it ought to where something is special: an event that the component refuses, more fuel
-// than a call has, another history, many readers at once; steps that nobody waits for come to the same bytes, and never
-// go before a reader; and a component in quarantine is said to be in it (F4, F5). Method: real executors and folders, a
-// component that counts and hashes what it is given, and components that do not end.
+// Goal: a State View answers right with little fuel, another history, many readers, background steps and a quarantine
+// (F4, F5). Method: real executors and folders, a component that hashes its input, and endless ones.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toRevision } from '#base';
 import {

@@ -1,6 +1,5 @@
-// Goal: bootstrap installs and compiles exactly when it must, and stands aside for the program it starts (H1-H4).
-// Method: small projects with a stand-in for npm. What takes several installs or builds, or several processes at once,
-// is in bootstrap.long.test.ts.
+// Goal: bootstrap installs and compiles exactly when it must, and leaves the process to the program (H1-H4). Method:
+// small projects with a stand-in for npm; bootstrap.long.test.ts has the slow cases.
 import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

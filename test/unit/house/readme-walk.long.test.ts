@@ -1,6 +1,5 @@
-// Goal: the walk through a cluster that README.md shows is what happens: npm run dev is three nodes of one cluster, of
-// which one is killed; SIGTERM stops the others. Method: the commands of the page themselves, in a shell, with the
-// addresses and the folder of nodes on free ports, and with the sources as the command.
+// Goal: the walk through a cluster in README.md happens as shown. Method: the commands of the page in a shell, with
+// free ports, a folder of the test, and the sources as the command.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';

@@ -32,15 +32,8 @@ it('what is loaded is for a running node neither a compiler of schemas nor a cli
 
 /** Starts and stops a node, on free ports. */
 function runNode(dataDir: string): string {
-  const flags = [
-    `--data-dir=${dataDir}`,
-    '--bootstrap=alone',
-    '--grpc-port=0',
-    '--http-port=0',
-    '--mcp-port=0',
-    '--metrics-port=0',
-    '--peer-port=0',
-  ];
+  const ports = ['grpc', 'http', 'mcp', 'metrics', 'peer'].map((name) => `--${name}-port=0`);
+  const flags = [`--data-dir=${dataDir}`, '--bootstrap=alone', ...ports];
   return `const { readInvocation } = await import('${SOURCE}/main/config.ts');
     const { startServers } = await import('${SOURCE}/main/servers.ts');
     const { silentLogger } = await import('${SOURCE}/observability/index.ts');

@@ -1,6 +1,5 @@
-// Goal: a real node reads the events of long folds in a thread of its own, gives the answers that a fold on the loop
-// gives, and stops with the thread. Method: a node with some thousand events and a component that counts them; the
-// names of the threads of this process.
+// Goal: a node reads the events of long folds in a thread, with the same answers, and stops with it. Method: a node
+// with some thousand events, a component that counts them, and the names of threads.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ExampleNode } from '../../support/example-node.ts';

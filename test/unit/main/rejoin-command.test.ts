@@ -1,6 +1,5 @@
-// Goal: a node that was removed says so once, waits without being started over and over, and joins as a new one when an
-// operator wants it. Method: the real process and the command over a data directory of a node that knows that it was
-// removed.
+// Goal: a removed node says so once, waits, and joins as a new node when an operator wants it. Method: the real process
+// and the command over a data directory of a removed node.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';

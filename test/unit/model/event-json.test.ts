@@ -119,15 +119,9 @@ describe('an event from JSON', () => {
     const { faults } = accept(
       '{"id":1,"source":" ","specversion":"1.0","subject":"","time":"noon","x":[],"data":1,"data_base64":"TWE="}',
     );
-    expect(faults.map((fault) => fault.slice(0, fault.indexOf(' '))).toSorted()).toEqual([
-      'events[0].data_base64',
-      'events[0].id',
-      'events[0].source',
-      'events[0].subject',
-      'events[0].time',
-      'events[0].type',
-      'events[0].x',
-    ]);
+    const names = ['data_base64', 'id', 'source', 'subject', 'time', 'type', 'x'];
+    const fields = faults.map((fault) => fault.slice(0, fault.indexOf(' '))).toSorted();
+    expect(fields).toEqual(names.map((name) => `events[0].${name}`));
   });
 });
 

@@ -1,6 +1,5 @@
-// Goal: every rule about events is judged in one place, with its path and all at once (M1, M2, M3), and canonical bytes
-// have one spelling (M4). Method: tables of one fault each over a valid event; raw wire bytes for what no builder
-// makes.
+// Goal: every rule about events is judged in one place, all at once (M1, M2, M3), and canonical bytes have one spelling
+// (M4). Method: tables of one fault each; raw wire bytes for what no builder makes.
 import { describe, expect, it } from 'vitest';
 import { concatBytes, decodeUtf8, type FieldViolation } from '#base';
 import {

@@ -1,7 +1,5 @@
-// Goal: the scrape endpoint and probes answer on their own port, nothing else does, and a flood of requests costs one
-// rendering.
-// Method: the real server on a free loopback port, asked by fetch and over plain sockets; a collector counts
-// renderings.
+// Goal: the metrics port answers scrapes and probes alone, and a flood of requests costs one rendering. Method: the
+// real server, asked by fetch and plain sockets; a collector counts renderings.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';

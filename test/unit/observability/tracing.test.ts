@@ -1,6 +1,5 @@
-// Goal: spans leave in batches from a queue with a bound; ended and exported spans are counted, a failed export is
-// logged, and closing does not wait for a collector (O3). Contexts, sampling and attributes are what the port says.
-// Method: a collector of the test that accepts, refuses or does not answer; a processor that keeps what ends.
+// Goal: spans leave in bounded batches and are counted, failed exports are logged, and closing waits for no collector
+// (O3). Method: a collector that accepts, refuses or does not answer; a processor that keeps spans.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';

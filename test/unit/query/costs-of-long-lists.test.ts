@@ -1,6 +1,5 @@
-// Goal: what a read takes from the store is what docs/http.md says of its kind, also where lists are long and have
-// nothing in common, where the order that is asked for is not that of the log, and at revisions long ago (Q4), and the
-// answer is that of looking at every event (Q1). Method: 40,000 events out of every order, a reader that counts rows.
+// Goal: reads of long lists take from the store what docs/http.md says (Q4), and answer as a look at every event does
+// (Q1). Method: 40,000 events out of every order, a reader that counts rows.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EventQuery, type Selector } from '#model';
 import { type ListedName, type Listing, listSubjects, queryEvents } from '#query';

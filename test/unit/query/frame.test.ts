@@ -1,6 +1,5 @@
-// Goal: what a client decodes from framed events is the stored event with the server's fields (Q9), in every framing,
-// whatever came before it in the buffer. Method: random events, encoded and decoded by the generated code of the
-// protocol, which knows nothing of ours.
+// Goal: a client decodes framed events to the stored event with the fields of the server (Q9), in every framing.
+// Method: random events, encoded and decoded by the generated code of the protocol.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventFrames, type Framing, type StoredEvent } from '#query';

@@ -1,6 +1,5 @@
-// Goal: a guest that asks the host waits for the answer inside its call, gets it as it was given, and can neither ask
-// too often, nor be hurt by an answer that does not come (G14, G18). Method: a State Change as text, in real executors,
-// with hosts that answer late, wrongly, or not.
+// Goal: a guest waits for the host inside its call, may not ask too often, and survives a missing answer (G14, G18).
+// Method: a State Change as text in real executors, with hosts that answer late, wrongly, or not.
 import { describe, expect, it } from 'vitest';
 import type { FunctionCall, HostCall, Value } from '#wasm';
 import { artifactOf, executors, LIMITED, TIME } from '../../support/wasm/executors.ts';

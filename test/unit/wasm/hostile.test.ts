@@ -1,6 +1,5 @@
-// Goal: whatever of a hostile component can be told by looking is refused before anything else sees it, with its
-// code, a sentence and a place (G2, G4, G5, G6). Method: components from their text, one for each attack that
-// publishing meets, and the inspector.
+// Goal: a hostile component is refused by its binary alone, with a code, a sentence and a place (G2, G4, G5, G6).
+// Method: components from their text, one for each attack, and the inspector.
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS, inspect, REFUSAL_CODES, type Refusal, type RefusalCode } from '#wasm';
 import { HOSTILE } from '../../support/wasm/hostile.ts';

@@ -1,6 +1,5 @@
-// Goal: whatever bytes a guest answers, the host reads a value that stands in the guest's memory or ends the call, and
-// never reads more than it may (G11, G12). Method: a guest that answers what it is told to, areas of results at random
-// beside a reading of them in the test's own words; and answers that name the same bytes again and again.
+// Goal: the host reads only values inside the memory of a guest, within a budget, or ends the call (G11, G12). Method:
+// a guest that returns given bytes, random areas beside a naive reading, and repeated lists.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Value } from '#wasm';

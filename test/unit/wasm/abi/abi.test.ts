@@ -1,6 +1,5 @@
-// Goal: values cross the border of a component as the component model says (G11, G12), in memory and flat, in and out.
-// Method: types at random, values of them through a component that hands them to the host and back, in our linker and
-// in the glue that jco makes; both must give the same values, and leave the same bytes in the guest's memory.
+// Goal: values cross the border of a component as the component model says (G11, G12). Method: random types and values
+// through a component, in our linker and in the glue of jco: same values, same memory.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Value } from '#wasm';

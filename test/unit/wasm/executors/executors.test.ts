@@ -1,6 +1,5 @@
-// Goal: whatever a guest does when it is called ends in a fault with a code and a sentence, in no answer of another
-// call, and in no moment in which the node's loop stands (G11, G12, G16, G17, G18, G19). Method: misbehaving
-// guests as text, called in real executors, each between two calls of a guest that behaves.
+// Goal: a misbehaving guest ends in a fault, disturbs no other call and never blocks the loop (G11, G12, G16, G17, G18,
+// G19). Method: guests as text in real executors, each between two calls of a good guest.
 import { afterAll, describe, expect, it } from 'vitest';
 import type { FoldOutcome } from '#wasm';
 import { longestTurnMs } from '../../../support/longest-turn.ts';

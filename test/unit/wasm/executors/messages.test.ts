@@ -1,6 +1,5 @@
-// Goal: what processes say to each other is read as it was written, in whatever pieces it comes, and bytes that are no
-// message are none (G14, G15). Method: messages at random there and back; bytes at random, and messages with one byte
-// changed, read; frames in pieces at random.
+// Goal: messages of processes are read as written, in any pieces, and other bytes are no message (G14, G15). Method:
+// random messages there and back, random bytes, and frames in random pieces.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter } from '#base';

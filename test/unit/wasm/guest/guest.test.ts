@@ -1,6 +1,5 @@
-// Goal: an instance is used again as long as nothing went wrong with it and it is small, and never after a fault; what
-// a call takes is counted, and is the same each time (G9, G10, G16). Method: guests as text that remember how often
-// they were called, run in the test's process.
+// Goal: an instance is used again while it is small and without a fault; costs of a call are counted and repeat (G9,
+// G10, G16). Method: guests as text that count their calls, in the process of the test.
 import { expect, it } from 'vitest';
 import { isRecord, type Value } from '../../../../src/wasm/abi/values.ts';
 import { type Outcome, Program } from '../../../../src/wasm/guest/guest.ts';

@@ -1,6 +1,5 @@
-// Goal: a metered module computes what it did before, takes the same fuel each time, and ends, whatever it does (G3,
-// G8, G9). Method: programs with and without metering side by side; endless loops of every kind; bodies that jump
-// around their charges.
+// Goal: a metered module computes the same, takes the same fuel each time, and ends (G3, G8, G9). Method: programs with
+// and without metering; endless loops; bodies that jump around their charges.
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, meter } from '#wasm';
 import { instantiate } from '../../../support/wasm/engine.ts';

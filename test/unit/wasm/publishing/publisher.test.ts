@@ -1,6 +1,5 @@
-// Goal: publishing gives an artifact that executors run, the same for the same bytes, or a refusal, whatever the bytes
-// are, and in a process that ends with it (G1 to G9, G18). Method: real processes, components as text, and with bytes
-// changed at random.
+// Goal: publishing gives an artifact that runs, the same for the same bytes, or a refusal, in its own process (G1 to
+// G9, G18). Method: real processes, components as text, and with bytes changed at random.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, DEFAULT_PUBLISHER, Publisher, type PublishOptions } from '#wasm';

@@ -1,6 +1,5 @@
-// Goal: a component of the shape of the SDK is refused when it is published if its types are not those of what it is
-// given, and published however it has them otherwise. Method: types as text with one difference each; components that a
-// toolchain makes run in test/spec/sdk-shaped-components.
+// Goal: an SDK-shaped component is refused at publishing exactly when its types do not fit the host. Method: types as
+// text with one difference each; test/spec/sdk-shaped-components runs those of a toolchain.
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '#wasm';
 import { sdkExamples } from '../../../../src/components/sdk-examples.ts';

@@ -1,6 +1,5 @@
-// Goal: a name that could end a string, a comment or a line of JavaScript is refused, wherever in a component a name
-// can stand (G1). Method: a component with a name in every such place; of its binary each of these names is changed
-// by each forbidden character, and nothing else is.
+// Goal: a name that could end a string, comment or line of JavaScript is refused in every place of a component (G1).
+// Method: a component with all such places, and each forbidden character in each name.
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, inspect, type Refusal } from '#wasm';
 import { viewText, wat } from '../../../support/wasm/wat.ts';

@@ -1,6 +1,5 @@
-// Goal: components that real tools make are read to their end, and bound by what they export and import: our worlds and
-// those of the SDK, alone or in an interface (G2, G5, G6). Method: worlds in WIT with every kind of type, made into
-// components by wasm-tools.
+// Goal: components of real tools are read to their end and bound by their exports and imports (G2, G5, G6). Method:
+// worlds in WIT, ours and those of the SDK, made into components by wasm-tools.
 import { describe, expect, it } from 'vitest';
 import { type ComponentKind, DEFAULT_LIMITS, type Inspected, inspect } from '#wasm';
 import { componentOf, viewText, wat, watOf } from '../../../support/wasm/wat.ts';
