@@ -1,4 +1,4 @@
-// Goal: a node with a damaged table of LevelDB does not start, or stops with exit code 70 when it meets the damage (W19).
+// Goal: a node with a damaged table of LevelDB does not start, or stops with exit code 70 when it meets it (W19).
 // Method: a real node; bits flipped and a stretch zeroed in each part of its tables, at rest and while it runs.
 import { closeSync, copyFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';

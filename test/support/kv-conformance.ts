@@ -243,9 +243,7 @@ function histories(): fc.Arbitrary<readonly Step[]> {
   });
   return fc.array(
     fc.oneof({ weight: 3, arbitrary: write }, { weight: 1, arbitrary: clear }, { weight: 4, arbitrary: read }),
-    {
-      maxLength: 30,
-    },
+    { maxLength: 30 },
   );
 }
 

@@ -58,10 +58,7 @@ export function presenterText(present: string, core: string = ''): string {
 }
 
 /** Writes as many parts of such a length as its state says, each with its number in front, as long as they are read. */
-export const COUNTING: string = presenterText(counting());
-
-function counting(): string {
-  return `
+export const COUNTING: string = presenterText(`
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $part) (i32.load (local.get $state))))
       (i32.store (i32.const 1048576) (local.get $part))
@@ -69,8 +66,7 @@ function counting(): string {
       (if (i32.eqz (local.get $i)) (then (return (call $ok))))
       (local.set $part (i32.add (local.get $part) (i32.const 1)))
       (br $next)))
-    (call $ok)`;
-}
+    (call $ok)`);
 
 /** Writes its parameters, `name=value` in a line each, and says that there is another page, `because`. */
 export const SHOWING: string = presenterText(`

@@ -18,6 +18,8 @@ import { builtComponent } from '../wasm/built.ts';
 import { LIMITED } from '../wasm/executors.ts';
 import { allocatorText, FOLDING, wat } from '../wasm/wat.ts';
 
+type Kind = ComponentSource['kind'];
+
 export interface ViewForm {
   readonly hasBatch: boolean;
   readonly hasQuery: boolean;
@@ -96,11 +98,8 @@ export async function hashingView(form: ViewForm): Promise<ComponentSource & { a
 export async function storeIn(path: string, tableElementsMax: number = 1000): Promise<ArtifactStore> {
   const folder = await CacheFolder.open({ path, bytesMax: 1e7, memoryBytesMax: 0 });
   const limits = { ...DEFAULT_LIMITS, tableElementsMax };
-  return new ArtifactStore(
-    folder,
-    { publish: async (bytes, options) => publish(bytes, options) },
-    { limits, smoke: LIMITED },
-  );
+  const publisher: ConstructorParameters<typeof ArtifactStore>[1] = { publish: async (...given) => publish(...given) };
+  return new ArtifactStore(folder, publisher, { limits, smoke: LIMITED });
 }
 
 export async function runnableView(path: string, form: ViewForm): Promise<RunnableArtifact> {
@@ -109,29 +108,17 @@ export async function runnableView(path: string, form: ViewForm): Promise<Runnab
 }
 
 /** A component that is built of a module of this repository. */
-export async function builtArtifact(
-  path: string,
-  kind: ComponentSource['kind'],
-  module: string,
-): Promise<RunnableArtifact> {
+export async function builtArtifact(path: string, kind: Kind, module: string): Promise<RunnableArtifact> {
   return artifactOfBytes(path, kind, await builtComponent(module));
 }
 
 /** A component that is written as text. */
-export async function textArtifact(
-  path: string,
-  kind: ComponentSource['kind'],
-  text: string,
-): Promise<RunnableArtifact> {
+export async function textArtifact(path: string, kind: Kind, text: string): Promise<RunnableArtifact> {
   return artifactOfBytes(path, kind, await wat(text));
 }
 
 /** A component that is there. */
-export async function artifactOfBytes(
-  path: string,
-  kind: ComponentSource['kind'],
-  bytes: Uint8Array,
-): Promise<RunnableArtifact> {
+export async function artifactOfBytes(path: string, kind: Kind, bytes: Uint8Array): Promise<RunnableArtifact> {
   const digest = createHash('sha256').update(bytes).digest('hex');
   const store = await storeIn(path, 100_000);
   return made(await store.artifact({ kind, digest, bytes: async () => bytes }));

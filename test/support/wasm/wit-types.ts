@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { Value, ValueRecord } from '#wasm';
 import { abiOf } from '../../../src/wasm/abi/abi-types.ts';
 import type { ValueType } from '../../../src/wasm/reading/component-types.ts';
-import { wat } from './wat.ts';
+import { allocatorText, wat } from './wat.ts';
 
 export type WitType =
   | { readonly kind: 'primitive'; readonly name: Primitive }
@@ -13,20 +13,7 @@ export type WitType =
   | { readonly kind: 'variant' | 'result'; readonly cases: readonly (WitType | undefined)[] }
   | { readonly kind: 'enum' | 'flags'; readonly count: number };
 
-type Primitive =
-  | 'bool'
-  | 'u8'
-  | 's8'
-  | 'u16'
-  | 's16'
-  | 'u32'
-  | 's32'
-  | 'u64'
-  | 's64'
-  | 'f32'
-  | 'f64'
-  | 'char'
-  | 'string';
+type Primitive = 'bool' | `${'u' | 's'}${8 | 16 | 32 | 64}` | 'f32' | 'f64' | 'char' | 'string';
 
 const PRIMITIVES: Readonly<Record<Primitive, fc.Arbitrary<Value>>> = {
   bool: fc.boolean(),
@@ -195,10 +182,7 @@ function coreText(flat: readonly string[] | undefined): string {
   return `(module
     (import "cairn:component/state-reader@0.1.0" "take" (func $take ${take}))
     (memory (export "memory") 4)
-    (global $top (mut i32) (i32.const 65536))
-    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-      (global.set $top (i32.and (i32.add (global.get $top) (i32.sub (local.get 2) (i32.const 1))) (i32.sub (i32.const 0) (local.get 2))))
-      (global.get $top) (global.set $top (i32.add (global.get $top) (local.get 3))))
+    ${allocatorText(65536)}
     (func (export "pass") (param ${given.join(' ')}) (result ${answer}) ${call}))`;
 }
 
