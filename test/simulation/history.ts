@@ -214,6 +214,20 @@ export class History {
   readonly refoundings: RefoundingTold[] = [];
   readonly subscriptions: Subscription[] = [];
 
+  /** Unanswered for now: it may have its effect from here on. */
+  begin<Kind extends CallKind>(
+    client: string,
+    kind: Kind,
+    request: Calls[Kind]['request'],
+    invokedUs: number,
+  ): Operation<Kind> {
+    const asked = { number: this.operations.length, kind, client, request, invokedUs };
+    const unanswered = { isDoubled: false, returnedUs: Number.POSITIVE_INFINITY, session: undefined } as const;
+    const operation: Operation<Kind> = { ...asked, ...unanswered, outcome: { kind: 'unknown' } };
+    this.operations.push(operation as unknown as AnyOperation);
+    return operation;
+  }
+
   /** The operations of a kind, in the order of their invocation. */
   of<Kind extends CallKind>(kind: Kind): readonly Operation<Kind>[] {
     return this.operations.filter((operation): operation is AnyOperation & Operation<Kind> => operation.kind === kind);

@@ -113,16 +113,9 @@ export class Recoverer {
 
   /** Unanswered for now: both may have happened, from here on. */
   #write(name: string, databaseId: string): Written {
-    return { deletion: this.#begin('delete', { name, databaseId }), creation: this.#begin('create', { name }) };
-  }
-
-  #begin<Kind extends 'delete' | 'create'>(kind: Kind, request: Calls[Kind]['request']): Operation<Kind> {
     const { history, simulator } = this.#parts;
-    const asked = { number: history.operations.length, kind, client: CLIENT, request, invokedUs: simulator.nowUs };
-    const unanswered = { isDoubled: false, returnedUs: Number.POSITIVE_INFINITY, session: undefined } as const;
-    const operation: Operation<Kind> = { ...asked, ...unanswered, outcome: { kind: 'unknown' } };
-    history.operations.push(operation as never);
-    return operation;
+    const deletion = history.begin(CLIENT, 'delete', { name, databaseId }, simulator.nowUs);
+    return { deletion, creation: history.begin(CLIENT, 'create', { name }, simulator.nowUs) };
   }
 
   /** The databases for which three nodes vote; undefined when there are none for a while. */

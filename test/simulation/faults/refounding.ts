@@ -19,7 +19,7 @@ import {
 import type { Armed } from '../disk/sim-disk.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
-import type { Calls, History, Operation } from '../history.ts';
+import type { History } from '../history.ts';
 import { DIRECTORY } from '../node/process.ts';
 import type { ClusterPlace } from '../node/seat.ts';
 import type { Ending, Maintenance, SimNode } from '../node/sim-node.ts';
@@ -120,7 +120,7 @@ export class Refounder {
     await simulator.sleep(SECOND_US, `${CLIENT} looks`);
     const endedUs = simulator.nowUs;
     // Of what the node does not know nobody can say whether it is gone.
-    for (const name of this.#names()) this.#begin('delete', { name });
+    for (const name of this.#names()) history.begin(CLIENT, 'delete', { name }, endedUs);
     const held = this.#heldBy(left);
     const told = await this.#goOn(left, interruptions);
     if (told === undefined) {
@@ -184,7 +184,7 @@ export class Refounder {
     for (const { name, databaseId } of refounded.bindings) {
       const before = survey.databases.find((each) => each.name === name);
       if (before === undefined) throw new Error(`${name} goes on, which was not shown before`);
-      const creation = this.#begin('create', { name });
+      const creation = history.begin(CLIENT, 'create', { name }, nowUs);
       creation.outcome = { kind: 'ok', value: { databaseId, revision: 0, createdAtMs: 0 } };
       creation.returnedUs = nowUs;
       history.recoveries.push({ before: before.databaseId, databaseId, revision: before.revision, held });
@@ -206,15 +206,6 @@ export class Refounder {
   #names(): readonly string[] {
     const { operations } = this.#parts.history;
     return [...new Set(operations.flatMap(({ request }) => ('name' in request ? [request.name] : [])))];
-  }
-
-  #begin<Kind extends 'delete' | 'create'>(kind: Kind, request: Calls[Kind]['request']): Operation<Kind> {
-    const { history, simulator } = this.#parts;
-    const asked = { number: history.operations.length, kind, client: CLIENT, request, invokedUs: simulator.nowUs };
-    const unanswered = { isDoubled: false, returnedUs: Number.POSITIVE_INFINITY, session: undefined } as const;
-    const operation: Operation<Kind> = { ...asked, ...unanswered, outcome: { kind: 'unknown' } };
-    history.operations.push(operation as never);
-    return operation;
   }
 }
 

@@ -6,7 +6,7 @@ import type { DefinitionEntry } from '#model';
 import { isFatal } from '#service';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
-import type { AnyOperation, CallKind, Calls, DefinitionTold, History, Operation, Outcome } from '../history.ts';
+import type { CallKind, Calls, DefinitionTold, History, Operation, Outcome } from '../history.ts';
 import type { Network } from '../network.ts';
 import type { NodeProcess } from '../node/process.ts';
 import type { SimNode } from '../node/sim-node.ts';
@@ -88,18 +88,7 @@ export class Connection {
   /** Asks, waits for what comes of it, and writes both down. */
   async call<Kind extends CallKind>(kind: Kind, request: Calls[Kind]['request']): Promise<Operation<Kind>> {
     const { history, simulator } = this.#world;
-    const operation: Operation<Kind> = {
-      number: history.operations.length,
-      kind,
-      client: this.client,
-      request,
-      invokedUs: simulator.nowUs,
-      isDoubled: false,
-      returnedUs: Number.POSITIVE_INFINITY,
-      session: undefined,
-      outcome: { kind: 'unknown' },
-    };
-    history.operations.push(operation as unknown as AnyOperation);
+    const operation = history.begin(this.client, kind, request, simulator.nowUs);
     const isIdempotent = kind !== 'create' && kind !== 'delete';
     const work: Asked['work'] = ({ service, ...asked }) => perform(kind, service, request, asked);
     const name = 'name' in request ? request.name : '';
