@@ -50,13 +50,12 @@ describe('cairn auth key', () => {
   it('create prints the key alone, and says who it is beside', async () => {
     const issued = Response.json({ ...KEY, key: 'cairn_x', expires_at: '2026-04-01T00:00:00Z' }, { status: 201 });
     const line = 'key create --name ci --roles reader:shop-*,writer:shop --expires-in 90d --key-file first';
+    const sent = '{"name":"ci","roles":["reader:shop-*","writer:shop"],"expires_at":"2026-04-01T00:00:00.000Z"}';
     expect(await run(line, issued)).toEqual({
       code: 0,
       out: 'cairn_x\n',
       err: `key ${ID} (ci): reader, until 2026-04-01T00:00:00Z; it is shown this once\n`,
-      asked: [
-        `POST ${AT} ${SECRET} {"name":"ci","roles":["reader:shop-*","writer:shop"],"expires_at":"2026-04-01T00:00:00.000Z"}`,
-      ],
+      asked: [`POST ${AT} ${SECRET} ${sent}`],
       trusted: [],
     });
   });
@@ -75,15 +74,10 @@ describe('cairn auth key', () => {
   });
 
   it('rotate and revoke are of one key', async () => {
-    const rotated = await run(
-      `key rotate ${ID} --overlap 0s --key-file first`,
-      Response.json({ ...KEY, key: 'cairn_y' }),
-    );
-    expect([rotated.code, rotated.out, rotated.asked]).toEqual([
-      0,
-      'cairn_y\n',
-      [`POST ${AT}/${ID}/rotate ${SECRET} {"overlap_seconds":0}`],
-    ]);
+    const next = Response.json({ ...KEY, key: 'cairn_y' });
+    const rotated = await run(`key rotate ${ID} --overlap 0s --key-file first`, next);
+    const order = `POST ${AT}/${ID}/rotate ${SECRET} {"overlap_seconds":0}`;
+    expect([rotated.code, rotated.out, rotated.asked]).toEqual([0, 'cairn_y\n', [order]]);
     const revoked = await run(`key revoke ${ID} --key-file first`, new Response(null, { status: 204 }));
     expect([revoked.code, revoked.out, revoked.err]).toEqual([0, '', `key ${ID} is revoked\n`]);
     expect(revoked.asked).toEqual([`DELETE ${AT}/${ID} ${SECRET}`]);
@@ -93,13 +87,9 @@ describe('cairn auth key', () => {
     const token = { ...KEY, token: 'cairn_z', expires_at: '2026-01-01T00:10:00Z' };
     const line = 'token create --name agent --roles reader:shop --expires-in 10m --key-file first';
     const created = await run(line, Response.json(token, { status: 201 }));
-    expect([created.code, created.out, created.asked]).toEqual([
-      0,
-      'cairn_z\n',
-      [
-        `POST http://127.0.0.1:3000/api/v1/auth/tokens ${SECRET} {"name":"agent","roles":["reader:shop"],"expires_in_seconds":600}`,
-      ],
-    ]);
+    const place = 'http://127.0.0.1:3000/api/v1/auth/tokens';
+    const order = `POST ${place} ${SECRET} {"name":"agent","roles":["reader:shop"],"expires_in_seconds":600}`;
+    expect([created.code, created.out, created.asked]).toEqual([0, 'cairn_z\n', [order]]);
     expect(created.err).toMatch(/^token 0123456789abcdef \(ci\): reader, until .*; it is shown this once\n$/);
     const listed = await run('token list --key-file first', Response.json({ tokens: [token] }));
     expect(listed.out).toMatch(
@@ -107,22 +97,17 @@ describe('cairn auth key', () => {
     );
     const revoked = await run(`token revoke ${ID} --key-file first`, new Response(null, { status: 204 }));
     expect([revoked.code, revoked.err]).toEqual([0, `token ${ID} is revoked\n`]);
-    expect(revoked.asked).toEqual([`DELETE http://127.0.0.1:3000/api/v1/auth/tokens/${ID} ${SECRET}`]);
+    expect(revoked.asked).toEqual([`DELETE ${place}/${ID} ${SECRET}`]);
   });
 
+  const cause = new Error('connect ECONNREFUSED');
   it.each([
-    [Response.json({ error: { message: 'no such key' } }, { status: 404 }), 'cairn auth: no such key\n'],
-    [
-      new Response('<html>', { status: 502 }),
-      'cairn auth: http://127.0.0.1:3000 answers 502, and is perhaps not Cairn\n',
-    ],
-    [
-      new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }),
-      'cairn auth: no answer from http://127.0.0.1:3000 (connect ECONNREFUSED)\n',
-    ],
+    [Response.json({ error: { message: 'no such key' } }, { status: 404 }), 'no such key'],
+    [new Response('<html>', { status: 502 }), 'http://127.0.0.1:3000 answers 502, and is perhaps not Cairn'],
+    [new TypeError('fetch failed', { cause }), 'no answer from http://127.0.0.1:3000 (connect ECONNREFUSED)'],
   ])('what is refused is said, and ends with 1', async (answer, said) => {
     const { code, out, err } = await run('key list --key-file first', answer);
-    expect([code, out, err]).toEqual([1, '', said]);
+    expect([code, out, err]).toEqual([1, '', `cairn auth: ${said}\n`]);
     expect(err).not.toContain(SECRET);
   });
 

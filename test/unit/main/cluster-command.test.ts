@@ -206,12 +206,10 @@ shop      1 2  1       3    settled
     const order = { kind: 'recover', name: 'shop', from: 3, acceptRevision };
     expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
     const hash = 'ab'.repeat(32);
-    expect({ code, out }).toEqual({
-      code: 0,
-      out: `shop is recovered: it means 0198c0de-0000-7000-8000-000000000001 now, and goes on from revision 812, which node 3 holds
+    const says = `shop is recovered: it means 0198c0de-0000-7000-8000-000000000001 now, and goes on from revision 812, which node 3 holds
 its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wherever it is
-`,
-    });
+`;
+    expect({ code, out }).toEqual({ code: 0, out: says });
     const json = await run(`${line} --json`, { kind: 'recovered', database: shop });
     expect(JSON.parse(json.out)).toEqual({ ...shop, chainHash: hash });
   });

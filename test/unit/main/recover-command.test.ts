@@ -36,10 +36,8 @@ interface World {
   readonly refusals?: Readonly<Record<string, string>>;
 }
 
-async function run(
-  args: readonly string[],
-  { environment = {}, answers = {}, refusals = {} }: World = {},
-): Promise<Ran> {
+async function run(args: readonly string[], world: World = {}): Promise<Ran> {
+  const { environment = {}, answers = {}, refusals = {} } = world;
   let [out, err] = ['', ''];
   const code = await recoverCommand(args, {
     asking: (files) => ({
@@ -111,11 +109,8 @@ never be started again with the disks that they had.
     expect(await run([`--data-dir=${directory}`])).toEqual(shown);
     expect(await run([], { environment: { CAIRN_DATA_DIR: directory } })).toEqual(shown);
     const json = await run([`--data-dir=${directory}`, '--json']);
-    expect(JSON.parse(json.out)).toMatchObject({
-      node: 3,
-      acceptLoss: code,
-      databases: [{ name: 'shop', chainHash: hash }],
-    });
+    const databases = [{ name: 'shop', chainHash: hash }];
+    expect(JSON.parse(json.out)).toMatchObject({ node: 3, acceptLoss: code, databases });
     const other = code === '00000000' ? '11111111' : '00000000';
     const refused = await run([`--data-dir=${directory}`, `--accept-loss=${other}`]);
     expect(refused).toMatchObject({ code: 1, out: shown.out });
@@ -132,28 +127,21 @@ never be started again with the disks that they had.
     );
     const again = await run(words);
     expect(again).toMatchObject({ code: 0, err: '' });
-    expect(again.out).toContain(
-      `which began with what it held of the cluster ${IDENTITY.clusterId}: there is nothing to recover`,
-    );
+    const why = `which began with what it held of the cluster ${IDENTITY.clusterId}: there is nothing to recover`;
+    expect(again.out).toContain(why);
     expect(await run([`--data-dir=${directory}`])).toMatchObject({ code: 1, out: '' });
-    expect(JSON.parse((await run([...words, '--json'])).out)).toMatchObject({
-      identity: { node: 3 },
-      bindings: [{ name: 'shop' }],
-    });
+    const json = await run([...words, '--json']);
+    expect(JSON.parse(json.out)).toMatchObject({ identity: { node: 3 }, bindings: [{ name: 'shop' }] });
   });
 
   it('is refused while so many of the others answer that the catalog has its quorum', async () => {
     const directory = await nodeThree();
-    const answers = {
-      '127.0.0.1:50052': IDENTITY.clusterId,
-      '127.0.0.1:50051': '0199a5c8-3c1e-7a2b-9f00-ffffffffffff',
-    };
-    expect(await run([`--data-dir=${directory}`], { answers })).toEqual({
-      code: 1,
-      out: '',
-      err: 'cairn recover: node 2 at 127.0.0.1:50052 answers, so that with this node most of those are there that vote for the catalog: start it, there is nothing to recover\n',
-    });
-    const strangers = { '127.0.0.1:50052': '0199a5c8-3c1e-7a2b-9f00-ffffffffffff' };
+    const other = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
+    const answers = { '127.0.0.1:50052': IDENTITY.clusterId, '127.0.0.1:50051': other };
+    const err =
+      'cairn recover: node 2 at 127.0.0.1:50052 answers, so that with this node most of those are there that vote for the catalog: start it, there is nothing to recover\n';
+    expect(await run([`--data-dir=${directory}`], { answers })).toEqual({ code: 1, out: '', err });
+    const strangers = { '127.0.0.1:50052': other };
     expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing is changed yet');
   });
 
@@ -166,13 +154,9 @@ never be started again with the disks that they had.
     await store.close();
     const joined = testDir();
     await (await StoppedDirectory.begin(joined))[Symbol.asyncDispose]();
-    for (const directory of [asking, joined]) {
-      expect(await run([`--data-dir=${directory}`])).toMatchObject({
-        code: 1,
-        out: '',
-        err: expect.stringContaining('was never taken into a cluster, or has got nothing of its catalog'),
-      });
-    }
+    const err = expect.stringContaining('was never taken into a cluster, or has got nothing of its catalog');
+    for (const directory of [asking, joined])
+      expect(await run([`--data-dir=${directory}`])).toMatchObject({ code: 1, out: '', err });
     expect(existsSync(join(asking, 'log'))).toBe(false);
   });
 
@@ -182,10 +166,7 @@ never be started again with the disks that they had.
       expect([code, out]).toEqual([2, '']);
       expect(err).toMatch(/^cairn recover: .+\ncairn recover --help shows what there is\.\n$/);
     }
-    expect(await run(['--help'])).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('--accept-loss CODE'),
-      err: '',
-    });
+    const out = expect.stringContaining('--accept-loss CODE');
+    expect(await run(['--help'])).toMatchObject({ code: 0, out, err: '' });
   });
 });

@@ -16,6 +16,7 @@ const pair = authority.issue({ cn: 'one' });
 const other = authority.issue({ cn: 'other' });
 
 const ISSUER = 'CN=authority of the tests';
+const FIELDS = { subject: 'CN=one', issuer: ISSUER, names: '', until: expect.any(String) };
 const LOOK_MS = 5;
 
 let dir: TempDir;
@@ -82,9 +83,7 @@ describe('files at the start', () => {
   it('that are right are used, and it is said until when', () => {
     putPair(pair);
     expect(open().ports).toBeDefined();
-    expect(lines).toEqual([
-      ['info tls-certificate', { subject: 'CN=one', issuer: ISSUER, names: '', until: expect.any(String) }],
-    ]);
+    expect(lines).toEqual([['info tls-certificate', FIELDS]]);
   });
 
   it('of a certificate that has expired are used, and that is said as loudly as it is wrong', () => {
@@ -92,10 +91,8 @@ describe('files at the start', () => {
     const { ports, certificateFault } = open();
     expect(ports).toBeDefined();
     expect(certificateFault).toMatch(/^the certificate of tls-cert-file has expired: it was valid until /);
-    expect(lines.at(-1)).toMatchObject([
-      'warn tls-certificate-expired',
-      { message: expect.stringContaining(dir.path) },
-    ]);
+    const message = expect.stringContaining(dir.path);
+    expect(lines.at(-1)).toMatchObject(['warn tls-certificate-expired', { message }]);
   });
 
   it('of a certificate that is valid later, or is valid, are told apart', () => {
@@ -105,12 +102,8 @@ describe('files at the start', () => {
     expect(open().certificateFault).toBeUndefined();
   });
 
-  const encrypted = createPrivateKey(pair.key).export({
-    type: 'pkcs8',
-    format: 'pem',
-    cipher: 'aes-256-cbc',
-    passphrase: 'x',
-  });
+  const sealed = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
+  const encrypted = createPrivateKey(pair.key).export(sealed);
 
   it.each<readonly [string, string | undefined, string | undefined, RegExp]>([
     ['no certificate', undefined, pair.key, /^The file of tls-cert-file cannot be read: ENOENT.*cert/],
@@ -223,23 +216,19 @@ function openPeers(mode?: 'require' | 'prefer'): NodePeerTls | undefined {
 it('files of TLS between nodes that are right are used, and it is said until when', () => {
   putPair(pair);
   expect(openPeers()?.tls.material).toEqual({ ...pair, ca: authority.cert });
-  const fields = { subject: 'CN=one', issuer: ISSUER, names: '', until: expect.any(String) };
-  expect(lines).toEqual([['info peer-tls-certificate', fields]]);
+  expect(lines).toEqual([['info peer-tls-certificate', FIELDS]]);
   expect(readPeerTls(settingsOf()).material).toEqual({ ...pair, ca: authority.cert });
 });
 
 it.each<readonly [string, Partial<Issued> & { readonly ca?: string }, RegExp]>([
   ['no certificate', { cert: '' }, /^The file .*cert of peer-tls-cert-file has no certificate in PEM$/],
   ['no authority', { ca: 'none' }, /^The file .*ca of peer-tls-ca-file has no certificate in PEM$/],
-])(
-  'files of TLS between nodes with %s keep a node from starting, and a command from asking',
-  (_what, wrong, message) => {
-    putPair({ ...pair, ...wrong });
-    if (wrong.ca !== undefined) put('ca', wrong.ca);
-    expect(() => openPeers()).toThrow(message);
-    expect(() => readPeerTls(settingsOf())).toThrow(message);
-  },
-);
+])('files of TLS between nodes with %s keep a node from starting, a command from asking', (_what, wrong, message) => {
+  putPair({ ...pair, ...wrong });
+  if (wrong.ca !== undefined) put('ca', wrong.ca);
+  expect(() => openPeers()).toThrow(message);
+  expect(() => readPeerTls(settingsOf())).toThrow(message);
+});
 
 it('files between nodes that are replaced reach both threads once they are as at the look before, and right', async () => {
   putPair(pair);
@@ -247,10 +236,8 @@ it('files between nodes that are replaced reach both threads once they are as at
   const heard = (): unknown => tls && receiveMessageOnPort(tls.forCore.replaced);
   put('cert', other.cert);
   look(20);
-  expect(lines.at(-1)).toMatchObject([
-    'error peer-tls-not-reloaded',
-    { message: expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/) },
-  ]);
+  const message = expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/);
+  expect(lines.at(-1)).toMatchObject(['error peer-tls-not-reloaded', { message }]);
   expect([tls?.tls.material, heard()]).toEqual([{ ...pair, ca: authority.cert }, undefined]);
   put('key', other.key);
   look(2);
