@@ -35,11 +35,8 @@ const BADGE = { id: '7', roles: ['reader:shop-*'] };
 describe('what it answers', () => {
   it('is a principal, by whose headers other nodes are asked', async () => {
     const principal = await principalOf({ ...BADGE, name: 'Ann', attributes: { floor: '3' } });
-    expect([principal.id, principal.name, principal.grants.map(formatGrant)]).toEqual([
-      'custom:7',
-      'Ann',
-      ['reader:shop-*'],
-    ]);
+    const grants = principal.grants.map(formatGrant);
+    expect([principal.id, principal.name, grants]).toEqual(['custom:7', 'Ann', ['reader:shop-*']]);
     expect(Object.fromEntries(principal.attributes)).toEqual({ floor: '3' });
     expect([principal.holds(), principal.proof()]).toEqual([true, { 'x-badge': '7' }]);
     expect(JSON.stringify(principal)).not.toContain('badge');

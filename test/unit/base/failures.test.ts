@@ -27,12 +27,8 @@ it('assert names only the claim when no value is given', () => {
 it('DatabaseError (B2) carries code, message, details and cause', () => {
   const cause = new Error('disk');
   const details = { reason: 'RevisionNotFound', retryAfterMs: 10 };
-  const error = new DatabaseError('not_found', 'Revision 9 is beyond 7', { details, cause });
-  expect(error).toMatchObject({
-    name: 'DatabaseError',
-    code: 'not_found',
-    message: 'Revision 9 is beyond 7',
-    details,
-  });
+  const message = 'Revision 9 is beyond 7';
+  const error = new DatabaseError('not_found', message, { details, cause });
+  expect(error).toMatchObject({ name: 'DatabaseError', code: 'not_found', message, details });
   expect(error.cause).toBe(cause);
 });

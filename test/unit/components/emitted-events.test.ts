@@ -64,10 +64,8 @@ describe('what is emitted', () => {
     const found = jsonOf(emitted({ ...EVENT, id: '' }, EVENT, { ...EVENT, id: '' }));
     expect(found).toMatchObject([{ id: 'minted-0' }, { id: 'e' }, { id: 'minted-2' }]);
     const bytes = tagged('binary', Uint8Array.of(1));
-    expect([jsonOf(emitted({ ...EVENT, data: bytes })), jsonOf(emitted())]).toMatchObject([
-      [{ data_base64: 'AQ==' }],
-      [],
-    ]);
+    expect(jsonOf(emitted({ ...EVENT, data: bytes }))).toMatchObject([{ data_base64: 'AQ==' }]);
+    expect(jsonOf(emitted())).toEqual([]);
   });
 
   it.each<readonly [string, Value, RegExp]>([
@@ -111,10 +109,8 @@ describe('what is emitted', () => {
   it('is judged as a whole', () => {
     const wrong = emitted(EVENT, { ...EVENT, type: '' }, { ...EVENT, source: '' });
     expect(wrong).toMatchObject({ message: expect.stringMatching(/events\[1\]\.type .* \(and 1 more\)$/) });
-    expect(emitted(...Array.from({ length: 1001 }, () => EVENT))).toMatchObject({
-      code: 'ValidationError',
-      message: expect.stringMatching(/1001/),
-    });
+    const many = emitted(...Array.from({ length: 1001 }, () => EVENT));
+    expect(many).toMatchObject({ code: 'ValidationError', message: expect.stringMatching(/1001/) });
   });
 
   it.each<readonly [string, Value]>([
@@ -126,10 +122,8 @@ describe('what is emitted', () => {
     ['a text', tagged('err', tagged('internal-error', 'text'))],
     ['a code of another type', tagged('err', tagged('internal-error', { message: '', code: 5 }))],
   ])('is not %s', (_, answer) => {
-    expect(emittedFrom(answer, String)).toMatchObject({
-      code: 'WasmExecutionError',
-      message: expect.stringContaining('as cairn.wit does not have it'),
-    });
+    const message = expect.stringContaining('as cairn.wit does not have it');
+    expect(emittedFrom(answer, String)).toMatchObject({ code: 'WasmExecutionError', message });
   });
 });
 
@@ -147,8 +141,6 @@ it.each([
 });
 
 it('a refusal has details that are JSON', () => {
-  expect(refused('internal-error', { message: 'why', details: '{a:1}' })).toMatchObject({
-    code: 'WasmExecutionError',
-    message: expect.stringMatching(/no JSON: why$/),
-  });
+  const refusal = refused('internal-error', { message: 'why', details: '{a:1}' });
+  expect(refusal).toMatchObject({ code: 'WasmExecutionError', message: expect.stringMatching(/no JSON: why$/) });
 });

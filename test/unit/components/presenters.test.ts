@@ -44,13 +44,10 @@ describe('a presentation', { timeout: 60_000 }, () => {
   ])('fails as its presenter says, case %i, before its first part and behind it', async (number, code) => {
     const own = presenters(shared);
     const failing = `(call $no (i32.const ${number}))`;
-    const message = 'The presenter refuses: because';
-    expect(await own.open(await asking(presenterText(failing)))).toMatchObject({
-      kind: 'failed',
-      error: { code, message },
-    });
+    const error = { code, message: 'The presenter refuses: because' };
+    expect(await own.open(await asking(presenterText(failing)))).toMatchObject({ kind: 'failed', error });
     const opened = await own.open(await asking(presenterText(`${WRITE} ${failing}`)));
-    expect(await readIfBegun(opened)).toMatchObject({ code, message });
+    expect(await readIfBegun(opened)).toMatchObject(error);
     expect(own.figures()).toMatchObject({ running: 0, heldBytes: 0 });
   });
 
@@ -118,16 +115,13 @@ describe('a time', { timeout: 60_000 }, () => {
     const { guest } = DEFAULT_PRESENTERS;
     const own = presenters(alone, { guest: { ...guest, time: { ...guest.time, quietCpuMs: 300 } } });
     const [looping, other] = [await asking(text), await asking(COUNTING)];
-    expect(await readIfBegun(await own.open(looping))).toMatchObject({
-      code: 'unavailable',
-      message: expect.stringContaining('300 ms of processor time'),
-    });
+    const message = expect.stringContaining('300 ms of processor time');
+    expect(await readIfBegun(await own.open(looping))).toMatchObject({ code: 'unavailable', message });
     expect(await readAll(begun(await own.open(other)).body)).toMatchObject({ digest: countedDigest(3, 10) });
     expect(alone.figures()).toMatchObject({ kills: 1, quarantined: 1 });
-    expect(errorOf(await own.open(looping))).toMatchObject({
-      code: 'unavailable',
-      details: { reason: 'Quarantined', retryAfterMs: expect.toSatisfy((ms: number) => ms > 50_000 && ms <= 60_000) },
-    });
+    const retryAfterMs = expect.toSatisfy((ms: number) => ms > 50_000 && ms <= 60_000);
+    const details = { reason: 'Quarantined', retryAfterMs };
+    expect(errorOf(await own.open(looping))).toMatchObject({ code: 'unavailable', details });
   });
 
   it('for all of it ends one whose reader stands still, and what was ahead of it', async () => {

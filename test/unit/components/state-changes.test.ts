@@ -122,12 +122,8 @@ describe('a State Change', { timeout: 120_000 }, () => {
     const options = { principalAttributes, commitMessage: 'rent', lastReadRevision: 1 };
     const around = { origin: ORIGIN.GRPC_STATE_CHANGE, options, tried };
     const execution = await changes().execute(asked(await bank(), WITHDRAWAL, around));
-    expect(execution).toMatchObject({
-      kind: 'committed',
-      isReplayed: false,
-      attempts: 1,
-      transaction: { revision: 3 },
-    });
+    const transaction = { revision: 3 };
+    expect(execution).toMatchObject({ kind: 'committed', isReplayed: false, attempts: 1, transaction });
     const event = { id: 'minted-0', source: 'accounts', type: 'account.withdrawn', subject: 'a', revision: 3 };
     expect(eventsIn(execution)).toMatchObject([{ ...event, data: { cents: 400 } }]);
     expect(tried).toMatchObject([

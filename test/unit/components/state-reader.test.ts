@@ -137,12 +137,9 @@ describe('StateReader', () => {
     ['InvalidParameters', 'WasmExecutionError'],
   ] as const)('ends the decision where a view is %s (F21)', async (code, expected) => {
     const { reader, ask } = await reading({ rendered: { kind: 'failed', code, message: 'why' } });
+    const message = 'The State View view/v1 is not rendered: why';
     await expect(ask('get-state-view', 'view', PAIR)).rejects.toThrow('view/v1 is not rendered: why');
-    expect(reader.failure).toEqual({
-      kind: 'failed',
-      code: expected,
-      message: 'The State View view/v1 is not rendered: why',
-    });
+    expect(reader.failure).toEqual({ kind: 'failed', code: expected, message });
   });
 
   it.each<readonly [string, string, readonly Value[]]>([

@@ -91,13 +91,10 @@ describe('a State View', { timeout: 60_000 }, () => {
       CREATED_AT_MS + 90_000,
     );
     await known.flush();
-    expect(await little.render(readOf(known, artifact))).toMatchObject({
-      kind: 'failed',
-      message: expect.stringMatching(/^FuelExhausted: /),
-    });
-    expect(await (await world.views()).render(readOf(known, artifact))).toMatchObject({
-      bytes: naiveState(known.events),
-    });
+    const message = expect.stringMatching(/^FuelExhausted: /);
+    expect(await little.render(readOf(known, artifact))).toMatchObject({ kind: 'failed', message });
+    const rendered = await (await world.views()).render(readOf(known, artifact));
+    expect(rendered).toMatchObject({ bytes: naiveState(known.events) });
   });
 
   it('folds with a guest that takes memory for each event and gives none back (F5)', async () => {
@@ -118,10 +115,8 @@ describe('a State View', { timeout: 60_000 }, () => {
     ];
     const own = await world.views();
     expect(await own.render(readOf(lost, artifact))).toMatchObject({ foldedCount: 30 });
-    expect(await own.render(readOf(found, artifact))).toMatchObject({
-      foldedCount: 40,
-      bytes: naiveState(found.events),
-    });
+    const bytes = naiveState(found.events);
+    expect(await own.render(readOf(found, artifact))).toMatchObject({ foldedCount: 40, bytes });
     const short = await databaseOf(10, (n) => [numbered(n, `"${n}"`, 'lost')]);
     expect(await own.render(readOf(short, artifact))).toMatchObject({ bytes: naiveState(short.events) });
   });
@@ -177,10 +172,8 @@ describe('a step of a State View', { timeout: 60_000 }, () => {
       },
     };
     const own = await world.views({ batch }, stopping);
-    expect(await own.advance(readOf(known, artifact), { ...STEP, signal: stop.signal })).toMatchObject({
-      foldedCount: 5,
-      isWhole: false,
-    });
+    const stopped = await own.advance(readOf(known, artifact), { ...STEP, signal: stop.signal });
+    expect(stopped).toMatchObject({ foldedCount: 5, isWhole: false });
     expect(await own.render(readOf(known, artifact))).toMatchObject({ foldedCount: 15, isFromFirst: false });
   });
 

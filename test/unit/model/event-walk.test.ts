@@ -41,20 +41,14 @@ describe('names in an event (M2)', () => {
     ['a delete', 'a\u007f', 'must not contain control characters'],
     ['a control of the second block', 'é\u0085', 'must not contain control characters'],
   ])('must not be %s', (_what, name, rule) => {
-    expect(faultsOfEvent({ id: name, type: name, subject: name })).toEqual([
-      `events[3].id ${rule}`,
-      `events[3].type ${rule}`,
-      `events[3].subject ${rule}`,
-    ]);
+    const faults = ['id', 'type', 'subject'].map((attribute) => `events[3].${attribute} ${rule}`);
+    expect(faultsOfEvent({ id: name, type: name, subject: name })).toEqual(faults);
   });
 
   it('must be there, but for the subject', () => {
-    expect(faultsOfEvent({ id: '', type: '', source: '', specVersion: '' }).map((text) => text.split(' ')[0])).toEqual([
-      'events[3].id',
-      'events[3].specversion',
-      'events[3].type',
-      'events[3].source',
-    ]);
+    const faults = faultsOfEvent({ id: '', type: '', source: '', specVersion: '' });
+    const expected = ['id', 'specversion', 'type', 'source'].map((attribute) => `events[3].${attribute}`);
+    expect(faults.map((text) => text.split(' ')[0])).toEqual(expected);
     expect(faultsOfEvent({ subject: '' })).toEqual(['events[3].subject must not be empty']);
   });
 
