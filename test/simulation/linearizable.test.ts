@@ -9,11 +9,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 type Apply = Step<string>['apply'];
 type Effect = Pick<Step<string>, 'apply' | 'isRead' | 'effect'>;
 
-function step(
-  name: string,
-  times: readonly [invokedUs: number, returnedUs: number],
-  effect: Effect | Apply,
-): Step<string> {
+function step(name: string, times: readonly [fromUs: number, toUs: number], effect: Effect | Apply): Step<string> {
   const [invokedUs, returnedUs] = times;
   return { name: () => name, invokedUs, returnedUs, ...(typeof effect === 'function' ? { apply: effect } : effect) };
 }

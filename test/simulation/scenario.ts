@@ -201,11 +201,8 @@ class Run {
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : chosenFrom(planned, faults);
     this.#network = new Network(this.#simulator);
-    this.#commons = {
-      sent: [],
-      asked: [],
-      left: Math.min(operations ?? Number.POSITIVE_INFINITY, this.#swarm.operations),
-    };
+    const left = Math.min(operations ?? Number.POSITIVE_INFINITY, this.#swarm.operations);
+    this.#commons = { sent: [], asked: [], left };
     this.#cluster = new SimCluster(this.#simulator, this.#swarm, {
       onDown: (node) => {
         for (const connection of this.#connections) connection.lose(node);

@@ -56,12 +56,8 @@ export class Truth {
     const { simulator, reader, onProblem, onHeard } = this.#parts;
     const sketches = new Sketches(simulator.random('last words'));
     for (const { name } of await this.#must('list', {})) {
-      const request = {
-        name,
-        transactionId: sketches.transactionId(),
-        constraints: [],
-        events: sketches.events('reader'),
-      };
+      const transactionId = sketches.transactionId();
+      const request = { name, transactionId, constraints: [], events: sketches.events('reader') };
       await this.#must('transact', request);
     }
     await this.#settle();

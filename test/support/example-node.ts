@@ -49,11 +49,8 @@ export class ExampleNode implements AsyncDisposable {
   async execute(change: string, command: { method: string; path: string; body?: object }): Promise<Reply> {
     const path = `/api/v1/db/${this.#database}/state-changes/${change}/v1/execute`;
     const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(`${this.server.http}${path}`, {
-      method: 'POST',
-      body: JSON.stringify(command),
-      headers,
-    });
+    const body = JSON.stringify(command);
+    const answer = await fetch(`${this.server.http}${path}`, { method: 'POST', body, headers });
     return { status: answer.status, body: await answer.json() };
   }
 

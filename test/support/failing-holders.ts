@@ -139,10 +139,8 @@ export function breaksAfter(message: Uint8Array): Failing {
   return {
     kind: 'answering',
     call: (stream) => {
-      stream.respond(
-        { ':status': 200, 'content-type': 'application/grpc', 'x-revision': '7' },
-        { waitForTrailers: true },
-      );
+      const headers = { ':status': 200, 'content-type': 'application/grpc', 'x-revision': '7' };
+      stream.respond(headers, { waitForTrailers: true });
       stream.write(message, () => setImmediate(() => stream.session?.destroy()));
     },
     request: (request, response) => {

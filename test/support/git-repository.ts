@@ -20,12 +20,8 @@ export class GitRepository implements Disposable {
   }
 
   git(...args: readonly string[]): string {
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: this.dir,
-      GIT_CONFIG_NOSYSTEM: '1',
-      ...this.#identity({ message: '' }),
-    };
+    const who = this.#identity({ message: '' });
+    const env = { PATH: process.env['PATH'], HOME: this.dir, GIT_CONFIG_NOSYSTEM: '1', ...who };
     return execFileSync('git', ['-C', this.dir, ...args], { encoding: 'utf8', env });
   }
 

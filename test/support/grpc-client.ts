@@ -128,15 +128,8 @@ export class TestClient implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       const ended = (error: ServiceError | null, reply?: Buffer): void =>
         error === null ? resolve(reply ?? Buffer.alloc(0)) : reject(new GrpcFailure(error));
-      this.#client.makeUnaryRequest(
-        path,
-        asItIs,
-        asItIs,
-        bytes,
-        metadataOf({ metadata: metadata ?? {} }),
-        options,
-        ended,
-      );
+      const headers = metadataOf({ metadata: metadata ?? {} });
+      this.#client.makeUnaryRequest(path, asItIs, asItIs, bytes, headers, options, ended);
     });
   }
 

@@ -55,10 +55,7 @@ export class IdentityProvider implements AsyncDisposable {
   }
 
   /** Valid unless the test says otherwise; `undefined` leaves a claim out. */
-  async token(
-    claims: Readonly<Record<string, unknown>> = {},
-    { header = {}, key, crit }: SignParts = {},
-  ): Promise<string> {
+  async token(claims: Record<string, unknown> = {}, { header = {}, key, crit }: SignParts = {}): Promise<string> {
     if (this.#signer === undefined) throw new Error('a provider has a key');
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const usual = { iss: this.issuer, aud: AUDIENCE, sub: 'ann', iat: nowSeconds, exp: nowSeconds + 300 };

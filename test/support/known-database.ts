@@ -113,12 +113,8 @@ export class KnownDatabase {
   }
 
   #apply(payload: Uint8Array, answers: readonly number[] = []): TransactOutcome {
-    return this.#machine.apply({
-      index: toLogIndex(this.#machine.appliedIndex + 1),
-      term: toTerm(1),
-      payload,
-      answers,
-    });
+    const index = toLogIndex(this.#machine.appliedIndex + 1);
+    return this.#machine.apply({ index, term: toTerm(1), payload, answers });
   }
 
   #remember(

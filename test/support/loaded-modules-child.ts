@@ -21,10 +21,8 @@ const dir = mkdtempSync(join(tmpdir(), 'cairn-loaded-'));
 try {
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
   const small = ['--wal-segment-bytes=4MiB', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
-  const read = readInvocation(
-    [`--data-dir=${dir}`, '--bootstrap=alone', ...ports, ...small, ...process.argv.slice(2)],
-    {},
-  );
+  const settings = [`--data-dir=${dir}`, '--bootstrap=alone', ...ports, ...small, ...process.argv.slice(2)];
+  const read = readInvocation(settings, {});
   if (read.kind === 'failure' || read.value.kind !== 'run') throw new Error('these settings start no node');
   const running = await startServers(read.value.config, silentLogger);
   const headers = { 'content-type': 'application/json' };

@@ -27,11 +27,8 @@ export interface ModelState {
   readonly tombstones: readonly number[];
 }
 
-const EMPTY: ModelGroup = {
-  hardState: { term: 0, vote: 0 },
-  checkpoint: { index: 0, term: 0, revision: 0 },
-  entries: [],
-};
+const NOWHERE = { index: 0, term: 0, revision: 0 };
+const EMPTY: ModelGroup = { hardState: { term: 0, vote: 0 }, checkpoint: NOWHERE, entries: [] };
 
 /** What the records amount to. */
 export function fold(records: readonly LogRecord[]): ModelState {

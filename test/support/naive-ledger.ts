@@ -132,15 +132,8 @@ export class NaiveLedger {
       return { kind: 'too-many' };
     const version = toVersionNumber(this.#ever.filter((each) => isOf(each.version, title)).length + 1);
     const status = { active: isInactive !== true, mode: 'lazy' } as const;
-    const defined = {
-      definition,
-      component: blob,
-      version,
-      definedAt: revision,
-      definedAtMs: timeMs,
-      status,
-      foldEpoch: 0,
-    };
+    const when = { definedAt: revision, definedAtMs: timeMs };
+    const defined = { definition, component: blob, version, ...when, status, foldEpoch: 0 };
     this.#ever.push({ version: defined, isDeleted: false });
     return { kind: 'defined', version, isNew: true };
   }

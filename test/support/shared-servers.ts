@@ -58,10 +58,7 @@ async function start(...settings: readonly string[]): Promise<TestServer> {
   return server;
 }
 
-async function forFile(
-  started: Promise<RunningServer>,
-  metadata: Readonly<Record<string, string>>,
-): Promise<RunningServer> {
+async function forFile(started: Promise<RunningServer>, metadata: Record<string, string>): Promise<RunningServer> {
   const server = await started;
   endWithFile(async () => {
     const { databases } = await server.client.send('fetchCatalog', {}, { metadata });

@@ -39,12 +39,8 @@ export function entries(first: number, count: number, payloadBytes = 20): Encode
   return encode(Array.from({ length: count }, (_, place) => entryOf(first + place, 1, payloadBytes)));
 }
 
-export function entryOf(
-  index: number,
-  term: number,
-  payloadBytes = 20,
-): Extract<LogRecord, { readonly kind: 'entry' }> {
-  const payload = new Uint8Array(payloadBytes).fill(32 + (index % 90));
+export function entryOf(index: number, term: number, bytes = 20): Extract<LogRecord, { readonly kind: 'entry' }> {
+  const payload = new Uint8Array(bytes).fill(32 + (index % 90));
   return { kind: 'entry', group: GROUP, level: 1, term: toTerm(term), index: toLogIndex(index), payload };
 }
 

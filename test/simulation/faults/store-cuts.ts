@@ -15,12 +15,8 @@ export interface StoreCut {
 }
 
 const WRITES = [1, 3, 10, 30, 100, 300, 1000] as const;
-const DURATION_US = { min: 500_000, max: 4_000_000 } as const;
+const LASTS_US = { min: 500_000, max: 4_000_000 } as const;
 
 export function drawStoreCut(random: Rng): StoreCut {
-  return {
-    kind: 'store-cut',
-    writes: random.pick(WRITES),
-    durationUs: random.between(DURATION_US.min, DURATION_US.max),
-  };
+  return { kind: 'store-cut', writes: random.pick(WRITES), durationUs: random.between(LASTS_US.min, LASTS_US.max) };
 }

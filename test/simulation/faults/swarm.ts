@@ -158,11 +158,8 @@ export function asHarmed(swarm: Swarm, random: Rng): Swarm {
 export function asSegmented(swarm: Swarm, random: Rng): Swarm {
   const { node, habits, cluster } = swarm;
   const walSegmentBytes = 32 * KIBIBYTE;
-  const limits = {
-    ...node.limits,
-    checkpointIntervalMs: random.pick([5000, 20_000]),
-    checkpointBytes: 16_384 * KIBIBYTE,
-  };
+  const checkpointIntervalMs = random.pick([5000, 20_000]);
+  const limits = { ...node.limits, checkpointIntervalMs, checkpointBytes: 16_384 * KIBIBYTE };
   return {
     ...swarm,
     clientCount: 8,

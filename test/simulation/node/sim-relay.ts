@@ -56,20 +56,11 @@ export class SimRelay {
   readonly #lines: RelayLines;
   readonly #relay: Relay;
 
-  constructor({
-    end,
-    lines,
-    nowMs,
-  }: { readonly end: RelayEnd; readonly lines: RelayLines; readonly nowMs: () => number }) {
+  constructor({ end, lines, nowMs }: Readonly<{ end: RelayEnd; lines: RelayLines; nowMs: () => number }>) {
     this.#end = end;
     this.#lines = lines;
-    this.#relay = new Relay({
-      service: end.service,
-      name: end.host,
-      metrics: quietMetrics,
-      logger: quietLogger,
-      nowMs,
-    });
+    const { service, host: name } = end;
+    this.#relay = new Relay({ service, name, metrics: quietMetrics, logger: quietLogger, nowMs });
     lines.enter(end);
   }
 

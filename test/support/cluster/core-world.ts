@@ -91,14 +91,7 @@ export class CoreWorld {
       monotonicMs: () => this.nowMs,
       random: { bytes: (count) => this.#bytes(count) },
       snapshotObserver: unobservedSnapshots,
-      observer: {
-        elected: noted,
-        followed: noted,
-        campaignFailed: noted,
-        committed: noted,
-        synced: noted,
-        written: noted,
-      },
+      observer: { elected: mute, followed: mute, campaignFailed: mute, committed: mute, synced: mute, written: mute },
       later: setImmediate,
     };
     const core = await CoreRuntime.open(ports, log.recover());
@@ -114,7 +107,7 @@ export class CoreWorld {
       storedRevision: (group) => databaseKit.storedRevision(kv, group),
       schedule: queueMicrotask,
       monotonicMs: () => this.nowMs,
-      observer: { proposed: noted, refused: ({ error }) => this.refusals.push(error.details.reason), read: noted },
+      observer: { proposed: mute, refused: ({ error }) => this.refusals.push(error.details.reason), read: mute },
       close: async () => undefined,
     });
   }
@@ -162,7 +155,7 @@ export class CoreWorld {
   }
 }
 
-function noted(): void {}
+function mute(): void {}
 
 /** Lets everything that is ready to run do so, several rounds of it. */
 export async function settle(): Promise<void> {

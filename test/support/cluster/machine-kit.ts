@@ -50,11 +50,8 @@ export class FreshNames {
   }
 }
 
-const ALWAYS: Constraint = {
-  kind: 'max-revision',
-  revision: 1_000_000,
-  selector: { kind: 'by-type-prefix', value: 'te' },
-};
+const TESTS: Constraint['selector'] = { kind: 'by-type-prefix', value: 'te' };
+const ALWAYS: Constraint = { kind: 'max-revision', revision: 1_000_000, selector: TESTS };
 
 function readerOf(kv: KvReader, group: GroupId): DatabaseReader {
   return new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });

@@ -113,10 +113,8 @@ function after(group: RecoveredGroup, record: LogRecord): RecoveredGroup {
       const { term, index, payload, level, membership } = record;
       const last = group.entries.at(-1)?.index ?? group.checkpoint.index;
       assert(index === last + 1, 'Entries are persisted in order', [last, index]);
-      return {
-        ...group,
-        entries: [...group.entries, { term, index, payload, level, ...(membership && { membership }) }],
-      };
+      const entry = { term, index, payload, level, ...(membership && { membership }) };
+      return { ...group, entries: [...group.entries, entry] };
     }
     case 'checkpoint': {
       const { checkpoint } = record;

@@ -28,12 +28,8 @@ export function codecOf(self: NodePlace, clusterId: string = CLUSTER, session?: 
 
 /** From a replica of North to one of South; which ones follows from the group. */
 export function say(group: number, message: Message): Envelope {
-  return {
-    group: toGroupId(group),
-    from: replicaOf(NORTH.node, group % 7),
-    to: replicaOf(SOUTH.node, group % 5),
-    message,
-  };
+  const [from, to] = [replicaOf(NORTH.node, group % 7), replicaOf(SOUTH.node, group % 5)];
+  return { group: toGroupId(group), from, to, message };
 }
 
 /** The other way. */

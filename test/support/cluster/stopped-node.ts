@@ -132,11 +132,8 @@ export class StoppedDirectory implements AsyncDisposable {
     { payloads, applied, checkpoint }: { payloads: readonly Uint8Array[]; applied: number; checkpoint: number },
   ): Promise<void> {
     const term = toTerm(TERM);
-    const entries = [new Uint8Array(0), ...payloads].map((payload, at) => ({
-      index: toLogIndex(at + 1),
-      term,
-      payload,
-    }));
+    const all = [new Uint8Array(0), ...payloads];
+    const entries = all.map((payload, at) => ({ index: toLogIndex(at + 1), term, payload }));
     const written =
       payloads.length === 0 ? [[]] : [entries.slice(0, checkpoint + 1), entries.slice(checkpoint + 1, applied + 1)];
     for (const some of written) {

@@ -20,7 +20,5 @@ const kv: KvReader = {
   },
   release: (value) => store.release(value),
 };
-await runBatches(async () => ({
-  source: { kv, crc32: nativeCrc32, sha256: nativeSha256 },
-  close: () => store.close(),
-}));
+const source = { kv, crc32: nativeCrc32, sha256: nativeSha256 };
+await runBatches(async () => ({ source, close: () => store.close() }));

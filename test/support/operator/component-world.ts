@@ -14,10 +14,8 @@ export class ComponentWorld extends DatabaseWorld {
     const { id } = this.cairn.create(name, 'operator');
     const target = this.target(EVENT_DATABASE, name);
     this.server.store.merge(target, { metadata: { labels } }, 'user');
-    const status = {
-      databaseID: id,
-      conditions: [{ type: 'Ready', status: 'True', reason: 'Available', message: '' }],
-    };
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Available', message: '' }];
+    const status = { databaseID: id, conditions };
     this.server.store.replace({ ...target, isStatus: true }, { status }, 'databases');
   }
 

@@ -116,13 +116,10 @@ function checkCandidate({ config, durable, hardState }: RaftState, role: Candida
 function checkLeader(state: RaftState, role: Leader): void {
   const { log, hardState, durable, commit, config, membership } = state;
   assert(durable.term === hardState.term && durable.vote === config.self, 'R7: a leader was elected', durable);
-  const opened = entriesOf(log).find((entry) => entry.index === role.first);
+  const first = entriesOf(log).find((entry) => entry.index === role.first);
   const isReleased = role.first <= log.base.index;
-  assert(
-    isReleased || opened?.term === hardState.term,
-    'R4: a leadership begins with an entry of its term',
-    role.first,
-  );
+  const isOwn = isReleased || first?.term === hardState.term;
+  assert(isOwn, 'R4: a leadership begins with an entry of its term', role.first);
   let bytes = 0;
   for (const entry of entriesOf(log)) if (entry.index > commit) bytes += entry.payload.length;
   assert(role.uncommittedBytes === bytes, 'R4: a leader knows how many bytes wait', [role.uncommittedBytes, bytes]);

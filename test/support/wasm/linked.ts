@@ -11,15 +11,11 @@ export interface LinkedGuest {
 
 const BUDGET_BYTES = 2 ** 30;
 
-export function linkedWith(
-  component: Uint8Array,
-  host: HostFunctions,
-  budgetBytes: number = BUDGET_BYTES,
-): LinkedGuest {
+export function linkedWith(component: Uint8Array, host: HostFunctions, left: number = BUDGET_BYTES): LinkedGuest {
   const { exports, cores } = link(readComponent(component, DEFAULT_LIMITS), {
     host,
     code: ({ from, to }) => compile(component.subarray(from, to)),
-    budget: { left: budgetBytes },
+    budget: { left },
   });
   return {
     cores,

@@ -164,12 +164,8 @@ export async function passing(type: WitType): Promise<Uint8Array> {
   const witSource = `package cairn:component@0.1.0; ${types}
     interface state-reader { use types.{t}; take: func(v: t) -> t; }
     world passing { use types.{t}; import state-reader; export pass: func(v: t) -> t; }`;
-  const binary = await componentEmbed({
-    binary: await wat(coreText(abiOf(typeOf(type)).flat)),
-    witSource,
-    world: 'passing',
-  });
-  return componentNew(binary, []);
+  const binary = await wat(coreText(abiOf(typeOf(type)).flat));
+  return componentNew(await componentEmbed({ binary, witSource, world: 'passing' }), []);
 }
 
 function coreText(flat: readonly string[] | undefined): string {

@@ -136,12 +136,10 @@ describe('an answer that is none', () => {
   });
 
   it('a key that is not public, and one that is shared, is no key', async () => {
-    const point = {
-      x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
-      y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
-    };
+    const x = 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU';
+    const y = 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0';
     provider.publish([
-      { ...PUBLIC, ...point, d: 'jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI' },
+      { ...PUBLIC, x, y, d: 'jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI' },
       { kty: 'oct', k: 'c2VjcmV0', kid: 'shared' },
     ]);
     expect(await found(byUrl(), 'a')).toBe('none');

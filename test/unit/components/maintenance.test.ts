@@ -215,10 +215,8 @@ describe('Maintenance', () => {
 
   it('tries a view that fails after longer and longer, says so once, and goes on with the others (F41)', async () => {
     const world = new World();
-    const [bad, good] = [
-      world.view({ name: 'bad', applied: 5, priority: 'high' }),
-      world.view({ name: 'good', applied: 5 }),
-    ];
+    const bad = world.view({ name: 'bad', applied: 5, priority: 'high' });
+    const good = world.view({ name: 'good', applied: 5 });
     bad.answers = Array.from({ length: 5 }, () => failure);
     world.keep(bad, good);
     await world.rest();

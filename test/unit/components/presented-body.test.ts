@@ -10,11 +10,9 @@ const BODY = Uint8Array.from({ length: BODY_BYTES }, (_, at) => (at * 7 + (at >>
 
 type Step = { readonly kind: 'write'; readonly bytes: number } | { readonly kind: 'again' } | { readonly kind: 'read' };
 
+const bytes = fc.integer({ min: 0, max: 40_000 });
 const STEP: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({ kind: fc.constant('write' as const), bytes: fc.integer({ min: 0, max: 40_000 }) }),
-  },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('write' as const), bytes }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('again' as const) }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('read' as const) }) },
 );

@@ -142,24 +142,21 @@ describe('a State View', { timeout: 60_000 }, () => {
 });
 
 describe('a step of a State View', { timeout: 60_000 }, () => {
-  it.each(['revision', 'effective-time'] as const)(
-    'folds so many events, and keeps the state, by %s',
-    async (order) => {
-      const known = await databaseOf(25);
-      const own = await world.views({ batch });
-      const read = readOf(known, artifact, { order, cut: { seconds: CREATED_AT_MS / 1000 + 1000, nanos: 0 } });
-      const steps = [await own.advance(read, STEP), await own.advance(read, STEP), await own.advance(read, STEP)];
-      const kept = { kind: 'advanced', place: expect.any(String) };
-      expect(steps).toMatchObject([
-        { ...kept, foldedCount: 10, isFromFirst: true, isWhole: false },
-        { ...kept, foldedCount: 10, isFromFirst: false, isWhole: false },
-        { ...kept, foldedCount: 5, isFromFirst: false, isWhole: true },
-      ]);
-      expect(await own.advance(read, STEP)).toMatchObject({ foldedCount: 0, isWhole: true, place: undefined });
-      expect(await own.render(read)).toMatchObject({ foldedCount: 0, bytes: naiveState(known.events) });
-      expect(own.figures()).toEqual({ readEvents: 0, advancedEvents: 25 });
-    },
-  );
+  it.each(['revision', 'effective-time'] as const)('folds so many events and keeps the state, by %s', async (order) => {
+    const known = await databaseOf(25);
+    const own = await world.views({ batch });
+    const read = readOf(known, artifact, { order, cut: { seconds: CREATED_AT_MS / 1000 + 1000, nanos: 0 } });
+    const steps = [await own.advance(read, STEP), await own.advance(read, STEP), await own.advance(read, STEP)];
+    const kept = { kind: 'advanced', place: expect.any(String) };
+    expect(steps).toMatchObject([
+      { ...kept, foldedCount: 10, isFromFirst: true, isWhole: false },
+      { ...kept, foldedCount: 10, isFromFirst: false, isWhole: false },
+      { ...kept, foldedCount: 5, isFromFirst: false, isWhole: true },
+    ]);
+    expect(await own.advance(read, STEP)).toMatchObject({ foldedCount: 0, isWhole: true, place: undefined });
+    expect(await own.render(read)).toMatchObject({ foldedCount: 0, bytes: naiveState(known.events) });
+    expect(own.figures()).toEqual({ readEvents: 0, advancedEvents: 25 });
+  });
 
   it('stops when it is told to, and keeps what it has folded', async () => {
     const known = await databaseOf(20);

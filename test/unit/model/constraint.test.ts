@@ -136,11 +136,8 @@ describe('the constraints of one transaction', () => {
 
   it('come to at most 4096 alternatives', () => {
     const any = (kind: 'by-stream' | 'by-subject') => or(Array.from({ length: 16 }, (_, i) => term(kind, `n${i}`)));
-    const wide: Constraint = {
-      kind: 'max-revision',
-      revision: 0,
-      selector: and([any('by-stream'), any('by-subject')]),
-    };
+    const both = and([any('by-stream'), any('by-subject')]);
+    const wide: Constraint = { kind: 'max-revision', revision: 0, selector: both };
     expect(faultsOf(many(16, wide))).toEqual([]);
     expect(faultsOf([...many(16, wide), { kind: 'min-revision', revision: 1 }])).toEqual([]);
     expect(faultsOf([...many(16, wide), { kind: 'min-revision', revision: 1, selector }])).toEqual([

@@ -206,11 +206,8 @@ describe('the metadata of the other kinds', () => {
 });
 
 describe('what a read binds', () => {
-  const template = and([
-    parameter('by-subject', 'id'),
-    parameter('by-type-prefix', 'family'),
-    parameter('by-subject', 'id'),
-  ]);
+  const ofId = parameter('by-subject', 'id');
+  const template = and([ofId, parameter('by-type-prefix', 'family'), ofId]);
 
   function bind(bindings: Readonly<Record<string, string>>): Selector | readonly string[] | undefined {
     const parameters = new Map(Object.entries(bindings));

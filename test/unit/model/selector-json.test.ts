@@ -18,10 +18,7 @@ import { nodeOf, outcome } from '../../support/model-reading.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
-function read(
-  json: string,
-  from: typeof selectorFromJson = selectorFromJson,
-): Selector | readonly string[] | undefined {
+function read(json: string, from = selectorFromJson): Selector | readonly string[] | undefined {
   return outcome((faults) => from(nodeOf(json), 'selector', faults));
 }
 

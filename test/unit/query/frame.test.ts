@@ -37,15 +37,13 @@ const written: fc.Arbitrary<Written> = fc
 
 function expected({ wire, stored }: Written, logScan: boolean): Event {
   const revision = String(stored.position.revision);
+  const ms = stored.recordedTimeMs;
   return {
     ...wire,
     id: stored.storedId ?? wire.id,
     revision: stored.position.revision,
     index: stored.position.index,
-    recordedTime: {
-      seconds: Math.floor(stored.recordedTimeMs / 1000),
-      nanos: (stored.recordedTimeMs % 1000) * 1_000_000,
-    },
+    recordedTime: { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 },
     extensions: logScan
       ? { ...wire.extensions, revision: { attr: { $case: 'ceString', value: revision } } }
       : wire.extensions,

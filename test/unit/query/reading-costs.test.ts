@@ -67,14 +67,11 @@ describe('reading 10 events among 20,000', () => {
 });
 
 describe('reading the first 10 of many', () => {
-  it.each(['forward', 'reverse'] as const)(
-    '%s by a type with 4,000 events takes a few rows (Q4)',
-    async (direction) => {
-      expect(await read({ selector: term('by-type', 'type-3'), direction, limit: 10 })).toHaveLength(10);
-      expect(counted.gets).toBeLessThanOrEqual(11);
-      expect(counted.rows).toBeLessThanOrEqual(2);
-    },
-  );
+  it.each(['forward', 'reverse'] as const)('%s by a type with 4,000 events takes few rows (Q4)', async (direction) => {
+    expect(await read({ selector: term('by-type', 'type-3'), direction, limit: 10 })).toHaveLength(10);
+    expect(counted.gets).toBeLessThanOrEqual(11);
+    expect(counted.rows).toBeLessThanOrEqual(2);
+  });
 
   it.each(['forward', 'reverse'] as const)('%s by nothing takes a few pages (Q4)', async (direction) => {
     expect(await read({ selector: ALL, direction, limit: 10 })).toHaveLength(10);
