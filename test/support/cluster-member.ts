@@ -39,13 +39,9 @@ export async function writeAt(
 }
 
 /** Ids of all events at the revision or a later one; undefined when the node does not answer. */
-export async function idsAt(
-  { client }: Member,
-  databaseName: string,
-  revision: number,
-): Promise<readonly string[] | undefined> {
-  const request = { databaseName, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
-  const metadata = { 'x-min-revision': String(revision) };
+export async function idsAt({ client }: Member, name: string, least: number): Promise<readonly string[] | undefined> {
+  const request = { databaseName: name, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
+  const metadata = { 'x-min-revision': String(least) };
   const reply = await client.collect('scanDatabaseLog', request, { metadata }).catch(() => undefined);
   return reply?.messages.map(({ id }) => id);
 }

@@ -33,11 +33,8 @@ export async function expectRowsToMatch(reader: DatabaseReader, oracle: Database
     const terms = [...new Set(events.map(termOf))].filter((text) => text !== undefined);
     expect(await listHeads(reader, kind, at)).toEqual(terms.toSorted(byBytes));
     for (const text of terms) {
-      await expectPostings(
-        reader,
-        { kind, term: encodeUtf8(text) },
-        { at, wanted: events.filter((event) => termOf(event) === text) },
-      );
+      const wanted = events.filter((event) => termOf(event) === text);
+      await expectPostings(reader, { kind, term: encodeUtf8(text) }, { at, wanted });
     }
   }
   await expectPostings(reader, NO_SUBJECT_HEAD, { at, wanted: events.filter((event) => event.subject === undefined) });

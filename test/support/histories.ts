@@ -56,16 +56,14 @@ export interface Question {
 
 const arbRevision = fc.option(fc.oneof(fc.nat(12), fc.nat(400)), { nil: undefined });
 
+const bound = fc.option(arbInstant, { nil: undefined });
 export const arbQuery: fc.Arbitrary<Question> = fc.record({
   share: fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
   query: fc.record(
     {
       selector: arbSelector,
       revisions: fc.record({ start: arbRevision, end: arbRevision }),
-      effectiveTime: fc.record({
-        start: fc.option(arbInstant, { nil: undefined }),
-        end: fc.option(arbInstant, { nil: undefined }),
-      }),
+      effectiveTime: fc.record({ start: bound, end: bound }),
       direction: fc.constantFrom('forward' as const, 'reverse' as const),
       limit: fc.oneof(fc.nat(5), fc.nat(300)),
     },

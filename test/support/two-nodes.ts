@@ -63,13 +63,9 @@ async function started(channel: ChannelCredentials | undefined, ...settings: rea
 }
 
 /** Whether the node answers by itself. */
-async function holds(
-  { client }: TestServer,
-  databaseName: string,
-  credential: Readonly<Record<string, string>>,
-): Promise<boolean> {
+async function holds({ client }: TestServer, databaseName: string, proof: Record<string, string>): Promise<boolean> {
   try {
-    await client.call('fetchLatestDatabase', { databaseName }, { metadata: { ...credential, [RELAYED]: 'a test' } });
+    await client.call('fetchLatestDatabase', { databaseName }, { metadata: { ...proof, [RELAYED]: 'a test' } });
     return true;
   } catch (failure) {
     if (failure instanceof GrpcFailure) return false;

@@ -37,12 +37,9 @@ const membership: fc.Arbitrary<Membership> = fc
   .tuple(fc.uniqueArray(replica, { minLength: 4, maxLength: 9 }), fc.boolean())
   .map(([[first, second, third, ...others], isJoint]) => {
     const named = [first, second, third].filter((each) => each !== undefined);
-    const outgoing = isJoint ? [...named.slice(1), ...others.slice(0, 1)] : [];
-    return {
-      voters: { incoming: named, outgoing },
-      learners: others.slice(2),
-      learnersNext: isJoint ? others.slice(0, 1) : [],
-    };
+    const learnersNext = isJoint ? others.slice(0, 1) : [];
+    const outgoing = isJoint ? [...named.slice(1), ...learnersNext] : [];
+    return { voters: { incoming: named, outgoing }, learners: others.slice(2), learnersNext };
   });
 
 /** What stands behind an entry: by how much the term rises, and what it holds. */
@@ -145,13 +142,9 @@ const LETTERS: {
 
 /** Any letter of a snapshot's transfer from one node to another. */
 export function letters(from: NodeId, to: NodeId): fc.Arbitrary<SnapshotLetter> {
+  const contents = fc.oneof(...Object.values(LETTERS));
   return fc
-    .record({
-      group: fc.nat(2 ** 32 - 1),
-      copies: fc.tuple(copy, copy),
-      transfer: count,
-      content: fc.oneof(...Object.values(LETTERS)),
-    })
+    .record({ group: fc.nat(2 ** 32 - 1), copies: fc.tuple(copy, copy), transfer: count, content: contents })
     .map(({ group, copies, transfer, content }) => ({
       group: toGroupId(group),
       from: replicaOf(from, copies[0]),

@@ -34,11 +34,8 @@ const SEGMENT_BYTES = 1 << 20;
 const CREATED_MS = 1_760_000_000_000;
 const ALL = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
 
-export const IDENTITY: NodeIdentity = {
-  clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
-  storeId: storeOf(3),
-  node: toNodeId(3),
-};
+const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
+export const IDENTITY: NodeIdentity = { clusterId: CLUSTER_ID, storeId: storeOf(3), node: toNodeId(3) };
 
 export function storeOf(node: number): string {
   return `0199a5c8-3c1e-7a2b-9f01-${String(node).padStart(12, '0')}`;
@@ -90,14 +87,8 @@ export class StoppedDirectory implements AsyncDisposable {
     await this.#group(CATALOG_GROUP, machine, { payloads, applied, checkpoint: 0 });
   }
 
-  async database({
-    group,
-    name,
-    replicas = ALL,
-    texts,
-    applied = texts.length,
-    checkpoint = applied,
-  }: WrittenDatabase): Promise<void> {
+  async database(written: WrittenDatabase): Promise<void> {
+    const { group, name, replicas = ALL, texts, applied = texts.length, checkpoint = applied } = written;
     const founded = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
     const binding = { name, group, databaseId: idOf(group), createdAtMs: CREATED_MS, ...founded };
     const machine = databaseMachines.createDatabase(this.store, binding, membershipOf(replicas));

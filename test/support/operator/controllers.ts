@@ -28,14 +28,8 @@ export function startControllers(
     return informer;
   };
   const events = new EventRecorder(api, { controller: 'cairn.dev/test', instance: 'test', onError });
-  controlResources({
-    api,
-    clusters: follow<CairnCluster>(CAIRN_CLUSTER),
-    follow,
-    control,
-    recorder: () => events,
-    ...clients,
-  });
+  const clusters = follow<CairnCluster>(CAIRN_CLUSTER);
+  controlResources({ api, clusters, follow, control, recorder: () => events, ...clients });
 }
 
 /** Clients of the node of a channel. */

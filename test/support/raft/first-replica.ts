@@ -4,8 +4,6 @@ import { type Membership, openReplica, type RaftState, REPLICATION, type Recover
 /** Replica 1 of a group with these members. */
 export function openFirstReplica(membership: Membership, recovered: Recovered): RaftState {
   const bounds = { electionWindowMs: 1000, electionJitterMs: 100, uncommittedBytesMax: 1000, pendingReadsMax: 10 };
-  return openReplica({ ...bounds, self: toReplicaId(1), replication: REPLICATION }, membership, recovered, {
-    nowMs: 0,
-    seed: 1,
-  });
+  const config = { ...bounds, self: toReplicaId(1), replication: REPLICATION };
+  return openReplica(config, membership, recovered, { nowMs: 0, seed: 1 });
 }

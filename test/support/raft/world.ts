@@ -121,24 +121,15 @@ export interface Beginning {
 }
 
 export function worldOf(beginnings: readonly Beginning[], core: Core = step): World {
-  const replicas = beginnings.map(({ config, membership, hardState, entries }): Replica => {
+  const fresh: HardState = { term: toTerm(0), vote: undefined };
+  const replicas = beginnings.map(({ config, membership, hardState = fresh, entries = [] }): Replica => {
     const machine = { last: ORIGIN, membership };
-    const disk: Disk = {
-      hardState: hardState ?? { term: toTerm(0), vote: undefined },
-      start: ORIGIN,
-      entries: entries ?? [],
-      machine,
-    };
+    const disk: Disk = { hardState, start: ORIGIN, entries, machine };
     const down = { state: undefined, writing: [], asked: [], toApply: [], starts: 0 };
     return opened({ id: config.self, config, disk, machine, ...down }, 0);
   });
-  return {
-    core,
-    nowMs: 0,
-    replicas: new Map(replicas.map((replica) => [replica.id, replica])),
-    network: [],
-    history: NOTHING_YET,
-  };
+  const byId = new Map(replicas.map((replica) => [replica.id, replica]));
+  return { core, nowMs: 0, replicas: byId, network: [], history: NOTHING_YET };
 }
 
 export function replicaOf(world: World, id: ReplicaId): Replica {

@@ -105,11 +105,7 @@ export const HOSTILE: readonly Hostile[] = [
     ['an interface of nobody', /"evil:host\/shell"/, imported('evil:host/shell')],
     ['what another kind imports', /"cairn:component\/sink@0\.1\.0"/, imported('cairn:component/sink@0.1.0')],
     ['a function on its own', /"shell"/, viewText({ before: '(import "shell" (func))' })],
-    [
-      'an instance in an interface',
-      /stdout@0\.2\.0#inner/,
-      imported('wasi:cli/stdout@0.2.0', '(export "inner" (instance))'),
-    ],
+    ['an instance inside', /stdout@0\.2\.0#inner/, imported('wasi:cli/stdout@0.2.0', '(export "inner" (instance))')],
   ),
   cut('half of a component', 0.5, /The bytes end at \d+, in the middle/),
   cut('a component without its last byte', 1, /The bytes end at \d+, in the middle/),

@@ -92,12 +92,7 @@ describe('a key in a request', () => {
 
   it('is looked for once more when it is not known here, where all is known that was acknowledged', async () => {
     let there: KnownKey | undefined;
-    const keys = {
-      find: () => there,
-      refresh: async () => {
-        there = known();
-      },
-    };
+    const keys = { find: () => there, refresh: async () => void (there = known()) };
     const extractor = keyExtractor(keys, () => 0);
     const found = await extractor.extract(credentialsOf({ 'x-api-key': key.text }));
     expect(found).toMatchObject({ kind: 'principal', principal: { id: `key:${key.id}` } });

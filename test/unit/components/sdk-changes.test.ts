@@ -52,6 +52,7 @@ const time = (seconds: number): Value => ({ seconds, nanoseconds: 0 });
 const equals = (kind: string, val?: string): Value => tagged('equals', tagged(kind, val));
 const OF_A = [equals('stream', 'a')];
 const OF_B = [equals('stream', 'b')];
+const OF_A_AND_S = and([term('by-stream', 'a'), term('by-subject', 's')]);
 
 /** A question of the database: a method and its arguments. */
 type Question = readonly [method: string, ...values: readonly Value[]];
@@ -208,11 +209,7 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
     ['some in effective time', { asks: [events({ limit: 1n, range: upToTime(2_000_000_000) })] }, [guard('a')]],
     ['some from a number on', { asks: [events({ limit: 2n, range: fromNumber(2) })] }, []],
     ['fewer from a number on', { asks: [events({ limit: 3n, range: fromNumber(2) })] }, [guard('a')]],
-    [
-      'a State View',
-      { asks: [viewOf('s')] },
-      [{ ...WHOLE, selector: and([term('by-stream', 'a'), term('by-subject', 's')]) }],
-    ],
+    ['a State View', { asks: [viewOf('s')] }, [{ ...WHOLE, selector: OF_A_AND_S }]],
     ['nothing, and a least number that is there', { conditions: [condition('min', OF_A, { revision: 4n })] }, []],
     ['nothing, and the most', { conditions: [condition('max', OF_A, { revision: 4n })] }, [guard('a')]],
     ['nothing, and a range', { conditions: [condition('range', OF_B, { min: 5n, max: 5n })] }, [guard('b')]],

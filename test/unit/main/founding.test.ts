@@ -106,12 +106,8 @@ test('a node whose only seed is its own address founds a cluster of one node', a
 test('a node that founded a cluster alone answers nothing while a node of another one dials it (K1)', async () => {
   const dir = testDir();
   await using first = await startTestServer('--peer-port=0', '--node-name=first');
-  await using second = await startServerIn(
-    join(dir, 'member'),
-    '--peer-port=0',
-    `--join=${first.peer}`,
-    '--node-name=member',
-  );
+  const joining = ['--peer-port=0', `--join=${first.peer}`, '--node-name=member'];
+  await using second = await startServerIn(join(dir, 'member'), ...joining);
   // The founder loses its disk, and its unchanged command line has it found another cluster: its member dials it.
   const [, peerPort] = first.peer.split(':');
   await first[Symbol.asyncDispose]();

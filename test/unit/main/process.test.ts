@@ -50,12 +50,9 @@ test('what a node keeps is for its own user, and its metrics are where the setti
 test('what was taken in before SIGTERM is answered, and is there after the next start (N3)', async () => {
   const dir = testDir();
   const first = await startOwnNode(dir);
+  const headers = { 'content-type': 'application/json' };
   const post = (node: NodeProcess, path: string, body: unknown): Promise<Response> =>
-    fetch(`${node.http}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    fetch(`${node.http}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
   await post(first, '/api/v1/db', { database_name: 'kept' });
   const event = (id: number): unknown => ({ specversion: '1.0', id: `${id}`, type: 't', source: '/s' });
   const answers = Array.from({ length: 50 }, (_, id) => post(first, '/api/v1/db/kept', { events: [event(id)] }));

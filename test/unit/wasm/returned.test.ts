@@ -12,10 +12,8 @@ const AREA_BYTES = 12;
 const nothing = () => () => undefined;
 
 it('an answer is a value in the memory of the guest, or ends the call', async () => {
-  const guest = linkedWith(
-    await wat(guestText(`(memory.copy (i32.const 16) (local.get $e) (local.get $en)) (i32.const 16)`)),
-    nothing,
-  );
+  const text = guestText('(memory.copy (i32.const 16) (local.get $e) (local.get $en)) (i32.const 16)');
+  const guest = linkedWith(await wat(text), nothing);
   const [{ memory }] = guest.cores as unknown as readonly [{ readonly memory: { readonly buffer: ArrayBuffer } }];
   const places = fc.oneof(
     fc.nat(PAGE_BYTES),

@@ -45,10 +45,8 @@ async function passedByJco(component: Uint8Array, value: unknown): Promise<Passe
     seen.push(given);
     return given;
   };
-  const { guest, cores } = await transpiled(component, {
-    'cairn:component/state-reader': { take },
-    'cairn:component/types': {},
-  });
+  const host = { 'cairn:component/state-reader': { take }, 'cairn:component/types': {} };
+  const { guest, cores } = await transpiled(component, host);
   const answer = guest['pass']?.(value);
   return { values: [...seen, answer], memory: memoryOf(cores.map(({ exports }) => exports)) };
 }

@@ -8,12 +8,8 @@ import { EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executo
 import { guestText, MISBEHAVING } from '../../../support/wasm/guests.ts';
 import { viewText, wat } from '../../../support/wasm/wat.ts';
 
-const OPTIONS: PublishOptions = {
-  kind: 'state-view',
-  limits: DEFAULT_LIMITS,
-  smoke: LIMITED,
-  sample: [new Uint8Array(0), EVENT],
-};
+const sample = [new Uint8Array(0), EVENT];
+const OPTIONS: PublishOptions = { kind: 'state-view', limits: DEFAULT_LIMITS, smoke: LIMITED, sample };
 
 function childrenOf(pid: number): readonly number[] {
   const threads = readdirSync(`/proc/${pid}/task`);
