@@ -326,9 +326,7 @@ class Run {
       follow: (wanted) => this.#follow(wanted, this.#simulator.random(wanted.client)),
       reader: this.#connect('reader', { isRelayed: false }),
       onProblem: (what) => this.#problem(what),
-      onHeard: () => {
-        this.#isListeningOver = true;
-      },
+      onHeard: () => void (this.#isListeningOver = true),
     });
     const finals = await this.#within(this.#swarm.nodeCount * 4 * SETTLE_US_MAX, () => truth.read());
     if (finals === undefined) return this.#problem('the truth cannot be read');

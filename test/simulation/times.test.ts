@@ -35,9 +35,7 @@ const DENIED: Change = inHistory((history) => {
 describe('the checks of both axes of time', () => {
   let good: Evidence;
 
-  beforeAll(async () => {
-    good = await evidenceOf(SEED, { nodes: 3, times: true });
-  }, 60_000);
+  beforeAll(async () => void (good = await evidenceOf(SEED, { nodes: 3, times: true })), 60_000);
 
   it('has seen events with and without a time of their own in one answer, and several at one time', () => {
     const answers = good.history.of('query').flatMap(({ request, outcome }) => {

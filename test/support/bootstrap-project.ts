@@ -166,9 +166,7 @@ export function startWaiting(project: Project, option?: string): Promise<Waiting
 
 export async function waitUntilReady(child: ChildProcess): Promise<Waiting> {
   let text = '';
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk));
   if (child.stdout !== null) await once(child.stdout, 'data');
   const ready: Waiting['ready'] = JSON.parse(text.split('\n')[0] ?? '');
   onTestFinished(() => killIfAlive(ready.pid));

@@ -32,9 +32,7 @@ subscribe('net.server.socket', (accepted) => {
     typeof accepted === 'object' && accepted !== null && 'socket' in accepted ? accepted.socket : undefined;
   if (!(socket instanceof Socket)) return;
   connections += 1;
-  socket.once('close', () => {
-    connections -= 1;
-  });
+  socket.once('close', () => void (connections -= 1));
 });
 process.on('message', (asked) => {
   if (asked === 'calls') process.send?.(calls.length);

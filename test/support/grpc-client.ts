@@ -99,9 +99,7 @@ export class TestClient implements AsyncDisposable {
           else if (reply !== undefined) message = reply;
         },
       );
-      call.on('metadata', (received: Metadata) => {
-        headers = received.getMap();
-      });
+      call.on('metadata', (received: Metadata) => void (headers = received.getMap()));
       call.on('status', ({ metadata }) => {
         // The callback runs right before or behind the status.
         setImmediate(() => {
@@ -141,9 +139,7 @@ export class TestClient implements AsyncDisposable {
   ): Promise<StreamReply<ReplyOf<Name>>> {
     const stream = this.open(name, request, options);
     let headers = {};
-    stream.on('metadata', (received: Metadata) => {
-      headers = received.getMap();
-    });
+    stream.on('metadata', (received: Metadata) => void (headers = received.getMap()));
     const messages: ReplyOf<Name>[] = [];
     for await (const message of iterate(stream)) messages.push(message);
     return { messages, headers };

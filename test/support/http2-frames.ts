@@ -61,9 +61,7 @@ export class Frames implements AsyncDisposable {
     this.#socket = socket;
     socket.on('error', () => undefined);
     socket.on('data', (piece: Buffer) => this.#read(piece));
-    socket.once('close', () => {
-      this.isClosed = true;
-    });
+    socket.once('close', () => void (this.isClosed = true));
   }
 
   /** Why streams were reset. */

@@ -24,9 +24,7 @@ export function askHttps(url: string, ca: string | undefined, sent: HttpsSent = 
     outgoing.once('response', (answer) => {
       answer.setEncoding('utf8');
       let text = '';
-      answer.on('data', (piece: string) => {
-        text += piece;
-      });
+      answer.on('data', (piece: string) => void (text += piece));
       answer.once('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
       answer.once('error', reject);
     });

@@ -67,9 +67,7 @@ export class ManualRuntime implements Runtime {
       wallMs: () => this.wallMs(),
       random: () => this.random(),
       after,
-      stall: (ms) => {
-        stalledUntilMs = this.#nowMs + ms;
-      },
+      stall: (ms) => void (stalledUntilMs = this.#nowMs + ms),
     };
   }
 

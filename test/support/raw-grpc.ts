@@ -53,12 +53,8 @@ export function replyOn(stream: ClientHttp2Stream): Promise<RawReply> {
     let headers: IncomingHttpHeaders = {};
     let trailers: IncomingHttpHeaders = {};
     const body: Buffer[] = [];
-    stream.on('response', (received) => {
-      headers = received;
-    });
-    stream.on('trailers', (received) => {
-      trailers = received;
-    });
+    stream.on('response', (received) => void (headers = received));
+    stream.on('trailers', (received) => void (trailers = received));
     stream.on('data', (piece: Buffer) => body.push(piece));
     stream.on('error', reject);
     stream.on('close', () => {

@@ -23,9 +23,7 @@ export class ManualTimers implements Timers {
   after(delayMs: number, run: () => void): () => void {
     const timer = { atMs: this.#nowMs + delayMs, run };
     this.#pending.push(timer);
-    return () => {
-      this.#pending = this.#pending.filter((other) => other !== timer);
-    };
+    return () => void (this.#pending = this.#pending.filter((other) => other !== timer));
   }
 
   /** Timers that have not run and were not stopped. */

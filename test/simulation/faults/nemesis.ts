@@ -187,9 +187,7 @@ export class Nemesis {
     switch (action.kind) {
       case 'network':
         network.conditions = action.conditions;
-        return later('calm again', () => {
-          network.conditions = CALM;
-        });
+        return later('calm again', () => void (network.conditions = CALM));
       case 'one-way':
         for (const client of clients) {
           network.close(action.isAnswers ? node.name : client, action.isAnswers ? client : node.name);
@@ -197,14 +195,10 @@ export class Nemesis {
         return later('open again', () => network.heal());
       case 'peer-network':
         exchange.conditions = action.conditions;
-        return later('peers are calm again', () => {
-          exchange.conditions = CALM_PEERS;
-        });
+        return later('peers are calm again', () => void (exchange.conditions = CALM_PEERS));
       case 'lane-harm':
         exchange.harm = action.harm;
-        return later('lanes are let be', () => {
-          exchange.harm = NO_HARM;
-        });
+        return later('lanes are let be', () => void (exchange.harm = NO_HARM));
       case 'partition':
         for (const [from, to] of action.ways) exchange.close(nodes[from]?.name ?? '', nodes[to]?.name ?? '');
         return later('together again', () => exchange.open());

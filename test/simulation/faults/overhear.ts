@@ -40,17 +40,13 @@ export class Overhear {
   /** Hears every message before it is sent, until the function that is returned is called. */
   listen(listener: Listener): () => void {
     this.#listeners = [...this.#listeners, listener];
-    return () => {
-      this.#listeners = this.#listeners.filter((each) => each !== listener);
-    };
+    return () => void (this.#listeners = this.#listeners.filter((each) => each !== listener));
   }
 
   /** Hears of every lead that begins, until the function that is returned is called. */
   hearLeads(listener: LeadListener): () => void {
     this.#leadListeners = [...this.#leadListeners, listener];
-    return () => {
-      this.#leadListeners = this.#leadListeners.filter((each) => each !== listener);
-    };
+    return () => void (this.#leadListeners = this.#leadListeners.filter((each) => each !== listener));
   }
 
   said(message: SaidMessage, speaker: string): void {

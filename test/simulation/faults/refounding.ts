@@ -101,9 +101,7 @@ export class Refounder {
     this.#isAtWork = true;
     this.#refound(action)
       .catch((failure: unknown) => this.#parts.onBug(failure))
-      .finally(() => {
-        this.#isAtWork = false;
-      });
+      .finally(() => void (this.#isAtWork = false));
   }
 
   async #refound({ survivor, ending, interruptions, returnsUs }: Refounding): Promise<void> {
@@ -155,9 +153,7 @@ export class Refounder {
   async #goOn(node: SimNode, interruptions: readonly Interruption[]): Promise<Told | undefined> {
     const { simulator } = this.#parts;
     let survey: Survey | undefined;
-    const see = (seen: Survey): void => {
-      survey = seen;
-    };
+    const see = (seen: Survey): void => void (survey = seen);
     for (const interruption of [...interruptions, undefined]) {
       try {
         const said = await node.maintain((tool) => command(tool, interruption, see));

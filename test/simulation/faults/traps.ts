@@ -259,9 +259,7 @@ export class Trapper {
   #stall(node: SimNode, durationUs: number): void {
     node.disk.isStalled = true;
     slow(node, WEAKNESS);
-    this.#later(durationUs, 'trap lets the disk go on', () => {
-      node.disk.isStalled = false;
-    });
+    this.#later(durationUs, 'trap lets the disk go on', () => void (node.disk.isStalled = false));
     this.#later(durationUs + WEAK_US, 'trap lets the disk be', () => slow(node, 1));
   }
 

@@ -128,9 +128,7 @@ async function run(
     const env = { ...process.env, NODE_COMPILE_CACHE: join(copy, 'compiled') };
     const child = spawn(process.execPath, parameters, { cwd: copy, env, timeout: MINUTES_MAX * 60_000 });
     let text = '';
-    const hear = (part: Buffer): void => {
-      text += part.toString();
-    };
+    const hear = (part: Buffer): void => void (text += part.toString());
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
     child.on('error', reject);

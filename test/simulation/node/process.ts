@@ -341,9 +341,7 @@ function timersOf(thread: Isolate, clock: SimClock): Timers {
       thread.after(delayMs * 1000, 'timer', () => {
         if (!isStopped) run();
       });
-      return () => {
-        isStopped = true;
-      };
+      return () => void (isStopped = true);
     },
     turn: () => new Promise((resolve) => thread.turn('turn', resolve)),
     monotonicMs: () => clock.monotonicMs(),

@@ -79,9 +79,7 @@ export class RelayLines {
   /** Hears what becomes of writes, before it is told, until the function that is returned is called. */
   listen(listener: WriteListener): () => void {
     this.#listeners = [...this.#listeners, listener];
-    return () => {
-      this.#listeners = this.#listeners.filter((each) => each !== listener);
-    };
+    return () => void (this.#listeners = this.#listeners.filter((each) => each !== listener));
   }
 
   /** A process begins to take requests. */

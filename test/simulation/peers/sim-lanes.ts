@@ -145,8 +145,6 @@ export class SimLanes implements OpenPeerLinks, Station {
 
 function hold(wire: SimWire, taking: Promise<void>): void {
   wire.isHeld = true;
-  const goOn = (): void => {
-    wire.isHeld = false;
-  };
+  const goOn = (): void => void (wire.isHeld = false);
   taking.then(goOn, goOn);
 }

@@ -61,9 +61,7 @@ export class SimWorld implements LaneWorld {
     this.#parts.thread.after(delayMs * 1000, 'lane timer', () => {
       if (!isStopped) run();
     });
-    return () => {
-      isStopped = true;
-    };
+    return () => void (isStopped = true);
   }
 
   every(intervalMs: number, run: () => void): () => void {

@@ -204,9 +204,7 @@ export class WireWay {
     this.#arrivedBytes += piece.length;
     this.#againUs = AGAIN_FIRST_US;
     if (this.#waiting.length > 0 || !exchange.isOpen(to.host, from.host)) {
-      this.#tell('room', () => {
-        this.#sentBytes -= piece.length;
-      });
+      this.#tell('room', () => void (this.#sentBytes -= piece.length));
     } else this.#sentBytes -= piece.length;
     to.arrived();
     const resetShare = conditions.duplicateShare * RESET_SHARE + harm.resetShare;

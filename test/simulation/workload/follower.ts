@@ -76,9 +76,7 @@ export class Follower {
     this.#current = subscription;
     const line = { lastUs: simulator.nowUs, isEnded: false };
     this.#subscribe(subscription, {
-      got: () => {
-        line.lastUs = simulator.nowUs;
-      },
+      got: () => void (line.lastUs = simulator.nowUs),
       ended: (reason) => {
         if (reason === 'RevisionNotFound' || reason === 'DatabaseNotFound') this.#place = undefined;
         line.isEnded = true;

@@ -197,9 +197,7 @@ export class ReplicaWorld {
   /** The answer to a request, however much time must pass for it. */
   async answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
     let isDone = false;
-    const done = asked.finally(() => {
-      isDone = true;
-    });
+    const done = asked.finally(() => void (isDone = true));
     done.catch(() => undefined);
     await this.until(() => isDone, 'an answer');
     return done;

@@ -60,9 +60,7 @@ function complaintOf(crate: string): string | undefined {
 async function cargo(args: readonly string[], crate: string): Promise<void> {
   const child = spawn('cargo', args, { cwd: join(ROOT, crate), stdio: ['ignore', 'ignore', 'pipe'] });
   let complaint = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
-  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (complaint += text));
   const code = await new Promise<number | null>((settle, reject) => {
     child.once('error', reject);
     child.once('close', settle);

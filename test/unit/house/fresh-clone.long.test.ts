@@ -30,9 +30,7 @@ async function start(cwd: string, program: string, args: readonly string[]): Pro
   });
   endWithTest(child);
   let log = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => void (log += text));
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout ?? process.stdin });
   const [line] = await Promise.race([once(lines, 'line'), ended.then(() => ['{}'])]);

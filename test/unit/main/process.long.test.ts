@@ -57,9 +57,7 @@ test('a node whose stdout nobody reads goes on, and says so in its log', async (
   const ended = once(child, 'exit');
   child.stdout.destroy();
   let log = '';
-  child.stderr.on('data', (piece) => {
-    log += String(piece);
-  });
+  child.stderr.on('data', (piece) => void (log += String(piece)));
   await vi.waitUntil(() => child.exitCode !== null || log.includes('stdout-lost'), { timeout: 60_000 });
   const http = /"http":"([^"]+)"/.exec(log)?.[1] ?? '';
   expect(await (await fetch(`${http}/health`)).text()).toBe('OK');

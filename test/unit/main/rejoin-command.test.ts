@@ -39,9 +39,7 @@ it('a removed node waits and says why, and is a new one once its directory was s
   const child = spawn(process.execPath, [...productArgs(), `--data-dir=${dir}`, ...ports]);
   endWithTest(child);
   let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (log += text));
   const over = once(child, 'exit');
   const ask = async (path: string): Promise<readonly [number, string]> => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`);

@@ -60,9 +60,7 @@ async function wordOf(port: number, options: ConnectionOptions = {}): Promise<st
   const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, ALPNProtocols: ['h2'], ...options });
   socket.setEncoding('utf8');
   let text = '';
-  socket.on('data', (piece: string) => {
-    text += piece;
-  });
+  socket.on('data', (piece: string) => void (text += piece));
   socket.on('error', () => undefined);
   await new Promise((resolve) => socket.once('close', resolve));
   return text;

@@ -117,9 +117,7 @@ interface Traced {
 async function ending(spans: number, endpoint: string): Promise<Traced> {
   const counted = { ended: 0, exported: 0 };
   const count = (name: keyof typeof counted): Count => ({
-    add: (by = 1) => {
-      counted[name] += by;
-    },
+    add: (by = 1) => void (counted[name] += by),
   });
   const counts = { ended: count('ended'), exported: count('exported') };
   const warnings: string[] = [];

@@ -20,9 +20,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     await shared.fold(foldOf(good, [EVENT]));
     const calls = [good, bad, good].map((artifact) => () => shared.fold(foldOf(artifact, [EVENT])));
     let outcomes: readonly FoldOutcome[] = [];
-    const turnMs = await longestTurnMs(async () => {
-      outcomes = await Promise.all(calls.map((call) => call()));
-    });
+    const turnMs = await longestTurnMs(async () => void (outcomes = await Promise.all(calls.map((call) => call()))));
     const [before, fault, after] = outcomes;
     expect(fault).toMatchObject({ kind: 'fault', fault: { code, message: expect.stringMatching(says) } });
     expect([before, after]).toMatchObject([{ state: EVENT }, { state: EVENT }]);
