@@ -1,11 +1,9 @@
-/**
- * The store in memory, for tests and the simulation: the second implementation beside the one on disk.
- *
- * Rows lie in one sorted array that is never changed: a write merges its batch into a new one, and a range keeps the
- * array of its moment (K3).
- *
- * It keeps nothing after `close` and knows no files: `sync` has no meaning here.
- */
+// The store in memory, for tests and the simulation: the second implementation beside the one on disk.
+//
+// Rows lie in one sorted array that is never changed: a write merges its batch into a new one, and a range keeps the
+// array of its moment (K3).
+//
+// It keeps nothing after `close` and knows no files: `sync` has no meaning here.
 import { assert, compareBytes } from '#base';
 import { CHUNK_BYTES_DEFAULT, type KvBatch, type KvRange, type KvRangeOptions, type KvRow, type KvStore } from '#kv';
 

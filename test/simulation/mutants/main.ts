@@ -1,12 +1,10 @@
-/**
- * Breaks a copy of the sources in every way of the catalogues, one at a time, and runs the simulation over each until
- * it notices. A mutant that survives is a hole in the simulation.
- *
- *   npm run sim:mutants [-- --only name,name | --since name] [--seeds 100] [--jobs 2]
- *
- * Says of each mutant what killed it as soon as it is known, and ends with the table of all, in the order of the
- * catalogue, and of those that break nothing. Exits with 1 when a mutant survives, or its text is not found.
- */
+// Breaks a copy of the sources in every way of the catalogues, one at a time, and runs the simulation over each until
+// it notices. A mutant that survives is a hole in the simulation.
+//
+//   npm run sim:mutants [-- --only name,name | --since name] [--seeds 100] [--jobs 2]
+//
+// Says of each mutant what killed it as soon as it is known, and ends with the table of all, in the order of the
+// catalogue, and of those that break nothing. Exits with 1 when a mutant survives, or its text is not found.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,4 @@
-/**
- * Effects, messages and states of #raft as the lines that scripts expect.
- */
+/** Effects, messages and states of #raft as the lines that scripts expect. */
 import { unreachable } from '#base';
 import {
   type Effect,

@@ -1,17 +1,15 @@
-/**
- * What must hold of a group as a whole, in every state of it: the invariants that etcd's specification of Raft states,
- * checked on the replicas' logs in memory, or on disk where a replica is down. They share no code with what they check:
- * a majority is counted here anew. Entries are the same when term, payload and membership are.
- *
- *   G1 of two replicas' committed logs one is a prefix of the other, and of what was ever committed
- *   G2 a term has one leader at a time
- *   G3 no log holds an entry of a leader's term that the leader's own log lacks
- *   G4 logs that hold the same entry are the same up to there
- *   G5 every quorum has a disk that holds what is committed
- *   G6 whoever a replica would vote for holds what that replica knows to be committed
- *   G7 what a leader has committed stands in the log of every leader of a later term
- *   G8 what a leader has committed is on the disks of a quorum of those who voted when it was
- */
+// What must hold of a group as a whole, in every state of it: the invariants that etcd's specification of Raft states,
+// checked on the replicas' logs in memory, or on disk where a replica is down. They share no code with what they check:
+// a majority is counted here anew. Entries are the same when term, payload and membership are.
+//
+//   G1 of two replicas' committed logs one is a prefix of the other, and of what was ever committed
+//   G2 a term has one leader at a time
+//   G3 no log holds an entry of a leader's term that the leader's own log lacks
+//   G4 logs that hold the same entry are the same up to there
+//   G5 every quorum has a disk that holds what is committed
+//   G6 whoever a replica would vote for holds what that replica knows to be committed
+//   G7 what a leader has committed stands in the log of every leader of a later term
+//   G8 what a leader has committed is on the disks of a quorum of those who voted when it was
 import { assert } from '#base';
 import type { Entry, Membership, RaftState, ReplicaId } from '#raft';
 import type { History, Replica, World } from './world.ts';

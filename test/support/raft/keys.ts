@@ -1,10 +1,8 @@
-/**
- * Worlds as text: the same for two worlds that nothing can tell apart from here on. Everything that a world holds is in
- * it but for the fields of UNUSED, each of which says why nothing depends on it.
- *
- * The parts of a world, its replicas, messages and history, are immutable, so each is written once and is a number in
- * the keys of all worlds that have it.
- */
+// Worlds as text: the same for two worlds that nothing can tell apart from here on. Everything that a world holds is in
+// it but for the fields of UNUSED, each of which says why nothing depends on it.
+//
+// The parts of a world, its replicas, messages and history, are immutable, so each is written once and is a number in
+// the keys of all worlds that have it.
 import type { World } from './world.ts';
 
 const UNUSED: ReadonlySet<string> = new Set([

@@ -1,10 +1,7 @@
-/**
- * Random schedules over a world of replicas: what may happen, and how it is done.
- *
- * An action names a replica or a message by a number that is taken modulo what there is, so that every schedule means
- * something and shrinks well. The network may lose, double, delay and reorder; a crash loses what was not synced.
- */
-
+// Random schedules over a world of replicas: what may happen, and how it is done.
+//
+// An action names a replica or a message by a number that is taken modulo what there is, so that every schedule means
+// something and shrinks well. The network may lose, double, delay and reorder; a crash loses what was not synced.
 import * as fc from 'fast-check';
 import { assert, toLogIndex } from '#base';
 import {

@@ -1,15 +1,13 @@
-/**
- * One replica on a scripted disk: carries effects out by hand, and checks every invariant of #raft after every step.
- *
- * Commands:
- *   open voters=1,2,3 [learners=4] self=1 [term=2 vote=1] [base=5@2] [entries=1,1,2] [budget=100] [reads=2] [window=2]
- *   ... campaign | tick to=5000 | wait 500 | propose a bb ccc | read 7
- *   receive 2 append term=2 after=1@1 entries=2:a,2:b commit=1     and so on for the other messages (words.ts)
- *   disk [count]                 completes the oldest writes (all when no count is given)
- *   complete term=1 vote=1 index=3 log=1   completes a write by hand, such as one that was overwritten
- *   apply [count]                applies the oldest entries that were handed out (all when no count is given)
- *   state | peers                prints the state, or what a leader knows of the others
- */
+// One replica on a scripted disk: carries effects out by hand, and checks every invariant of #raft after every step.
+//
+// Commands:
+//   open voters=1,2,3 [learners=4] self=1 [term=2 vote=1] [base=5@2] [entries=1,1,2] [budget=100] [reads=2] [window=2]
+//   ... campaign | tick to=5000 | wait 500 | propose a bb ccc | read 7
+//   receive 2 append term=2 after=1@1 entries=2:a,2:b commit=1     and so on for the other messages (words.ts)
+//   disk [count]                 completes the oldest writes (all when no count is given)
+//   complete term=1 vote=1 index=3 log=1   completes a write by hand, such as one that was overwritten
+//   apply [count]                applies the oldest entries that were handed out (all when no count is given)
+//   state | peers                prints the state, or what a leader knows of the others
 import { assert, toLogIndex, toTerm } from '#base';
 import {
   type Effect,

@@ -1,22 +1,20 @@
-/**
- * What can happen next in a search (search.ts), each as a line that reads like one of a group script.
- *
- *   campaign 1                              straight into the next term, as after the order of a leader
- *   propose 1 a                             each proposal of a path has a payload of its own
- *   change 1 voters=1,2
- *   write 1                                 the disk completes its oldest write
- *   crash 1 torn=1                          with so many of its unfinished writes on disk; it starts again at once
- *   deliver 1 -> 2 append term 1 ...        a message arrives, and stays to arrive again
- *   delay 1 -> 2 append term 1 ...          one that was due may arrive at any time, or never
- *
- * A message is due when it is sent: all that is due arrives before anything else happens, once, in the order in which
- * it was sent. So many messages of a path may be late instead. A late one is in the network, a set, and may arrive at
- * any time, again and again, or never: whatever is lost, doubled or overtaken is late. A replica that is down for long
- * is one whose messages are all late.
- *
- * A campaign is neither pre-voted nor refused for a leader's sake: both only keep some elections from happening. In the
- * last term nobody campaigns: the order of a leader that steps down in it is lost.
- */
+// What can happen next in a search (search.ts), each as a line that reads like one of a group script.
+//
+//   campaign 1                              straight into the next term, as after the order of a leader
+//   propose 1 a                             each proposal of a path has a payload of its own
+//   change 1 voters=1,2
+//   write 1                                 the disk completes its oldest write
+//   crash 1 torn=1                          with so many of its unfinished writes on disk; it starts again at once
+//   deliver 1 -> 2 append term 1 ...        a message arrives, and stays to arrive again
+//   delay 1 -> 2 append term 1 ...          one that was due may arrive at any time, or never
+//
+// A message is due when it is sent: all that is due arrives before anything else happens, once, in the order in which
+// it was sent. So many messages of a path may be late instead. A late one is in the network, a set, and may arrive at
+// any time, again and again, or never: whatever is lost, doubled or overtaken is late. A replica that is down for long
+// is one whose messages are all late.
+//
+// A campaign is neither pre-voted nor refused for a leader's sake: both only keep some elections from happening. In the
+// last term nobody campaigns: the order of a leader that steps down in it is lost.
 import { toTerm } from '#base';
 import { type ReplicaId, type Target, toReplicaId } from '#raft';
 import { describeMessage } from './describe.ts';

@@ -1,14 +1,12 @@
-/**
- * Exhaustive search of the shipped core in a small scope: every order of everything that can happen to a few replicas
- * (search-moves.ts), within bounds, each state of the whole group visited once and checked, breadth first.
- *
- * Left out of the scope: time (heartbeats, deadlines, check-quorum), pre-votes, reads, transfers, compaction and so
- * snapshots; entries are applied, and storage answers, as soon as they can. Those are for the random schedules. With
- * prompt disks writes complete at once, too: a smaller scope, of which more terms can be seen whole.
- *
- * Two states are one when their keys are equal (keys.ts). What a later step cannot be checked against is removed from
- * the history first (`remembering` in search-moves.ts). Nothing else is left out.
- */
+// Exhaustive search of the shipped core in a small scope: every order of everything that can happen to a few replicas
+// (search-moves.ts), within bounds, each state of the whole group visited once and checked, breadth first.
+//
+// Left out of the scope: time (heartbeats, deadlines, check-quorum), pre-votes, reads, transfers, compaction and so
+// snapshots; entries are applied, and storage answers, as soon as they can. Those are for the random schedules. With
+// prompt disks writes complete at once, too: a smaller scope, of which more terms can be seen whole.
+//
+// Two states are one when their keys are equal (keys.ts). What a later step cannot be checked against is removed from
+// the history first (`remembering` in search-moves.ts). Nothing else is left out.
 import { assert, BrokenInvariant } from '#base';
 import { type Config, membershipOf, REPLICATION, type ReplicaId, toReplicaId } from '#raft';
 import { checkGroup } from './group-invariants.ts';

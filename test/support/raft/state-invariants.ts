@@ -1,9 +1,7 @@
-/**
- * The numbered invariants of #raft as executable claims about one state; step-invariants.ts has those about a step.
- *
- * Tests and simulation run them after every step; they share no code with what they check beyond reading the log. A
- * broken one throws `BrokenInvariant` with its number.
- */
+// The numbered invariants of #raft as executable claims about one state; step-invariants.ts has those about a step.
+//
+// Tests and simulation run them after every step; they share no code with what they check beyond reading the log. A
+// broken one throws `BrokenInvariant` with its number.
 import { assert } from '#base';
 import {
   type Entry,

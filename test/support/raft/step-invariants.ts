@@ -1,7 +1,5 @@
-/**
- * The numbered invariants of #raft as executable claims about a step: two states in a row, the input between them, and
- * the effects that came out. See state-invariants.ts.
- */
+// The numbered invariants of #raft as executable claims about a step: two states in a row, the input between them, and
+// the effects that came out. See state-invariants.ts.
 import { assert } from '#base';
 import {
   type Effect,

@@ -1,6 +1,4 @@
-/**
- * The words of scripts as values of #raft.
- */
+/** The words of scripts as values of #raft. */
 import { assert, toLogIndex, toTerm } from '#base';
 import {
   type Config,

@@ -1,11 +1,9 @@
-/**
- * A small group of replicas with disks, state machines and a network, as one immutable value: every function answers
- * with the next world. Scripts, random schedules and the exhaustive search drive the same one.
- *
- * What it can do to a replica is what a runtime may do: complete writes in order, apply in order, lose what was not
- * synced, start anew from what was. What it can do to a message: deliver, keep a copy, drop, in any order. Every step
- * is checked by the invariants of #raft, and what replicas have committed, elected and voted for ever is remembered.
- */
+// A small group of replicas with disks, state machines and a network, as one immutable value: every function answers
+// with the next world. Scripts, random schedules and the exhaustive search drive the same one.
+//
+// What it can do to a replica is what a runtime may do: complete writes in order, apply in order, lose what was not
+// synced, start anew from what was. What it can do to a message: deliver, keep a copy, drop, in any order. Every step
+// is checked by the invariants of #raft, and what replicas have committed, elected and voted for ever is remembered.
 import { assert, type LogIndex, type Term, toLogIndex, toTerm } from '#base';
 import {
   type Config,
