@@ -1,5 +1,4 @@
-// Goal: the kit cuts and orders events by effective time as the database does, and a Map crosses as it is. Method:
-// tables.
+// Goal: the kit cuts and orders by effective time as the database does, and a Map crosses as it is. Method: tables.
 import { expect, it } from 'vitest';
 import { defineStateView, mapCodec, type StoredEvent, stateViewGuest } from '../../sdk/component/src/index.ts';
 import { happenedBy } from '../../sdk/component/testing/effective-time.ts';

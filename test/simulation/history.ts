@@ -1,5 +1,4 @@
-// What clients asked, what they were told, and when: all that the checks may look at. Nothing in it comes from inside
-// of a node.
+// What clients asked, what they were told, and when: all that the checks may look at. Nothing is from inside of a node.
 //
 // An operation is invoked at a time and returns at a later one, or never: its outcome is then unknown, and it may have
 // its effect at any time after its invocation, once, or not at all. Times are virtual microseconds.

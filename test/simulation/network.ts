@@ -1,6 +1,5 @@
 // The network between everybody: messages that take their time, get lost, come twice, overtake one another, and ways
-// that are closed in one direction only. Whoever is at its ends (clients today, nodes among themselves when there are
-// several) is a name to it.
+// that are closed in one direction only. Whoever is at its ends, a client or a node, is a name to it.
 import type { Rng } from './engine/random.ts';
 import type { Simulator } from './engine/simulator.ts';
 

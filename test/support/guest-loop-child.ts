@@ -1,5 +1,4 @@
-// Executors in a process of its own, with a guest that never ends: says the number of the process that runs it, and
-// waits to be killed.
+// Executors in a process of its own, with a guest that never ends: says the number of its process, and waits.
 import { readdirSync, readFileSync } from 'node:fs';
 import { artifactOf, executors, foldOf } from './wasm/executors.ts';
 import { guestText } from './wasm/guests.ts';

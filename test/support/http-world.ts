@@ -1,5 +1,4 @@
-// The HTTP server over a whole node in one thread and in memory: for tests that hold time and the disk, see the log, or
-// reach behind the API.
+// The HTTP server over a whole node in one thread and in memory: for tests that hold time and the disk, or see the log.
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import {
   createMetrics,

@@ -1,5 +1,4 @@
-// A node in a process of its own that answers one request, ends, and prints the URLs of all
-// modules that its main thread has loaded.
+// A node in a process of its own that answers one request, ends, and prints the URLs of what its main thread loaded.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,4 @@
-// The log's record of a transaction, written field by field from the proto file, apart from the code that writes the
-// log.
+// The log's record of a transaction, written field by field from the proto file, apart from the code that writes it.
 import { ByteWriter, beginMessage, writeBytesField, writeTextField, writeVarintField } from '#base';
 import type { StoredEventId } from '#model';
 

@@ -1,6 +1,5 @@
 // The servers that files of test/spec share: an open one, and one with authentication on. A process of tests starts
-// each of them once, when a file first asks for it, and they end with the process. Each file finds them without
-// databases.
+// each when a file first asks for it, and they end with the process. Each file finds them without databases.
 import { inject } from 'vitest';
 import { AS_FIRST, type GuardedNode, guardedSettings } from './guarded-node.ts';
 import { HttpClient } from './http-client.ts';

@@ -1,6 +1,5 @@
-// A database whose events lie in effective time, and whose subjects in the order of their names, as far from the order
-// of their positions as can be: every event of a subject of its own, half of them odd, half of them of stream B, and
-// hardly one of them both.
+// A database whose events lie in effective time, and whose subjects in the order of their names, far from the order of
+// their positions: every event of a subject of its own, half of them odd, half of them of stream B, hardly one both.
 import type { KvReader, KvStore } from '#kv';
 import type { Selector } from '#model';
 import { and, term } from '#model';

@@ -1,6 +1,5 @@
 // A database worked out in the dumbest way: a list of transactions, and loops over their events. Written from the
-// specification and its decisions; it shares nothing with the node but the shapes of selectors, constraints and
-// queries.
+// specification and its decisions; it shares only the shapes of selectors, constraints and queries with the node.
 import type { Constraint, EventQuery, Selector } from '#model';
 import { holds, matches } from '../../support/naive-constraints.ts';
 import type { EventSeen, EventSketch, TransactionSeen, Violation } from '../history.ts';

@@ -254,8 +254,7 @@ export class SimDisk implements Disk, FileDisk {
     else if (mishap === 'lose') {
       inode.lose(bytes, at);
       this.#hasLost = true;
-      // So long that what was lost is the last of its file for a while: behind a later write a gap would show by
-      // itself.
+      // So long that what was lost is the last of its file for a while: behind a later write a gap would show.
       this.slowness = LOST_SLOWNESS;
     } else inode.write(bytes, at);
   }

@@ -1,6 +1,5 @@
 // A thread of a node: does one thing after the other, can be held up (a collection of garbage, a busy machine), and
-// does nothing any more once its process has died. Channels between threads keep the order of what they carry, as
-// message ports do.
+// nothing any more once its process has died. Channels between threads keep the order, as message ports do.
 import type { Rng } from './random.ts';
 import type { Simulator } from './simulator.ts';
 

@@ -1,6 +1,5 @@
-// A segment in the middle of a log is gone: its name is in no directory any more, as after the repair of a file system
-// whose directory was spoiled, and nothing says so. The power had failed before, and another process starts on what is
-// left.
+// A segment in the middle of a log is gone: its name is in no directory any more, as after the repair of a spoiled file
+// system, and nothing says so. The power had failed before, and another process starts on what is left.
 //
 // Whatever its entries, nobody may go on without it: it refuses to start, and says which file is missing; then its
 // files are restored from a backup after a while. The first segment is left alone, as all of it may be done with, and

@@ -1,5 +1,4 @@
-// The faults of a run as a list that is drawn before it begins: one can be taken out, and the others stay what they
-// were.
+// The faults of a run as a list that is drawn before it begins: one can be taken out, and the others stay.
 import type { Armed, StepKind } from '../disk/sim-disk.ts';
 import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';

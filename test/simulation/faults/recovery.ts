@@ -1,9 +1,7 @@
 // Somebody who gives two of the three nodes up that vote for a database, and goes on with the third (ADR 0045): the two
-// are kept down until the catalog has taken the recovery in, or for so long. Then they come back, with what they had,
-// as nodes that were thought to be lost may.
+// are kept down until the catalog has taken the recovery in, or for so long, and come back with what they had.
 //
-// To clients it is a delete of the one instance and a creation of the next under its name, and the history has it as
-// these.
+// To clients, and in the history, it is a delete of the one instance and a creation of the next under its name.
 import { CATALOG_GROUP, nodeOf } from '#base';
 import type { Binding, HeldCopy } from '#cluster';
 import type { Rng } from '../engine/random.ts';

@@ -1,6 +1,5 @@
-// What kind of world a seed is: how many clients and what they like to do, how the node is set, which kinds of faults
-// there are and how often. Ranges are drawn before anything in them is, so that some seeds are all crashes and others
-// none at all.
+// What kind of world a seed is: how many clients and what they like to do, how the node is set, which faults there are
+// and how often. Ranges are drawn before anything in them is, so that some seeds are all crashes and others none.
 import type { Rng } from '../engine/random.ts';
 import type { NodeSettings } from '../node/sim-node.ts';
 import type { ClientHabits, Deed } from '../workload/client.ts';

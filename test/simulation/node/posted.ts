@@ -1,7 +1,6 @@
 // What arrives in the other thread of a message that one posts: a copy, without the buffers that were given away.
 //
-// What is plain data is copied here, which costs a fraction of `structuredClone`; that has the rest, and refuses what
-// no port would carry.
+// Plain data is copied here, for less than `structuredClone` costs, which has the rest and refuses what no port takes.
 
 export function posted<Message>(message: Message, given: readonly ArrayBuffer[] = []): Message {
   return copyOf(message, given) as Message;

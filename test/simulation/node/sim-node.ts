@@ -1,8 +1,7 @@
 // A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and somebody
 // who starts the next process when one has ended, as Kubernetes does.
 //
-// It judges every end of a process: one that nobody caused, and a refusal to start on a disk that did nothing wrong,
-// are faults of the node.
+// It judges every end of a process: one that nobody caused is a fault, and so is a refusal to start on a good disk.
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { SimDisk } from '../disk/sim-disk.ts';
 import { type OpenStore, SimStore } from '../disk/sim-store.ts';

@@ -1,6 +1,5 @@
 // The releases that come after this one, as far as levels matter: each knows one level more, at which transactions have
-// another format, and writes that only when the cluster is at that level. The second of them knows this one's level no
-// more.
+// another format, and writes that only when the cluster is at that level. The second knows this one's no more.
 import { LEVEL_FIRST, LEVELS, type LevelRange } from '#base';
 import type { Machine } from '#cluster';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';

@@ -1,6 +1,5 @@
 // The data directory of node 3 of a cluster of three, as the node leaves it when it ends: made of real files by the
-// machines and the log, without a process. What each group has applied, and what else stands in its log, is the
-// caller's.
+// machines and the log, without a process. The caller says what each group has applied and what is in its log.
 import { join } from 'node:path';
 import {
   CATALOG_GROUP,

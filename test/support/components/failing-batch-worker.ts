@@ -1,5 +1,4 @@
-// The thread of batches over a store that cannot be read now and then, and that ends the thread in the middle of a
-// read as often.
+// The thread of batches over a store that cannot be read now and then, and that ends the thread in a read as often.
 import { workerData } from 'node:worker_threads';
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import { runBatches } from '#components';

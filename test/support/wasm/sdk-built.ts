@@ -1,5 +1,4 @@
-// Components of the EvidentSource SDK's shape that componentize-js makes of a world and a few lines, as a toolchain of
-// another language would.
+// Components of the EvidentSource SDK's shape that componentize-js makes, as a toolchain of another language would.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

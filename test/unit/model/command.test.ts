@@ -1,5 +1,4 @@
-// Goal: whatever way a command is said in, it is one value, and what it must not be is told with its place. Method:
-// tables.
+// Goal: a command is one value in whatever way it is said, and its faults are told with their place. Method: tables.
 import { describe, expect, it } from 'vitest';
 import {
   type AskedCommand,
