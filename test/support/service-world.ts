@@ -12,7 +12,7 @@ import {
   type TransactReply,
   type TransactRequest,
 } from '#service';
-import { CoreWorld, settle } from './cluster/core-world.ts';
+import { CoreWorld, repeatableBytes, settle } from './cluster/core-world.ts';
 import { eventBytes } from './events.ts';
 
 /** Timers that run when the test lets time pass. */
@@ -82,7 +82,7 @@ export class ServiceWorld {
   readonly #limits: Partial<ServiceLimits>;
   readonly #components: OpenComponents | undefined;
   #service: Service | undefined;
-  #random = 1;
+  readonly #random = repeatableBytes(1);
 
   constructor(limits: Partial<ServiceLimits> = {}, components?: OpenComponents, levels: LevelRange = LEVELS) {
     this.core = new CoreWorld({}, levels);
@@ -106,7 +106,7 @@ export class ServiceWorld {
     this.#service = createService({
       node: this.core.node,
       clock: { nowMs: () => this.core.nowMs },
-      random: { bytes: (count) => this.#bytes(count) },
+      random: this.#random,
       digests: { crc32: nativeCrc32, sha256: nativeSha256 },
       metrics: this.metrics,
       release: '1.2.3',
@@ -124,14 +124,6 @@ export class ServiceWorld {
   async database(databaseName: string, revision: number = 0): Promise<void> {
     await this.service.createDatabase({ databaseName });
     for (let n = 0; n < revision; n++) await this.transact(databaseName, { events: [{ id: `e-${n}` }] });
-  }
-
-  /** Different every time, and the same in every run. */
-  #bytes(count: number): Uint8Array {
-    return Uint8Array.from({ length: count }, () => {
-      this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) | 0;
-      return this.#random >>> 24;
-    });
   }
 
   /** The value of a metric without labels, or with those of the line. */

@@ -29,7 +29,7 @@ export class CoreWorld {
   readonly #limits: CoreLimits;
   #core: CoreRuntime | undefined;
   #node: FrontNode | undefined;
-  #random = 0;
+  readonly #random = repeatableBytes(0);
 
   readonly #levels: LevelRange;
   readonly #names = new FreshNames();
@@ -89,7 +89,7 @@ export class CoreWorld {
       limits: this.#limits,
       clock,
       monotonicMs: () => this.nowMs,
-      random: { bytes: (count) => this.#bytes(count) },
+      random: this.#random,
       snapshotObserver: unobservedSnapshots,
       observer: { elected: mute, followed: mute, campaignFailed: mute, committed: mute, synced: mute, written: mute },
       later: setImmediate,
@@ -146,16 +146,19 @@ export class CoreWorld {
     await this.readable(group);
     return databaseKit.history(this.kv, group);
   }
-
-  #bytes(count: number): Uint8Array {
-    return Uint8Array.from({ length: count }, () => {
-      this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) | 0;
-      return this.#random >>> 24;
-    });
-  }
 }
 
 function mute(): void {}
+
+/** Bytes that differ from call to call, and are the same in each run. */
+export function repeatableBytes(seed: number): { readonly bytes: (count: number) => Uint8Array } {
+  let state = seed;
+  const next = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    return state >>> 24;
+  };
+  return { bytes: (count) => Uint8Array.from({ length: count }, next) };
+}
 
 /** Lets everything that is ready to run do so, several rounds of it. */
 export async function settle(): Promise<void> {

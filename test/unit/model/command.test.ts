@@ -1,4 +1,4 @@
-// Goal: a command is one value in whatever way it is said, and its faults are told with their place. Method: tables.
+// Goal: a command is one value in whatever way it is said, and its faults are named with their place. Method: tables.
 import { describe, expect, it } from 'vitest';
 import {
   type AskedCommand,
