@@ -20,14 +20,9 @@ import {
 const world = new ViewWorld();
 afterAll(() => world[Symbol.asyncDispose]());
 
-const TITLE: ViewTitle = {
-  database: 'shop',
-  name: 'orders',
-  version: 3,
-  contentType: 'application/x-count',
-  contentSchema: undefined,
-};
-const TOLD = toldTo('shop', 'orders', 'application/x-count');
+const TYPE = 'application/x-count';
+const TITLE: ViewTitle = { database: 'shop', name: 'orders', version: 3, contentType: TYPE, contentSchema: undefined };
+const TOLD = toldTo('shop', 'orders', TYPE);
 
 function artifactOf(text: string = sdkViewText()): Promise<RunnableArtifact> {
   return textArtifact(world.artifacts, 'state-view', text);
