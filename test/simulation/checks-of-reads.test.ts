@@ -62,12 +62,7 @@ const BELOW_ITS_FLOOR: Change = inHistory((history) => {
 /** An event that is not what was sent. */
 const changed = <Event extends object>(event: Event): Event => ({ ...event, text: 'other' });
 
-const HEARTBEAT_AHEAD: FollowItem = {
-  kind: 'heartbeat',
-  atUs: 0,
-  revision: 0,
-  position: { revision: 1_000_000, index: 0 },
-};
+const BEAT_AHEAD: FollowItem = { kind: 'heartbeat', atUs: 0, revision: 0, position: { revision: 1_000_000, index: 0 } };
 
 const FALSIFIED: readonly (readonly [fault: RegExp, what: string, change: Change])[] = [
   [/7: .*describe.* answers/, 'another count', value('describe', ({ eventCount }) => ({ eventCount: eventCount + 1 }))],
@@ -120,7 +115,7 @@ const FALSIFIED: readonly (readonly [fault: RegExp, what: string, change: Change
   [
     /9: .*a heartbeat at/,
     'a heartbeat ahead of what was delivered',
-    delivered((items, place) => items.splice(place, 0, HEARTBEAT_AHEAD)),
+    delivered((items, place) => items.splice(place, 0, BEAT_AHEAD)),
   ],
   [
     /10: .*created at/,

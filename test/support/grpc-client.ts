@@ -111,12 +111,8 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** The message alone. */
-  async send<Name extends UnaryName>(
-    name: Name,
-    request: RequestOf<Name>,
-    options?: CallOptions,
-  ): Promise<ReplyOf<Name>> {
-    return (await this.call(name, request, options)).message;
+  async send<Name extends UnaryName>(name: Name, request: RequestOf<Name>, more?: CallOptions): Promise<ReplyOf<Name>> {
+    return (await this.call(name, request, more)).message;
   }
 
   /** A call of any service, by its path. Rejects with a `GrpcFailure`. */

@@ -13,16 +13,11 @@ export const NODES: readonly string[] = ['one', 'two', 'three'];
 export const PATIENCE = { timeout: 60_000, interval: 100 };
 
 /** Files of their own in a directory, with a certificate of an authority. */
-export function filesIn(
-  dir: string,
-  name: string,
-  by: Authority = authority,
-  subject: Partial<Subject> = {},
-): TlsFiles {
+export function filesIn(dir: string, name: string, by: Authority = authority, more: Partial<Subject> = {}): TlsFiles {
   const folder = join(dir, `${name}-files`);
   mkdirSync(folder);
   const files = new TlsFiles(folder);
-  files.put(by.issue({ cn: name, names: LOOPBACK_NAMES, ...subject }));
+  files.put(by.issue({ cn: name, names: LOOPBACK_NAMES, ...more }));
   return files;
 }
 

@@ -64,15 +64,11 @@ const RESTLESS: Readonly<Record<Deed, number>> = {
 
 export function drawSwarm(random: Rng): Swarm {
   const names = ['alpha', 'beta', 'gamma'].slice(0, random.between(1, 3));
-  const [first = 'alpha', ...others] = names;
+  const [one = 'alpha', ...more] = names;
   return {
     clientCount: random.between(1, 8),
     followerCount: random.between(0, 3),
-    habits: {
-      names: [first, ...others],
-      thinkUsMean: random.pick([4, 20, 80, 300]) * 1000,
-      weights: drawWeights(random),
-    },
+    habits: { names: [one, ...more], thinkUsMean: random.pick([4, 20, 80, 300]) * 1000, weights: drawWeights(random) },
     node: drawNode(random),
     safetyUs: random.between(4, 20) * SECOND_US,
     operations: random.between(100, 1200),

@@ -69,17 +69,13 @@ const append: fc.Arbitrary<Message> = fc
     return { kind: 'append', term: toTerm(last.term + later), previous, entries, commit };
   });
 
+const either = fc.boolean();
+const perhaps = fc.option(index, { nil: undefined });
 /** Total: a new kind of message does not compile until it is drawn. */
 const MESSAGES: Readonly<Record<Kind, fc.Arbitrary<Message>>> = {
   'pre-vote-request': fc.record({ kind: fc.constant('pre-vote-request'), term, last: id, commit: id }),
   'pre-vote-reply': fc.record({ kind: fc.constant('pre-vote-reply'), term, isGranted: fc.boolean(), commit: id }),
-  'vote-request': fc.record({
-    kind: fc.constant('vote-request'),
-    term,
-    last: id,
-    commit: id,
-    isTransfer: fc.boolean(),
-  }),
+  'vote-request': fc.record({ kind: fc.constant('vote-request'), term, last: id, commit: id, isTransfer: either }),
   'vote-reply': fc.record({ kind: fc.constant('vote-reply'), term, isGranted: fc.boolean(), commit: id }),
   append,
   'append-ack': fc.record({ kind: fc.constant('append-ack'), term, match: index }),
@@ -88,12 +84,7 @@ const MESSAGES: Readonly<Record<Kind, fc.Arbitrary<Message>>> = {
   beat: fc.record({ kind: fc.constant('beat'), term, commit: index, round: count }),
   'beat-ack': fc.record({ kind: fc.constant('beat-ack'), term, round: count }),
   'read-request': fc.record({ kind: fc.constant('read-request'), term, id: count }),
-  'read-reply': fc.record({
-    kind: fc.constant('read-reply'),
-    term,
-    id: count,
-    index: fc.option(index, { nil: undefined }),
-  }),
+  'read-reply': fc.record({ kind: fc.constant('read-reply'), term, id: count, index: perhaps }),
   'timeout-now': fc.record({ kind: fc.constant('timeout-now'), term }),
   'install-snapshot': fc.record({
     kind: fc.constant('install-snapshot'),
