@@ -33,8 +33,9 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that is full', () => {
     await using client = new TestClient(node.grpc);
     for (const databaseName of ['large', 'small']) await client.send('createDatabase', { databaseName });
     await transact(client, 'small', 1);
-    for (const refusal of await fill(client, 'large'))
+    for (const refusal of await fill(client, 'large')) {
       expect(refusal).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { metadata: { reason: 'DiskFull' } } });
+    }
     await client.send('deleteDatabase', { databaseName: 'large', databaseId: undefined });
     expect((await vi.waitFor(() => transact(client, 'small', 1), SOON)).revision).toBe(2);
     expect(node.log()).not.toContain('"fatal"');
@@ -71,8 +72,9 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that is full', () => {
     await transact(client, 'kept', 1);
     disk.fillUpTo(0);
     await vi.waitFor(() => expect(node.log()).toContain('"diskLevel":"read-only"'), SOON);
-    for (const write of [transact(client, 'kept', 1), client.send('deleteDatabase', { databaseName: 'kept' })])
+    for (const write of [transact(client, 'kept', 1), client.send('deleteDatabase', { databaseName: 'kept' })]) {
       expect(await failureOf(write)).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    }
     expect((await fetch(`${node.http}/databases/kept/events/1`)).status).toBe(200);
     disk.empty();
     expect((await vi.waitFor(() => transact(client, 'kept', 1), SOON)).revision).toBe(2);

@@ -122,9 +122,12 @@ async function difference(result: RunResult): Promise<string | undefined> {
 
 async function explain(result: RunResult, leak: string | undefined): Promise<void> {
   const { seed, problems } = result;
-  for (const problem of [...(leak === undefined ? [] : [leak]), ...problems].slice(0, PROBLEMS_SHOWN))
+  for (const problem of [...(leak === undefined ? [] : [leak]), ...problems].slice(0, PROBLEMS_SHOWN)) {
     say(`seed ${seed} (${result.nodes} nodes): ${problem}`);
-  if (leak !== undefined || endsAtFailure) return say(`  ${seedCommand(result)}`);
+  }
+  if (leak !== undefined || endsAtFailure) {
+    return say(`  ${seedCommand(result)}`);
+  }
   const small = await minimise(result);
   say(
     `  ${small.faults.length} of ${result.faults.length} faults and ${small.operations} of ${result.operationCount} operations do, after ${small.runs} runs:`,

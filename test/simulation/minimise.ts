@@ -35,8 +35,9 @@ export async function minimise(failing: RunResult): Promise<SmallRun> {
   }
   // All faults, halves of them, quarters, …, each alone.
   for (let size = best.faults.length; size >= 1; size = Math.floor(size / 2)) {
-    for (let at = best.faults.length - size; at >= 0; at -= size)
+    for (let at = best.faults.length - size; at >= 0; at -= size) {
       await attempt(best.faults.toSpliced(at, size), best.operations);
+    }
   }
   return best;
 }

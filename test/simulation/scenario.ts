@@ -300,17 +300,22 @@ class Run {
 
   /** Serves again, and says the truth. */
   async #live(clients: Promise<unknown>): Promise<void> {
-    if (!(await this.#until(() => !this.#nemesis.isRefounding, this.#simulator.nowUs + SERVING_US_MAX)))
+    if (!(await this.#until(() => !this.#nemesis.isRefounding, this.#simulator.nowUs + SERVING_US_MAX))) {
       return this.#problem('what is left of the cluster does not begin another one');
+    }
     const { nowUs } = this.#simulator;
-    if (!(await this.#until(() => this.#cluster.isServing, nowUs + SERVING_US_MAX)))
+    if (!(await this.#until(() => this.#cluster.isServing, nowUs + SERVING_US_MAX))) {
       return this.#problem('the node does not come to serve');
-    if (!(await this.#until(() => !this.#nemesis.isUpgrading, this.#simulator.nowUs + UPGRADED_US_MAX)))
+    }
+    if (!(await this.#until(() => !this.#nemesis.isUpgrading, this.#simulator.nowUs + UPGRADED_US_MAX))) {
       return this.#problem('the upgrade does not come to its end');
-    if (!(await this.#until(() => this.#cluster.isFormed, this.#simulator.nowUs + FORMED_US_MAX)))
+    }
+    if (!(await this.#until(() => this.#cluster.isFormed, this.#simulator.nowUs + FORMED_US_MAX))) {
       return this.#problem('the nodes do not find each other');
-    if ((await this.#within(SETTLE_US_MAX, () => clients)) === undefined)
+    }
+    if ((await this.#within(SETTLE_US_MAX, () => clients)) === undefined) {
       return this.#problem('calls of clients do not come to an end');
+    }
     await this.#within(2 * SETTLE_US_MAX, () => this.#standStill());
     await this.#within(STILL_US_MAX, () => this.#rest());
     const truth = new Truth({

@@ -84,8 +84,9 @@ async function othersTakeOver(led: readonly Led[], { simulator, onProblem }: Sti
   const isLed = ({ group, others }: Led): boolean => others.some(({ process }) => process?.leads(group) === true);
   await lookUntil(() => led.every(isLed), TAKEN_OVER_US_MAX, simulator);
   const forgotten = led.filter((each) => !isLed(each));
-  if (forgotten.length > 0)
+  if (forgotten.length > 0) {
     onProblem(`${leader?.name} stands still, nobody asks for ${namesOf(forgotten)}, and nobody leads them`);
+  }
   await simulator.sleep(TAKEN_OVER_US_MAX, 'stillness');
 }
 

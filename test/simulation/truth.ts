@@ -72,8 +72,9 @@ export class Truth {
       // A write whose client has given up may have come between the two; no other will.
       const again = await this.#readAlike();
       after = await this.#readAfterPowerFailure();
-      if (!isDeepStrictEqual(again, after) || !before.every((one) => isKept(one, after)))
+      if (!isDeepStrictEqual(again, after) || !before.every((one) => isKept(one, after))) {
         onProblem('after a power failure at rest the databases are not what they were');
+      }
     }
     return after.map((final) => ({
       ...final,
@@ -224,8 +225,9 @@ function nameIn(request: Calls[CallKind]['request']): string {
 function difference(final: Final, other: Final, { name }: SimNode): readonly string[] {
   if (isDeepStrictEqual(final, other)) return [];
   const { chainHash, revision } = other;
-  if (!isDeepStrictEqual(final.definitions, other.definitions))
+  if (!isDeepStrictEqual(final.definitions, other.definitions)) {
     return [`check 15: ${name} has other components defined in ${final.name} than another node`];
+  }
   return [
     `check 1: ${name} has another ${final.name}: ${chainHash} at ${revision}, not ${final.chainHash} at ${final.revision}`,
   ];

@@ -80,8 +80,9 @@ export class AuthorizationServer {
     const kind = asked.get('grant_type') ?? '';
     this.grants.push({ kind, resource: asked.get('resource') });
     const consent = kind === 'refresh_token' ? this.#refreshed(asked) : this.#redeemed(asked);
-    if (consent?.client !== asked.get('client_id') || consent?.resource !== asked.get('resource'))
+    if (consent?.client !== asked.get('client_id') || consent?.resource !== asked.get('resource')) {
       return this.#refuse(response, 'invalid_grant');
+    }
     const refresh_token = randomUUID();
     this.#refreshing.set(refresh_token, consent);
     const exp = Math.floor(Date.now() / 1_000) + LIFETIME_S;

@@ -45,8 +45,9 @@ export async function expectRowsToMatch(reader: DatabaseReader, oracle: Database
 
 async function listHeads(reader: DatabaseReader, kind: HeadKind, at: number): Promise<readonly (string | undefined)[]> {
   const terms: (string | undefined)[] = [];
-  for await (const heads of walkHeads(reader, { kind, prefix: new Uint8Array(0), at }))
+  for await (const heads of walkHeads(reader, { kind, prefix: new Uint8Array(0), at })) {
     terms.push(...heads.map((head) => decodeUtf8(head.name.term ?? new Uint8Array(0))));
+  }
   return terms;
 }
 

@@ -112,8 +112,9 @@ const arbConstraint: fc.Arbitrary<Constraint> = fc
     second: revision,
   })
   .map(({ kind, selector, first, second }): Constraint => {
-    if (kind === 'revision-range')
+    if (kind === 'revision-range') {
       return { kind: 'revision-range', start: Math.min(first, second), end: Math.max(first, second), selector };
+    }
     return { kind: kind === 'min-revision' ? 'min-revision' : 'max-revision', revision: first, selector };
   });
 

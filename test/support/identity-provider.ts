@@ -76,8 +76,9 @@ export class IdentityProvider implements AsyncDisposable {
     const answer = this.answers.get(path) ?? this.answers.get(path.split('?', 1)[0] ?? path);
     if (answer !== undefined) return answer(request, response);
     if (path === '/keys') return sendJson(response, { keys: this.#keys });
-    if (path === '/.well-known/openid-configuration')
+    if (path === '/.well-known/openid-configuration') {
       return sendJson(response, { issuer: this.issuer, jwks_uri: this.jwksUrl });
+    }
     response.writeHead(404).end();
   }
 }

@@ -169,7 +169,9 @@ export class Inode {
     const contents = this.#contents();
     for (const sector of this.#dirty) {
       if (!survives(sector)) continue;
-      for (const { live, durable } of contents) durable.put(live.view.subarray(sector, sector + SECTOR_BYTES), sector);
+      for (const { live, durable } of contents) {
+        durable.put(live.view.subarray(sector, sector + SECTOR_BYTES), sector);
+      }
     }
     this.#dirty.clear();
   }

@@ -72,8 +72,9 @@ function next(group: ModelGroup, record: LogRecord): ModelGroup {
 /** What the log recovered, in the form of `fold`. */
 export function stateOf(recovered: RecoveredLog): ModelState {
   const groups: Record<number, ModelGroup> = {};
-  for (const { group, hardState, checkpoint, entries } of recovered.groups.values())
+  for (const { group, hardState, checkpoint, entries } of recovered.groups.values()) {
     groups[group] = { hardState: { ...hardState }, checkpoint: { ...checkpoint }, entries: entries.map(modelEntry) };
+  }
   return { groups, tombstones: [...recovered.tombstones].toSorted((a, b) => a - b) };
 }
 

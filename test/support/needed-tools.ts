@@ -81,8 +81,9 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
 export function lacksTool(...names: readonly ToolName[]): boolean {
   const complaints = names.map(complaintOf).filter((complaint) => complaint !== undefined);
   if (complaints.length === 0) return false;
-  if (process.env['TEST_REQUIRES'] === 'all')
+  if (process.env['TEST_REQUIRES'] === 'all') {
     throw new Error(`TEST_REQUIRES=all asks for every test, but ${complaints.join('; ')}.`);
+  }
   process.stderr.write(`Tests are skipped: ${complaints.join('; ')}.\n`);
   return true;
 }

@@ -30,8 +30,9 @@ export function viewOf(metadata: Readonly<Record<string, unknown>>): Definition 
 export function definingPayloads(definition: Definition, bytes: Uint8Array): readonly Uint8Array[] {
   const blob = referenceOf(bytes);
   const parts: DefinitionEntry[] = [];
-  for (let at = 0; at < bytes.length; at += BLOB_PART_BYTES)
+  for (let at = 0; at < bytes.length; at += BLOB_PART_BYTES) {
     parts.push({ kind: 'part', blob, part: parts.length, bytes: bytes.subarray(at, at + BLOB_PART_BYTES) });
+  }
   return [...parts, { kind: 'define' as const, blob, definition }].map(encodeDefinitionEntry);
 }
 

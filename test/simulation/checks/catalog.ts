@@ -112,8 +112,9 @@ function endsOf(history: History): ReadonlyMap<string, number> {
     if (outcome.kind === 'ok') endAll(request.name, invokedUs, returnedUs);
   }
   for (const operation of history.operations) {
-    for (const name of deniedBy(operation, history))
+    for (const name of deniedBy(operation, history)) {
       endAll(name, operation.invokedUs, operation.returnedUs + DENIED_US);
+    }
   }
   return endedUs;
 }
@@ -162,7 +163,9 @@ function effectOf(operation: AnyOperation, name: string, known: ReadonlySet<stri
   if (nameOf(operation)[0] !== name) return undefined;
   if (kind === 'create') return createEffect(outcome);
   if (kind === 'delete') return deleteEffect(request, outcome, known);
-  if (outcome.kind === 'ok') return asksTheLeader(operation) ? observes(outcome.value.databaseId, known) : undefined;
+  if (outcome.kind === 'ok') {
+    return asksTheLeader(operation) ? observes(outcome.value.databaseId, known) : undefined;
+  }
   return isAbsent(outcome) ? observes(undefined, known) : undefined;
 }
 
@@ -174,8 +177,9 @@ function createEffect(outcome: CreateOutcome): Effect | undefined {
     const { databaseId } = outcome.value;
     return { apply: (state) => (state === ABSENT ? databaseId : undefined) };
   }
-  if (outcome.kind === 'error' && outcome.code === 'already_exists')
+  if (outcome.kind === 'error' && outcome.code === 'already_exists') {
     return { apply: (state) => (state === ABSENT ? undefined : state), isRead: true };
+  }
   if (outcome.kind === 'error' && outcome.isDefinite) return undefined;
   // It may have found the name taken.
   return { apply: (state) => (state === ABSENT ? SOMETHING : state), effect: 'create' };

@@ -26,8 +26,9 @@ export const refusalsAreRight: Check = ({ history, instances }) =>
     const instance = instances.get(databaseId);
     if (instance?.covers(revision) !== true) return [];
     const recorded = instance.final?.transactions.find(({ transactionId }) => transactionId === request.transactionId);
-    if (recorded !== undefined && recorded.revision <= revision)
+    if (recorded !== undefined && recorded.revision <= revision) {
       return [`${label(operation)} was refused at ${revision} although it is recorded at ${recorded.revision}`];
+    }
     const expected = instance.model.violations(request.constraints, revision);
     return isSame(expected, violations)
       ? []

@@ -141,12 +141,14 @@ export class Evidence {
       attempts.push(operation);
       this.attempts.set(transactionId, attempts);
     }
-    for (const { databaseId, revision } of scopesOf(operation))
+    for (const { databaseId, revision } of scopesOf(operation)) {
       this.instance(databaseId).see({ atUs: operation.returnedUs, revision, by: label(operation) });
+    }
     if (operation.kind !== 'transact' || operation.outcome.kind !== 'ok') return;
     const { value } = operation.outcome;
-    if (value.kind === 'recorded')
+    if (value.kind === 'recorded') {
       this.instance(value.databaseId).acknowledgements.push({ operation, recorded: value });
+    }
   }
 }
 

@@ -27,8 +27,9 @@ function follow({ selector, after, items }: Subscription, { final, model }: Inst
   for (const item of items) {
     if (item.kind === 'heartbeat') {
       const missed = selected[next];
-      if (missed !== undefined && !isAfter(missed, item.position))
+      if (missed !== undefined && !isAfter(missed, item.position)) {
         return [`a heartbeat at ${shown(item.position)} without the event ${shown(missed)}`];
+      }
       continue;
     }
     const wanted = selected.slice(next, next + item.events.length);

@@ -189,8 +189,9 @@ export class Nemesis {
         network.conditions = action.conditions;
         return later('calm again', () => void (network.conditions = CALM));
       case 'one-way':
-        for (const client of clients)
+        for (const client of clients) {
           network.close(action.isAnswers ? node.name : client, action.isAnswers ? client : node.name);
+        }
         return later('open again', () => network.heal());
       case 'peer-network':
         exchange.conditions = action.conditions;

@@ -273,8 +273,9 @@ export class Operator {
     const wasKnown = this.#isKnownToRun(node, release);
     await this.#restartAs(node, before);
     const answer = this.#isKnownToRun(node, before) ? await this.#order({ kind: 'finalize' }) : undefined;
-    if (wasKnown && isRaised(answer, release.levels.max))
+    if (wasKnown && isRaised(answer, release.levels.max)) {
       this.#parts.onBug(`an upgrade is ended while ${node.name} is known to run the release before`);
+    }
     await this.#advance(node, before, release);
   }
 

@@ -243,8 +243,9 @@ export class Trapper {
   #hit(host: string, { kind, delayUs }: Blow, durationUs: number): void {
     if (kind === 'none') return;
     const node = this.#parts.nodes.find(({ name }) => name === host);
-    if (kind === 'power')
+    if (kind === 'power') {
       return this.#later(delayUs, 'trap cuts power', () => node?.crash({ kind: 'power', share: 0 }));
+    }
     if (kind === 'stall') return this.#later(delayUs, 'trap stalls', () => node && this.#stall(node, durationUs));
     if (kind === 'held') return this.#holdAnswers(host, node, durationUs);
     const alone = (): void => {

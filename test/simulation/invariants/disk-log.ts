@@ -159,8 +159,9 @@ function headOf(record: DataView): { readonly type: number; readonly group: numb
 
 function* recordsOf(bytes: Uint8Array): Iterable<DataView> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 0; at < bytes.length; at += view.getUint32(at, true))
+  for (let at = 0; at < bytes.length; at += view.getUint32(at, true)) {
     yield new DataView(bytes.buffer, bytes.byteOffset + at, view.getUint32(at, true));
+  }
 }
 
 /** Whether every record has its length and its checksum. */

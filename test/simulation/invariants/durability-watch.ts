@@ -58,8 +58,9 @@ export class DurabilityWatch {
   /** The replica of the group on this node hands the entry to its state machine. */
   applied(group: number, entry: SaidEntry, node: NodeId): void {
     const own = this.#disks.get(node);
-    if (own !== undefined && !isHeld(own, group, entry))
+    if (own !== undefined && !isHeld(own, group, entry)) {
       this.#onFault(`I8: node ${node} applies ${shown(group, entry)}, which is not on its disk`);
+    }
     const history = this.#of(group);
     if (entry.index <= history.appliedIndex) return;
     history.appliedIndex = entry.index;

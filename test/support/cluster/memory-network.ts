@@ -145,8 +145,9 @@ export class MemoryNetwork {
   #carry(from: NodeId, to: NodeId, frame: Uint8Array): void {
     this.counts.frameBytes += frame.length;
     const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
-    for (let time = 0; time < times; time += 1)
+    for (let time = 0; time < times; time += 1) {
       this.#ports.after(1 + this.#ports.draw(this.delayMsMax), () => this.#arrive(from, to, frame));
+    }
   }
 
   /** Frames of a lane arrive in their order and once each, or not at all: requests of clients depend on it. */

@@ -136,8 +136,9 @@ export class StoppedDirectory implements AsyncDisposable {
     if (payloads.length === 0) return;
     this.#writer.hardState(group, { term, vote: replicaOf(toNodeId(1)) });
     for (const entry of entries) this.#writer.entry(group, entry);
-    if (checkpoint > 0)
+    if (checkpoint > 0) {
       this.#writer.checkpoint(group, { index: toLogIndex(checkpoint + 1), term, revision: toRevision(checkpoint) });
+    }
     this.wal.append([this.#writer.take()]);
   }
 }

@@ -78,8 +78,9 @@ export const component: StateChangeComponent = defineStateChange({
           digest = digested(digest, bytes === undefined ? 'nothing' : hex(bytes));
         } else {
           const selector: Selector = JSON.parse(step.selector);
-          for (const { revision, index, id } of reader.events(selector, step.limit))
+          for (const { revision, index, id } of reader.events(selector, step.limit)) {
             digest = digested(digest, `${revision}.${index} ${id}`);
+          }
           digest = digested(digest, 'read');
         }
       }

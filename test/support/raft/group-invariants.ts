@@ -105,8 +105,9 @@ function agree(one: readonly Entry[], other: readonly Entry[], count: number): b
 function areSame(one: Entry | undefined, other: Entry | undefined): boolean {
   if (one === other) return true;
   if (one === undefined || other === undefined || one.term !== other.term) return false;
-  if (one.payload.length !== other.payload.length || one.payload.some((byte, at) => byte !== other.payload[at]))
+  if (one.payload.length !== other.payload.length || one.payload.some((byte, at) => byte !== other.payload[at])) {
     return false;
+  }
   return one.membership === other.membership || textOf(one.membership) === textOf(other.membership);
 }
 

@@ -73,12 +73,14 @@ export function movesFrom({ world, left }: State, bounds: Bounds): readonly Move
   const moves: Move[] = [];
   for (const id of world.replicas.keys()) {
     moves.push(...campaigns(world, left, id, bounds.terms), ...wishes(world, left, id, bounds));
-    if (replicaOf(world, id).writing.length > 0)
+    if (replicaOf(world, id).writing.length > 0) {
       moves.push({ label: () => `write ${id}`, left, go: () => write(world, id).world });
+    }
     if (left.crashes > 0) moves.push(...crashesOf(world, left, id));
   }
-  for (const [at, envelope] of world.network.entries())
+  for (const [at, envelope] of world.network.entries()) {
     moves.push({ label: () => `deliver ${wayOf(envelope)}`, left, go: () => deliver(world, at, true).world });
+  }
   return moves;
 }
 

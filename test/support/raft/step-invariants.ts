@@ -62,8 +62,9 @@ function checkRole(before: RaftState, input: Input, after: RaftState): void {
   if (after.role.kind !== 'leader') return;
   const { round, reads } = before.role;
   assert(after.role.round >= round, 'R5: a round is never numbered again', after.role.round);
-  for (const read of after.role.reads)
+  for (const read of after.role.reads) {
     assert(read.round > round || reads.includes(read), 'R5: a read waits for a round that begins after it came', read);
+  }
   for (const [id, peer] of before.role.peers) {
     const match = after.role.peers.get(id)?.progress.match ?? peer.progress.match;
     const says = input.kind === 'receive' && input.from === id && input.message.kind === 'append-reject';
@@ -169,12 +170,15 @@ function checkMessage(before: RaftState, after: RaftState, { message, to }: Extr
   const { durable, hardState, config, log, role } = after;
   assert(to !== config.self, 'R9: nobody writes to itself', message);
   const isTermDurable = durable.term === hardState.term;
-  if (message.kind === 'vote-request')
+  if (message.kind === 'vote-request') {
     assert(isTermDurable && durable.vote === config.self, 'R9: a candidate asks once its own vote is on disk', durable);
-  if (message.kind === 'vote-reply' && message.isGranted)
+  }
+  if (message.kind === 'vote-reply' && message.isGranted) {
     assert(isTermDurable && durable.vote === to, 'R9: a vote is sent once it is on disk', durable);
-  if (message.kind === 'read-reply' && message.index !== undefined)
+  }
+  if (message.kind === 'read-reply' && message.index !== undefined) {
     checkRelease(before, after, { id: message.id, from: to, index: message.index });
+  }
   if (message.kind === 'append-ack') {
     assert(isTermDurable && message.match <= log.persisted, 'R9: entries are acknowledged once on disk', message);
     const verified = role.kind === 'follower' ? role.verified : 0;

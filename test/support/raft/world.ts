@@ -291,8 +291,9 @@ function taken(replica: Replica, effects: readonly Effect[]): Replica {
 }
 
 function stored(disk: Disk, made: Write): Disk {
-  if (made.kind === 'install-snapshot')
+  if (made.kind === 'install-snapshot') {
     return { ...disk, start: made.snapshot.last, entries: [], machine: made.snapshot };
+  }
   const { truncateFrom } = made;
   const kept = truncateFrom === undefined ? disk.entries : disk.entries.filter(({ index }) => index < truncateFrom);
   const entries = [...kept, ...made.entries];

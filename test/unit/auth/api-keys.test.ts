@@ -169,8 +169,9 @@ describe('the first key', () => {
 
   it('is one line of a file', () => {
     for (const content of [TEXT, `${TEXT}\n`, `${TEXT}\r\n`]) expect(readBootstrapKey(content).kind).toBe('ok');
-    for (const content of ['', '\n', 'short', `${TEXT}\n${TEXT}`, ` ${TEXT}`, `${TEXT} x`])
+    for (const content of ['', '\n', 'short', `${TEXT}\n${TEXT}`, ` ${TEXT}`, `${TEXT} x`]) {
       expect(readBootstrapKey(content)).toEqual({ kind: 'failure', reason: expect.not.stringContaining(TEXT) });
+    }
   });
 
   it('is of an administrator, and another key may be one of the catalog', () => {
@@ -181,7 +182,8 @@ describe('the first key', () => {
       principal: { id: 'bootstrap', grants: [{ role: 'admin', databases: '*' }] },
     });
     expect(extractor.extract(credentialsOf({ authorization: `Bearer ${TEXT}` }))).toMatchObject({ kind: 'principal' });
-    for (const sent of [`${TEXT} `, TEXT.toUpperCase(), key.text, ''])
+    for (const sent of [`${TEXT} `, TEXT.toUpperCase(), key.text, '']) {
       expect(extractor.extract(credentialsOf({ 'x-api-key': sent }))).toEqual({ kind: 'nothing' });
+    }
   });
 });

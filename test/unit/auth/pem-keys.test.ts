@@ -61,8 +61,9 @@ describe('a key by name', async () => {
   });
 
   it('is asked for by its name alone', async () => {
-    for (const kid of [undefined, '', '..', 'a/b', 'a?b', 'a%2fb', 'a#b', 'a'.repeat(65)])
+    for (const kid of [undefined, '', '..', 'a/b', 'a?b', 'a%2fb', 'a#b', 'a'.repeat(65)]) {
       expect([kid, await found(kid)]).toEqual([kid, 'none']);
+    }
     expect(provider.asked).toEqual([]);
   });
 

@@ -52,8 +52,9 @@ it('ByteWriter and ByteReader (B3) read back everything they wrote, in order', (
       const textBytes = writer.utf8(text);
       const reader = new ByteReader(writer.take());
       expect(writer.length).toBe(0);
-      for (const { kind, value } of steps)
+      for (const { kind, value } of steps) {
         expect((reader as unknown as Record<string, () => number>)[kind]?.()).toBe(value);
+      }
       expect(reader.bytes(part.length)).toEqual(part);
       expect(reader.bytes(part.length)).toEqual(part);
       expect(reader.utf8(textBytes)).toBe(text);

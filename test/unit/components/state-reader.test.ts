@@ -25,8 +25,9 @@ interface Given {
 
 async function known(): Promise<KnownDatabase> {
   const made = new KnownDatabase(memoryKv());
-  for (let n = 0; n < 4; n++)
+  for (let n = 0; n < 4; n++) {
     made.apply([{ source: 'a', type: n < 3 ? 't' : 'u', subject: 's' }], CREATED_AT_MS + 1000 * n);
+  }
   await made.flush();
   return made;
 }

@@ -72,8 +72,9 @@ beforeAll(async () => {
 afterAll(() => tree[Symbol.dispose]());
 
 it('the layer law is broken by each of the files that break it, and by no other', () => {
-  for (const [path, , rule] of VIOLATIONS)
+  for (const [path, , rule] of VIOLATIONS) {
     expect(broken).toContainEqual(expect.stringMatching(`^${rule}: ${path.replaceAll('.', '\\.')} -> `));
+  }
   const guilty = new Set<string>([...VIOLATIONS.map(([path]) => path), 'src/service/ring-b.ts']);
   expect(broken.filter((line) => !guilty.has(line.split(' ')[1] ?? ''))).toEqual([]);
 });

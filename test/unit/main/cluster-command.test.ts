@@ -241,8 +241,9 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const nodes = [{ ...nodeOf(1), isDraining: true, clockAheadMs: -4000 }, ahead(3650 * 86_400_000), ahead(400)];
     const databases = [{ ...database('shop', { leader: 1 }), recordedAheadMs: 7_200_000 }];
     const { out } = await run('status', describedAs({ nodes, databases }));
-    for (const state of ['active, drains, clock 4.0 s behind', 'active, clock 3650 days ahead', 'active  '])
+    for (const state of ['active, drains, clock 4.0 s behind', 'active, clock 3650 days ahead', 'active  ']) {
       expect(out).toContain(`  ${state}  `);
+    }
     expect(out).toContain('settled, recorded time 2.0 h ahead');
   });
 

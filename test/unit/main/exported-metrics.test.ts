@@ -72,8 +72,9 @@ test('a deleted database is shown no more, and its place is free for another', a
   await soon(async () => expect(await shownDatabases()).toEqual(names.slice(0, 100)));
   await soon(async () => expect(await valueOf('cairn_database_revision{database="db-000"}')).toBe(1));
   // The catalog and the database that was used.
-  for (const groups of ['groups', 'has_leader', 'is_leader'])
+  for (const groups of ['groups', 'has_leader', 'is_leader']) {
     await soon(async () => expect(await valueOf(`cairn_raft_${groups}`)).toBe(2));
+  }
 
   await api.delete('/databases/db-000');
   await soon(async () => expect(await shownDatabases()).toEqual(names.slice(1, 101)));

@@ -20,8 +20,9 @@ it('EventOrdinals counts from 1 on, whatever order it is asked in', async () => 
   const known = await database();
   const ordinals = new EventOrdinals(known.source);
   const counted = known.events.map(({ stored }, index) => ({ position: stored.position, ordinal: index + 1 }));
-  for (const { position, ordinal } of [...counted, ...counted.toReversed()])
+  for (const { position, ordinal } of [...counted, ...counted.toReversed()]) {
     expect(ordinals.of(position)).toBe(ordinal);
+  }
 });
 
 it('EventOrdinals finds the transaction of a number, and the last one for those that are not there yet', async () => {

@@ -103,8 +103,9 @@ it.each(['forward', 'reverse'] as const)('a scan going %s reads each page once (
 it('a scan holds about as many bytes in a slice as it was told (Q8)', async () => {
   const sizes: number[] = [];
   const scan = { at: TRANSACTIONS, direction: 'forward', pace: pulled(100_000) } as const;
-  for await (const slices of scanLogBatches(database.source, scan))
+  for await (const slices of scanLogBatches(database.source, scan)) {
     sizes.push(slices.reduce((sum, { bytes }) => sum + bytes.length, 0));
+  }
   expect(Math.max(...sizes)).toBeLessThanOrEqual(100_000 + PAGE_BYTES);
   expect(sizes.length).toBeLessThan((EVENTS * 400) / 100_000);
 });
