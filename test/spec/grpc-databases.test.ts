@@ -65,18 +65,6 @@ it('SPEC-GRPC-FETCH-CATALOG lists every database with its latest revision', asyn
 });
 
 describe('SPEC-GRPC-DATABASE-AT-TIMESTAMP', () => {
-  it('describes the revision that was the latest at a time, and there is none before the first', async () => {
-    const { name } = await create();
-    await commit(name, 1);
-    const at = (seconds: number) =>
-      server.client.send('databaseEffectiveAtTimestamp', { databaseName: name, atTimestamp: { seconds, nanos: 0 } });
-    expect((await at(253_402_300_799)).database?.revision).toBe(1);
-    expect(await failureOf(at(1))).toMatchObject({
-      code: 'NOT_FOUND',
-      info: { metadata: { reason: 'RevisionNotFound' } },
-    });
-  });
-
   it.each([undefined, { seconds: 0, nanos: 1_000_000_000 }, { seconds: 253_402_300_800, nanos: 0 }])(
     'is refused with INVALID_ARGUMENT for the time %j',
     async (atTimestamp) => {

@@ -169,7 +169,7 @@ function behindReply(...pieces: readonly Uint8Array[]): Promise<RawReply> {
   return replyOn(stream);
 }
 
-describe('SPEC-GRPC-FRAMES', () => {
+describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
   it.each(MALFORMED)('$what is refused', async ({ path = PATH, headers = {}, pieces = [], ...wanted }) => {
     const reply = await raw.call({ path, headers, pieces });
     expect([reply.status, reply.message]).toEqual([GRPC_STATUS[wanted.status], wanted.message]);

@@ -5,12 +5,18 @@ import { DatabaseError } from '#base';
 import { ALL } from '#model';
 import { DeleteDatabaseRequest } from '../../../../proto/gen/cairn/v1/database.ts';
 import { AtRevision, AtTimestamp } from '../../../../src/transport/grpc/asked-requests.ts';
+import { parseExecute } from '../../../../src/transport/grpc/command-requests.ts';
 import {
   parseQueryRequest,
   parseScanRequest,
   parseSubscriptionRequest,
 } from '../../../../src/transport/grpc/event-requests.ts';
 import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
+import {
+  parsePublishPresenter,
+  parsePublishStateChange,
+  parsePublishStateView,
+} from '../../../../src/transport/grpc/publish-requests.ts';
 
 it('parseScanRequest refuses a direction that does not exist', () => {
   expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow(
@@ -33,6 +39,10 @@ describe('any bytes (T7)', () => {
     ['the generated code', (bytes) => decodeRequest(DeleteDatabaseRequest, 'DeleteDatabaseRequest', bytes)],
     ['the decoder of a revision', (bytes) => decodeRequest(AtRevision, 'AwaitDatabaseRequest', bytes)],
     ['the decoder of a time', (bytes) => decodeRequest(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest', bytes)],
+    ['ExecuteStateChangeRequest', parseExecute],
+    ['PublishStateViewRequest', parsePublishStateView],
+    ['PublishStateChangeRequest', parsePublishStateChange],
+    ['PublishPresenterRequest', parsePublishPresenter],
   ];
 
   it.each(parsers)('are a request or invalid_argument for %s', (_name, parse) => {
