@@ -9,7 +9,7 @@ import { runBytes, runModel } from './run.ts';
 const REQUESTS = 10_000;
 
 describe('the reference model', () => {
-  it('gives the answers that real nodes give to 10,000 random requests (SPEC-EVENT-FIELDS, SPEC-EVENT-IDS, SPEC-EVENT-STREAM, SPEC-GRPC-FETCH-DATABASE, SPEC-GRPC-QUERY-EVENTS, SPEC-QUERY-BOUNDS, SPEC-SELECTOR-FLAT, SPEC-SELECTOR-KINDS, SPEC-TRANSACTION-ORDER-OF-CHECKS)', {
+  it('gives the answers that real nodes give to 10,000 random requests (SPEC-DATABASE-FIELDS, SPEC-EVENT-FIELDS, SPEC-EVENT-IDS, SPEC-EVENT-STREAM, SPEC-GRPC-FETCH-DATABASE, SPEC-GRPC-QUERY-EVENTS, SPEC-QUERY-BOUNDS, SPEC-SELECTOR-FLAT, SPEC-SELECTOR-KINDS, SPEC-TRANSACTION-ORDER-OF-CHECKS)', {
     timeout: 240_000,
   }, async () => {
     await using nodes = await startNodes();

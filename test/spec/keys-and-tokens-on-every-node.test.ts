@@ -189,15 +189,6 @@ describe('SPEC-AUTH-TOKENS', () => {
     expect(found.text).toContain(`"cairn.issued_by":"key:${key.id}"`);
   });
 
-  it.each([
-    ['writer:shop', 'deployer:shop'],
-    ['admin:shop', 'admin'],
-  ])('whoever has %s has no token with %s', async (own, wanted) => {
-    const { headers } = await keyWith(own);
-    const { message, details } = errorOf(await asked([wanted], headers), DENIED);
-    expect([message.includes('so its tokens cannot have it'), details?.reason]).toEqual([true, 'RightLacking']);
-  });
-
   it('tokens issue neither tokens nor keys', async () => {
     const { headers } = await tokenWith(['admin'], AS_FIRST);
     expect((await there.get(KEYS, headers)).status).toBe(200);

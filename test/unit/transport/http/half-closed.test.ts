@@ -1,5 +1,4 @@
-// A client that ends its side after a request gets its answer, and one that is gone costs no more than until it is
-// asked (TH7).
+// A client that ends its side after a request gets its answer (TH7).
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { assert } from '#base';
@@ -43,15 +42,4 @@ it('a client that ends its side behind its request is asked whether it is there 
   const statuses = parseReplies(heard).map(({ status }) => status);
   expect(statuses.at(-1)).toBe(200);
   expect(new Set(statuses.slice(0, -1))).toEqual(new Set([100]));
-});
-
-it('a client that is gone ends the work below its request, though it said goodbye as one that waits', async () => {
-  await using world = await startHttpWorld();
-  await world.client.create('shop');
-  const socket = await dial(world.server.address);
-  socket.write(WAITING);
-  await eventually(() => expect(world.timers.count).toBe(1));
-  socket.destroy();
-  await eventually(() => expect(world.timers.count).toBe(0));
-  expect(world.logged).toEqual([]);
 });

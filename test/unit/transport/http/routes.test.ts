@@ -18,7 +18,7 @@ it.each([
   expect(allowedMethods(path)).toBe(methods);
 });
 
-it.each(['/v1/db', '/databases/', '/db/shop', '/databases/a/b/c', '/db//7', '/v1/databases'])(
+it.each(['/v1/db', '/databases/', '/db/shop', '/databases/a/b/c', '/db//7', '/v1/databases/shop', '/api/v1/openapi'])(
   'routing table has no %s (SPEC-HTTP-R3)',
   (path) => {
     expect(allowedMethods(path)).toBeUndefined();
