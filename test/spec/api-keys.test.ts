@@ -1,6 +1,4 @@
-// Goal: administrators issue, list, rotate and revoke API keys over HTTP and gRPC; a secret is shown once, a key does
-// what its roles say until it expires or is revoked, on every interface, and outlives the node. A caller that makes the
-// secrets can repeat its requests. Method: a real node with a first key, keys of each kind, and a restart.
+// API keys over HTTP and gRPC: issue, list, rotate, revoke, expire; requests with secrets of the client are repeatable.
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

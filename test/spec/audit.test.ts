@@ -1,5 +1,4 @@
-// Goal: whoever administers leaves a record of it, over HTTP, gRPC and MCP, with authentication on and off; reads and
-// transactions leave none. Method: real nodes that write theirs to a file.
+// Admin requests leave a record over each interface, with authentication on and off; reads and transactions do not.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,4 @@
-// Goal: with authentication on nothing is answered to who has no valid credential, over no interface, but whether the
-// process is there; who has one is answered, and nobody else gets that answer from a cache.
-// Method: a real node with a first key; every route and every call of the service, by name from the code.
+// With authentication on, every route and RPC but the probes requires a valid credential.
 import { describe, expect, it } from 'vitest';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';

@@ -1,6 +1,4 @@
-// Goal: a bearer token of the provider that the settings name counts for what its roles say until it expires, over
-// every interface; any other is refused in the same words, and what nobody can judge is said to be so.
-// Method: a real node, a provider on loopback, and tokens that are wrong in one way each.
+// Bearer tokens of an OIDC provider: accepted over each interface, refused when wrong, undecided without its keys.
 import { exportJWK, exportSPKI, generateKeyPair, importJWK } from 'jose';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';

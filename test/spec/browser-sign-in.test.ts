@@ -1,6 +1,4 @@
-// Goal: a person signs in with a browser, by a key as the password of HTTP Basic, and does what the roles of that key
-// allow; programs are not asked in that way, and pages of other origins do not write by it.
-// Method: real nodes, requests as browsers send them, and Chromium with a name and a password.
+// HTTP Basic in browsers: an API key is the password; programs get no Basic challenge, other origins do not write.
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openPage, startBrowser, unfold } from '../support/browser.ts';

@@ -1,6 +1,4 @@
-// Goal: pages of HTML work in a browser, with scripts and without, by the keyboard alone, and shut nobody out (TH13);
-// the long files have the rest. Method: Chromium shows pages of a real server; axe looks at them; slider, forms and
-// links are used, and what they did is read from the API.
+// Pages in Chromium, with scripts and without, by keyboard, and under axe (TH13); the long files have the rest.
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults, openPage, shows, startBrowser, unfold } from '../support/browser.ts';

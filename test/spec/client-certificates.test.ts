@@ -1,6 +1,4 @@
-// Goal: a client of gRPC is who its certificate says, does what the roles of its names allow, on the node that it asks
-// and on those that are asked for it; nobody gets by with a certificate that is wrong, or by saying whose he has.
-// Method: two real nodes with TLS, one of which holds the database, and clients with certificates of each kind.
+// Client certificates over gRPC, at a node that holds the database and at one that relays.
 import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,4 @@
-// Goal: whoever has the role admin on all databases administers the cluster at the gRPC port of a node, by the command
-// and by any client of the service; nobody else does, and no client speaks for a node. Method: a real node with
-// authentication on, alone in its cluster; the command with its real client.
+// The admin API at the gRPC port requires the role admin on all databases, and a client cannot speak for a node.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,4 @@
-// Goal: commands are decided by the State Change that they name, committed once under their batch id, refused in its
-// words, and decided without being committed where that is asked for, over gRPC and by every route of HTTP. Method: a
-// real node and the example of a bank, published as a user would; each test on an account of its own.
+// Commands of the bank example over gRPC and every route of HTTP; each test uses its own account.
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DecideStateChangeRequest,

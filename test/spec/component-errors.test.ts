@@ -1,5 +1,4 @@
-// Goal: a command that cannot be decided is answered by its code over both interfaces, and nothing is committed.
-// Method: real nodes; State Changes as text that misbehave.
+// A command that cannot be decided has its code over both interfaces, and commits nothing.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProcessStateChangeRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { changeText, ONE_EVENT } from '../support/components/change-text.ts';

@@ -1,5 +1,4 @@
-// Goal: what components do is in the trace of whoever asks for it: decisions, folds, presentations. Method: a real
-// node, components that are published as a user would, and a collector on loopback.
+// Decisions, folds and presentations are spans of the trace of their request.
 import { beforeAll, expect, it } from 'vitest';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';

@@ -1,7 +1,4 @@
-// Goal: what is published through one node is rendered and run by every node of a cluster, to the same bytes, also by
-// one that holds no copy of the database; and commands that contend are each decided over what was committed before,
-// whichever node decides them. Method: four real nodes in this process, three copies; the state folded once more by a
-// loop over the events as they are read over HTTP; and the example of a bank.
+// Each of four nodes, one without a replica, renders the same bytes, and commands that contend are decided in order.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAddress } from '#base';
 import { askAdmin } from '#transport/peer';

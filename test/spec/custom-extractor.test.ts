@@ -1,6 +1,4 @@
-// Goal: an extractor of an operator is part of the chain: whom it finds may do what it says, answers vary on the
-// headers that it has named, and nobody keeps them if it has named none.
-// Method: real nodes with modules that a test writes.
+// An extractor module decides principals, and the headers that it reads decide `vary` and `cache-control`.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

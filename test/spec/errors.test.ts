@@ -1,5 +1,4 @@
-// Goal: each code of the specification answers what it stands for, with the same cause over gRPC and over HTTP.
-// Method: a real node; the same fault over both interfaces; and a node that is shut down while a call waits.
+// Each error code has the same cause over gRPC and HTTP.
 import { describe, expect, it } from 'vitest';
 import { AwaitDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';

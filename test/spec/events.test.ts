@@ -1,5 +1,4 @@
-// Goal: both interfaces refuse what is no event, and name the attribute; the recorded time of an event never goes back.
-// Method: a real node, and one whose clock the test sets. The reference model compares what well-formed events become.
+// Both interfaces refuse malformed events and name the attribute; recorded times never go back.
 import { describe, expect, it } from 'vitest';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';

@@ -1,6 +1,4 @@
-// Goal: whoever may deploy has a State View folded anew by `Cache-Control: no-cache`, which touches nothing that is
-// kept, and is kept by nobody; to everybody else that header says nothing. Method: a real node with authentication on,
-// whose metrics count the events that it folds, and one with authentication off.
+// `Cache-Control: no-cache` of a deployer folds a State View from the first event and stores nothing.
 import { describe, expect, it } from 'vitest';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';

@@ -1,8 +1,4 @@
-// Goal: components over gRPC are published, listed, activated, deactivated, rendered and deleted as the specification
-// says, and what cannot be published is refused with a code, a sentence and where; whatever a definition may say, it
-// says over gRPC as over HTTP. Method: a real node; each test in a database of its own, with a component that counts
-// what it folds and shows its parameters; and everything published by the one interface and then, as the same, by the
-// other, which answers with the same version.
+// Components over gRPC: publish, list, activate, render, delete; a definition means the same over gRPC and HTTP.
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {

@@ -1,5 +1,4 @@
-// Goal: databases over gRPC are created, listed, described and deleted as the specification says.
-// Method: a real node; each test on names of its own.
+// Databases over gRPC: create, list, describe, await, delete.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseUuid } from '#base';

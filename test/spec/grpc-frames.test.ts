@@ -1,6 +1,4 @@
-// Goal: a request that is malformed before its message is looked at is answered with what was found and what would be
-// right. Method: a real node, a client that sends any bytes, and a table of frames and headers (docs/errors.md, ADR
-// 0051).
+// Requests that are malformed before their message is read: frames and headers (docs/errors.md, ADR 0051).
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { GRPC_STATUS, type GrpcStatusName } from '../../src/transport/grpc/wire/status.ts';

@@ -1,5 +1,4 @@
-// Goal: headers of any size are answered in words, as far as Node's HTTP/2 hands them on; what is beyond ends as the
-// page of limits says. Method: a real node, and a client of HTTP/2 that sends headers that nothing makes shorter.
+// Headers over the limits are refused in words as far as HTTP/2 of Node passes them on.
 import { once } from 'node:events';
 import { connect, constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
-// Goal: a client proves the history by the log that it reads over gRPC. Method: a real node with one known history; the
-// reference model compares what each read gives.
+// The log over gRPC proves the history; the reference model compares what each read gives.
 import { createHash } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';

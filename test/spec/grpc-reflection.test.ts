@@ -1,5 +1,4 @@
-// Goal: tools that know none of our proto files learn all of them, by every request of server reflection.
-// Method: a real node, asked through the generated clients of both versions, and by raw bytes.
+// Every request of server reflection, in both versions, by generated clients and raw bytes.
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';

@@ -1,6 +1,4 @@
-// Goal: over gRPC a credential that is sent twice is refused as over HTTP, whatever stands in it, and nothing is done
-// for it, also where the request was there before the headers were looked at (U2).
-// Method: real nodes, a client of HTTP/2 that sends a header as often as it is told, and frames in one piece.
+// A credential that is sent twice over gRPC is refused, also when the request arrives before it is judged (U2).
 import { connect } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { CreateDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';

@@ -1,5 +1,4 @@
-// Goal: a write that is for the leader alone is taken by the leader alone, and any other write by whichever node it
-// comes to. Method: three real nodes in this process, each of which is asked the same.
+// `x-require-leader`: three nodes receive the same write; only the leader accepts it.
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ActivateComponentRequest,

@@ -1,5 +1,4 @@
-// Goal: what a streaming read has found is with its reader before the rest has been looked for, and a reader that stops
-// stops it. Method: a real node, readers that take one message of megabytes and then wait, and its metrics.
+// Streaming reads deliver while they read; readers take one message of megabytes and then wait.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { QueryEventsRequest, ScanDatabaseLogRequest } from '../../proto/gen/cairn/v1/database.ts';

@@ -1,5 +1,4 @@
-// Goal: a live tail catches up, follows, beats in silence, resumes where it was left, and costs nobody anything when
-// its reader is slow. Method: a real node; what a reader got, compared with what was committed.
+// A subscription catches up, follows, sends heartbeats, resumes, and does not slow down writers.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { type SubscribeEventsReply, SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';

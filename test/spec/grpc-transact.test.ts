@@ -1,5 +1,4 @@
-// Goal: a transaction over gRPC is judged, committed and answered as the specification says, in both request shapes.
-// Method: a real node; each test on a database of its own.
+// Transactions over gRPC: results, metadata, repeats, limits, constraints.
 import { describe, expect, it } from 'vitest';
 import { type TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 import { failureOf, outcomeOf } from '../support/grpc-client.ts';

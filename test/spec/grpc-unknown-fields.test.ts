@@ -1,6 +1,4 @@
-// Goal: a field that a message does not have is refused wherever it stands in a request, and nothing comes of the
-// request (ADR 0071). Method: a real node, requests of which the bytes are put together, and the proto files, which say
-// what each request has.
+// A request with an unknown field anywhere is refused and changes nothing (ADR 0071).
 import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
 import { REQUEST_TAGS } from '../../src/transport/grpc/messages.ts';

@@ -1,8 +1,4 @@
-// Goal: a node that is told to compresses long replies for clients that accept it, whichever node has them, and no
-// other ones: over gRPC messages, over HTTP pages of each rendering, of which tags and what caches are told are right
-// for both forms; a node asks others over gRPC for them as they are (ADR 0085). Method: two real nodes, of which one
-// holds the database; grpc-js, and clients that send any headers and decode nothing. What a node is asked is seen where
-// Node tells of its streams.
+// Compression over gRPC and HTTP at both nodes of a cluster; a relayed call asks for identity (ADR 0085).
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { gunzipSync } from 'node:zlib';

@@ -1,6 +1,4 @@
-// Goal: whoever looks at an event or a transaction is led to what it came of, to what came of it, and to what has the
-// same correlation id, as of the revision.
-// Method: a real node; a chain of transactions that name one another, and some that only seem to.
+// Pages of events and transactions link to causes, effects and transactions with the same correlation id.
 import { describe, expect, it } from 'vitest';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';

@@ -1,6 +1,4 @@
-// Goal: whoever reads a database sees what came between two revisions of it, and how a state differs between two
-// revisions or versions, in every rendering. Method: a real node; databases whose changes are known; a State View of
-// lines whose states are known.
+// Changes of a database between two revisions, and of a state between two revisions or versions, in every rendering.
 import { describe, expect, it } from 'vitest';
 import { linesView } from '../support/components/lines-view.ts';
 import { SHOWING } from '../support/components/presenters.ts';

@@ -1,5 +1,4 @@
-// Goal: whoever administers a cluster sees its nodes, who leads what, and who is behind, in every rendering; nobody
-// else learns anything of it. Method: two real nodes of a cluster; one that is alone; one with authentication on.
+// The cluster page: nodes, leaders and lag, for admins of all databases only.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

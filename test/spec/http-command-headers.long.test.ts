@@ -1,5 +1,4 @@
-// Goal: a command over HTTP has the headers of its request, by every route, but for those that prove who it is from, or
-// are of a connection or of this server alone. Method: a real node; a State Change that emits what it is told.
+// A command over HTTP has the headers of its request except credentials and hop-by-hop headers.
 import { beforeAll, expect, it } from 'vitest';
 import { jsonOf } from '../support/http-client.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';

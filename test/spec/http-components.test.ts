@@ -1,6 +1,4 @@
-// Goal: components over HTTP are published as real clients send them, listed, rendered in every family, kept under a
-// tag that changes with what they follow from, and deleted. Method: a real node; each test in a database of its own; a
-// component that counts what it folds and shows its parameters.
+// Components over HTTP: publish, list, render in every family, tags, schemas.
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';

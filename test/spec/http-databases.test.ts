@@ -1,5 +1,4 @@
-// Goal: databases over HTTP are created, found at a revision and deleted as the specification says; the route families
-// are compared in http-families.test.ts. Method: a real node.
+// Databases over HTTP; http-families.test.ts compares the route families.
 import { describe, expect, it } from 'vitest';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, uniqueName } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';

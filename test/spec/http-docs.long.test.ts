@@ -1,5 +1,4 @@
-// Goal: the examples of components in docs/http.md are true. Method: they are sent to a node that runs components, in
-// their order, and its replies compared.
+// The examples of components in docs/http.md are what a node answers.
 import { expect, it } from 'vitest';
 import { HttpClient } from '../support/http-client.ts';
 import { BANK_IDS, examplesIn, httpPage, OF_COMPONENTS } from '../support/http-page.ts';

@@ -1,5 +1,4 @@
-// Goal: whatever fails, on whatever level, is answered with the specified error body, one of the six codes and a status
-// of the specification (TH1). Method: requests that no client sends, as bytes on a socket, against a real node.
+// Raw requests that clients do not send have the specified error body, code and status (TH1).
 import { describe, expect, it } from 'vitest';
 import {
   cloudEvent,

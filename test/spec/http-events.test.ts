@@ -1,5 +1,4 @@
-// Goal: events are found as the specification says, in both route families: queries, the log, pages.
-// Method: a real node with one database of five transactions.
+// Queries, the log and pages of events over HTTP in both route families.
 import { describe, expect, it } from 'vitest';
 import {
   type Answer,

@@ -1,5 +1,4 @@
-// Goal: both route families and the variant paths are one interface: what is asked of either is done and refused alike,
-// in the same words. Method: a real node; each request to every path that takes it, and the answers compared.
+// Both route families and the variant paths accept and refuse the same requests in the same words.
 import { describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, jsonOf, type Sent, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';

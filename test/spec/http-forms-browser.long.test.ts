@@ -1,6 +1,4 @@
-// Goal: pages do without scripts what they offer, by the keyboard alone, and shut nobody out. Method: Chromium with
-// scripts off fills in the forms of a real node's pages and follows where they lead; what they did is read from the
-// API.
+// Chromium without scripts does by forms what pages offer.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';

@@ -1,6 +1,4 @@
-// Goal: a form is taken from pages of the node itself and of origins that are named, also where everybody may do
-// everything (TH14), and the page of a refusal helps nobody to have it sent after all.
-// Method: a real node, forms with what browsers say of where they stood, and what they did read from the API.
+// Forms of other origins are refused, also without authentication (TH14).
 import { describe, expect, it } from 'vitest';
 import { BROWSER, FORM_TYPE, sendForm, shownForm } from '../support/forms.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';

@@ -1,6 +1,4 @@
-// Goal: what pages offer to do is done by their forms alone (TH15): each says what JSON would, is judged as that, shows
-// what is wrong at its field, and is done once; no page of another origin sends one (TH14). Method: a real node, forms
-// as browsers send them, and what they did read from the API; hostile forms by a table.
+// Forms do what JSON does, once, and show faults at their fields (TH15); other origins do not send them (TH14).
 import { describe, expect, it } from 'vitest';
 import { BROWSER, FORM_TYPE, FROM_HERE, sendForm, shownForm, valuesOf } from '../support/forms.ts';
 import {

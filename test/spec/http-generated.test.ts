@@ -1,6 +1,4 @@
-// Goal: whatever is sent that the served document of the interface describes, or that breaks it in one place, gets an
-// answer that the document names, and says nothing that it must not. Method: requests drawn from that document, for
-// every operation, by an administrator, by a reader of another database and by nobody, against a real node.
+// Requests drawn from the OpenAPI document, valid or broken in one place, have answers that it names.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import * as fc from 'fast-check';

@@ -1,5 +1,4 @@
-// Goal: no request, however hostile, gets a 5xx or an answer without the specified error body (TH1), and the node is
-// healthy afterwards. Method: random and near-valid paths, queries, headers, bodies and bytes against a real node.
+// Random and nearly valid bodies and forms have no 5xx and no answer without the error body (TH1).
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';

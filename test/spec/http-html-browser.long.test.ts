@@ -1,6 +1,4 @@
-// Goal: pages of HTML work in a real browser, with scripts and without, in light and dark, for everybody (TH13).
-// Method: Chromium shows each kind of page of a real node; axe looks at it; the slider, forms and links are used, and
-// what they did is read from the API.
+// Each kind of page in Chromium, in light and dark, under axe (TH13); the slider, forms and the live tail.
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults, openPage, startBrowser, unfold } from '../support/browser.ts';

@@ -1,6 +1,4 @@
-// Goal: whoever reads pages of HTML gets everywhere by what they show (TH13): every link is answered, every read route
-// has a page, every form names a route, and nothing that others wrote becomes markup. Method: a real node with a
-// database of everything; a walk from the first page, along all links; events made of markup.
+// A walk over all HTML pages (TH13): links are answered, read routes have pages, forms name routes, data is escaped.
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { type HtmlPage, readHtmlPage } from '../support/html-pages.ts';

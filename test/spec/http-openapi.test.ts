@@ -1,6 +1,4 @@
-// Goal: the documents of the interface are true. Method: the full one against the grammar of OpenAPI and the routing
-// table; every answer of a walk over all reads, and every request and answer of docs/http.md, against the schema that
-// it has there, in which no member may be missing. What schemas say of requests is in http-request-schemas.test.ts.
+// The OpenAPI documents are valid and match routes, answers of all reads, and docs/http.md.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';

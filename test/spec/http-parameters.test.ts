@@ -1,5 +1,4 @@
-// Goal: every path over HTTP takes the query parameters that are its own, those of one kind the same ones, and refuses
-// what would be lost on it. Method: a real node; every route with every parameter there is, and one that there is not.
+// Every route accepts its own query parameters and refuses all others.
 import { describe, expect, it } from 'vitest';
 import { STYLE_PATH } from '../../src/transport/http/rendering/html/assets.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';

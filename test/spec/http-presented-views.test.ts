@@ -1,7 +1,4 @@
-// Goal: what a presenter is given of a query string, what its pages are pages of, and what its answers are kept under;
-// and that a body says by itself when it is not all of it. Method: a real node; a view that counts, presented by a
-// component that shows the parameters which it was given and always has another page, or by one that writes what the
-// query string says; replies as bytes from a socket.
+// Presenters over HTTP: parameters, negotiation, next pages, tags, and bodies that fail half-way.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PORTIONED, SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';

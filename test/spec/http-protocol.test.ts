@@ -1,6 +1,4 @@
-// Goal: what holds for every reply: cross-origin headers, HEAD and OPTIONS, health, where a reply was read, waiting for
-// a revision, HTTP/1.0, clients that leave, and the end of the server. Method: real nodes, and one whose disk the test
-// fills.
+// Rules for every reply: CORS, health, scope headers, minimum revision, HTTP/1.0.
 import { describe, expect, it } from 'vitest';
 import { settle } from '../support/cluster/core-world.ts';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';

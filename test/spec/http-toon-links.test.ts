@@ -1,7 +1,4 @@
-// Goal: whoever reads pages of TOON gets everywhere by what they say (TH12): every link of every page is answered,
-// every read route has a page with the data of its JSON, and every action is described as its route takes it. Method: a
-// real node with a database of everything; a walk from the first page, along all links; each action held against the
-// routing table and the parser of its body.
+// A walk over all TOON pages (TH12): links, data as in JSON, and actions that their routes accept.
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';

@@ -1,6 +1,4 @@
-// Goal: reads answer in TOON who asks for it, with the data of their JSON (TH12), in lists of a size that an agent can
-// read, and under tags of their own; errors, too. Method: a real node with a database of everything; tables of headers
-// and paths, each answer held against that in JSON.
+// TOON pages: negotiation, data of the JSON (TH12), list sizes, tags, errors.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';

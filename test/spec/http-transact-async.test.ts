@@ -1,5 +1,4 @@
-// Goal: transactions over HTTP that are answered before they are decided, and those that a header names, are kept and
-// found, committed or refused, as the specification says. Method: a real node; each test on a database of its own.
+// Asynchronous transactions and `x-batch-id` over HTTP; each test has its own database.
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,4 @@
-// Goal: transactions over HTTP are committed, refused, repeated and looked up as the specification says, of what size
-// and type they may be, and that what they hold comes back as it was sent. Method: a real node; each test on a database
-// of its own.
+// Transactions over HTTP: records, refusals, sizes, content types, fidelity; each test has its own database.
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {

@@ -1,6 +1,4 @@
-// Goal: what a load balancer or a proxy says of who asks counts if it has signed it, and for nobody else; private
-// answers vary on the headers that say so. Method: a real node behind headers that tests write, keys of a provider on
-// loopback, and headers that are wrong in one way each.
+// Identity headers of load balancers and proxies count only with a valid signature.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportSPKI, generateKeyPair } from 'jose';

@@ -1,7 +1,4 @@
-// Goal: API keys count on every node as soon as they are issued and on none when they are revoked, also behind a node
-// without a copy and after a restart; whoever may do something hands some of it to an agent for a while, as a token,
-// and never more, longer or further than the one who has handed it out. Method: two real nodes with authentication, of
-// which one holds no copy of the database; keys of several roles and tokens that they issue.
+// API keys and tokens on two nodes, of which one holds no replica, and after a restart.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

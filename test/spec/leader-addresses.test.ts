@@ -1,6 +1,4 @@
-// Goal: a write tells its client where the leader is in the plane that the client came in on, whichever node it asks,
-// and whether it is done or refused (ADR 0173). Method: two real nodes, of which one holds no replica and relays;
-// clients that have dialled an outside name, by the authority of their calls.
+// Writes name the leader's address in the network of the client, at both nodes (ADR 0173).
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';

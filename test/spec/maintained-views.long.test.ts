@@ -1,7 +1,4 @@
-// Goal: an eager State View follows its log on every node that holds a copy, and on no other, whoever leads and
-// whatever has ended meanwhile, so that the next read folds nothing; seen by what a node says that it has folded (ADR
-// 0113). Method: four real nodes in this process, three copies; the one that leads hands over and ends while somebody
-// writes.
+// Each node with a replica keeps an eager State View up to date while leadership moves (ADR 0113).
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   ActivateStateViewRequest,

@@ -1,6 +1,4 @@
-// Goal: a client of MCP without a token finds out who gives it one and for which place, and no request decides what the
-// next one is told (TC7). Method: real nodes with a provider and without, the functions of the protocol's own client,
-// and requests by hand that say they came to another place.
+// MCP clients without a token find the provider by protected resource metadata, whatever a request says (TC7).
 import {
   discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,

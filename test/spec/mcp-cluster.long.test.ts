@@ -1,5 +1,4 @@
-// Goal: a session of MCP ends with the node that has it, and a node that stands still is found out. Method: two nodes
-// in this process, and one of its own that is killed, or stopped.
+// Sessions of MCP end with their node, also when it is stopped.
 import { type ClientRequest, request as sendHttp } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';

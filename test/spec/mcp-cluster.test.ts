@@ -1,6 +1,4 @@
-// Goal: a session of MCP goes on whichever node a request reaches, for as long as the node that has it is there; and
-// what clients make up leads nowhere (TC5, TC6).
-// Method: clusters of real nodes, one of which closes, and bare requests to all of them in turn.
+// Sessions of MCP continue at every node of a cluster, and made-up ids and marks lead nowhere (TC5, TC6).
 import { once } from 'node:events';
 import { request as sendHttp } from 'node:http';
 import { connect } from 'node:net';

@@ -1,5 +1,4 @@
-// Goal: a node says how many sessions of MCP it has, how they come and go, and what is asked in them by method; a
-// client cannot make series. Method: a real node, asked and scraped.
+// Metrics of MCP count sessions and methods; a client cannot create series.
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startHttpNode } from '../support/http-node.ts';

@@ -1,7 +1,4 @@
-// Goal: a client of MCP that knows nothing but the URL comes to a token by the authorization of the protocol, works
-// with it, and gets another one when it has ended; a token for another place is of no use.
-// Method: both SDKs of the protocol with their own ways of OAuth, an authorization server on loopback, a node behind a
-// proxy that serves MCP below a path, and a clock that a test moves.
+// Both MCP SDKs get, use and refresh a token by OAuth, behind a proxy, with a clock that the test moves.
 import { createServer, request as forward, type Server } from 'node:http';
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';

@@ -1,6 +1,4 @@
-// Goal: agents work with the database over MCP as the contract says: the handshake, its session and its errors, three
-// tools, four resources and a template; what they may reach and hold is bounded (TC1, TC3). Method: a real node; the
-// protocol's own clients of both releases, and bare requests where a client would not do what is wrong.
+// MCP: handshake, sessions, tools, resources and revisions, with both SDKs and raw requests (TC1, TC3).
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';

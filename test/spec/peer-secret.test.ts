@@ -1,5 +1,4 @@
-// Goal: with authentication on, nobody becomes a node of a cluster without its secret, and who did or tried is noted
-// (S1); no two nodes that answer have one name (K10). Method: real nodes in this process, and the audit log of one.
+// A node needs the peer secret to join, and joins are audited (S1); names of live nodes are unique (K10).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

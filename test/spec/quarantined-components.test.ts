@@ -1,6 +1,4 @@
-// Goal: a component that ends its processes is answered as what it is: not there for a moment, with the time after
-// which to ask again, over HTTP and gRPC, and longer each time; others are answered meanwhile. Method: a real node with
-// little time for components, and ones as text that never end.
+// A component that ends its processes is quarantined, longer each time; others are answered meanwhile.
 import { expect, it } from 'vitest';
 import { FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { until } from '../support/budget-time.ts';

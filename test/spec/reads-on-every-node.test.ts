@@ -1,7 +1,4 @@
-// Goal: reads give the same at each node of the cluster, one that leads the database, one that follows, or one without
-// a replica, where all bounds of a query are given (cases R1 to R3; the reference model draws many more); and a read
-// that finds a row missing fails alone. Method: three nodes, two replicas; rows are removed from the stores of running
-// nodes.
+// Leader, follower and a node without a replica read the same (R1 to R3); a missing row fails one read only.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

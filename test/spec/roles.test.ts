@@ -1,7 +1,4 @@
-// Goal: the table of what needs which right holds over every interface: each route and each call is done for the roles
-// that have the right, and refused to the others, who are told the same whatever exists.
-// Method: a real node, a key for each role on databases of one pattern, of which there is none: whoever may is told
-// that there is none (or has it made, or is told of other faults), whoever may not is told that he may not.
+// Each route and RPC for each role: allowed as in the table, refused otherwise, whether the database exists or not.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toNodeId } from '#base';

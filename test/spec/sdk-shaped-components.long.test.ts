@@ -1,7 +1,4 @@
-// Goal: components of the EvidentSource SDK's shape are published, read and run over HTTP and gRPC like ours: one state
-// for both, commands committed once under their conditions, refusals and faults with the codes of the interface, and a
-// node that goes on. Method: a real node and components that componentize-js makes of the SDK's worlds; each test in a
-// database of its own.
+// Components of the EvidentSource SDK's worlds behave as ours over HTTP and gRPC; each test has its own database.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { failureOf } from '../support/grpc-client.ts';

@@ -1,7 +1,4 @@
-// Goal: what proves who asks, and what events hold, is in no log, audit record, metric or span, and no key is on the
-// disk as it is sent. Method: a process of a node that tells everything it can; distinctive secrets over every
-// interface, right, wrong, expired and malformed; then all that it has written is searched for them as they are, and as
-// texts may have changed them.
+// Credentials and event data appear in no log, audit record, metric or span, and keys not on the disk.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';

@@ -1,5 +1,4 @@
-// Goal: a malformed selector is refused in every place that takes one. Method: a real node; the reference model
-// compares what well-formed ones select.
+// Malformed selectors are refused everywhere; the reference model compares well-formed ones.
 import { expect, it } from 'vitest';
 import { EventQuery, type EventSelector } from '../../proto/gen/cairn/v1/event.ts';
 import { failureOf } from '../support/grpc-client.ts';

@@ -1,6 +1,4 @@
-// Goal: whoever has the tag of a rendered State View is told that nothing has changed before anything is folded.
-// Method: three real nodes, of which one renders and gives the tag, and another one is asked with it, which says how
-// much it has folded for its readers.
+// A node compares the tag of a State View before it folds anything.
 import { expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,4 @@
-// Goal: the tag of a page gives no right to read it, and belongs to one instance of the database (SPEC-HTTP-R6).
-// Method: a real node; the same page in each rendering, with and without its tag, for keys that may and may not read
-// it, for a key that is revoked, and for another instance under the same name.
+// A page's tag gives no right to read it and belongs to one instance of the database (SPEC-HTTP-R6).
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { AS_FIRST, issueKey, startGuardedNode } from '../support/guarded-node.ts';

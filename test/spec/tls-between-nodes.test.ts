@@ -1,6 +1,4 @@
-// Goal: a node asks no other for its clients but one whose certificate it can verify, and one that speaks TLS and one
-// that does not yet find each other, so that a cluster can be changed node by node.
-// Method: two real nodes, with authorities that do not go together, and with a certificate on one side alone.
+// Nodes relay only to nodes whose certificate they verify; TLS and plain nodes coexist during a change.
 import { afterAll, describe, expect, it } from 'vitest';
 import { Authority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';

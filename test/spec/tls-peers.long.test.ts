@@ -1,5 +1,4 @@
-// Goal: a cluster whose nodes speak TLS to each other goes on with other certificates and other settings, node by node,
-// and silent connections do not get in its way. Method: real nodes as processes of their own.
+// A cluster changes peer certificates and TLS settings node by node.
 import { once } from 'node:events';
 import { connect as connectPlainly, type Socket } from 'node:net';
 import { connect } from 'node:tls';

@@ -1,7 +1,4 @@
-// Goal: nodes that speak TLS to each other form a cluster, and go on without one of them; nobody gets in at the port of
-// peers without a certificate of their authority. The long file changes certificates and settings of a cluster; unit
-// tests of main/tls and transport/peer show the parts of it. Method: real nodes as processes of their own, with
-// certificates of several authorities, and the command of operators.
+// Three nodes with peer TLS form a cluster, and no other certificate gets in; unit tests show the parts.
 import { describe, expect, it } from 'vitest';
 import { Authority } from '../support/certificates.ts';
 import { clusterCommandAt, describedAt } from '../support/cluster-command.ts';

@@ -1,6 +1,4 @@
-// Goal: with a certificate every port of clients speaks TLS, and nothing else; the certificate can be replaced while
-// streams run; what a node asks of itself, or an operator of it, is verified.
-// Method: a real node with certificates of an authority of its own, and clients that trust that one, or another.
+// Every client port speaks TLS alone, certificates reload while streams run, and internal requests verify.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

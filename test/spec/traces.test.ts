@@ -1,7 +1,4 @@
-// Goal: one request is one trace: from the context that it came with (W3C, over HTTP, gRPC and MCP), over what it waits
-// for, to the other node that answers it; what an event says of its creation is kept and linked; nothing of what was
-// sent is told. Method: real nodes and a collector on loopback that reads what they export every second, so that most
-// tests wait together.
+// One request is one trace over each interface and over relays. A collector on loopback receives the spans.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,6 +1,4 @@
-// Goal: with authentication on a transaction says who has made it, over every interface and as a command, too; and its
-// sender cannot say that it was somebody else.
-// Method: a real node, a provider on loopback, a State Change that is published, and senders who try.
+// A transaction names its principal over every interface, and senders cannot forge it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';

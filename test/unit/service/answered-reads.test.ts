@@ -1,5 +1,4 @@
-// Goal: whoever was answered finds what was answered by every way of reading, also while its rows are on their way to
-// the store (C6). Method: the service over a node in one thread, whose store writes when the test says so.
+// Every read shows what was answered before, also before its rows are in the store (C6).
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type GroupId, type Revision, toRevision } from '#base';
 import { ALL } from '#model';

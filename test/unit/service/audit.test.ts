@@ -1,5 +1,4 @@
-// Goal: every act of administration has one record where it was decided, with who did it and what came of it, and no
-// record has a secret (V19). Method: a service that answers or fails as it is told, and every operation of the table.
+// Every admin operation has one audit record where it is decided, without secrets (V19).
 import { expect, test } from 'vitest';
 import { DatabaseError } from '#base';
 import { type AuditRecord, auditService, OPERATIONS, type Operation, PERMISSIONS, type Service } from '#service';

@@ -1,6 +1,4 @@
-// Goal: a node compiles the components of active versions by itself, each once and one at a time, and says which of
-// them it cannot run. Method: the service over a node in one thread, whose looks the test lets happen; what compiles is
-// told by the test what to answer.
+// A node compiles components of active versions ahead, each once and one at a time.
 import { beforeEach, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError } from '#base';
 import type { ComponentSource, NoArtifact } from '#components';

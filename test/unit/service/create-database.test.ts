@@ -1,5 +1,4 @@
-// Goal: a grant with a number creates databases while there are fewer of its pattern, no matter who created them and
-// how many creations come at once (V22). Method: the service over a real core in memory, as principals see it.
+// A grant with a number bounds databases of its pattern, also with concurrent creations (V22).
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';

@@ -1,5 +1,4 @@
-// Goal: a node that hears of no deletions answers nothing of any database, and says so; what it began ends (V11).
-// Method: three nodes over a network in memory, one of which is cut off.
+// A node that cannot confirm the catalog answers for no database (V11).
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, toRevision } from '#base';
 import { LIMITS } from '#cluster';

@@ -1,5 +1,4 @@
-// Goal: a database by time answers by recorded times, and now is never before what was answered, also when the clock of
-// the node was set back (ADR 0026). Method: one node in one thread, whose clock the test sets.
+// A database by time answers by recorded times, also after the clock was set back (ADR 0026).
 import { beforeEach, expect, it } from 'vitest';
 import { instantFromMs } from '#base';
 import { NEVER, ServiceWorld } from '../../support/service-world.ts';

@@ -1,6 +1,4 @@
-// Goal: no operation begins before its principal has the right to it (V16), whatever there is, and a stream ends with
-// who asked for it (V17).
-// Method: a service that only notes what it is asked, and every operation of the table against every role.
+// No operation begins without its right (V16), and streams end with their principal (V17).
 import { expect, test } from 'vitest';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';

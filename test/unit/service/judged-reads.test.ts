@@ -1,6 +1,4 @@
-// Goal: rows that are cleared under a read are no fault: the client learns that this node gives its replica up, or
-// begins it anew; damage of a replica that it keeps ends the node, a missing row ends the read alone (V6, V10).
-// Method: reads that fail over a node that says where its replicas are.
+// Cleared rows under a read mean that the replica moved; damage of a kept replica is fatal (V6, V10).
 import { describe, expect, it } from 'vitest';
 import {
   BrokenInvariant,

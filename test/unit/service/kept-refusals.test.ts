@@ -1,6 +1,4 @@
-// Goal: whoever waits for the admission of a transaction alone finds its refusal where it is looked up, as it would
-// have been answered, until a repeat is committed; also after a restart, and from the feature level on at which
-// refusals are kept (V3, D25, ADR 0142). Method: the service over a node in one thread.
+// The refusal of an asynchronous transaction is found by its id until a repeat commits (V3, D25, ADR 0142).
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, LEVEL_FIRST } from '#base';
 import { refusalError } from '#service';

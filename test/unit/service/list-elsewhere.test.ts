@@ -1,5 +1,4 @@
-// Goal: a list of databases that are held elsewhere is put together from few nodes, also when some do not answer (V9,
-// V10). Method: nodes that hold what the table says.
+// Databases on other nodes are listed from the fewest nodes, also when some are silent (V9, V10).
 import { expect, it } from 'vitest';
 import { replicaOf, toDatabaseId, toGroupId, toNodeId } from '#base';
 import type { Binding } from '#cluster';

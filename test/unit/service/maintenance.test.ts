@@ -1,7 +1,4 @@
-// Goal: which folds of which State Views are kept up, and what becomes of that as definitions, databases and the node
-// change: versions, modes, epochs, values of parameters, deletion, restart, a component that fails (F41, F43). Method:
-// the service over a node in one thread, whose looks the test lets happen; real executors and folders, and what they
-// have folded.
+// Which State Views are maintained as definitions, databases and the node change (F41, F43).
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DatabaseError } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, type MaintenanceMode, toVersionNumber } from '#model';

@@ -1,5 +1,4 @@
-// Goal: what is published was looked at first, and its bytes are brought whole and once, whoever began to bring them
-// (V15). Method: the service over a node in one thread; components of three parts, of which some are there already.
+// Publishing checks a component first and stores its bytes once (V15).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GroupId } from '#base';
 import { type Definition, definitionFromJson, Faults } from '#model';

@@ -1,5 +1,4 @@
-// Goal: a read answers from the instance and at the revision that it says, waits no longer than it may, and ends when
-// its database does (V1, V4 to V6, V8). Method: the service over a node in one thread; the test lets time pass.
+// Reads answer at the revision they name, wait no longer than they may, and end with their database (V1, V4 to V6, V8).
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';

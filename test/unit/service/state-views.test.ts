@@ -1,6 +1,4 @@
-// Goal: which version of a State View is read, at which revision, with which values, and what is said when it cannot be
-// (V13, V14). Method: the service over a node in one thread; the component of the test counts what it folds, in real
-// executors, and shows its parameters behind that.
+// Which version of a State View is read, at which revision, with which values (V13, V14).
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DatabaseError, toRevision } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, toVersionNumber } from '#model';

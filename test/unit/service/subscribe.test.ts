@@ -1,6 +1,4 @@
-// Goal: a live tail catches up, follows, beats in silence, and ends with its signal or its database; what its reader
-// does not pull is not read (V6 to V8).
-// Method: the service over a node in one thread; the test lets time pass and pulls items when it likes.
+// Subscriptions read only what is pulled, and leave nothing behind (V6 to V8).
 import { beforeEach, expect, it } from 'vitest';
 import { ALL, type Selector } from '#model';
 import type { SubscriptionItem } from '#service';

@@ -1,6 +1,4 @@
-// Goal: whoever follows by the shared feed gets every matching event once and in order, however the feed grows, forgets
-// and is read, and the feed never keeps more than its bound (V7).
-// Method: random histories, followers and interleavings over a real database in memory, against the plain list.
+// Followers of the shared feed get every matching event once, in order, within its bound (V7).
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { matcherOf, type Position, type Selector } from '#model';

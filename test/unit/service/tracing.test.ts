@@ -1,5 +1,4 @@
-// Goal: no operation that anybody may ask for is missing in traces. Method: each is asked for in a span, over the node
-// in one thread; what comes of it is of no matter.
+// Each operation begins its span.
 import { expect, it } from 'vitest';
 import type { Span } from '#observability';
 import { OPERATIONS, type Operation, type Service } from '#service';

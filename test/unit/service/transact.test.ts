@@ -1,5 +1,4 @@
-// Goal: a transaction is judged in the specified order, a repeat is answered with what was recorded, and what is
-// counted adds up (V2, V3). Method: the service over a node in one thread; a table of what is wrong, two at a time.
+// The order of checks, repeats and counters of transactions (V2, V3).
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { Faults, or, type Selector, term } from '#model';

@@ -1,5 +1,4 @@
-// What operators ask and are answered arrives as it was written, in the words of proto/cairn/admin/v1/admin.proto; any
-// other bytes are refused.
+// Admin messages survive the round trip by admin.proto; other bytes are refused.
 import { join } from 'node:path';
 import { loadSync } from '@grpc/proto-loader';
 import * as fc from 'fast-check';

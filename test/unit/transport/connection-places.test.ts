@@ -1,5 +1,4 @@
-// A full port has a place for a connection that comes: that of the one that has waited longest, and never that of one
-// that is being answered, nor, for a crowd that comes at once, that of one that asks again and again (ADR 0143).
+// A full port evicts the connection that waits longest, never one that is being answered (ADR 0143).
 import { describe, expect, it } from 'vitest';
 import { ConnectionPlaces, type Place, type Waiting } from '../../../src/transport/connection-places.ts';
 

@@ -1,5 +1,4 @@
-// What a client receives when the nodes with a replica fail, in every way, over either protocol (TM5, TM6, TM8): a
-// server of ours in front of nodes that fail as told, and one that answers.
+// Answers when nodes with a replica fail in every way, over both protocols (TM5, TM6, TM8).
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId } from '#base';
 import { silentLogger } from '#observability';

@@ -1,5 +1,4 @@
-// Waiting takers are served in turn, by connection, and takers that keep their bytes long do not hold up those that
-// release them soon (TM2, TM4). Takers in one process, at a time that the test moves.
+// Waiting takers are served in turn by connection, and slow ones do not delay quick ones (TM2, TM4).
 import { describe, expect, it } from 'vitest';
 import type { Hold } from '../../../src/transport/byte-budget.ts';
 import { FairBudget, QUICK_MS, type Taker } from '../../../src/transport/fair-budget.ts';

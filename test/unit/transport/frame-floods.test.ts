@@ -1,5 +1,4 @@
-// Goal: what a connection may send is what its requests and our replies explain, 1 MiB, and 256 KiB a second.
-// Method: sockets that count bytes as the test says, looked at by a clock that the test advances.
+// A connection may send what its requests and our replies explain, 1 MiB, and 256 KiB a second.
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';

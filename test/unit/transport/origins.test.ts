@@ -1,5 +1,4 @@
-// Goal: pages of strangers do not ask, and those of this host, of this machine and of named origins do, each with the
-// headers that its browser looks for. Method: a table of where a node listens and what a browser says.
+// Which origins and hosts may ask, by where a node listens and what it allows.
 import { expect, it } from 'vitest';
 import { Origins, type OriginsOptions } from '../../../src/transport/origins.ts';
 

@@ -1,5 +1,4 @@
-// A request counts once, for the principal or for an address that its client cannot choose (TM7); test/spec/rate-limits
-// shows it over every protocol.
+// A request counts once, for its principal or address (TM7); test/spec/rate-limits has every protocol.
 import { expect, it, test } from 'vitest';
 import type { Principal } from '#auth';
 import { createMetrics } from '#observability';

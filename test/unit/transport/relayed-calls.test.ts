@@ -1,5 +1,4 @@
-// A node without a replica answers every method of gRPC as the node with one, byte for byte (TM5), relays once (TM6),
-// and reads no faster than its reader: two real nodes in this process.
+// A node without a replica answers every gRPC method byte for byte (TM5), and relays once (TM6).
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FetchCatalogReply, SubscribeEventsRequest } from '../../../proto/gen/cairn/v1/database.ts';

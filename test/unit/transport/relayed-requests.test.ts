@@ -1,5 +1,4 @@
-// A node without a replica answers every route of HTTP as the node with one, byte for byte (TM5), and relays once
-// (TM6): two real nodes in this process, asked over plain sockets.
+// A node without a replica answers every HTTP route byte for byte (TM5), and relays once (TM6).
 import { type IncomingMessage, request as send } from 'node:http';
 import { beforeAll, expect, it } from 'vitest';
 import { ROUTES } from '../../../src/transport/http/routes.ts';

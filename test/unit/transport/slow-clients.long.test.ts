@@ -1,5 +1,4 @@
-// Real nodes with their own limits under crowds of slow clients (ADR 0143): each is cut off in the stated time, the
-// node's memory is bounded, and newcomers are answered all the while.
+// Real nodes cut off crowds of slow clients in time, and answer newcomers (ADR 0143).
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { Client, credentials } from '@grpc/grpc-js';

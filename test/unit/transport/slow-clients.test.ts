@@ -1,5 +1,4 @@
-// Clients that ask slowly, by halves or not at all are cut off in the stated time, and keep no other client out (ADR
-// 0143): servers with short times and few places. Crowds of thousands are in slow-clients.long.test.ts.
+// Slow clients are cut off in time and keep no other out (ADR 0143); the long file has crowds.
 import { describe, expect, it } from 'vitest';
 import { startHttpWorld } from '../../support/http-world.ts';
 import { PREFACE } from '../../support/http2-frames.ts';

@@ -1,5 +1,4 @@
-// Calls of some connections, whatever they wait for, leave others their places (T9), and none is begun for a client
-// that has gone or before the few calls of others (T10).
+// Calls of some connections leave others their places (T9) and begin by connection in turn (T10).
 import type { ClientHttp2Stream } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';

@@ -1,5 +1,4 @@
-// For a client that keeps to the streams it is allowed and cancels calls nothing else on its connection fails; what
-// that costs is bounded all the same (T12).
+// Cancelled calls fail nothing else on their connection, and their cost is bounded (T12).
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { REFUSALS_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';

@@ -1,5 +1,4 @@
-// Streams that are cut off while their connection is not read are gone when the connection is (T8): node:http2 would
-// otherwise send their rest for ever. The server is in a process of its own, and the socket is never read.
+// Streams that are cut off end with their connection (T8); node:http2 would send their rest for ever.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

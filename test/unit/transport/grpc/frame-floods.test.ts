@@ -1,5 +1,4 @@
-// Goal: a connection that sends far more frames than those of its requests ends, whatever frames they are. One that
-// sends requests, is refused, or reads does not. Method: raw frames at a server of small methods.
+// A connection that sends far more frames than its requests need is closed; requests and reads are not floods.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { eventually } from '../../../support/eventually.ts';

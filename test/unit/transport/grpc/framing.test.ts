@@ -1,5 +1,4 @@
-// Messages leave as the frames that they are, whole or in pieces, and their memory is released when they have left
-// (T2).
+// Frames leave whole or in pieces, and their memory is released behind them (T2).
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';

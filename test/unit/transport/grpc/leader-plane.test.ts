@@ -1,5 +1,4 @@
-// Goal: a client is told the address of a leader in the plane that it came in on, by the authority of its call, however
-// that is written (ADR 0173). Method: a table of authorities.
+// The leader's address is that of the network by whose authority the client called (ADR 0173).
 import { expect, it } from 'vitest';
 import { leaderPlane } from '../../../../src/transport/grpc/leader-plane.ts';
 

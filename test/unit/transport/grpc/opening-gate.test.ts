@@ -1,5 +1,4 @@
-// Goal: a credential that takes a while to judge is refused as soon as it is known, though the message never comes.
-// Method: a server whose authenticator answers later, and a call of which only the headers are sent.
+// A credential that is judged slowly is refused before the message arrives.
 import { expect, it } from 'vitest';
 import { Authenticator } from '#auth';
 import { DatabaseError } from '#base';

@@ -1,5 +1,4 @@
-// A client receives how many streams it may open before anything else, and is served when it knows; until then it holds
-// little, and not for long.
+// Clients receive the stream limit first, and hold little until they acknowledge it.
 import { once } from 'node:events';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
-// A long message of a reply is compressed for a client that accepts gzip, and for no other; however the call ends
-// meanwhile, it ends once, and its room is released (T1, TM1).
+// Long messages are compressed for clients that accept gzip; a call that ends meanwhile ends once (T1, TM1).
 import { constants } from 'node:http2';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
-// However much arrives at once, a turn of the event loop gets few streams, and every connection gets its turn (T13).
-// Every connection sends hundreds of calls in one write.
+// A turn of the event loop reads few streams, and every connection gets its turn (T13).
 import { channel } from 'node:diagnostics_channel';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../../support/budget-time.ts';

@@ -1,5 +1,4 @@
-// What has arrived is begun a few calls in each turn of the event loop (T10); call-shares.test.ts shows it over
-// connections.
+// Each turn of the event loop begins few calls (T10); call-shares.test.ts shows it over connections.
 import { expect, it } from 'vitest';
 import { Rounds, type Waiting } from '../../../../src/transport/grpc/wire/rounds.ts';
 import { Line } from '../../../../src/transport/turns-by-line.ts';

@@ -1,5 +1,4 @@
-// The gRPC server over a service in one thread: what operators see of connections that are ended, where refused writes
-// point, which calls share a place (T9), and that a request holds no memory once it is answered.
+// The gRPC server over a service in one thread: ended connections, call shares (T9), memory of requests.
 import { expect, it, onTestFinished } from 'vitest';
 import { type LogFields, silentLogger } from '#observability';
 import type { Service, TransactRequest as ServiceRequest } from '#service';

@@ -1,5 +1,4 @@
-// Goal: a connection that does not answer pings ends with its calls, and a drain tells clients to open no more streams.
-// Method: a server of one method whose calls stay open, a client of raw frames, and clients of node:http2.
+// Connections that do not answer pings end, and a drain sends GOAWAY.
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';

@@ -1,5 +1,4 @@
-// Small replies that nobody takes hold no more of the node than its budget, and no write is refused after it was
-// committed (TM1).
+// Small replies that clients do not read stay within the budget, and committed writes are answered (TM1).
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';

@@ -1,5 +1,4 @@
-// Streams of small slices get on whatever others hold of the unsent bytes, and larger slices when there is room again
-// (TM4, T4). All of the budget is held, and others wait, at a time that stands still.
+// Streams of small slices progress while others hold the unsent bytes (TM4, T4).
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
 import type { Hold } from '../../../../src/transport/byte-budget.ts';

@@ -1,5 +1,4 @@
-// Open streams hold no more than the node allows, with the first bytes of their requests, and leave room for the
-// streams of others (TM1, TM4): a server with room for a few, and clients that take no reply or end no request.
+// Open streams stay within their budget and leave room for others (TM1, TM4).
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { Duplex } from 'node:stream';

@@ -1,5 +1,4 @@
-// Connections may send more at once only while the node keeps up, or for calls that last (T11), and in a turn twice as
-// many as they may have open (T12).
+// A connection gets more streams only while the node keeps up (T11), and twice as many in a turn (T12).
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type Session, StreamLimits, type Verdict } from '../../../../src/transport/grpc/wire/stream-limits.ts';

@@ -1,5 +1,4 @@
-// The walk over a Transact request finds what the generated decoder finds, in both shapes, and names what is wrong,
-// where it is, whatever the bytes (T6).
+// The walk over a Transact request finds what the generated decoder finds, for any bytes (T6).
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';

@@ -1,5 +1,4 @@
-// Streams whose readers do not read hold no more of the node than its budget, and are cut off for readers that do (T4,
-// TM1, TM2). Clients pause, at a time that the test moves.
+// Unread streams stay within the budget and are cut off for readers that read (T4, TM1, TM2).
 import { constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { createByteBudgets } from '#transport';

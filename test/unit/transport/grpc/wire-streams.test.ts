@@ -1,5 +1,4 @@
-// Requests are read however they are cut into frames (T2); a stream brings every message in order and its status after
-// them, and waits for its reader (T4).
+// Requests are read however they are cut (T2); streams keep order and wait for their reader (T4).
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';

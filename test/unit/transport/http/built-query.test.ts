@@ -1,5 +1,4 @@
-// What the query builder finds wrong names the field of the page, and shows the value once in quotes; of what was typed
-// it leaves nothing out but blanks around numbers and times.
+// Faults of the query builder name the field and quote the value; only blanks around numbers are dropped.
 import { expect, it } from 'vitest';
 import { type BuiltQuery, builtQuery } from '../../../../src/transport/http/built-query.ts';
 import { QueryParameters } from '../../../../src/transport/http/query-string.ts';

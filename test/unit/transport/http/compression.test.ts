@@ -1,5 +1,4 @@
-// Answers are compressed for clients that ask for it, never twice and never in a stream; headers say so, the same for
-// HEAD and 304; what is held for it is counted, and released when the client leaves.
+// Answers are compressed once for clients that accept it; headers match HEAD and 304; memory is counted.
 import { hash } from 'node:crypto';
 import { request as send } from 'node:http';
 import { Readable } from 'node:stream';

@@ -1,5 +1,4 @@
-// What a client gets of a body that is still being made says by itself whether it is all of it, whatever the client
-// speaks and does (ADR 0110, TH7), and nothing is made that is not read. A route of the real server, read as bytes.
+// A streamed body shows its client whether it is whole (ADR 0110, TH7), over real connections.
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';

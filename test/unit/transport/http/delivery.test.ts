@@ -1,5 +1,4 @@
-// A body that is still being made is answered whole, in chunks or as an error, by what has come of it and when (ADR
-// 0110). Parts come at the times of a script; delivered-bodies.test.ts shows what real connections carry.
+// A body in the making is answered whole, in chunks, or as an error, by a script of times (ADR 0110).
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { DatabaseError } from '#base';

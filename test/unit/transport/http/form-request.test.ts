@@ -1,5 +1,4 @@
-// A header that a form has is the header that a client would have sent (TH15): blanks at its ends are none of it, and
-// whatever else looks like a blank is judged with it.
+// A header field of a form is trimmed of blanks only (TH15).
 import { expect, it } from 'vitest';
 import { saidBy } from '../../../../src/transport/http/form-request.ts';
 

@@ -1,5 +1,4 @@
-// A difference of lines makes one text of the other, in few lines where few differ; a reader applies it as `patch`
-// does.
+// A line difference is minimal, and `patch` applies it.
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unifiedDifference } from '../../../../src/transport/http/line-difference.ts';

@@ -1,5 +1,4 @@
-// Whoever is refused while still sending hears why, and nothing that is sent behind a refusal is taken for a request
-// (TH1; RFC 9112, 9.6).
+// A client that is refused while it sends reads why, and the rest is no request (TH1; RFC 9112, 9.6).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LINGER_BYTES_MAX } from '../../../../src/transport/http/limits.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';

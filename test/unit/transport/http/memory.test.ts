@@ -1,5 +1,4 @@
-// What clients can make the HTTP server hold is bounded: requests of a connection in turn, bodies and answers by a
-// budget of the node (TH10, TM1, TM2, TM3). Sockets send and do not read, over a node in one thread.
+// Memory of the HTTP server is bounded: pipelined requests, bodies, answers (TH10, TM1, TM2, TM3).
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
-// A body of several parts gives its parts, or one fault, for whatever it is made of, and while it is read others have
-// their turns (TH11).
+// Multipart bodies give parts or one fault, and leave the event loop its turns (TH11).
 import { describe, expect, it } from 'vitest';
 import type { DatabaseError } from '#base';
 import { readParts } from '../../../../src/transport/http/multipart.ts';

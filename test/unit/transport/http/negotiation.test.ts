@@ -1,5 +1,4 @@
-// Of the offered content types the one is taken that an Accept header asks for (ADR 0110), however the header is
-// spelled.
+// Content negotiation by Accept, however it is spelled (ADR 0110).
 import { expect, it } from 'vitest';
 import { negotiate } from '../../../../src/transport/http/negotiation.ts';
 

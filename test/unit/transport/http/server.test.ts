@@ -1,5 +1,4 @@
-// Connections, clients that leave, the end of the server, failures of the node, and what is counted: the server over a
-// node in one thread, whose waits and writes the test holds.
+// The HTTP server over a node in one thread: connections, shutdown, failures, metrics.
 import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';

@@ -1,5 +1,4 @@
-// Small answers of HTTP do not wait for large ones that nobody reads (TM4): hundreds of sockets ask for a large page
-// and do not read, at a time that stands still, so that none is cut off.
+// Small answers do not wait for large ones that hundreds of sockets do not read (TM4).
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';

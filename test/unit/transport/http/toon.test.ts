@@ -1,5 +1,4 @@
-// A page of TOON says what its JSON says, whatever the values are and however its rows differ; what TOON cannot say
-// exactly stands there as JSON; nothing of the data can look like the rest of the page; long pages are made in pieces.
+// TOON says what JSON says, falls back to JSON where it cannot, and is made in pieces.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Description } from '../../../../src/transport/http/rendering/description.ts';

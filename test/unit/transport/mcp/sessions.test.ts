@@ -1,6 +1,4 @@
-// Goal: each request of a session has its own answer (TC9) and acts as its own principal (TC2), and sessions end for
-// want of use, for others, by their clients and with their node (TC3).
-// Method: the protocol behind a bare server, before an API that answers when it is told to, with a clock of its own.
+// Requests of a session have their own answers (TC9) and principals (TC2); sessions end (TC3).
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,4 @@
-// Goal: a tool asks the HTTP API for what its arguments say, with their own bytes (TC1, TC8), or refuses them.
-// Method: calls as they are sent, before an API that notes what it is asked.
+// Tools send the bytes of their arguments to the HTTP API, or refuse them (TC1, TC8).
 import { expect, it } from 'vitest';
 import { Api, type ApiAnswer, type ApiRequest } from '../../../../src/transport/mcp/api.ts';
 import { rawArguments, readMessage } from '../../../../src/transport/mcp/message-json.ts';

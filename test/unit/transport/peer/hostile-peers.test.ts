@@ -1,5 +1,4 @@
-// TP3 and TP4 against peers that break the rules: streams without a greeting, frames that are none or for others,
-// frames beyond the bound, more streams than there may be. Sockets write any bytes.
+// TP3 and TP4: raw sockets that break the rules of the peer port.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
-// TP1 to TP4. Frames arrive in the order of their lane or are lost with a connection, which is reported at once; what
-// waits is bounded and no lane waits for another; no node is taken for another one; and links come back by themselves.
+// TP1 to TP4: order and loss of frames, bounded queues, identity and reconnection of links.
 import { afterEach, expect, it } from 'vitest';
 import { LANES } from '#cluster';
 import { openPeerPort } from '#transport/peer';

@@ -1,5 +1,4 @@
-// What the groups of one node send arrives at those of another, over real connections: heartbeats that repeat, votes
-// and appends; nodes that are lost and come back; and what links count and note becomes metrics and lines of the log.
+// Messages between the groups of two nodes over real connections; measures become metrics and log lines.
 import { afterEach, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {

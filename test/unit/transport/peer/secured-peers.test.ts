@@ -1,5 +1,4 @@
-// Where TLS is required, only peers are heard or asked (TP11): a client without a certificate of the authority, or with
-// one that is not valid, is told why, and connections that say nothing keep no other out.
+// With peer TLS only peers of the authority are heard or asked (TP11), and others receive a reason.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
