@@ -25,7 +25,6 @@ await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
 const WAIT = 'cairn.authenticate';
 const NS_A_MS = 1_000_000n;
 
-/** Nobody has shown it yet. */
 async function asAnybody(trace: RemoteTrace): Promise<Readonly<Record<'authorization' | 'traceparent', string>>> {
   const token = await provider.token({ roles: [`reader:${name}`], sub: uniqueName() });
   return { authorization: `Bearer ${token}`, traceparent: trace.traceparent };

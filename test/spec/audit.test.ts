@@ -13,7 +13,6 @@ afterAll(() => dir[Symbol.dispose]());
 const { server, api } = await startGuardedNode(`--audit-log=${files.on}`);
 const open = await startHttpNode(`--audit-log=${files.off}`);
 
-/** All but their times. */
 function recordsIn(file: string): readonly unknown[] {
   const lines = readFileSync(file, 'utf8')
     .split('\n')

@@ -23,7 +23,6 @@ interface Ran {
   readonly err: string;
 }
 
-/** The command, as a client with this key. */
 async function run(line: string, key: string): Promise<Ran> {
   const file = join(dir.path, 'key');
   writeFileSync(file, `${key}\n`);

@@ -7,7 +7,6 @@ import { uniqueName } from '../support/grpc-requests.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { wat } from '../support/wasm/wat.ts';
 
-/** By their names: what they do when they are asked. */
 const TEXTS = {
   trapping: changeText('unreachable'),
   endless: changeText('(loop $l (br $l)) unreachable'),
@@ -48,7 +47,6 @@ describe('SPEC-ERRORS-COMPONENTS', { timeout: 120_000 }, () => {
   });
 });
 
-/** What is inside of the replies of those that answer a failure so. */
 async function insideOf(stateChangeName: string): Promise<readonly unknown[]> {
   const command = { contentType: 'application/json', bytes: Buffer.from('{}') };
   const request = ProcessStateChangeRequest.fromPartial({ databaseName, stateChangeName, command });

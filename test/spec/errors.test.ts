@@ -17,7 +17,6 @@ await api.commit(taken, cloudEvent('a'));
 const tooMany = Array.from({ length: 1001 }, (_, n) => `e-${n}`);
 const manyEvents = tooMany.map((id) => event({ id }));
 
-/** What is asked over both, the status of HTTP, and the finer code that gRPC gives beside the code. */
 type Fault = readonly [code: string, status: number, reason: string, () => Promise<unknown>, () => Promise<Answer>];
 
 const FAULTS: readonly Fault[] = [

@@ -16,7 +16,6 @@ async function created(): Promise<string> {
   return name;
 }
 
-/** Attributes with what gRPC calls them: in TypeScript, and in the paths of faults. */
 const REQUIRED = [
   ['id', 'id', 'id'],
   ['source', 'source', 'source'],

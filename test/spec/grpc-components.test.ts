@@ -156,7 +156,6 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
   const { COMPONENT_KIND_STATE_CHANGE: CHANGE, COMPONENT_KIND_PRESENTER: PRESENTER } = ComponentKind;
   const { MAINTENANCE_MODE_LAZY: LAZY, MAINTENANCE_MODE_EAGER: EAGER } = MaintenanceMode;
 
-  /** Publishes two versions of a State Change, of which the second is not active. */
   async function twoChanges(): Promise<string> {
     const databaseName = await bank();
     const bytes = Buffer.from(await wat(changeText(NO_EVENT)));

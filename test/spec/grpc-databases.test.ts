@@ -18,7 +18,6 @@ async function create(name: string = uniqueName()): Promise<Database> {
   return database;
 }
 
-/** Commits so many transactions of one event. */
 async function commit(name: string, count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     await server.client.send('transact', transaction(name, [event({ id: `e-${n}` })]));

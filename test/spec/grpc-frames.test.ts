@@ -26,7 +26,6 @@ interface Malformed {
 const { server, raw } = await sharedGrpcNode();
 
 const EMPTY = framed(new Uint8Array(0));
-/** A query of a database that does not exist. */
 const OF_NO_DATABASE = framed(Buffer.from('\n\x07nothing'));
 const GZIP = { 'grpc-encoding': 'gzip' };
 const MEDIA_RULE = 'must be application/grpc or application/grpc+proto';
@@ -38,7 +37,6 @@ const NOT_GRPC = ['application/grpc-web+proto', 'application/grpcx', 'applicatio
 
 type Row = readonly [what: string, sent: Omit<Malformed, 'what' | 'status' | 'message'>, GrpcStatusName, string];
 
-/** A request without fields, with these headers. */
 const headed = (headers: Record<string, string>): Row[1] => ({ headers, pieces: [EMPTY] });
 const tooLarge = (sent: Row[1]): Row[1] => ({ ...sent, code: 'too_large' });
 
@@ -147,7 +145,6 @@ const MALFORMED: readonly Malformed[] = [
   ...FRAMES.map(([what, sent, status, message]) => ({ what, ...sent, status, message })),
 ];
 
-/** The status of a question about a database that does not exist, with a header that no client would send. */
 async function statusWith(name: string, value: string): Promise<number | undefined> {
   const odd = new RawGrpc(connectWithHeader(server.port, name, value));
   const { status } = await odd.call({ path: '/cairn.v1.EventStore/FetchLatestDatabase', pieces: [OF_NO_DATABASE] });
@@ -155,7 +152,6 @@ async function statusWith(name: string, value: string): Promise<number | undefin
   return status;
 }
 
-/** Sends the pieces to server reflection when a first reply has come to a request that is fine; how it ends. */
 function behindReply(...pieces: readonly Uint8Array[]): Promise<RawReply> {
   const listServices = framed(Uint8Array.of(0x3a, 0));
   const stream = raw.session.request({ ':method': 'POST', ':path': REFLECTION, 'content-type': 'application/grpc' });

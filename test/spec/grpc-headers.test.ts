@@ -17,7 +17,6 @@ const { server } = await sharedGrpcNode();
 
 interface Ending {
   readonly status: string | undefined;
-  /** By which the stream was reset, and the connection closed. */
   readonly reset: number;
   readonly goaway: number | undefined;
 }

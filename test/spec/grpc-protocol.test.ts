@@ -17,7 +17,6 @@ const METHODS = Object.values(EventStoreService).map(({ path }) => path);
 
 const { server, raw } = await sharedGrpcNode();
 
-/** The value of a metric, by its name and labels as Prometheus reads them. */
 async function metric(line: string): Promise<string | undefined> {
   const body = await (await fetch(server.metrics)).text();
   return body

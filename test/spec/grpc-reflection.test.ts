@@ -23,7 +23,6 @@ const DEPENDENCY = 3;
 
 const { server, raw } = await sharedGrpcNode();
 
-/** The strings of a field of a FileDescriptorProto. */
 function strings(descriptor: Uint8Array, wanted: number): readonly string[] {
   const reader = new BinaryReader(descriptor);
   const found: string[] = [];
@@ -35,7 +34,6 @@ function strings(descriptor: Uint8Array, wanted: number): readonly string[] {
   return found;
 }
 
-/** What protobuf itself makes of the files; it throws when one of their imports is missing. */
 function loaded(files: readonly Uint8Array[]): Readonly<Record<string, unknown>> {
   const set = new BinaryWriter();
   for (const file of files) set.tag(1, WireType.LengthDelimited).bytes(file);

@@ -45,7 +45,6 @@ beforeAll(async () => {
 
 interface Told {
   readonly node: string;
-  /** OK, or the code of the refusal and its finer reason. */
   readonly result: string;
   readonly leader: unknown;
 }

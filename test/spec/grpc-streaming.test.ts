@@ -30,7 +30,6 @@ async function metric(line: string): Promise<string | undefined> {
     ?.slice(line.length + 1);
 }
 
-/** Until the metrics are rendered anew. */
 async function nextRendering(): Promise<void> {
   const cpu = (): Promise<string | undefined> => metric('process_cpu_seconds_total');
   const before = await cpu();

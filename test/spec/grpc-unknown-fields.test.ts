@@ -30,7 +30,6 @@ function field(number: number, ...parts: readonly Uint8Array[]): Buffer {
 }
 
 const NAME = field(1, text('unknown-fields'));
-/** Of a later release. */
 const LATER = field(20, text('x'));
 const texts = (...values: readonly string[]): Buffer =>
   Buffer.concat(values.map((value, at) => field(at + 1, text(value))));
@@ -41,12 +40,10 @@ function transacting(...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([NAME, field(2, field(1, EVENT), ...parts)]);
 }
 
-/** A constraint that must exist, with this beside its revision. */
 function minRevision(...parts: readonly Uint8Array[]): Buffer {
   return field(2, field(1, Uint8Array.of(0x08, 1), ...parts));
 }
 
-/** A type without a package is one of ours. */
 function absent(path: string, type: string, wireType = 2): string {
   const number = path.split('.').at(-1) ?? '';
   const full = type.includes('.') ? type : `cairn.v1.${type}`;
@@ -56,7 +53,6 @@ function absent(path: string, type: string, wireType = 2): string {
 const SELECTOR = 'EventSelector';
 const KIND_RULE = 'must be one of min_revision, max_revision, revision_range; found "field 20 of wire type 2"';
 
-/** A query with this beside its name. */
 const asked = (...parts: readonly Uint8Array[]): Buffer => Buffer.concat([NAME, ...parts]);
 
 const REQUESTS: readonly (readonly [method: string, what: string, bytes: Buffer, fault: string])[] = [

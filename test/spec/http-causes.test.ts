@@ -25,7 +25,6 @@ async function databaseOf(all: readonly Said[]): Promise<string> {
   return name;
 }
 
-/** Of transactions behind it, and of those of its correlation id. */
 async function relatedOf(path: string): Promise<readonly (readonly [string, string])[]> {
   return Object.entries(await linksOf(path)).filter(([each]) => /^(?:caused|correlated)_\d/.test(each));
 }

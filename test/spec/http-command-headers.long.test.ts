@@ -51,7 +51,6 @@ function bodyFor(route: string): string {
   return JSON.stringify(route.endsWith('/process') ? { command: NAMES } : NAMES);
 }
 
-/** Status and body of what a route answers to these headers, as bytes on a connection. */
 async function sent(route: string, headers: object): Promise<readonly [status: number, body: string]> {
   const body = bodyFor(route);
   const own = { host: 'localhost', 'content-type': 'application/json', 'content-length': body.length };
@@ -62,7 +61,6 @@ async function sent(route: string, headers: object): Promise<readonly [status: n
   return [reply?.status ?? 0, reply?.body ?? ''];
 }
 
-/** What the component was told of these headers. */
 async function told(route: string, headers: object): Promise<unknown> {
   const batchId = `0198c0de-0000-7000-8000-${String(++batch).padStart(12, '0')}`;
   const [status, text] = await sent(route, { ...headers, 'x-batch-id': batchId });

@@ -21,7 +21,6 @@ async function raw(...parts: readonly (string | Uint8Array)[]): Promise<readonly
   return parseReplies(await exchange(api.address, ...parts));
 }
 
-/** The failure that a reply reports, checked as one that a client would see. */
 function rawErrorOf(reply: RawReply | undefined): Failure {
   if (reply === undefined) throw new Error('no reply came');
   return errorOf({ status: reply.status, headers: new Headers([...reply.headers]), text: reply.body });

@@ -16,13 +16,11 @@ async function newDatabase(): Promise<string> {
   return name;
 }
 
-/** What a refusal says, with what it was read at. */
 function refusal(answer: Answer): unknown {
   const scope = [answer.headers.get('x-database-id'), answer.headers.get('x-revision')];
   return { status: answer.status, body: jsonOf(answer), scope, allow: answer.headers.get('allow') };
 }
 
-/** Those that differ, each once: one, where all are alike. */
 function distinct(answers: readonly unknown[]): readonly string[] {
   return [...new Set(answers.map((answer) => JSON.stringify(answer)))];
 }

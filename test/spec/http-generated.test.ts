@@ -26,7 +26,6 @@ interface Document {
   };
 }
 
-/** In the events of a database that only the administrator may read. */
 const SECRET = 'known-to-administrators-alone';
 const LEAKS = [/\bat \S+ \(?(?:file|node):/, /\/(?:src|node_modules)\/[\w./-]+\.(?:ts|js)\b/, /\.ts:\d+/];
 
@@ -56,7 +55,6 @@ function resolved(schema: Schema): Schema {
 
 const list = (value: unknown): readonly Schema[] => (Array.isArray(value) ? (value as Schema[]) : []);
 
-/** Values that fit a schema, by the keywords that the document has; what it says by patterns is right now and then. */
 function fitting(given: Schema, depth = 0): fc.Arbitrary<unknown> {
   const schema = resolved(given);
   if ('const' in schema) return fc.constant(schema.const);
@@ -143,7 +141,6 @@ function faultOf(answer: Answer, { responses }: Operation, caller: Caller): stri
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
-/** What takes the database of all these tests away, or the keys by which they ask. */
 const ENDS = new Set(['delete_databases_database', 'delete_api_v1_db_database']);
 const FOR_ANYBODY = new Set(['get_health', 'get_livez', 'get_readyz', 'get_startupz', 'get_assets_file']);
 

@@ -39,7 +39,6 @@ const FAILURES: readonly Wanted[] = [
   { status: 403, code: 'PERMISSION_DENIED' },
 ];
 
-/** Whether the answer is a success, a redirect, or one of the specified failures; throws what it is otherwise. */
 function isCivil(answer: Answer): boolean {
   if (SUCCESSES.includes(answer.status)) return true;
   const { status, code } = errorOf(answer);
@@ -60,7 +59,6 @@ const text = fc.oneof(
   fc.string({ maxLength: 300 }),
   fc.constantFrom(...'|..|.|/|\0|%|__proto__|constructor|null|NaN|-0|1e99|\u{fffe}| '.split('|')),
 );
-/** Values that are the right ones, or anything. */
 function nearly(...right: readonly unknown[]): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...right) }, { weight: 1, arbitrary: fc.jsonValue() }, text);
 }
@@ -132,7 +130,6 @@ const TRANSACTING = WRITES.filter(({ path: each }) => /\{database\}(\/events|\/a
 
 const isCreation = (route: string): boolean => ['/api/v1/db', '/databases'].includes(route);
 
-/** All that a write might change: the database, its components, and the others. */
 type State = ReturnType<typeof counted> & Readonly<Record<'databases' | 'components', readonly string[]>>;
 
 async function stateOf(database: string): Promise<State> {
@@ -159,7 +156,6 @@ function wronglyDone(before: State, after: State, { mayCreate }: { mayCreate: bo
   return mayCreate || isDeepStrictEqual(before.databases, after.databases) ? undefined : 'databases were changed';
 }
 
-/** Resolves when a transaction that was accepted is committed or refused. */
 async function decided(accepted: Answer): Promise<void> {
   const place = accepted.headers.get('location') ?? '';
   await eventually(async () => expect((await api.get(place)).status).not.toBe(404));

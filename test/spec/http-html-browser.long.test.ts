@@ -48,7 +48,6 @@ const KINDS = [
 /** All kinds of pages are drawn and looked at in one test, on a machine with other things to do. */
 const BROWSER_MS = 240_000;
 
-/** Says to the page whether it is seen. */
 function hide(isHidden: boolean): string {
   return `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
     document.dispatchEvent(new Event('visibilitychange'))`;

@@ -115,7 +115,6 @@ describe('SPEC-HTTP-HTML: an error', () => {
   });
 });
 
-/** What is no name of a database. */
 const MARKED = '%22%3E%3Cb%3E';
 
 it.each([

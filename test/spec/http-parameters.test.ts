@@ -85,7 +85,6 @@ function pathOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_whole, place: string) => PLACES[place] ?? '');
 }
 
-/** Routes whose parameters follow from a definition, and the page that builds a query. */
 const OWN = ROUTES.filter(
   ({ path, takesAnyParameter }) => takesAnyParameter !== true && !path.endsWith('/query-builder'),
 );

@@ -8,7 +8,6 @@ import { exchange, parseReplies, type RawReply } from '../support/raw-http.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { wat } from '../support/wasm/wat.ts';
 
-/** One of each kind of proxy that says whom it has let in. */
 const IDENTITIES = `
   X-Forwarded-User X-Forwarded-Groups X-Auth-Request-Groups Remote-User X-Remote-Extra-Scopes
   Client-Cert Client-Cert-Chain X-Client-Cert X-Forwarded-Client-Cert X-Forwarded-Tls-Client-Cert-Info
@@ -18,7 +17,6 @@ const IDENTITIES = `
   X-Pomerium-Jwt-Assertion Tailscale-User-Login`
   .trim()
   .split(/\s+/);
-/** What proxies say of the request alone. */
 const OTHERS = { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https', 'x-request-id': 'a', forwarded: 'for=a' };
 
 const SLOW_MS = 120_000;
@@ -200,7 +198,6 @@ function pathOf({ count, bytes, refuses = false }: Portions): string {
   return `/api/v1/db/portions/1/state-views/shown/v1?${asked}`;
 }
 
-/** Everything that comes over a connection, which the server closes. */
 function heard(portions: Portions): Promise<string> {
   const head = `GET ${pathOf(portions)} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
   return exchange(server.http, head);
@@ -212,7 +209,6 @@ async function replyTo(portions: Portions): Promise<RawReply> {
   return replies[0] ?? { status: 0, headers: new Map(), body: '' };
 }
 
-/** What the presenter writes. */
 function written({ count, bytes }: Portions): Buffer {
   const parts = Array.from({ length: count }, (_, number) => {
     const part = Buffer.alloc(bytes);

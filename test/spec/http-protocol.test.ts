@@ -8,7 +8,6 @@ import { exchange, parseReplies } from '../support/raw-http.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const { api } = await sharedHttpNode();
-/** With a list of origins. */
 const { api: listing } = await startHttpNode('--cors-origins=https://ui.example,https://shop.example:8443');
 
 describe('SPEC-HTTP-CORS', () => {

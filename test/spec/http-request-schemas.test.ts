@@ -41,7 +41,6 @@ await published('state-changes', components.change)({ state_change_name: 'decide
 const { id: key } = await issueKey(api, 'reader');
 const decides = `${path}/state-changes/decides/v1/execute`;
 
-/** By the name of the schema. */
 const REQUESTS: Readonly<Record<string, Request>> = {
   NewDatabase: { body: () => ({ database_name: uniqueName() }), takes: posted('/api/v1/db') },
   NewNamedDatabase: { body: () => ({ name: uniqueName() }), takes: posted('/databases') },
@@ -103,7 +102,6 @@ const ajv = new Ajv2020({ strict: false });
 formats.default(ajv);
 ajv.addSchema({ $id: 'document', components: document.components });
 
-/** The body with one member changed. */
 function changed(body: Body): readonly (readonly [what: string, body: unknown])[] {
   return [
     ['as it is', body],

@@ -94,7 +94,6 @@ interface Offered {
   readonly action: ToonAction;
 }
 
-/** Each once. */
 const offered: readonly Offered[] = [
   ...new Map(
     [...pages].flatMap(([path, { actions }]) =>

@@ -75,7 +75,6 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     await api.post(`/api/v1/db/${own}`, { transaction_id: transactionId, events });
   });
 
-  /** Lengths of the lists, and the ids in them, of all pages from this one on. */
   async function walked(start: string, list: string, key: string): Promise<readonly [number[], string[]]> {
     const sizes: number[] = [];
     const names: string[] = [];

@@ -32,7 +32,6 @@ const ID = '3f2c9b1e-7d44-4b0a-9a55-0d9be1f2a0aa';
 describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
   const later = (body: unknown): Promise<Answer> => api.post(`/api/v1/db/${name}/async`, body);
 
-  /** What the answer points to, as soon as it is there. */
   async function found(accepted: Answer): Promise<Answer> {
     for (;;) {
       const answer = await api.get(accepted.headers.get('location') ?? '');
@@ -73,7 +72,6 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
     const NEVER = [{ max_revision: { revision: 0 } }, { min_revision: { revision: 7 } }];
     const refused = { transaction_id: ID, constraints: NEVER, events: [cloudEvent('a')] };
 
-    /** What its look-up says, once it says anything. */
     function outcome(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
       return eventually(async () => {
         const answer = await api.get(`/api/v1/db/${name}/transaction/${ID}`, headers);

@@ -6,7 +6,6 @@ import { startTwoNodes } from '../support/two-nodes.ts';
 
 const { holder, other } = await startTwoNodes('shop', '--advertise-outside=*.cairn.example.com:443');
 
-/** The address of the leader, and its name, as they are told. */
 async function leaderTold(
   grpc: string,
   authority: string | undefined,

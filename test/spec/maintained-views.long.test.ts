@@ -17,7 +17,6 @@ const DEADLINE = { deadlineMs: 60_000 };
 const databaseName = 'bank';
 const version = { databaseName, stateViewName: 'counted', version: 1 };
 let nodes: TestServer[] = [];
-/** Those of the nodes that have a copy. */
 let holders: readonly TestServer[] = [];
 
 beforeAll(async () => {
@@ -57,7 +56,6 @@ async function write({ http }: TestServer, count: number): Promise<void> {
   }, PATIENCE);
 }
 
-/** Who leads the database, by an event of its own. */
 async function leader({ client }: TestServer): Promise<unknown> {
   const request = transaction(databaseName, [event({ id: crypto.randomUUID() })]);
   return (await client.call('transact', request)).trailers['x-leader-address'];

@@ -14,7 +14,6 @@ await untilPassedOn(two.mcp, one.mcp);
 const listen = (url: string, headers: Headers): Promise<Response> =>
   fetch(url, { headers: { accept: 'text/event-stream', ...headers } });
 
-/** Status and body. */
 function answerTo(outgoing: ClientRequest): Promise<readonly [number | undefined, string]> {
   return new Promise((resolve, reject) => {
     outgoing.once('error', reject).once('response', (answer) => {

@@ -58,7 +58,6 @@ async function listening(each: Server): Promise<string> {
 type Told = Required<OAuthClientProvider>;
 type Known = { [K in 'clientInformation' | 'tokens' | 'discoveryState']?: Awaited<ReturnType<Told[K]>> };
 
-/** Keeps what it is told, and shows nobody the page of the authorization server. */
 function remembering(): OAuthClientProvider & { readonly known: Known; readonly sentTo: () => URL } {
   const known: Known = {};
   let [verifier, sentTo] = ['', new URL(REDIRECT)];
@@ -92,9 +91,7 @@ interface Connected {
 }
 
 interface Sdk {
-  /** Throws where a person is needed. */
   readonly connect: (memory: Remembering) => Promise<Connected>;
-  /** With what the redirect has brought. */
   readonly finish: (memory: Remembering, brought: URLSearchParams) => Promise<void>;
 }
 
@@ -128,7 +125,6 @@ const SDKS: readonly (readonly [string, Sdk])[] = [
   ],
 ];
 
-/** What a person's browser does: it is sent back with a code. */
 async function consented({ sentTo }: Remembering): Promise<URLSearchParams> {
   const answer = await fetch(sentTo(), { redirect: 'manual' });
   return new URL(answer.headers.get('location') ?? '').searchParams;

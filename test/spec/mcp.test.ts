@@ -233,7 +233,6 @@ interface Reply {
   readonly error?: { readonly code: number };
 }
 
-/** The messages of an answer, in their order. */
 function repliesOf({ text }: Sent): readonly Reply[] {
   return [...text.matchAll(/^data: (.+)$/gm)].map(([, data = '']) => JSON.parse(data) as Reply);
 }

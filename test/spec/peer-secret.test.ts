@@ -19,7 +19,6 @@ async function namesAt(peer: string, tls?: PeerTls): Promise<readonly string[] |
   return reply?.kind === 'described' ? reply.cluster.nodes.map(({ name }) => name) : undefined;
 }
 
-/** The line of /readyz about the cluster. */
 async function clusterCheckOf({ http }: TestServer): Promise<string | undefined> {
   const response = await fetch(`${http}/readyz?verbose`);
   return (await response.text()).split('\n').find((line) => line.includes(']cluster'));

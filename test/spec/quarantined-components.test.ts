@@ -13,7 +13,6 @@ const KILLS = 3;
 
 const { server, api } = await startHttpNode('--guest-executors=1', '--guest-cpu-ms=50');
 
-/** A database with an event and a State View of it. */
 async function opened(evolve: string): Promise<string> {
   const name = uniqueName();
   await api.create(name);

@@ -17,7 +17,6 @@ import { sharedGuardedNode } from '../support/shared-servers.ts';
 const { server, api } = await sharedGuardedNode();
 const ABSENT = 'absent-one';
 const THERE = 'there-one';
-/** One that there is, and that the grants are for. */
 const IN_USE = 'absent-no-more';
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const DENIED = { status: 403, code: 'PERMISSION_DENIED' };
@@ -35,7 +34,6 @@ beforeAll(async () => {
   }
 });
 
-/** What names no database is asked for with a grant on all of them. */
 const isOnAll = (operation: Operation): boolean => /(?:ApiKey|Token)s?$|Cluster$/.test(operation);
 
 function keyOf(role: RoleName, operation: Operation): string {
@@ -46,7 +44,6 @@ function may(role: RoleName, operation: Operation): boolean {
   return ROLE_TABLE[operation].roles.includes(role);
 }
 
-/** Of what is answered otherwise than that there is no such database. */
 const STATUSES: Partial<Record<Operation, readonly number[]>> = {
   listDatabases: [200],
   createDatabase: [201],
@@ -56,7 +53,6 @@ const STATUSES: Partial<Record<Operation, readonly number[]>> = {
   publishComponent: [400],
 };
 
-/** Also one that leads to it by its query. */
 function routesTo(operation: Operation): readonly string[] {
   const { http, within } = WAYS[operation];
   return within === undefined ? http : [...http, within];
@@ -74,7 +70,6 @@ const OF_THE_NODE: ReadonlySet<string> = new Set([
 const COMMAND = { method: 'POST', path: '/x', body: {} };
 const TRANSACTION = { events: [cloudEvent('1')] };
 
-/** As little as the route takes, where it takes a body. */
 const BODIES: Readonly<Record<string, (database: string) => object>> = {
   'POST /api/v1/db': (database) => ({ database_name: database }),
   'POST /databases': (database) => ({ name: database }),
@@ -182,7 +177,6 @@ type Asked = Readonly<Record<string, unknown>>;
 
 const COMMAND_REQUEST = { method: 'POST', path: '/', queryParams: [], headers: [] };
 
-/** What a call needs besides the name of a database, before anything is looked up. */
 const FIELDS: Readonly<Record<string, Asked>> = {
   Transact: { events: [{ id: '1', specVersion: '1.0', source: 'orders', attributes: {}, type: 't' }] },
   FetchTransaction: { transactionId: ID },
@@ -231,7 +225,6 @@ const RECOVERY = writeAdminRequest({
 });
 const LACKING = /^PERMISSION_DENIED RightLacking$/;
 
-/** Of a call that may be made. */
 function codeOf(operation: Operation): RegExp {
   if (operation === CREATES || operation === 'listDatabases') return /^OK$/;
   // There is no node 9, and no database to recover.

@@ -53,7 +53,6 @@ afterAll(async () => {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** By what they are. */
 const secrets = new Map<string, string>([
   ['the first key', FIRST],
   ['data', DATA],
@@ -64,7 +63,6 @@ function secret(what: string, value: string): string {
   return value;
 }
 
-/** Every way in which somebody may say who he is, with what of it is right and what is not. */
 async function credentials(): Promise<readonly Headers[]> {
   const first = { 'x-api-key': FIRST };
   const issued = jsonOf(await api.post(KEYS, { name: 'ci', roles: ['admin'] }, first)) as Record<'id' | 'key', string>;
@@ -135,7 +133,6 @@ async function askByMcp(key: string): Promise<void> {
   await agent.close();
 }
 
-/** What texts make of a secret. */
 function shapes(text: string): readonly string[] {
   const bytes = Buffer.from(text);
   const parts = text.split('.').filter((part) => part.length > 20);

@@ -19,7 +19,6 @@ const view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes
 const metadata = { state_view_name: 'counts', content_type: 'text/x', query_temporality: 'revision' };
 await one.publish('bank/state-views', { ...metadata, event_selector: {} }, view);
 
-/** What was folded for readers when so many answers had said that nothing has changed. */
 function foldedAfter(answers: number): Promise<number> {
   return eventually(async () => {
     const text = await (await fetch(nodes[1].metrics)).text();

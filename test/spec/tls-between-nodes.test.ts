@@ -17,7 +17,6 @@ const NAME = 'shop';
 async function cluster(
   ofFirst: readonly string[],
   ofSecond: readonly string[],
-  /** By which the client reaches the first. */
   name = '127.0.0.1',
 ): Promise<{ readonly first: RunningServer; readonly second: RunningServer }> {
   const started = async (...settings: readonly string[]): Promise<RunningServer> =>
@@ -54,7 +53,6 @@ async function readAt(server: RunningServer, settings: readonly string[]): Promi
   return [grpc, status];
 }
 
-/** A request by a session that began at the one, at the other. */
 async function passedOn({
   first,
   second,
@@ -81,7 +79,6 @@ files.put(authority.issue({ cn: 'node', names: LOOPBACK_NAMES }));
 const caFile = files.authorities('ca.crt', authority);
 const others = files.authorities('others.crt', new Authority('another authority'));
 
-/** Each starts two nodes. */
 describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
   it('a node whose certificate cannot be verified is not asked', async () => {
     const serving = files.settings;

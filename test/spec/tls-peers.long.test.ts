@@ -91,7 +91,6 @@ it('SPEC-TLS-PEERS-CHANGE a cluster is changed node by node, and takes writes af
 
 const HEADER = { clusterId: OTHER_CLUSTER, from: placeOf(1), to: placeOf(2) };
 
-/** The subject of the certificate at the peer port, for whoever shows one of that authority. */
 async function shownAt(member: Member, by: Authority): Promise<string> {
   const shown = by.issue({ cn: 'a test', names: LOOPBACK_NAMES });
   const socket = connect({ host: '127.0.0.1', port: portOf(member), ...shown, rejectUnauthorized: false });

@@ -20,7 +20,6 @@ const stranger = new Authority('another authority');
 const SOON = '--join-wait-ms=1000';
 const NOT_OURS = /is not one of the authority of peers here, or is not valid/;
 
-/** Each starts several processes. */
 describe('SPEC-TLS-PEERS', { timeout: 120_000 }, () => {
   it('three nodes form a cluster, and go on when the leader is killed; nobody else gets in', async () => {
     const dir = testDir();

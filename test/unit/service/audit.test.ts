@@ -25,10 +25,8 @@ const REQUEST = {
   grants: [{ role: 'reader', databases: 'shop-*' }],
   order: { kind: 'drain', node: 3, isGranted: false, stays: true, isDryRun: false },
 };
-/** Orders to the cluster have replies of their own. */
 const replyOf = (operation: Operation): object =>
   operation === 'administerCluster' ? { kind: 'done', node: {} } : REPLY;
-/** What reads keys, or how the cluster is, changes nothing. */
 const READS: readonly Operation[] = ['listApiKeys', 'findApiKey', 'describeCluster'];
 
 function serviceThat(answer: () => unknown): Service {

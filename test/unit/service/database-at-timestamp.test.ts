@@ -8,7 +8,6 @@ const beganMs = Date.UTC(2026, 0);
 
 let world: ServiceWorld;
 
-/** Three revisions, an hour from one to the next. */
 beforeEach(async () => {
   world = await new ServiceWorld().start();
   world.core.nowMs = beganMs;

@@ -35,11 +35,9 @@ async function outcome(grants: readonly Grant[], operation: Operation, databaseN
   }
 }
 
-/** Whether it names no database. */
 const isOnAll = (operation: Operation): boolean =>
   operation.endsWith('ApiKey') || operation === 'listApiKeys' || operation.endsWith('Cluster');
 
-/** Whether a right on any database is enough. */
 const isOnAny = (operation: Operation): boolean => operation === 'listDatabases' || /Tokens?$/.test(operation);
 
 test('keys are administered by who administers all databases (V16)', async () => {

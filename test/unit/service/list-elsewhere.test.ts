@@ -18,7 +18,6 @@ const BINDINGS = Object.entries(HELD).map(([name, nodes], place): Binding => {
 
 interface Listed {
   readonly asked: readonly number[];
-  /** Names, each with the revision that it was described at. */
   readonly described: readonly string[];
 }
 

@@ -100,7 +100,6 @@ function setStatus(databaseName: string, status: Status): Promise<void> {
   return define(databaseName, encodeDefinitionEntry(entry));
 }
 
-/** Lets looks happen until it holds. */
 async function looked(check: () => void): Promise<void> {
   await eventually(() => {
     world.timers.pass(LOOK_MS);
@@ -124,7 +123,6 @@ function advancedEvents(): number {
   return guests.figures()?.folds.advancedEvents ?? 0;
 }
 
-/** What a read folds by itself. */
 async function foldedByRead(
   databaseName: string,
   parameters: Readonly<Record<string, string>> = {},

@@ -10,7 +10,6 @@ const ALL = [1, 2, 3].map(toNodeId);
 const [FIRST, THIRD] = [toNodeId(1), toNodeId(3)];
 const { signal } = new AbortController();
 
-/** Three nodes, of which these hold databases. */
 function started(holders: readonly NodeId[] = [FIRST]): Promise<ReplicaWorld> {
   const placement = { replicas: () => holders.map((node) => replicaOf(node)) };
   return ReplicaWorld.started(3, {

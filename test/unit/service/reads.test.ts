@@ -33,7 +33,6 @@ async function failureOf(promise: Promise<unknown>): Promise<DatabaseError> {
   throw new Error('It succeeded');
 }
 
-/** What the promise came to, or that it has not. */
 async function soFar<Value>(promise: Promise<Value>): Promise<Value | 'pending'> {
   await settle();
   return Promise.race([promise, Promise.resolve('pending' as const)]);

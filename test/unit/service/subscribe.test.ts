@@ -29,7 +29,6 @@ async function subscribe(options: Options = {}): Promise<AsyncIterator<Subscript
   return items[Symbol.asyncIterator]();
 }
 
-/** The item as text: its events' positions, or the heartbeat's. */
 async function pull(items: AsyncIterator<SubscriptionItem>): Promise<string> {
   const { value, done } = (await items.next()) as IteratorResult<SubscriptionItem, undefined>;
   if (done === true || value === undefined) return 'end';

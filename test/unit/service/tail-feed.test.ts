@@ -24,7 +24,6 @@ interface Follower {
   readonly selector: Selector;
   position: Position;
   readonly seen: string[];
-  /** Times that the feed no longer reached back to where it was. */
   missed: number;
 }
 

@@ -6,7 +6,6 @@ import { ServiceWorld } from '../../support/service-world.ts';
 
 const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The names of the spans that begin below it. */
 function watched(): { readonly span: Span; readonly names: readonly string[] } {
   const names: string[] = [];
   const nothing = (): void => undefined;

@@ -3,7 +3,6 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Allowance, type Claim } from '../../../src/transport/allowance.ts';
 
-/** Takes by single bytes what it can get. */
 function fill(claim: Claim): number {
   let bytes = 0;
   while (claim.tryAdd(1)) bytes++;

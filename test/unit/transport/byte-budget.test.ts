@@ -10,9 +10,7 @@ const PATIENCE_MS = 40;
 interface Bench {
   readonly time: ManualTime;
   readonly budget: ByteBudget;
-  /** Names of the evicted holders. */
   readonly told: string[];
-  /** How often there was more room than before. */
   readonly rooms: () => number;
 }
 

@@ -136,12 +136,10 @@ const WRITES: readonly Name[] = ['a write over gRPC', 'a write over HTTP'];
 const WITH_ID: readonly Name[] = ['a write with an id over gRPC', 'a write with an id over HTTP'];
 const ALL = [...READS, ...WRITES, ...WITH_ID];
 
-/** What each of them is answered, all at once. */
 async function answersTo(names: readonly Name[], front: Front): Promise<Record<string, string | undefined>> {
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await ASKS[name](front)] as const)));
 }
 
-/** Those of the names with an answer of their own, and all others with this. */
 function expected(names: readonly Name[], answer: string, others: Partial<Record<Name, string>> = {}): object {
   return { ...Object.fromEntries(names.map((name) => [name, answer])), ...others };
 }

@@ -17,10 +17,8 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 class Bench {
   readonly time = new ManualTime();
   readonly budget: FairBudget;
-  /** Names of the takers that were granted what they asked for, in order, and what they hold. */
   readonly granted: string[] = [];
   readonly holds = new Map<string, Hold>();
-  /** Numbers of the evicted holders. */
   readonly told: number[] = [];
 
   constructor(bytesMax = 32) {
@@ -31,26 +29,22 @@ class Bench {
     return this.budget.taker(connection);
   }
 
-  /** One that was seen to be slow. */
   slow(connection: object = {}): Taker {
     const made = this.taker(connection);
     this.sent(made.takeAnyway(1, nothing), SLOW_MS);
     return made;
   }
 
-  /** One that was seen to be quick. */
   quick(connection: object = {}): Taker {
     const made = this.taker(connection);
     this.sent(made.takeAnyway(1, nothing), 0);
     return made;
   }
 
-  /** Holds the whole common part, for a connection of its own. */
   fill(): Hold {
     return this.taker().takeAnyway(COMMON, nothing);
   }
 
-  /** Sends what is held, and releases it after so long. */
   sent(hold: Hold | undefined, ms: number): void {
     hold?.renew();
     this.time.advance(ms);
@@ -277,7 +271,6 @@ describe('a connection that holds much, of which nothing leaves', () => {
 describe('connections with one hold each, of which nothing leaves', () => {
   const HOLD = COMMON / 6;
 
-  /** They hold all of the room. */
   function stand(bench: Bench): readonly Hold[] {
     return Array.from({ length: 8 }, (_, n) => {
       const hold = bench.taker().tryTake(HOLD, () => {

@@ -8,7 +8,6 @@ const MIB = 2 ** 20;
 const KIB = 2 ** 10;
 /** Time between two looks. */
 const STEP_MS = 100;
-/** Allowed in that time. */
 const STEP_BYTES = 25 * KIB;
 
 class CountedSocket extends EventEmitter {

@@ -20,11 +20,9 @@ type Kind = Exclude<Attempt['kind'], 'answered'>;
 
 class World {
   nowMs = 0;
-  /** What holders do that do not answer. */
   readonly failing = new Map<number, Kind>();
   readonly headers = new Map<string, string>([['x-database-id', DATABASE_ID]]);
   readonly asked: string[] = [];
-  /** Of them, who was told that an attempt before was lost. */
   readonly afterLost: string[] = [];
   readonly metrics = createMetrics({ runtime: false });
   readonly warned: unknown[] = [];

@@ -50,12 +50,10 @@ interface Definition {
   requestDeserialize(bytes: Buffer): object;
 }
 
-/** By the names that are in their paths. */
 const METHODS = new Map(
   Object.values<Definition>(EventStoreService as never).map((method) => [method.path.split('/').at(-1) ?? '', method]),
 );
 
-/** The request with these fields; all others have their defaults. */
 function ask(method: string, parts: object = {}, headers: Record<string, string> = {}): Ask {
   const definition = METHODS.get(method);
   if (definition === undefined) throw new Error(`There is no method ${method}`);
@@ -107,7 +105,6 @@ function sent(to: RawGrpc, { method, bytes, headers }: Ask, more: Record<string,
   return to.call({ path, pieces: [frame(bytes)], headers: { ...headers, ...more } });
 }
 
-/** All that a client sees, but for when it was said. */
 function seen({ headers, trailers, body, status, message, resetCode }: RawReply): object {
   const undated = ({ date: _date, ...others }: IncomingHttpHeaders): object => others;
   return {

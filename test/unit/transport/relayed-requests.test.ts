@@ -59,7 +59,6 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 const repeated = { transaction_id: FIRST_ID, events: [event] };
 const violated = { events: [event], conditions: [{ kind: 'max_revision', revision: 1 }] };
 
-/** The same each time is the same version. */
 const PUBLISHING: Ask = {
   method: 'POST',
   path: '/api/v1/db/shop/state-views',
@@ -86,7 +85,6 @@ const PLACES: Readonly<Record<string, string>> = {
   transaction_id: FIRST_ID,
 };
 
-/** A request of a route that changes nothing when it is sent twice. */
 function askOf({ method, path }: (typeof ROUTES)[number]): Ask {
   const name = method === 'GET' && path.includes('state-views') ? 'v' : 'none';
   const target = path.replaceAll(/\{(\w+)\}/g, (_, place: string) => PLACES[place] ?? name);
@@ -130,7 +128,6 @@ const ASKS: readonly Ask[] = [
   { method: 'DELETE', path: `/api/v1/db/shop?database_id=${UNKNOWN_ID}` },
 ];
 
-/** All that a client receives, without the date. */
 function told(address: string, { method, path, body, headers = {} }: Ask): Promise<Told> {
   return new Promise((resolve, reject) => {
     const outgoing = send(`${address}${path}`, { method, headers, agent: false }, (answer: IncomingMessage) => {

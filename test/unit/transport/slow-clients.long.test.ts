@@ -39,7 +39,6 @@ function connectionsAt(port: number): { readonly open: number; readonly came: nu
 
 const portOf = (address: string): number => Number(new URL(address).port);
 
-/** Asks on every port, on connections of their own, and fails when one is not answered soon. */
 async function newcomers({ http: api, mcp: tools, grpc }: TestServer): Promise<void> {
   const beganMs = performance.now();
   const ask = async (url: string): Promise<unknown> => (await fetch(url, { headers: { connection: 'close' } })).text();

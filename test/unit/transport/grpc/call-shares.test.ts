@@ -20,9 +20,7 @@ const { OK, RESOURCE_EXHAUSTED } = GRPC_STATUS;
 
 let fixture: WireFixture;
 let clients: RawGrpc[];
-/** What handlers were called with, by method. */
 let begun: Record<string, Call[]>;
-/** Calls that had ended when their handlers were called. */
 let endedBefore: number;
 
 const status = (what: string) => (kind: CallKind, count: number) =>
@@ -87,7 +85,6 @@ function ask(client: RawGrpc, name: string): Promise<RawReply> {
   return client.call({ path: `/test.Service/${name}`, pieces: [REQUEST] });
 }
 
-/** So many calls at once, and what became of those that have ended. */
 function crowd(client: RawGrpc, name: string, count: number): RawReply[] {
   const ended: RawReply[] = [];
   for (let n = 0; n < count; n++)
@@ -126,7 +123,6 @@ it('calls that wait (T9) end for those of a connection that has far fewer, and s
 });
 
 describe('calls that have arrived (T10)', () => {
-  /** Sends so many calls in one piece, so that they arrive at once. */
   function burst(
     client: RawGrpc,
     name: string,

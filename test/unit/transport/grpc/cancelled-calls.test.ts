@@ -25,7 +25,6 @@ afterEach(async () => {
 
 interface Asked {
   readonly call: grpc.ClientUnaryCall;
-  /** The name of its status. */
   readonly outcome: Promise<string>;
 }
 
@@ -81,7 +80,6 @@ function cancel(stream: number): Buffer {
   return frameOf({ type: RST_STREAM, flags: 0, stream, payload: Buffer.of(0, 0, 0, CANCEL) });
 }
 
-/** The frames of so many streams, one after the other. */
 function each(from: number, count: number, ...frames: readonly ((stream: number) => Buffer)[]): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, n) => frames.map((make) => make(2 * (from + n) + 1))).flat());
 }

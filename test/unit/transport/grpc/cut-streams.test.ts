@@ -10,7 +10,6 @@ import { ACKNOWLEDGEMENT, frameOf, grpcHeaders, PREFACE } from '../../../support
 const CHILD = join(import.meta.dirname, '../../../support/cut-child.ts');
 /** More than the kernel takes for a socket that is not read, so that most of the replies are still in the server. */
 const STREAMS = 500;
-/** A server that does nothing any more does not answer. */
 const ANSWER_MS = 10_000;
 const WINDOW_MAX = 2 ** 31 - 1;
 const WINDOW_FIRST = 65_535;

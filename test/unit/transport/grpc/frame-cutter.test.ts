@@ -9,7 +9,6 @@ interface Taken {
   readonly count: number;
 }
 
-/** All that comes out, each part of which must be whole frames. */
 function taken(pieces: readonly Buffer[]): Taken {
   const cutter = new FrameCutter();
   const parts: Buffer[] = [];
@@ -24,7 +23,6 @@ function taken(pieces: readonly Buffer[]): Taken {
   return { bytes: Buffer.concat(parts), count };
 }
 
-/** Fails unless there are whole frames and nothing else. */
 function framesIn(bytes: Buffer): number {
   let at = 0;
   let count = 0;

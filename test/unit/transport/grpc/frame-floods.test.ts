@@ -26,7 +26,6 @@ beforeEach(async () => {
 
 afterEach(async () => at[Symbol.asyncDispose]());
 
-/** A connection with a stream that has ended. */
 async function openUsed(): Promise<Frames> {
   const frames = await openFrames(at.port);
   frames.write(frameOf({ type: HEADERS, flags: 5, stream: 1, payload: grpcHeaders('/absent') }));

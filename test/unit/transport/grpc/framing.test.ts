@@ -6,7 +6,6 @@ import { frame, PIECE_BYTES } from '../../../../src/transport/grpc/wire/framing.
 import { RawGrpc } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
-/** What is written, one after the other; who is watched is written in pieces. */
 interface Written {
   readonly frames: readonly Uint8Array[];
   readonly isWatched: boolean;

@@ -34,7 +34,6 @@ function healthRequest(service: string): Uint8Array {
   return frame(HealthCheckRequest.encode({ service }).finish());
 }
 
-/** The messages of a body. */
 function messagesOf(body: Buffer): readonly Buffer[] {
   const messages: Buffer[] = [];
   for (let at = 0; at < body.length; ) {

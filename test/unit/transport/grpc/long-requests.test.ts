@@ -15,7 +15,6 @@ import { longestTurnMs } from '../../../support/longest-turn.ts';
 
 const MANY_BYTES = 16 * 1024 * 1024;
 
-/** A field with a length, as often as fits. */
 function flood(tag: readonly number[], byteCount: number): Uint8Array {
   const field = [...tag, 0];
   return new Uint8Array(byteCount - (byteCount % field.length)).map((_byte, at) => field[at % field.length] ?? 0);

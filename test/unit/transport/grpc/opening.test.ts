@@ -47,7 +47,6 @@ function ask(stream: number): Buffer {
 
 const withTable = (references: Uint8Array): Buffer => grpcHeadersWithTable('/test.Service/Echo', references);
 
-/** Streams that have been answered. */
 function answered(): readonly number[] {
   return frames.received.filter(({ flags, type }) => type === HEADERS && flags === 5).map(({ stream }) => stream);
 }

@@ -15,9 +15,7 @@ const MIN = 4096;
 const GZIP = { 'grpc-accept-encoding': 'gzip' };
 const HELLO = frame(Buffer.from('hello'));
 
-/** Becomes a small part of its length. */
 const text = (bytes: number): Buffer => Buffer.alloc(bytes, '{"name":"an event","value":[1,2,3]}');
-/** Becomes longer. */
 function noise(bytes: number): Buffer {
   let state = 1;
   return Buffer.from(Array.from({ length: bytes }, () => (state = (state * 48_271) % 0x7fffffff) & 0xff));
@@ -26,7 +24,6 @@ function noise(bytes: number): Buffer {
 let fixture: WireFixture;
 let raw: RawGrpc;
 let calls: Call[];
-/** What the streams send. */
 let slices: readonly (readonly Buffer[])[];
 
 function methods(): readonly Method[] {
@@ -73,7 +70,6 @@ interface Sent {
   readonly bytes: number;
 }
 
-/** The messages in a body, unpacked by their flags. */
 function messagesIn(body: Buffer): readonly Sent[] {
   const found: Sent[] = [];
   for (let at = 0; at < body.length; ) {

@@ -5,7 +5,6 @@ import { until } from '../../../support/budget-time.ts';
 import { type Frame, frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
 import { HELLO, startSmallService } from '../../../support/small-service.ts';
 
-/** The most streams that came in one turn of the event loop, told after the test's own work. */
 function countTurns(): () => number {
   const created = channel('http2.server.stream.created');
   let [most, now] = [0, 0];

@@ -20,7 +20,6 @@ beforeEach(async () => {
 
 afterEach(async () => at[Symbol.asyncDispose]());
 
-/** Calls Echo with the bytes as its request, so many in a frame. */
 function call(stream: number, request: Uint8Array, pieceBytes: number): Buffer {
   const frames = [frameOf({ type: HEADERS, flags: END_HEADERS, stream, payload: grpcHeaders('/test.Service/Echo') })];
   for (let from = 0; from < request.length; from += pieceBytes) {
@@ -29,7 +28,6 @@ function call(stream: number, request: Uint8Array, pieceBytes: number): Buffer {
   return Buffer.concat([...frames, frameOf({ type: DATA, flags: END_STREAM, stream, payload: new Uint8Array() })]);
 }
 
-/** Bytes of messages on a stream, and whether that has ended. */
 function replyOn({ received }: Frames, stream: number): { readonly bytes: number; readonly hasEnded: boolean } {
   const ours = received.filter((each) => each.stream === stream);
   const bytes = ours.filter(({ type }) => type === DATA).reduce((sum, { payload }) => sum + payload.length, 0);

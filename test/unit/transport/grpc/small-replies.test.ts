@@ -59,7 +59,6 @@ function ask(name: string): ClientHttp2Stream {
   return stream;
 }
 
-/** Replies until there is no room for another one. */
 async function fill(): Promise<readonly ClientHttp2Stream[]> {
   const streams = Array.from({ length: CALLS }, () => ask('Read'));
   await until(() => calls.length === CALLS);
@@ -67,7 +66,6 @@ async function fill(): Promise<readonly ClientHttp2Stream[]> {
   return streams;
 }
 
-/** Of the room for small replies. */
 function takeTheSmallRest(): void {
   for (const bytes of [1_000, 1]) while (budgets.smallReplies.of({}).tryAdd(bytes));
 }

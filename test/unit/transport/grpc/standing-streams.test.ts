@@ -64,7 +64,6 @@ function ask(name: string): ClientHttp2Stream {
 
 const isRefused = ({ rstCode }: ClientHttp2Stream): boolean => rstCode === constants.NGHTTP2_REFUSED_STREAM;
 
-/** Calls that nobody reads, until no more are let in. */
 async function fill(): Promise<readonly ClientHttp2Stream[]> {
   const streams = Array.from({ length: STREAMS }, () => ask('Read').end(REQUEST));
   await until(() => streams.some(isRefused));

@@ -36,7 +36,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** One turn goes by. */
 function turn(): void {
   vi.advanceTimersByTime(TURN_MS);
 }

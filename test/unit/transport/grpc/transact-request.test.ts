@@ -23,7 +23,6 @@ function failureOf(run: () => unknown): DatabaseError {
   throw new Error('nothing was thrown');
 }
 
-/** The paths of all faults in the first event, sorted. */
 function fieldsOf(bytes: Uint8Array): string {
   const { violations } = parseTransactRequest(bytes).faults;
   return violations
@@ -160,7 +159,6 @@ describe('parseTransactRequest (T6)', () => {
   });
 });
 
-/** Fields of an event in a transaction. */
 function prefixed(fields: string): string {
   return fields.replaceAll(/^| /g, (before) => `${before}transaction.`);
 }

@@ -11,7 +11,6 @@ const PACKED = gzipSync(MESSAGE);
 
 class World {
   readonly unpacker = new Unpacker();
-  /** Room that is taken now, of messages that are being unpacked. */
   held = 0;
   most = 0;
   readonly begun: string[] = [];

@@ -9,7 +9,6 @@ import { RawGrpc } from '../../../support/raw-grpc.ts';
 const UNSENT_BYTES = 3_000_000;
 const EVENTS = 30;
 const PATIENCE_MS = 10_000;
-/** How many turns of the event loop a reader that reads has in that time. */
 const STEPS_PER_PATIENCE = 2_000;
 const DATA = 'x'.repeat(200_000);
 

@@ -22,7 +22,6 @@ describe('the memory of a server', () => {
     at = await startSmallService({ ...bounds, limits: { requestBytesMax: 1_000_000, ...limits } });
   }
 
-  /** A call whose message of a million bytes begins to arrive. */
   function halfSent(path = WAIT): ClientHttp2Stream {
     const stream = at.raw.session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
     stream.on('error', () => undefined);

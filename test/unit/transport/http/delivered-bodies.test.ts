@@ -14,7 +14,6 @@ const END: BodyPart = { kind: 'end' };
 const FAILED: BodyPart = { kind: 'failed', error: new DatabaseError('not_found', 'There is no such page.') };
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
-/** Parts that are there at once, and then nothing until there are more. */
 class FedSource implements BodySource {
   readonly #parts: BodyPart[];
   #waiting: ((part: BodyPart) => void) | undefined;

@@ -61,7 +61,6 @@ interface Run {
   readonly atMs: number;
 }
 
-/** One millisecond after the other, until there is an answer. */
 async function run(script: string | Script, more: Partial<Delivery> = {}): Promise<Run> {
   const timers = new ManualTimers();
   const source = new ScriptedSource(typeof script === 'string' ? scriptOf(script) : script, timers);
@@ -153,7 +152,6 @@ it.each<readonly [what: string, script: string, shown: object]>([
   expect(source.isCancelled).toBe(isCut(expected));
 });
 
-/** Until everything that can go on has gone on. */
 async function settleAll(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }

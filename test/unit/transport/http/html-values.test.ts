@@ -18,7 +18,6 @@ function shown(payload: string): string {
   return valueMarkup(payloadOf(payload), 'page', NO_LONG_PAYLOADS).text;
 }
 
-/** The text of the element that shows it. */
 function readBack(markup: string): string {
   return readHtmlPage(`<title>${markup.replace(/^<pre[^>]*>/, '').replace(/<\/pre>$/, '')} · Cairn</title>`).title;
 }

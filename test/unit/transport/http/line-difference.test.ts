@@ -24,7 +24,6 @@ function applied(before: string, difference: string): string {
   return [...made, ...lines.slice(read)].join('\n');
 }
 
-/** Without its heads and what stayed. */
 function changed(difference: string): readonly string[] {
   return difference.split('\n').filter((line) => /^[-+]/.test(line));
 }

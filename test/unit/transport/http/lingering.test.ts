@@ -16,7 +16,6 @@ beforeAll(async () => {
 
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** What the client hears, who reads nothing before everything is sent. */
 async function heardAfter(head: string, pieces: readonly Uint8Array[]): Promise<string> {
   const socket = (await dial(world.server.address)).pause();
   for (const piece of [Buffer.from(head), ...pieces]) {

@@ -6,7 +6,6 @@ import type { HttpRequest } from '../../../../src/transport/http/request.ts';
 
 const MIB = 2 ** 20;
 
-/** What readParts asks of a request. */
 function requestOf(body: Uint8Array): Pick<HttpRequest, 'header' | 'body'> {
   const header = (name: string): string | undefined =>
     name === 'content-type' ? 'multipart/form-data; boundary=b' : undefined;
@@ -24,7 +23,6 @@ function part(name: string, content: Uint8Array | string): Uint8Array {
 
 const END = Buffer.from('--b--\r\n');
 
-/** What the work gives, and how many turns of the event loop others had meanwhile. */
 async function turnsDuring<Value>(work: Promise<Value>): Promise<{ readonly value: Value; readonly turns: number }> {
   let turns = 0;
   let isOver = false;

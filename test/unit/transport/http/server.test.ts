@@ -30,7 +30,6 @@ function requests(method: string, route: string, code: string): string {
   return `http_server_request_duration_seconds_count{method="${method}",route="${route}",code="${code}"}`;
 }
 
-/** The reply that a request gets, or the error that ends it. */
 function outcome(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', (reply) => resolve(reply.resume()));
@@ -112,7 +111,6 @@ it('a failure of the node answers 500 INTERNAL without saying more, is logged, a
   expect(world.fatal).toHaveLength(1);
 });
 
-/** Flips a bit in every page of the store. */
 async function damage({ core }: World): Promise<void> {
   const rows = core.kv.range(new RowKeys(toGroupId(1)).pages(0, Number.MAX_SAFE_INTEGER));
   const batch = core.kv.batch();

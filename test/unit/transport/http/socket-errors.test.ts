@@ -6,7 +6,6 @@ import { RequestLines } from '../../../../src/transport/http/request-line.ts';
 import { answerClientError } from '../../../../src/transport/http/socket-errors.ts';
 import { exchange, parseReplies } from '../../../support/raw-http.ts';
 
-/** What a client gets when its connection fails in this way as soon as it is made. */
 async function carriedAfter(fail: (socket: Socket) => void): Promise<string> {
   const server = createServer(fail);
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));

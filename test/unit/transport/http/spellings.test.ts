@@ -30,7 +30,6 @@ const spellings = rows.flatMap(({ where, canonical, others }) =>
   others.map((other) => [where, canonical, other] as const),
 );
 
-/** What each part of a request means. Throws what is wrong with it. */
 const READERS: Readonly<Record<string, (node: JsonNode, faults: Faults) => unknown>> = {
   'a condition': (node, faults) => constraintFromJson(node, 'condition', faults),
   'a selector': (node, faults) => selectorFromJson(node, 'selector', faults),

@@ -15,7 +15,6 @@ async function dataOf(body: ReplyBody): Promise<unknown> {
   return readToonPage(await renderToon(body, NOTHING, atOnce)).data;
 }
 
-/** An event whose payload is this text of JSON. */
 function row(data: string | undefined, more: object = {}): string {
   const attributes = JSON.stringify({ id: 'a', specversion: '1.0', ...more });
   return data === undefined ? attributes : `${attributes.slice(0, -1)},"data":${data}}`;
@@ -108,7 +107,6 @@ it.each([
   expect(nested[name]).toEqual(name === 'data' ? { n: shown } : `{"n":${number}}`);
 });
 
-/** Rows whose payloads fold into columns, with their names in any order. */
 function sameShape(): fc.Arbitrary<readonly object[]> {
   const arbScalar = fc.oneof(arbText, fc.integer(), fc.boolean(), fc.constant(null));
   const arbNames = fc.uniqueArray(arbText, { minLength: 1, maxLength: 4 });

@@ -25,7 +25,6 @@ import {
 
 const SESSIONS = { all: 5, ofPrincipal: 3 };
 
-/** Answers with the path and the Authorization that it was asked with. */
 class SlowApi extends Api {
   readonly asked: string[] = [];
   readonly #opened = Promise.withResolvers<void>();
@@ -100,13 +99,11 @@ const callOf = (id: unknown, path: string): object => {
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'fetch', arguments: { path } } };
 };
 
-/** By a client that may leave before it has the answer. */
 function posted(body: object, session: Headers, signal: AbortSignal): Promise<Response> {
   const headers = { 'content-type': 'application/json', accept: BOTH, ...session };
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
 }
 
-/** Until the API was asked so often. */
 async function untilAsked(count: number): Promise<void> {
   await expect.poll(() => api.asked.length).toBe(count);
 }
@@ -165,7 +162,6 @@ describe('a session with authentication (TC2)', () => {
   });
 });
 
-/** Of a series without labels, or of the sessions that have ended so. */
 async function counted(series: string): Promise<number> {
   const name = series.startsWith('cairn_') ? series : `cairn_mcp_sessions_ended_total{reason="${series}"}`;
   const line = (await metrics.render()).body.split('\n').find((text) => text.startsWith(`${name} `));

@@ -26,7 +26,6 @@ interface Sent {
   readonly body: string | undefined;
 }
 
-/** What is asked of the API by a call with this text for arguments. */
 async function sentBy(name: string, given: string): Promise<Sent | undefined> {
   const read = readMessage(Buffer.from(`{"params":{"arguments":${given}}}`));
   if (read.kind === 'fault') throw new Error(read.message);

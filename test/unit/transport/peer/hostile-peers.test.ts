@@ -64,13 +64,10 @@ async function openSouth(limits: Partial<PeerLimits> = {}): Promise<LinkedNode> 
 
 interface Stranger {
   readonly socket: Socket;
-  /** The answer to what it said first. */
   readonly answer: Promise<ReturnType<typeof readAnswer>>;
-  /** How many bytes it was told in all, when the connection has ended. */
   readonly ended: Promise<number>;
 }
 
-/** A connection of whoever likes; what is written to it is what is sent. */
 function strangerAt(node: LinkedNode, said: Uint8Array): Stranger {
   const socket = connect(node.links.port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -96,7 +93,6 @@ function changed(at: number, byte: number): Uint8Array {
   return bytes;
 }
 
-/** Bytes as a record. */
 function record(bytes: Uint8Array): Buffer {
   return Buffer.concat([recordHead(bytes.length), bytes]);
 }

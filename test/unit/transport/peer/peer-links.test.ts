@@ -37,7 +37,6 @@ async function wireTo(port: number): Promise<Wire> {
   return wire;
 }
 
-/** All lanes of both, there and back. */
 async function pair(options: NodeOptions = {}): Promise<{ north: LinkedNode; south: LinkedNode }> {
   const [north, south] = await Promise.all([open(NORTH, options), open(SOUTH, options)]);
   north.links.setPeers([north.peer, south.peer]);
@@ -192,7 +191,6 @@ it('a node that takes its time is not given up while it reads nothing, however l
   expect(LANES.map((lane) => beyondZero(south.numbersOf(lane)))).toEqual([[1], [1], [1]]);
 });
 
-/** Sends a beat; resolves when it has arrived. */
 async function beatThere(north: LinkedNode, south: LinkedNode, number: number): Promise<void> {
   const there = Promise.withResolvers<void>();
   const previous = south.onFrame;

@@ -34,7 +34,6 @@ class PostedNode {
   readonly lost: NodeId[] = [];
   readonly found: NodeId[] = [];
   readonly #drops = new Map<string, number>();
-  /** What the core would say of what it gets. */
   unheard: Unheard | undefined;
   /** Pending while it is not to be sent entries. */
   room: Promise<void> | undefined;
@@ -48,7 +47,6 @@ class PostedNode {
     return node;
   }
 
-  /** Frames that were dropped so far, by reason. */
   get drops(): ReadonlyMap<string, number> {
     for (const [reason, count] of this.gatherer.take()?.drops ?? []) {
       this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + count);
@@ -93,7 +91,6 @@ async function pair(): Promise<{ readonly north: PostedNode; readonly south: Pos
   return { north, south };
 }
 
-/** Until all lanes are open. */
 async function reached({ links }: PostedNode, to: NodePlace): Promise<void> {
   await eventually(() => {
     for (const lane of ['beats', 'appends', 'bulk'] as const) {

@@ -15,7 +15,6 @@ const stranger = new Authority('another authority');
 const NAMES = ['IP:127.0.0.1'];
 
 interface Shown extends Partial<Subject> {
-  /** Of whom the certificate is. */
   readonly by?: Authority;
   /** Whose are taken. */
   readonly takes?: Authority;
