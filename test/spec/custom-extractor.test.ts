@@ -20,7 +20,6 @@ function moduleOf(file: string, inputs: string): string {
     extract(headers) {
       const [badge] = headers.values('x-badge');
       if (badge === 'broken') throw new Error('swordfish');
-      if (badge === 'slow') return new Promise(() => undefined);
       return badge === '7' ? { id: badge, roles: ['reader:${name}'] } : undefined;
     },
   };
@@ -54,10 +53,6 @@ describe('SPEC-AUTH-EXTRACTOR', () => {
     expect(errorOf(await named.api.get('/databases')).details?.reason).toBe('CredentialMissing');
   });
 
-  it('what it does not answer in time nobody can tell', async () => {
-    expect((await named.api.get('/databases', { 'x-badge': 'slow' })).status).toBe(503);
-  });
-
   it('private answers vary on what it has named, and are no-store if it has named nothing (SPEC-HTTP-R6)', async () => {
     for (const headers of [BADGE, AS_FIRST] as unknown as readonly Record<string, string>[]) {
       const answer = await named.api.get(`/db/${name}/0`, headers);
@@ -72,7 +67,6 @@ describe('SPEC-AUTH-EXTRACTOR', () => {
     ['absent.mjs', undefined, /cannot be loaded/],
     ['other.mjs', 'export const extract = 1;', /exports no function createExtractor/],
     ['throws.mjs', 'export function createExtractor() { throw new Error("no badges"); }', /no badges/],
-    ['nothing.mjs', 'export function createExtractor() {}', /has not given an object/],
   ])('a node does not start with %s', async (file, content, why) => {
     const path = join(dir.path, file);
     if (content !== undefined) writeFileSync(path, content);

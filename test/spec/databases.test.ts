@@ -26,7 +26,7 @@ describe('SPEC-DATABASE-NAME', () => {
   });
 
   // The reference model has every operation refuse such names.
-  it.each(NOT_NAMES)('is refused as %j, with what it must be', async (name) => {
+  it.each(NOT_NAMES)('is refused as %j, with what it must be (V1)', async (name) => {
     const created = await api.post('/databases', { name });
     for (const answer of [created, await api.get(`/db/${encodeURIComponent(name)}/0`)]) {
       expect(errorOf(answer, INVALID_ARGUMENT).message).toMatch(/lowercase alphanumeric, with hyphens/);

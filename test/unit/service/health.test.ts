@@ -16,6 +16,6 @@ it.each<
   ['its clock is far', { isClockFar: true }, { status: 'degraded', readable: true, writable: false }],
 ])('a node is described by what it refuses: %s', (_name, found, said) => {
   const node = { health: () => ({ ...WELL, ...found }) };
-  const context = { node, release: '1', startedAtMs: 0, timers: { monotonicMs: () => 1 } };
-  expect(health(context as unknown as ServiceContext)).toMatchObject(said);
+  const context = { node, release: '1', startedAtMs: 1_000, timers: { monotonicMs: () => 6_000 } };
+  expect(health(context as unknown as ServiceContext)).toMatchObject({ ...said, uptimeSeconds: 5 });
 });

@@ -1,5 +1,5 @@
-// Reads answer at the revision they name, wait no longer than they may, and end with their database (V1, V4 to V6, V8).
-import { beforeEach, describe, expect, it } from 'vitest';
+// Reads answer at the revision they name, wait no longer than they may, and end with their database (V4 to V6, V8).
+import { beforeEach, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';
 import type { ReadAt } from '#service';
@@ -37,49 +37,6 @@ async function soFar<Value>(promise: Promise<Value>): Promise<Value | 'pending'>
   await settle();
   return Promise.race([promise, Promise.resolve('pending' as const)]);
 }
-
-describe('names (V1)', () => {
-  const signal = NEVER;
-  const databaseName = 'Not a name';
-  const read = { databaseName, signal };
-  const operations: readonly [string, () => Promise<unknown>][] = [
-    ['createDatabase', () => world.service.createDatabase({ databaseName })],
-    ['deleteDatabase', () => world.service.deleteDatabase({ databaseName })],
-    ['databaseAt', () => world.service.databaseAt({ ...read, at: 'latest' })],
-    ['databaseAtTimestamp', () => world.service.databaseAtTimestamp({ ...read, timestamp: { seconds: 0, nanos: 0 } })],
-    ['awaitDatabase', () => world.service.awaitDatabase({ ...read, revision: toRevision(1) })],
-    ['transact', () => world.transact(databaseName)],
-    [
-      'fetchTransaction',
-      () => world.service.fetchTransaction({ ...read, transactionId: '0193a1b2-c3d4-7e5f-8a9b-100000000000' }),
-    ],
-    ['queryEvents', () => world.service.queryEvents({ ...read, at: 'latest', query: QUERY })],
-    ['scanLog', () => world.service.scanLog({ ...read, startRevision: toRevision(0), direction: 'forward', limit: 0 })],
-    [
-      'scanLogBatches',
-      () => world.service.scanLogBatches({ ...read, startRevision: toRevision(0), direction: 'forward', limit: 0 }),
-    ],
-    ['subscribe', () => world.service.subscribe({ ...read, selector: ALL, heartbeatMs: 1000 })],
-    ['listStreams', () => world.service.listStreams({ ...read, at: 'latest', limit: 10 })],
-    ['listSubjects', () => world.service.listSubjects({ ...read, at: 'latest', limit: 10 })],
-    ['listEventTypes', () => world.service.listEventTypes({ ...read, at: 'latest', limit: 10 })],
-    [
-      'singleEvent',
-      () =>
-        world.service.singleEvent({
-          ...read,
-          at: 'latest',
-          event: { kind: 'position', position: { revision: 1, index: 0 } },
-        }),
-    ],
-  ];
-
-  it.each(operations)('are judged by %s before anything is looked up', async (_name, run) => {
-    const failure = await failureOf(run());
-    expect(failure.code).toBe('invalid_argument');
-    expect(failure.details.violations?.[0]?.field).toBe('database_name');
-  });
-});
 
 it('facts that are kept of a revision are those of the instance that the name means', async () => {
   const [old, again] = [await databaseAt(revision(1)), await databaseAt(revision(1))];
@@ -161,37 +118,4 @@ it('a deleted database (V6) ends a stream between two slices, also when another 
       (error: DatabaseError) => error,
     );
   expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
-});
-
-it('listings give a page and say whether there is more', async () => {
-  await world.transact('shop', {
-    events: ['a', 'b', 'c'].map((source) => ({ source, subject: `s-${source}`, type: `t.${source}` })),
-  });
-  const page = { databaseName: 'shop', at: 'latest', signal: NEVER, limit: 2 } as const;
-  const first = await world.service.listStreams(page);
-  expect([first.names.map(({ name }) => name), first.hasMore]).toEqual([['a', 'b'], true]);
-  const rest = await world.service.listStreams({ ...page, after: 'b' });
-  expect([rest.names.map(({ name }) => name), rest.hasMore]).toEqual([['c', 'orders'], false]);
-  const types = await world.service.listEventTypes({ ...page, prefix: 't.', limit: 10 });
-  expect(types.names.map(({ name }) => name)).toEqual(['t.a', 't.b', 't.c']);
-  const subjects = await world.service.listSubjects({ ...page, at: toRevision(2) });
-  expect(subjects).toMatchObject({ names: [], hasMore: false, revision: 2 });
-});
-
-it('health tells what the node can do', async () => {
-  const { service } = world;
-  world.timers.pass(5000);
-  // A clock that is set back changes nothing.
-  world.core.nowMs -= 1_000_000;
-  expect(service.health()).toEqual({
-    status: 'ok',
-    version: '1.2.3',
-    storage: { adapter: 'leveldb', status: 'open' },
-    uptimeSeconds: 5,
-    readable: true,
-    writable: true,
-  });
-  world.core.disk = 'refusing-writes';
-  await settle();
-  expect(world.service.health()).toMatchObject({ status: 'degraded', writable: false });
 });

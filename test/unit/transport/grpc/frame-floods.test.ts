@@ -57,20 +57,14 @@ describe('a connection is closed that floods with', () => {
 });
 
 describe('a connection stays open that', () => {
-  it('sends 8 MiB of requests', async () => {
+  it.each([
+    ['sends 8 MiB of requests', '/test.Service/Echo', 0],
+    ['sends 8 MiB of requests that are refused by their headers', '/absent', 12],
+  ])('%s', async (_what, path, wanted) => {
     const message = frame(new Uint8Array(64 * 1024));
     for (let round = 0; round < 8; round++) {
-      const calls = Array.from({ length: 16 }, () => at.raw.call({ path: '/test.Service/Echo', pieces: [message] }));
-      expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 0));
-    }
-    expect(at.endings).toEqual([]);
-  });
-
-  it('sends 8 MiB of requests that are refused by their headers', async () => {
-    const message = frame(new Uint8Array(64 * 1024));
-    for (let round = 0; round < 8; round++) {
-      const calls = Array.from({ length: 16 }, () => at.raw.call({ path: '/absent', pieces: [message] }));
-      expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 12));
+      const calls = Array.from({ length: 16 }, () => at.raw.call({ path, pieces: [message] }));
+      expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => wanted));
     }
     expect(at.endings).toEqual([]);
   });
