@@ -1,0 +1,178 @@
+// API keys and tokens over a catalog in memory: feature levels, rotations that are overtaken, ends and limits (V21).
+import { describe, expect, it, test } from 'vitest';
+import { DatabaseError, LEVELS } from '#base';
+import type { KeyOutcome } from '#cluster';
+import type { ApiKey } from '#model';
+import { issueApiKey, revokeApiKey, rotateApiKey } from '../../../src/service/access/api-keys.ts';
+import { issueToken } from '../../../src/service/access/tokens.ts';
+import type { ServiceContext } from '../../../src/service/context.ts';
+
+const NOW_MS = 1_000_000_000;
+const GRANTS = [{ role: 'reader', databases: '*' }] as const;
+const { signal } = new AbortController();
+
+interface World {
+  readonly context: ServiceContext;
+  readonly kept: ApiKey[];
+  readonly removed: string[];
+}
+
+/** The catalog refuses as many keys as `unmoved` says: another request was first. */
+function world(
+  known: readonly ApiKey[] = [],
+  { level = LEVELS.max, levelAtLeader = level, isFull = false, unmoved = 0 } = {},
+): World {
+  const keys = new Map(known.map((key) => [key.id, key]));
+  const [kept, removed]: [ApiKey[], string[]] = [[], []];
+  const catalog = { level, apiKeys: () => [...keys.values()], apiKey: (id: string) => keys.get(id) };
+  const node = {
+    catalog,
+    latest: async () => {
+      catalog.level = levelAtLeader;
+      return 0;
+    },
+    keepApiKey: async (key: ApiKey): Promise<KeyOutcome> => {
+      kept.push(key);
+      const before = keys.get(key.id);
+      if (kept.length <= unmoved && before !== undefined) keys.set(key.id, { ...before, version: before.version + 1 });
+      if (isFull || kept.length <= unmoved) return { kind: 'key-unmoved', isFull };
+      keys.set(key.id, key);
+      return { kind: 'key-kept', key };
+    },
+    removeApiKey: async (id: string): Promise<KeyOutcome> => {
+      removed.push(id);
+      return keys.delete(id) ? { kind: 'key-removed', id } : { kind: 'key-unmoved', isFull: false };
+    },
+  };
+  let byte = 100;
+  const random = { bytes: (count: number) => new Uint8Array(count).fill(++byte) };
+  const context: object = { node, random, clock: { nowMs: () => NOW_MS } };
+  return { context: context as ServiceContext, kept, removed };
+}
+
+async function reasonOf(work: Promise<unknown>): Promise<string | undefined> {
+  const failure = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return failure instanceof DatabaseError ? `${failure.code} ${failure.details.reason}` : String(failure);
+}
+
+function tokenOf(id: number, more: Partial<ApiKey> = {}): ApiKey {
+  return {
+    id: id.toString(16).padStart(16, '0'),
+    version: 1,
+    name: `token ${id}`,
+    grants: GRANTS,
+    createdAtMs: 1,
+    createdBy: 'oidc:ann',
+    expiresAtMs: NOW_MS + 1,
+    token: { keyId: undefined },
+    secrets: [{ hash: new Uint8Array(32), createdAtMs: 1, expiresAtMs: undefined }],
+    ...more,
+  };
+}
+
+const SECRETS = [
+  { hash: new Uint8Array(32), createdAtMs: 2, expiresAtMs: undefined },
+  { hash: new Uint8Array(32).fill(9), createdAtMs: 1, expiresAtMs: NOW_MS },
+];
+const KEY = tokenOf(1, { version: 4, expiresAtMs: undefined, token: undefined, secrets: SECRETS });
+const ID = KEY.id;
+
+test('a cluster that is not finalized keeps no keys, and says what to do', async () => {
+  const { context, kept } = world([], { level: 2 });
+  const issuing = issueApiKey(context, { name: 'x', grants: GRANTS, signal });
+  await expect(issuing).rejects.toThrow(/feature level 3 on, and this cluster is at 2: run cairn cluster finalize/);
+  expect(await reasonOf(revokeApiKey(context, { id: ID, signal }))).toBe('unavailable LevelNotReached');
+  expect(kept).toEqual([]);
+});
+
+test('keys that bound databases are kept from level 6 on, and others before', async () => {
+  const { context, kept } = world([], { level: 5 });
+  const grants = [{ role: 'admin', databases: 'acme-*', databasesMax: 10 }] as const;
+  const issuing = issueApiKey(context, { name: 'x', grants, signal });
+  await expect(issuing).rejects.toThrow(/API keys that bound databases are kept from feature level 6 on/);
+  await issueApiKey(context, { name: 'x', grants: GRANTS, signal });
+  expect(kept.map((key) => key.grants)).toEqual([GRANTS]);
+});
+
+test('a node that has not applied the level yet asks for it before it refuses', async () => {
+  const { context, kept } = world([], { level: 2, levelAtLeader: LEVELS.max });
+  await issueApiKey(context, { name: 'x', grants: GRANTS, signal });
+  expect(kept.length).toBe(1);
+});
+
+test('a rotation keeps the secret of before for as long as it is asked, and none that has expired', async () => {
+  const { context, kept } = world([KEY]);
+  const { text } = await rotateApiKey(context, { id: ID, overlapSeconds: 5, signal });
+  expect(text).toMatch(new RegExp(`^cairn_${ID}_`));
+  const [latest, before] = kept[0]?.secrets ?? [];
+  expect(kept[0]).toMatchObject({ version: 5, secrets: [{ createdAtMs: NOW_MS, expiresAtMs: undefined }, {}] });
+  expect(before).toEqual({ ...KEY.secrets[0], expiresAtMs: NOW_MS + 5_000 });
+  expect(latest?.hash).not.toEqual(before?.hash);
+  await rotateApiKey(context, { id: ID, overlapSeconds: 0, signal });
+  expect(kept[1]?.secrets.length).toBe(1);
+});
+
+test('a rotation that is overtaken is done on what is there then, a few times', async () => {
+  const { context, kept } = world([KEY], { unmoved: 2 });
+  await rotateApiKey(context, { id: ID, overlapSeconds: 0, signal });
+  expect(kept.map(({ version }) => version)).toEqual([5, 6, 7]);
+  const endless = world([KEY], { unmoved: 9 });
+  expect(await reasonOf(rotateApiKey(endless.context, { id: ID, overlapSeconds: 0, signal }))).toBe(
+    'unavailable ApiKeyChanged',
+  );
+  expect(endless.kept.length).toBe(5);
+});
+
+const asked = { name: 'agent', grants: GRANTS, lifeSeconds: 900, signal };
+
+describe('a token', () => {
+  it.each([
+    [undefined, NOW_MS + 900_000],
+    [NOW_MS + 1_000.5, NOW_MS + 1_000],
+    [NOW_MS + 901_000, NOW_MS + 900_000],
+    [Number.POSITIVE_INFINITY, NOW_MS + 900_000],
+  ])('of a credential that expires at %s ends at %s (V21)', async (expiresAtMs, ends) => {
+    const { context } = world();
+    const { key } = await issueToken(context, { ...asked, issuer: { id: 'oidc:ann', expiresAtMs } });
+    expect(key).toMatchObject({ createdBy: 'oidc:ann', expiresAtMs: ends, token: { keyId: undefined } });
+  });
+
+  it('that is past for a minute, or whose key is gone, leaves when another is issued, a few at a time', async () => {
+    const past = [1, 2, 3].map((id) => tokenOf(id, { expiresAtMs: NOW_MS - 60_000 }));
+    const others = [tokenOf(4, { expiresAtMs: NOW_MS - 59_999 }), tokenOf(5), tokenOf(6, { token: undefined })];
+    const orphans = [7, 8, 9].map((id) => tokenOf(id, { token: { keyId: 'ffffffffffffffff' } }));
+    const { context, removed } = world([...past, ...others, ...orphans]);
+    await issueToken(context, asked);
+    expect(removed).toEqual([1, 2, 3, 7].map((id) => tokenOf(id).id));
+    await issueToken(context, asked);
+    expect(removed.slice(4)).toEqual([8, 9].map((id) => tokenOf(id).id));
+  });
+
+  it('is no older than the secrets of its key, which another node may have made by its own clock', async () => {
+    const secrets = [{ hash: new Uint8Array(32), createdAtMs: NOW_MS + 50, expiresAtMs: undefined }];
+    const key = tokenOf(7, { token: undefined, expiresAtMs: undefined, secrets });
+    const issued = await issueToken(world([key]).context, { ...asked, issuer: { id: 'key:7', keyId: key.id } });
+    expect(issued.key).toMatchObject({ createdAtMs: NOW_MS + 50, expiresAtMs: NOW_MS + 900_000 });
+  });
+
+  it('is refused where there are as many as there may be, of all or of one issuer', async () => {
+    expect(await reasonOf(issueToken(world([], { isFull: true }).context, asked))).toBe('too_large TooManyTokens');
+    const own = Array.from({ length: 100 }, (_, id) => tokenOf(id));
+    const byAnn = { ...asked, issuer: { id: 'oidc:ann' } };
+    expect(await reasonOf(issueToken(world(own).context, byAnn))).toBe('too_large TooManyTokens');
+    await issueToken(world(own).context, { ...asked, issuer: { id: 'oidc:bob' } });
+    // What is past is none.
+    await issueToken(world([...own.slice(1), tokenOf(0, { expiresAtMs: NOW_MS })]).context, byAnn);
+  });
+
+  it('is refused where the catalog cannot keep it', async () => {
+    expect(await reasonOf(issueToken(world([], { level: 2 }).context, asked))).toBe('unavailable LevelNotReached');
+    const long = { ...asked, issuer: { id: `certificate:${'x'.repeat(512)}` } };
+    await expect(issueToken(world().context, long)).rejects.toMatchObject({
+      details: { violations: [{ field: 'created_by' }] },
+    });
+  });
+});
