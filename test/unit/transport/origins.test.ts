@@ -5,55 +5,45 @@ import { Origins, type OriginsOptions } from '../../../src/transport/origins.ts'
 const NAMED = ['https://shop.example'];
 const ANY = '*';
 
-it.each<
-  [
-    OriginsOptions,
-    { readonly host: string | undefined; readonly origin: string | undefined; readonly 'sec-fetch-site'?: string },
-    RegExp,
-  ]
->([
-  [{ host: '127.0.0.1', allowed: ANY }, { host: 'localhost:3001', origin: undefined }, /^fine$/],
-  [{ host: '::1', allowed: ANY }, { host: '[::1]:3001', origin: 'http://[::1]:5173' }, /^fine$/],
-  [{ host: '127.0.0.1', allowed: ANY }, { host: '127.0.0.1:3001', origin: 'http://localhost:5173' }, /^fine$/],
-  [
-    { host: '127.0.0.1', allowed: ANY },
-    { host: '127.0.0.1', origin: 'https://shop.example' },
-    /Invalid Origin "https:\/\/shop.example"/,
-  ],
-  [{ host: '127.0.0.1', allowed: NAMED }, { host: '127.0.0.1', origin: 'https://shop.example' }, /^fine$/],
-  [{ host: '127.0.0.1', allowed: NAMED }, { host: '127.0.0.1', origin: 'https://shop.example.evil' }, /Invalid Origin/],
-  [{ host: '127.0.0.1', allowed: NAMED }, { host: '127.0.0.1', origin: 'null' }, /Invalid Origin/],
+type Row = [listens: string, host: string | undefined, origin: string | undefined, said: RegExp, site?: string];
+const FINE = /^fine$/;
+const HERE = '127.0.0.1';
+
+const ANY_ORIGIN: readonly Row[] = [
+  [HERE, 'localhost:3001', undefined, FINE],
+  ['::1', '[::1]:3001', 'http://[::1]:5173', FINE],
+  [HERE, '127.0.0.1:3001', 'http://localhost:5173', FINE],
+  [HERE, HERE, 'https://shop.example', /Invalid Origin "https:\/\/shop.example"/],
   // Its name leads here: DNS rebinding.
-  [
-    { host: '127.0.0.1', allowed: ANY },
-    { host: 'evil.example:3001', origin: undefined },
-    /Invalid Host "evil.example:3001"/,
-  ],
-  [{ host: '127.0.0.1', allowed: ANY }, { host: 'evil.example', origin: 'http://evil.example' }, /Invalid Host/],
-  [{ host: '127.0.0.1', allowed: ANY }, { host: undefined, origin: undefined }, /^fine$/],
-  [{ host: '127.0.0.1', allowed: ANY }, { host: undefined, origin: 'http://evil.example' }, /Invalid Origin/],
-  [{ host: '127.0.0.1', allowed: ANY }, { host: '', origin: undefined }, /Invalid Host/],
-  [{ host: '127.0.0.1', allowed: ANY }, { host: '127.evil.example', origin: undefined }, /Invalid Host/],
-  [{ host: '127.0.0.2', allowed: ANY }, { host: 'evil.example', origin: undefined }, /Invalid Host/],
-  [
-    { host: '0.0.0.0', allowed: ANY },
-    { host: 'backend', origin: 'https://shop.example', 'sec-fetch-site': 'same-origin' },
-    /^fine$/,
-  ],
-  [
-    { host: '127.0.0.1', allowed: ANY },
-    { host: 'evil.example', origin: 'http://evil.example', 'sec-fetch-site': 'same-origin' },
-    /Invalid Host/,
-  ],
-  [{ host: '127.0.0.2', allowed: ANY }, { host: '127.0.0.2:3001', origin: undefined }, /^fine$/],
-  [{ host: '127.0.0.1', allowed: NAMED }, { host: 'shop.example', origin: undefined }, /^fine$/],
-  [{ host: '127.0.0.1', allowed: ANY }, { host: 'localhost@evil.example', origin: undefined }, /Invalid Host/],
-  [{ host: '0.0.0.0', allowed: ANY }, { host: 'node.example:3001', origin: 'https://node.example' }, /^fine$/],
-  [{ host: '0.0.0.0', allowed: ANY }, { host: 'node.example:3001', origin: 'http://localhost:5173' }, /^fine$/],
-  [{ host: '0.0.0.0', allowed: ANY }, { host: 'node.example:3001', origin: 'https://other.example' }, /Invalid Origin/],
-  [{ host: '0.0.0.0', allowed: ANY }, { host: undefined, origin: undefined }, /^fine$/],
-])('at %j a request of %j is %s', (options, headers, said) => {
-  const origins = new Origins(options);
+  [HERE, 'evil.example:3001', undefined, /Invalid Host "evil.example:3001"/],
+  [HERE, 'evil.example', 'http://evil.example', /Invalid Host/],
+  [HERE, undefined, undefined, FINE],
+  [HERE, undefined, 'http://evil.example', /Invalid Origin/],
+  [HERE, '', undefined, /Invalid Host/],
+  [HERE, '127.evil.example', undefined, /Invalid Host/],
+  ['127.0.0.2', 'evil.example', undefined, /Invalid Host/],
+  ['0.0.0.0', 'backend', 'https://shop.example', FINE, 'same-origin'],
+  [HERE, 'evil.example', 'http://evil.example', /Invalid Host/, 'same-origin'],
+  ['127.0.0.2', '127.0.0.2:3001', undefined, FINE],
+  [HERE, 'localhost@evil.example', undefined, /Invalid Host/],
+  ['0.0.0.0', 'node.example:3001', 'https://node.example', FINE],
+  ['0.0.0.0', 'node.example:3001', 'http://localhost:5173', FINE],
+  ['0.0.0.0', 'node.example:3001', 'https://other.example', /Invalid Origin/],
+  ['0.0.0.0', undefined, undefined, FINE],
+];
+const NAMED_ORIGIN: readonly Row[] = [
+  [HERE, HERE, 'https://shop.example', FINE],
+  [HERE, HERE, 'https://shop.example.evil', /Invalid Origin/],
+  [HERE, HERE, 'null', /Invalid Origin/],
+  [HERE, 'shop.example', undefined, FINE],
+];
+
+it.each<[OriginsOptions['allowed'], ...Row]>([
+  ...ANY_ORIGIN.map((row): [OriginsOptions['allowed'], ...Row] => [ANY, ...row]),
+  ...NAMED_ORIGIN.map((row): [OriginsOptions['allowed'], ...Row] => [NAMED, ...row]),
+])('with origins %j at %s a request to %s from %s is %s', (allowed, listens, host, origin, said, site) => {
+  const origins = new Origins({ host: listens, allowed });
+  const headers = { host, origin, ...(site !== undefined && { 'sec-fetch-site': site }) };
   expect(origins.faultIn(headers) ?? 'fine').toMatch(said);
-  expect(origins.headersFor(headers)['access-control-allow-origin']).toBe(headers.origin);
+  expect(origins.headersFor(headers)['access-control-allow-origin']).toBe(origin);
 });
