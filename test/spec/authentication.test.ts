@@ -174,7 +174,6 @@ describe('SPEC-AUTH-MCP', () => {
   it('nothing begins without a valid Authorization', async () => {
     expect(await told(INITIALIZE, {})).toEqual([401, MISSING]);
     expect(await told(INITIALIZE, { authorization: 'Bearer cairn_x' })).toEqual([401, INVALID]);
-    // It is not sent on, so that a tool could not use it.
     const elsewhere = await send(server.mcp, INITIALIZE, AS_FIRST);
     const asBearer = 'send an API key or a token as Authorization: Bearer';
     expect([elsewhere.status, elsewhere.text]).toEqual([401, expect.stringContaining(asBearer)]);

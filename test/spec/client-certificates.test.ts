@@ -35,7 +35,6 @@ const { holder, other } = await startTwo(
   `--tls-ca-file=${caFile}`,
   `--tls-client-ca-file=${caFile}`,
   '--auth=on',
-  // Then a certificate is judged with the headers of a call.
   '--rate-limit-per-second=100000',
   `--auth-bootstrap-key-file=${keyFile}`,
   // A node that asks for somebody must not be let in for itself.
@@ -133,7 +132,6 @@ it('SPEC-TLS-RELAY a request over HTTP is answered by the node that holds the da
 it('SPEC-TLS-CLIENT: for a client whose node holds no copy the request is the same at the node that is asked for it', async () => {
   const node = authority.issue({ cn: 'node', names: LOOPBACK_NAMES });
   const passedOn = `:${new X509Certificate(unknown.cert).raw.toString('base64')}:`;
-  // As a node would: what it passes on is who asks, and never the node itself.
   const as = { [RELAYED]: 'two', 'client-cert': passedOn };
   expect(await readBy(holder, node, as)).toBe('PERMISSION_DENIED');
   expect(await readBy(holder, node, { [RELAYED]: 'two' })).toBe('UNAUTHENTICATED');

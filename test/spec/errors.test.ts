@@ -64,7 +64,6 @@ describe('SPEC-ERRORS-CODES', () => {
     const failure = await failureOf(overGrpc());
     expect([failure.code, failure.info?.reason]).toEqual([code, reason]);
     const answer = errorOf(await overHttp(), { status, code });
-    // Each names the field as it was sent.
     expect(answer.message).toBe(failure.message.replace(/transaction\.|database_(?=name must)/, ''));
     expect(await api.latestRevision(taken)).toBe(1);
   });
@@ -76,7 +75,6 @@ describe('SPEC-ERRORS-CODES', () => {
     const raw = new RawGrpc(other.port);
     const request = AwaitDatabaseRequest.encode({ databaseName, atRevision: 1 }).finish();
     const waiting = raw.call({ path: EventStoreService.awaitDatabase.path, pieces: [framed(request)] });
-    // It is there before the node is told to stop.
     await raw.call({ path: EventStoreService.fetchCatalog.path, pieces: [framed(new Uint8Array(0))] });
     await other[Symbol.asyncDispose]();
     const reply = await waiting;

@@ -74,7 +74,6 @@ describe('SPEC-HTTP-R7', () => {
           'application/x-count',
         ]);
       }
-      // What was kept before is as it was.
       expect((await api.get(path, deployer)).text).toBe(kept.text);
     });
     expect(count).toBe(3 * EVENTS);

@@ -263,7 +263,6 @@ describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
     const at = { ...request, revision: 2, effectiveTimeEndAt: undefined };
     expect(readState(await server.client.send('fetchStateViewAtRevision', at)).count).toBe(3);
     expect(readState(await server.client.send('fetchStateViewAtRevision', { ...at, revision: 3 })).count).toBe(4);
-    // The view was published at revision 2.
     expect(readState(await server.client.send('fetchStateViewAtRevision', { ...at, revision: 1 })).count).toBe(2);
     const late = await failureOf(server.client.send('fetchStateViewAtRevision', { ...at, revision: 9 }));
     expect([late.code, late.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'RevisionNotFound']);

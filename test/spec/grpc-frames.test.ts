@@ -174,7 +174,6 @@ describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
         metadata: isNoMethod ? {} : { reason: 'MalformedFrame' },
       },
     ]);
-    // Nobody else on the connection is hurt.
     const after = await raw.call({ path: PATH, pieces: [EMPTY] });
     expect(after.status).toBe(0);
   });
@@ -193,7 +192,6 @@ describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
     const headers = { 'grpc-encoding': 'br' };
     const reply = await raw.call({ path: PATH, headers, pieces: [framed(Uint8Array.of(1), 1)] });
     expect(reply.headers['grpc-accept-encoding']).toBe('identity,deflate,gzip');
-    // Whatever is announced: a message that is not compressed is read.
     expect((await raw.call({ path: PATH, headers, pieces: [EMPTY] })).status).toBe(0);
   });
 

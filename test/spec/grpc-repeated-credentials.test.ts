@@ -38,7 +38,6 @@ describe.each([
   it.each([
     [{ authorization: BEARER }],
     [{ 'x-api-key': FIRST_KEY }],
-    // Neither is the credential, and pieces of a cookie are one.
     [{ authorization: BEARER, 'x-other': ['a', 'b'], cookie: ['a=1', 'b=2'] }],
   ])('what is sent once is taken: %j', async (credentials) => {
     expect((await called(grpc, credentials)).status).toBe(0);

@@ -115,7 +115,6 @@ const REQUESTS: Readonly<Partial<Record<UnaryName, (databaseName: string) => obj
     const definition = { name: uniqueName('change'), wasmComponent: change };
     return DefineStateChangeRequest.fromPartial({ databaseName, definition });
   },
-  // Of a State View that is there.
   activateStateView: (databaseName) =>
     ActivateStateViewRequest.fromPartial({ ...KEPT, databaseName, maintenanceMode: SCHEDULED }),
   deactivateStateView: (databaseName) => DeactivateStateViewRequest.fromPartial({ ...KEPT, databaseName }),
@@ -164,7 +163,6 @@ describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
     ]),
   ])('%s with true is taken by the leader only, and with false by every node', async (_method, made) => {
     const write = await made();
-    // Which of them leads is known to all of them a moment later.
     await eventually(async () => {
       const told = await asked(write, FOR_THE_LEADER);
       const leader = told.find(({ result }) => result === 'OK')?.node;

@@ -62,7 +62,6 @@ describe('SPEC-HTTP-CAUSES', () => {
       ['correlated_5', path(5)],
       ['caused_6', path(6)],
     ];
-    // The second is its cause, and said to be that alone.
     expect(await relatedOf(`/db/${name}/6/events/3`)).toEqual([before, ...behind]);
     expect(await relatedOf(`/db/${name}/5/events/3`)).toEqual([before, ...behind.slice(0, 2)]);
     expect(await relatedOf(`/db/${name}/3/events/3`)).toEqual([before]);

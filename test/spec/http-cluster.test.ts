@@ -18,7 +18,6 @@ describe('SPEC-HTTP-CLUSTER: two nodes', async () => {
 
   it('tell of nodes, leaders and lag, whichever is asked', async () => {
     for (const api of apis) {
-      // Leaders are known by when they have said so.
       const cluster = await eventually(async () => {
         const said = jsonOf(await api.get(PATH)) as { readonly databases: readonly object[] };
         expect(said.databases[0]).toHaveProperty('leader');

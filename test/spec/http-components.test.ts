@@ -174,7 +174,6 @@ describe('SPEC-HTTP-R5', () => {
       'application/x-count',
       '2',
     ]);
-    // What a browser is shown of it is on no origin, and runs nothing.
     expect(at.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'; /);
     expect(at.headers.get('x-content-type-options')).toBe('nosniff');
     expect(await stateOf(place)).toEqual({ count: 3, parameters });

@@ -52,7 +52,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     await command.getByLabel('method').fill('POST');
     await command.getByLabel('path').fill('/');
     await command.getByLabel('body, in JSON').fill('["user-agent"]');
-    // The return key does what changes nothing.
     await command.getByLabel('path').press('Enter');
     await shows(page, 'Dry run');
     expect(await page.locator('.summary').textContent()).toBe(

@@ -211,10 +211,8 @@ describe('SPEC-HTTP-FORMS: a request', () => {
     for (const path of ['/databases', `/databases/${own}/events`, `/api/v1/db/${own}/async`]) {
       expect(errorOf(await sendForm(api, path, fields), INVALID_ARGUMENT).details?.field).toBe('Content-Type');
     }
-    // In fields what is wanted in parts.
     const parts = await sendForm(api, `/api/v1/db/${own}/presenters`, { metadata: '{}' });
     expect(errorOf(parts, INVALID_ARGUMENT).details?.field).toBe('Content-Type');
-    // JSON that asks for a page is JSON.
     const json = await api.post(`/api/v1/db/${own}`, { events: [EVENT] }, FROM_HERE);
     expect([json.status, jsonOf(json)]).toMatchObject([200, { transaction: { revision: 1 } }]);
   });
@@ -335,10 +333,8 @@ describe('SPEC-HTTP-FORMS: the query builder', () => {
     const faults = [...answer.text.matchAll(/<strong class="fault" id="([^"]*)-fault">([^<]*)</g)];
     expect([answer.status, faults.map(([, id]) => id)]).toEqual([400, [field]]);
     expect(faults[0]?.[2]?.replaceAll('&quot;', '"')).toMatch(fault);
-    // What was typed stands there; of what there is to choose from, what is none of it does not.
     const typed = `name="${field}" value="${new URLSearchParams(query).get(field)}"`;
     expect(answer.text.includes(typed)).toBe(/^(?:value|start|end|from|until|limit)/.test(field));
-    // To programs as everywhere.
     const { details } = errorOf(await asked(query, { accept: 'application/json' }), INVALID_ARGUMENT);
     expect(details?.field).toBe(field);
   });

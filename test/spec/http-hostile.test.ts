@@ -22,7 +22,6 @@ import {
 import { startHttpNode } from '../support/http-node.ts';
 import { runs } from '../support/runs.ts';
 
-// Many hundreds of requests, one after the other.
 vi.setConfig({ testTimeout: 60_000 });
 
 // Random revisions are beyond the latest one mostly, and whoever asks for one waits.
@@ -35,7 +34,6 @@ const FAILURES: readonly Wanted[] = [
   ALREADY_EXISTS,
   FAILED_PRECONDITION,
   RESOURCE_EXHAUSTED,
-  // API keys, on a node that asks nobody who he is.
   { status: 403, code: 'PERMISSION_DENIED' },
 ];
 
@@ -170,7 +168,6 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...WRITES, ...TRANSACTING), written, async (route, [content, type]) => {
         met.add(`${route.method} ${route.path}`);
-        // What is deleted is not there: to be deleted is no fault.
         const names = [route.method === 'DELETE' ? 'nobody' : own, 'absent'];
         const named = route.path.replace('{database}', names[0] ?? '').replace('{revision}', 'latest');
         const target = named.replace('{version}', '1').replaceAll(/\{\w+\}/g, 'absent');
@@ -218,7 +215,6 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
         seen.add(answer.status);
         if (answer.status === 303) return;
         expect(await stateOf(own)).toEqual(before);
-        // In fields what is wanted in parts is no form.
         const isInParts = /\/(?:state-views|state-changes|presenters)$/.test(route.path);
         const said = isInParts ? errorOf(answer, INVALID_ARGUMENT).message : shownForm(answer).title;
         expect([200, 400, 404, 409]).toContain(answer.status);

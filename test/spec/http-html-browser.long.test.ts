@@ -94,7 +94,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await page.keyboard.press('ArrowLeft');
     await Promise.all([page.waitForURL(`**/db/${name}/${at - 1}/events`), page.keyboard.press('Enter')]);
     expect(visited).toEqual([at, at - 1].map((revision) => `/db/${name}/${revision}/events`));
-    // It counts once.
     await page.locator('input[type="range"]:focus').waitFor();
     await page.reload();
     await slider.waitFor();
@@ -106,7 +105,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await page.goto(`${url}${AT}/events`);
     const slider = page.getByRole('slider');
     await slider.focus();
-    // What waits would wait for ever.
     await page.evaluate('globalThis.setTimeout = () => 1');
     await page.keyboard.press('ArrowLeft');
     await Promise.all([page.waitForURL(`**/db/${name}/${LAST_REVISION - 1}/events`), page.keyboard.press('Tab')]);
@@ -174,7 +172,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await form.getByText(/^200 [^]*\n  "revision": /).waitFor();
     expect(sent).toEqual(['?dry_run=true', '']);
     await form.getByLabel('x-batch-id').fill('no UUID');
-    // The return key does what changes nothing.
     await form.getByLabel('x-batch-id').press('Enter');
     await form.getByText(/^200 .*0 events would be committed/).waitFor();
     expect(sent.at(-1)).toBe('?dry_run=true');
@@ -215,7 +212,6 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect([asked, await tail.locator('tbody tr').count()]).toEqual([whilePaused, 1]);
     await tail.getByRole('button', { name: 'follow' }).click();
     await tail.getByText('latest revision is 4').waitFor();
-    // What the browser says when another tab is in front.
     await page.evaluate(hide(true));
     const whileHidden = asked;
     await api.commit(own, ...Array.from({ length: 150 }, (_, at) => cloudEvent(`many${at}`, { type: 'a' })));

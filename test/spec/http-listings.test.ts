@@ -42,7 +42,6 @@ describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
       expect([idsOf(await api.get(next)), idsOf(await api.get(log))]).toEqual([['b'], ['b']]);
       await api.delete(`/databases/${own}`);
       await api.create(own);
-      // As long as the new one has no such revision, too.
       const refused = [await api.get(log)];
       await api.commit(own, ...two);
       refused.push(await api.get(log), await api.get(next));

@@ -140,7 +140,6 @@ describe('SPEC-HTTP-OPENAPI', () => {
       const [method = '', target = ''] = (head.split('\n', 1)[0] ?? '').split(' ');
       const operation = OPERATIONS[`${method} ${routeOf(method, target)?.path}`];
       const [, answered] = reply.split('\n\n');
-      // What is malformed need not keep to a schema.
       const body = status === '400' ? undefined : operation?.body?.['application/json'];
       const answer = Number(status) < 300 ? operation?.answer : 'Error';
       return [

@@ -101,7 +101,6 @@ describe('SPEC-HTTP-PARAMETERS', () => {
     }
     const isDeletion = method === 'DELETE';
     const at = isDeletion ? pathOf(path).replace(name, uniqueName()) : pathOf(path);
-    // What is behind a cursor is asked for by the cursors themselves.
     for (const parameter of taken.filter((each) => each !== 'after' && each in VALUES)) {
       const { status } = await api.send(`${at}?${parameter}=${VALUES[parameter]}`, sentTo(route));
       expect([parameter, status]).toEqual([parameter, isDeletion ? 204 : 200]);

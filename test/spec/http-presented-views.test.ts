@@ -136,7 +136,6 @@ describe('SPEC-HTTP-R6', () => {
     const database = await presented();
     const path = scoped(database, '');
     const first = await tagOf(path);
-    // As it is, it is the same version, and so is another component of another name.
     await publishPresenter(database, {});
     await publishPresenter(database, { presenter_name: 'other', settings: { a: '1' } });
     expect(await tagOf(path)).toBe(first);
@@ -146,7 +145,6 @@ describe('SPEC-HTTP-R6', () => {
       tags.push(await tagOf(path));
     }
     expect(distinct(tags)).toBe(4);
-    // What is published at a later revision is none of this one.
     await transact(database, '2');
     await publishPresenter(database, { settings: { currency: 'USD' } });
     expect(await tagOf(path)).toBe(tags.at(-1));
@@ -162,7 +160,6 @@ describe('SPEC-HTTP-R6', () => {
     const cuts = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000001Z', '2025-12-31T23:59:59Z'];
     const tags = await Promise.all(cuts.map((cut) => tagOf(at(cut))));
     expect(distinct(tags)).toBe(3);
-    // The order of revisions knows no cut.
     expect(await tagOf(scoped(database, '&effective_time_end_at=2026-01-01T00:00:00Z'))).toBe(
       await tagOf(scoped(database, '')),
     );

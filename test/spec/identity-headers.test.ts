@@ -121,7 +121,6 @@ describe('SPEC-AUTH-BALANCER', () => {
     for (const headers of [{}, ...ownOrigins(host)]) {
       expect([headers, await write(headers)]).toEqual([headers, 201]);
     }
-    // Whoever sends a key has it.
     for (const headers of foreign) expect([headers, await write(headers, AS_FIRST)]).toEqual([headers, 201]);
     for (const headers of foreign) expect((await api.get(path, { ...said(), ...headers })).status).toBe(200);
   });

@@ -125,7 +125,6 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
       await using server = await startServerIn(data.path, ...SETTINGS);
       const api = new HttpClient(server.http);
       const [kept, revoked] = await Promise.all(issued.map(({ headers }) => api.get('/databases', headers)));
-      // The text tells why, should it be refused.
       expect([kept?.status, revoked?.status, kept?.text]).toEqual([200, 401, expect.any(String)]);
     }
     data[Symbol.dispose]();
@@ -219,7 +218,6 @@ describe('SPEC-AUTH-TOKENS', () => {
     }
     expect(jsonOf(await there.get(TOKENS, stranger.headers))).toEqual({ tokens: [] });
     expect((await there.get(TOKENS, AS_FIRST)).text).toContain(token.id);
-    // It is no key.
     expect((await there.get(KEYS, AS_FIRST)).text).not.toContain(token.id);
     for (const [method, path] of [
       ['GET', ''],

@@ -88,7 +88,6 @@ describe('SPEC-AUTH-MCP-METADATA', () => {
         expect(said).toContain(told);
       }
     }
-    // What it was told does not stay.
     expect(await read(`${server.mcp}${WELL_KNOWN}`)).toEqual([200, describing(`${server.mcp}/`)]);
   });
 

@@ -90,7 +90,6 @@ describe('SPEC-MCP-CLUSTER', () => {
     const headers = { 'content-type': 'application/json', accept: BOTH, 'content-length': '1000', ...session };
     const half = sendHttp(two, { method: 'POST', headers });
     half.on('error', () => undefined).write('{');
-    // A request of the same node that is behind it.
     expect((await send(two, READY, session)).status).toBe(202);
     half.destroy();
     await eventually(async () => expect(await counted(1, relayed('abandoned'))).toBe(before + 1));
@@ -131,7 +130,6 @@ describe('SPEC-MCP-CLUSTER: what a client makes up', () => {
     expect((await send(two, LIST, { ...session, [RELAYED]: 'three' })).status).toBe(404);
     expect((await send(two, LIST, { ...session, [RELAYED]: '' })).status).toBe(404);
     expect((await send(one, LIST, { ...session, [RELAYED]: 'one' })).status).toBe(200);
-    // The one request that is passed on, behind them.
     expect((await send(two, LIST, session)).status).toBe(200);
     expect(await countedNow(1, relayed('answered'))).toBe(before + 1);
   });

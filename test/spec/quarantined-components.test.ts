@@ -44,7 +44,6 @@ it('a component in quarantine is not there for a second, over HTTP and gRPC, and
   });
   await until(async () => (await read(database)).status === 500);
   expect(await read(database)).toEqual({ status: 503, reason: 'Quarantined', retryAfter: '4' });
-  // What another one does is not counted for it.
   const other = await opened(NOTHING);
   expect(await read(other)).toMatchObject({ status: 200 });
 });

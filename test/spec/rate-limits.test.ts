@@ -210,7 +210,6 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
     await useUp(api, { 'x-api-key': two }, 3);
     const refused = await send(server.mcp, batch, headers);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
-    // What was counted of it before its body was read.
     expect(await left(two)).toBe(1);
   });
 

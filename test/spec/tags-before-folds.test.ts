@@ -35,7 +35,6 @@ it('SPEC-HTTP-R6: a tag is compared before anything is folded', { timeout: 120_0
   const answer = await other.get(PATH, held);
   expect([answer.status, answer.text, answer.headers.get('etag')]).toEqual([304, '', etag]);
   expect(await foldedAfter(1)).toBe(0);
-  // Without it there was everything to fold, by this node itself.
   expect((await other.get(PATH)).text).toBe(rendered.text);
   await other.get(PATH, held);
   expect(await foldedAfter(2)).toBe(EVENTS);

@@ -97,7 +97,6 @@ async function shownAt(member: Member, by: Authority): Promise<string> {
   socket.on('error', () => undefined);
   await once(socket, 'secureConnect');
   const { subject = '' } = socket.getPeerX509Certificate() ?? {};
-  // Whoever is let in is told that this is another cluster.
   socket.write(writeHello({ header: HEADER, lane: 'beats', address: undefined }));
   const [answer] = await once(socket, 'data');
   socket.destroy();

@@ -42,7 +42,6 @@ describe('createDatabase by a grant with a number (V22)', () => {
     await expect(tenant.createDatabase({ databaseName: 'acme-3' })).rejects.toThrow(
       '2 are named by "acme-*" (admin:acme-*:2)',
     );
-    // A name that is taken is said to be.
     expect(await created(tenant, 'acme-1')).toMatch(/^already_exists/);
     expect(await created(operator, 'acme-3')).toBe('created');
     for (const databaseName of ['acme-1', 'acme-2']) await tenant.deleteDatabase({ databaseName });

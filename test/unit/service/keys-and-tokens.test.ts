@@ -164,7 +164,6 @@ describe('a token', () => {
     const byAnn = { ...asked, issuer: { id: 'oidc:ann' } };
     expect(await reasonOf(issueToken(world(own).context, byAnn))).toBe('too_large TooManyTokens');
     await issueToken(world(own).context, { ...asked, issuer: { id: 'oidc:bob' } });
-    // What is past is none.
     await issueToken(world([...own.slice(1), tokenOf(0, { expiresAtMs: NOW_MS })]).context, byAnn);
   });
 

@@ -20,7 +20,6 @@ it('an allowance gives a connection that is alone half of it, under any claim', 
 it.each([1, 2, 8, 30])('an allowance leaves enough for another when %i connections keep what they can get', (count) => {
   const allowance = new Allowance(1_000);
   const greedy = Array.from({ length: count }, () => allowance.of({}));
-  // In turn, as they would in time.
   while (greedy.map((claim) => claim.tryAdd(1)).includes(true));
   const even = Math.floor(1_000 / (count + 1));
   expect(1_000 - allowance.used).toBeGreaterThanOrEqual(even);
@@ -41,7 +40,6 @@ it('an allowance is never overdrawn, and gets everything back', () => {
       for (const [who, bytes, letsGo] of steps) {
         const share = allowance.of(connections[who] ?? {}).tryTake(bytes);
         const release = (): void => share?.release();
-        // Each share is released twice and counts once.
         taken.push(() => [release(), release()]);
         if (letsGo) taken.shift()?.();
         expect(allowance.used).toBeLessThanOrEqual(100);

@@ -35,7 +35,6 @@ it('gathered bytes hold no piece of a long request, and its memory once', () => 
     bytes.add(each);
     held.push(bytes.pieceCount);
   }
-  // Until it is long they are as they came.
   expect(Math.max(...held)).toBeLessThanOrEqual(17);
   expect(pieces.slice(-64).map(({ length }) => length)).toEqual(Array.from({ length: 64 }, () => 0));
   const whole = bytes.take();

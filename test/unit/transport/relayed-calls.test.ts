@@ -25,7 +25,6 @@ beforeAll(async () => {
   nodes = await startTwoNodes(DATABASE);
   holder = new RawGrpc(nodes.holder.port);
   other = new RawGrpc(nodes.other.port);
-  // Written where no copy is.
   for (const [n, transactionId] of IDS.entries()) {
     const events = Array.from({ length: 20 }, (_, k) => event({ id: `e-${n}-${k}`, data: Buffer.from(LARGE) }));
     const reply = await nodes.other.client.send('transact', transaction(DATABASE, events, { transactionId }));

@@ -80,7 +80,6 @@ it('clients that ask get the places of gRPC, also when others hold half requests
   await using server = await startWireServer({ methods: [], limits: { connectionsMax: 20 } });
   const idle = startSlowClients({ port: server.port, count: 20, begins: IDLE_GRPC });
   await idle.open;
-  // A crowd takes none of those that have waited for less than a second.
   const openedMs = performance.now();
   await expect.poll(() => performance.now() - openedMs).toBeGreaterThan(1_000);
   const halves = startSlowClients({ port: server.port, count: 30, begins: PREFACE });

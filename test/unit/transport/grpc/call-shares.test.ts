@@ -117,7 +117,6 @@ it('calls that wait (T9) end for those of a connection that has far fewer, and s
   // Three that take what they get have a fourth each, and the last one is free.
   for (const replies of ofOthers) expect(PLACES - replies.length).toBeGreaterThanOrEqual(3);
   expect(2 * PLACES - ofFirst.length).toBeLessThanOrEqual(PLACES / 2);
-  // What was ended does nothing any more.
   const calls = begun['Await'] ?? [];
   expect(calls.filter((each) => each.ended && !each.signal.aborted)).toEqual([]);
 });

@@ -69,7 +69,6 @@ describe('any bytes (T7)', () => {
     const most = 2n ** 64n - 1n;
     expect(decodeRequest(AtRevision, 'AwaitDatabaseRequest', bytes.with(0, 0x10)).revision).toBe(most);
     expect(parseQueryRequest(bytes).at).toBe(most);
-    // From there on there is nothing, wherever it is.
     expect(parseScanRequest(bytes.with(0, 0x10)).startRevision).toBe(Number.MAX_SAFE_INTEGER);
     expect(() => parseScanRequest(bytes.with(0, 0x20))).toThrow(
       'limit must be an integer from 0 to 2^32 - 1; found 184467',

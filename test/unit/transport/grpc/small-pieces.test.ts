@@ -37,7 +37,6 @@ function replyOn({ received }: Frames, stream: number): { readonly bytes: number
 it('whoever sends requests byte by byte, thousands of bytes, loses the connection, and nobody else does', async () => {
   await using frames = await openFrames(at.port);
   const part = Buffer.concat([prefix(REQUEST_BYTES_MAX), new Uint8Array(2 * SMALL_PIECES_MAX)]);
-  // However many requests they are of.
   for (let stream = 1; stream <= 5; stream += 2) frames.write(call(stream, part.subarray(0, SMALL_PIECES_MAX), 1));
   frames.write(call(7, part, 1));
   await eventually(() => expect(frames.isClosed).toBe(true));

@@ -48,7 +48,6 @@ describe('the end of a call (T1)', () => {
     });
     await until(() => slow.ended.length > 0);
     expect(slow.ended).toEqual(['DEADLINE_EXCEEDED']);
-    // What it has written is let go of.
     expect((await reply).resetCode).toBe(constants.NGHTTP2_CANCEL);
     session.destroy();
   });

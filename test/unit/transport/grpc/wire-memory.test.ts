@@ -54,7 +54,6 @@ describe('the memory of a server', () => {
     expect((await whole).status).toBe(GRPC_STATUS.OK);
     const halves = [halfSent(), halfSent(), halfSent()];
     await until(() => at.budgets.requests.used > 90_000);
-    // Its requests have not shown anything yet.
     const tolds = halves.map((stream) => replyOn(stream));
     at.time.advance(PATIENCE_MS / 8);
     expect(await replyOn(halfSent())).toMatchObject(NO_ROOM);

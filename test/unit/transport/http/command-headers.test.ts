@@ -25,7 +25,6 @@ it.each<[readonly string[] | undefined, readonly string[]]>([
     ['x-till', 'x-badge'],
   ],
   [['x-badge', 'X-Proxy-Jwt'], ['x-till']],
-  // An extractor that does not say what it looks at may look at any of them.
   [undefined, []],
 ])('of a server that knows people by %j it is told %j', (inputs, names) => {
   expect(told(inputs)).toEqual(names);

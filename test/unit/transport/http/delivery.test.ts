@@ -110,7 +110,6 @@ it.each<readonly [what: string, script: string, shown: object]>([
 ])('a body is answered by when it comes: %s', async (_, script, expected) => {
   const done = await run(script);
   expect(shown(done)).toEqual(expected);
-  // What does not begin in time is wanted no longer.
   expect(done.source.isCancelled).toBe(script === '10001:1');
 });
 

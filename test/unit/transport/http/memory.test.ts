@@ -219,7 +219,6 @@ it('the answers of all requests wait for room, and get it from a client that doe
   await send(world, get('/databases/shop/events'));
   // What was taken for the page has become what its text takes, which the client does not read.
   await until(() => unsent.used > 0 && unsent.used < 10_000_000);
-  // One more gets the reserve.
   const slow = await send(world, get('/databases/shop/events'));
   await until(() => unsent.used > unsent.bytesMax && unsent.used < 18_000_000);
   const asked = world.client.get('/databases/shop/events');

@@ -69,7 +69,6 @@ it('a client that leaves ends the work below its request, and nothing is logged 
   await until(() => world.timers.count === 1);
   leaving.abort();
   await left;
-  // It is found out when it is asked whether it is there.
   await eventually(() => expect(world.timers.count).toBe(0));
   await until(async () => (await countOf(world, 'cairn_inflight_requests{plane="http"}')) === 0);
   expect(await countOf(world, requests('GET', '/db/{database}/{revision}', '499'))).toBe(1);

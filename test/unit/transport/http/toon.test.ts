@@ -134,7 +134,6 @@ it('a long page of TOON is made in many pieces', async () => {
   const rows = Array.from({ length: 250 }, (_, at) => row(`{"at":${at}}`, { id: `e-${at}` }));
   const text = await renderToon(listBody('events', rows), NOTHING, counted);
   expect(pieceCount).toBeGreaterThan(250);
-  // A header and its rows.
   expect(Math.max(...sizes)).toBe(17);
   expect(text).toContain('events[250]{id,specversion,data{at}}:\n  e-0,"1.0",0\n');
 });

@@ -119,7 +119,6 @@ it('requests with the same id (TC9) are refused at once while the first is in fl
   api.open();
   expect((await first).text).toContain('"text":"/db/a0 with');
   expect(api.asked).toEqual(['/db/a0']);
-  // It has its answer: the id is free.
   expect((await send(url, callOf(7, '/db/next'), session)).text).toContain('"text":"/db/next with');
 });
 

@@ -77,7 +77,6 @@ function strangerAt(node: LinkedNode, said: Uint8Array): Stranger {
   });
   const answer = once(socket, 'data').then(([bytes]: Buffer[]) => readAnswer(bytes ?? new Uint8Array(0)));
   const ended = new Promise<number>((resolve) => void socket.once('close', () => resolve(heard)));
-  // Nobody may look at it.
   answer.catch(() => undefined);
   stack.push({ [Symbol.asyncDispose]: async () => void socket.destroy() });
   socket.write(said);
@@ -115,7 +114,6 @@ describe('a stream', () => {
   ])('is refused by what is wrong with its greeting: %s (TP3)', async (_name, said, reason) => {
     const south = await openSouth();
     const { socket, answer } = strangerAt(south, said);
-    // Where it says that more is to come.
     socket.write(new Uint8Array(2000));
     expect(await answer).toEqual({ kind: 'refused', reason: expect.stringContaining(reason) });
     expect(south.observed.failed.received).toBe(1);

@@ -138,7 +138,6 @@ it('a node that starts refuses no other, which reaches it when it has started', 
   const port = await openPeerPort({ host: '127.0.0.1', port: 0, limits: QUICK });
   const wire = await wireTo(port.port);
   north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
-  // Each lane was dialled again.
   await eventually(() => expect(wire.dialled).toBeGreaterThan(2 * LANES.length));
   const own = { clusterId: CLUSTER, self: SOUTH, host: '127.0.0.1', port: 0, observer: new Observed() };
   const south = port.openLinks(own);

@@ -111,7 +111,6 @@ it('the messages of two nodes are answered although only one side knows the othe
     // It is said again until it is heard, and may then arrive more than once.
     expect(north.heard.slice(0, 1)).toEqual(answer);
   });
-  // Whoever is named knows no more of it than before.
   south.mail.setPeers([{ ...placeOf(3), host: '127.0.0.1', port: 1 }]);
   expect(south.links.send(NORTH.node, 'beats', numbered({ clusterId: CLUSTER, from: SOUTH, to: NORTH }, 0))).toBe(true);
   await north.mail.close();
