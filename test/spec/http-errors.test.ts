@@ -27,10 +27,13 @@ function rawErrorOf(reply: RawReply | undefined): Failure {
 }
 
 describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
-  it.each(['/nothing', '/api/v1', '/databases/', '//', '/Databases', `/${'x'.repeat(60_000)}`])(
+  const absent = ['/nothing', '/api/v1', '/v1/db', '/databases/', '//', '/Databases', '/db/shop', '/databases/a/b/c'];
+  it.each([...absent, '/v1/databases/shop', '/api/v1/openapi', `/${'x'.repeat(60_000)}`])(
     'GET %.20s answers 404 NOT_FOUND, and cuts a long path short',
     async (path) => {
-      expect(errorOf(await api.get(path), NOT_FOUND).message.length).toBeLessThan(500);
+      const { message, details } = errorOf(await api.get(path), NOT_FOUND);
+      expect(message.length).toBeLessThan(500);
+      expect(details?.reason).not.toBe('MethodNotAllowed');
     },
   );
 
@@ -39,6 +42,8 @@ describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
     ['PATCH', '/databases/shop', 'DELETE, GET, HEAD, OPTIONS'],
     ['POST', '/health', 'GET, HEAD, OPTIONS'],
     ['GET', '/api/v1/db', 'OPTIONS, POST'],
+    ['GET', '/api/v1/db/shop', 'DELETE, OPTIONS, POST'],
+    ['GET', '/api/v1/db/shop/state-views', 'OPTIONS, POST'],
     ['DELETE', '/db/shop/1', 'GET, HEAD, OPTIONS'],
     ['PROPFIND', '/', 'GET, HEAD, OPTIONS'],
     ['QUERY', '/databases/shop/query', 'OPTIONS, POST'],

@@ -119,7 +119,7 @@ describe('SPEC-HTTP-OPENAPI: what a schema says of a request', () => {
   it('is tried for every body', () => {
     const bodies = Object.values(OPERATIONS).flatMap(({ body = {} }) => Object.values(body));
     const tried = new Set([...Object.keys(REQUESTS), 'StateViewPublication', 'StateChangePublication']);
-    // Any JSON is a command, and events of their own content types are tried in http-transactions.test.ts.
+    // Any JSON is a command, and events of their own content types are tried in http-transact.test.ts.
     for (const each of ['PresenterPublication', 'Command', 'NewEvent', 'NewEvents']) tried.add(each);
     expect(bodies.filter((each) => !tried.has(each))).toEqual([]);
   });
