@@ -10,20 +10,13 @@ import { eventually } from '../support/eventually.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { startHttpWorld } from '../support/http-world.ts';
+import { seriesAt } from '../support/metrics-page.ts';
 import { framed, richStatusOf } from '../support/raw-grpc.ts';
 import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 const METHODS = Object.values(EventStoreService).map(({ path }) => path);
 
 const { server, raw } = await sharedGrpcNode();
-
-async function metric(line: string): Promise<string | undefined> {
-  const body = await (await fetch(server.metrics)).text();
-  return body
-    .split('\n')
-    .find((row) => row.startsWith(`${line} `))
-    ?.slice(line.length + 1);
-}
 
 describe('SPEC-GRPC-HEALTH', () => {
   const NAMES = ['', 'read', 'write', 'cairn.v1.EventStore'];
@@ -82,10 +75,10 @@ it('SPEC-GRPC-CANCELLATION ends the work of a stream at the bottom, whatever is 
   stream.on('error', () => undefined);
   await new Promise((resolve) => stream.once('data', resolve));
   stream.pause();
-  expect(await metric(OPEN)).toBe('1');
+  expect(await seriesAt(server.metrics, OPEN)).toBe(1);
   stream.cancel();
-  while ((await metric(OPEN)) !== '0') await new Promise((resolve) => setImmediate(resolve));
-  expect(await metric(`grpc_server_handled_total{${METHOD},grpc_code="CANCELLED"}`)).toBe('1');
+  while ((await seriesAt(server.metrics, OPEN)) !== 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(await seriesAt(server.metrics, `grpc_server_handled_total{${METHOD},grpc_code="CANCELLED"}`)).toBe(1);
 });
 
 it('SPEC-GRPC-REQUIRE-LEADER in a malformed header is refused by each write, with the header, its value and what would be right', async () => {

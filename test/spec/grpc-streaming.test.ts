@@ -6,6 +6,7 @@ import { Direction } from '../../proto/gen/cairn/v1/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { iterate, type StreamName } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { seriesAt, untilRendered } from '../support/metrics-page.ts';
 import { sharedServer } from '../support/shared-servers.ts';
 
 const databaseName = uniqueName();
@@ -22,20 +23,6 @@ beforeAll(async () => {
   }
 });
 
-async function metric(line: string): Promise<string | undefined> {
-  const text = await (await fetch(server.metrics)).text();
-  return text
-    .split('\n')
-    .find((row) => row.startsWith(`${line} `))
-    ?.slice(line.length + 1);
-}
-
-async function nextRendering(): Promise<void> {
-  const cpu = (): Promise<string | undefined> => metric('process_cpu_seconds_total');
-  const before = await cpu();
-  await eventually(async () => expect(await cpu()).not.toBe(before), { interval: 100 });
-}
-
 const query = QueryEventsRequest.fromPartial({ databaseName });
 const log = ScanDatabaseLogRequest.fromPartial({ databaseName, direction: Direction.DIRECTION_FORWARD });
 
@@ -51,11 +38,11 @@ describe.concurrent('SPEC-GRPC-STREAMING', () => {
     const { value: first } = await messages.next();
     expect(first).toBeDefined();
     // A read that had gone to its end before it said anything would be over.
-    for (let look = 0; look < 2; look++) await nextRendering();
-    expect(await metric(open)).toBe('1');
+    for (let look = 0; look < 2; look++) await untilRendered(server.metrics);
+    expect(await seriesAt(server.metrics, open)).toBe(1);
     let count = 1;
     while ((await messages.next()).done !== true) count += 1;
     expect(count).toBeGreaterThan(1);
-    await eventually(async () => expect(await metric(open)).toBe('0'));
+    await eventually(async () => expect(await seriesAt(server.metrics, open)).toBe(0));
   });
 });

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { BOTH, begun, type Headers, LIST, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
+import { seriesAt, untilRendered } from '../support/metrics-page.ts';
 import { startTestServer } from '../support/server.ts';
 import { startNodes } from '../support/server-cluster.ts';
 
@@ -22,20 +23,9 @@ beforeAll(async () => {
 const listen = (url: string, headers: Headers, signal?: AbortSignal): Promise<Response> =>
   fetch(url, { headers: { accept: 'text/event-stream', ...headers }, ...(signal && { signal }) });
 
-async function counted(node: number, series: string): Promise<number> {
-  const scraped = await (await fetch(nodes[node]?.metrics ?? '')).text();
-  const line = scraped.split('\n').find((each) => each.startsWith(`${series} `));
-  return Number(line?.slice(series.length));
-}
-
-/** Metrics are as old as a second: those that were rendered since. */
-async function countedNow(node: number, series: string): Promise<number> {
-  const usedCpu = await counted(node, 'process_cpu_seconds_total');
-  await eventually(async () => expect(await counted(node, 'process_cpu_seconds_total')).not.toBe(usedCpu));
-  return counted(node, series);
-}
-
-const relayed = (result: string): string => `cairn_relayed_requests_total{protocol="mcp",result="${result}"}`;
+const metrics = nodes[1].metrics;
+const relayed = (result: string): Promise<number> =>
+  seriesAt(metrics, `cairn_relayed_requests_total{protocol="mcp",result="${result}"}`);
 
 describe('SPEC-MCP-CLUSTER', () => {
   it('a session that began at one node goes on at the second, is listened to at the third and ends at any', async () => {
@@ -73,7 +63,7 @@ describe('SPEC-MCP-CLUSTER', () => {
     expect((await listen(two, session, leaving.signal)).status).toBe(200);
     // One stream at a time: the node that has the session knows of it.
     expect((await listen(three, session)).status).toBe(409);
-    const before = await counted(1, relayed('abandoned'));
+    const before = await relayed('abandoned');
     leaving.abort();
     const next = await eventually(async () => {
       const stream = await listen(three, session);
@@ -81,18 +71,18 @@ describe('SPEC-MCP-CLUSTER', () => {
       return stream;
     });
     await next.body?.cancel();
-    await eventually(async () => expect(await counted(1, relayed('abandoned'))).toBe(before + 1));
+    await eventually(async () => expect(await relayed('abandoned')).toBe(before + 1));
   });
 
   it('nor is a request of a client waited for that goes away before it has sent all of it', async () => {
     const session = await begun(one);
-    const before = await counted(1, relayed('abandoned'));
+    const before = await relayed('abandoned');
     const headers = { 'content-type': 'application/json', accept: BOTH, 'content-length': '1000', ...session };
     const half = sendHttp(two, { method: 'POST', headers });
     half.on('error', () => undefined).write('{');
     expect((await send(two, READY, session)).status).toBe(202);
     half.destroy();
-    await eventually(async () => expect(await counted(1, relayed('abandoned'))).toBe(before + 1));
+    await eventually(async () => expect(await relayed('abandoned')).toBe(before + 1));
   });
 
   it('is of whoever began it, at every node', async () => {
@@ -117,21 +107,23 @@ describe('SPEC-MCP-CLUSTER', () => {
     expect([stream.status, await stream.text()]).toEqual([200, '']);
     const { status, text: told } = await send(two, LIST, session);
     expect([status, told]).toEqual([404, expect.stringMatching(/is not reached; begin with initialize/)]);
-    await eventually(async () => expect(await counted(1, relayed('unreached'))).toBeGreaterThan(0));
+    await eventually(async () => expect(await relayed('unreached')).toBeGreaterThan(0));
   });
 });
 
 describe('SPEC-MCP-CLUSTER: what a client makes up', () => {
   it('is not passed on: a page of a stranger, and the mark of a request that was passed on', async () => {
     const session = await begun(one);
-    const before = await countedNow(1, relayed('answered'));
+    await untilRendered(metrics);
+    const before = await relayed('answered');
     expect((await send(two, READY, { ...session, origin: 'https://evil.example' })).status).toBe(403);
     expect((await send(one, READY, { ...session, [RELAYED]: 'two' })).status).toBe(202);
     expect((await send(two, LIST, { ...session, [RELAYED]: 'three' })).status).toBe(404);
     expect((await send(two, LIST, { ...session, [RELAYED]: '' })).status).toBe(404);
     expect((await send(one, LIST, { ...session, [RELAYED]: 'one' })).status).toBe(200);
     expect((await send(two, LIST, session)).status).toBe(200);
-    expect(await countedNow(1, relayed('answered'))).toBe(before + 1);
+    await untilRendered(metrics);
+    expect(await relayed('answered')).toBe(before + 1);
   });
 
   it.each([`1.${MADE_UP}`, `2.${MADE_UP}`, `4294967295.${MADE_UP}`, `1.${'5'.repeat(10_000)}`, MADE_UP])(

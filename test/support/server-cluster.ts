@@ -2,6 +2,7 @@
 // its own, so that what a test writes by one and reads by another has gone from node to node.
 import { spending } from './costs.ts';
 import { eventually } from './eventually.ts';
+import { seriesAt } from './metrics-page.ts';
 import { startServerIn, startTestServer, type TestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
 import { endWithFile } from './test-scope.ts';
@@ -48,8 +49,7 @@ export async function startNodes(settings: readonly string[] = [], others: reado
 /** Until then a database may get fewer copies than there are nodes. */
 export async function untilAllAreVoters(node: Pick<TestServer, 'metrics'>, count: number): Promise<void> {
   await eventually(async () => {
-    const metrics = await (await fetch(node.metrics)).text();
-    const voters = /^cairn_raft_members\{role="voter"\} (\d+)$/m.exec(metrics)?.[1];
-    if (Number(voters) !== count) throw new Error(`The catalog has ${voters} voters yet`);
+    const voters = await seriesAt(node.metrics, 'cairn_raft_members{role="voter"}');
+    if (voters !== count) throw new Error(`The catalog has ${voters} voters yet`);
   }, SCRAPED);
 }

@@ -9,6 +9,7 @@ import { RELAYED } from '../../../src/transport/relay.ts';
 import { eventually } from '../../support/eventually.ts';
 import { iterate } from '../../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../../support/grpc-requests.ts';
+import { seriesAt, untilRendered } from '../../support/metrics-page.ts';
 import { RawGrpc, type RawReply } from '../../support/raw-grpc.ts';
 import { startTwoNodes, type TwoNodes } from '../../support/two-nodes.ts';
 
@@ -169,7 +170,7 @@ it('a stream over a node without a copy follows what is written, wherever, and e
   }
   expect(ids).toEqual([name, `${name}-2`]);
   stream.cancel();
-  await eventually(async () => expect(await open(nodes.holder.metrics)).toBe(0));
+  await eventually(async () => expect(await open('subscribe')).toBe(0));
 });
 
 it('a stream over a node without a copy is read no faster than its reader reads', async () => {
@@ -181,35 +182,22 @@ it('a stream over a node without a copy is read no faster than its reader reads'
   });
   stream.end(frame(ask('ScanLogBatches', log).bytes));
   stream.pause();
-  await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(1));
+  await eventually(async () => expect(await open(op)).toBe(1));
   // With a reader that takes all there is, the other node would have come to the end before.
-  await nextRendering();
-  expect(await open(nodes.holder.metrics, op)).toBe(1);
+  await untilRendered(nodes.holder.metrics);
+  expect(await open(op)).toBe(1);
   let byteCount = 0;
   for await (const piece of stream) byteCount += (piece as Buffer).length;
   expect(byteCount).toBeGreaterThan(IDS.length * 20 * LARGE.length);
-  await eventually(async () => expect(await open(nodes.holder.metrics, op)).toBe(0));
+  await eventually(async () => expect(await open(op)).toBe(0));
   await eventually(async () => expect(await held(nodes.other.metrics)).toEqual([0, 0]));
 });
 
-/** Until the metrics of the holder are another rendering, which is made once a second. */
-async function nextRendering(): Promise<void> {
-  const clock = async (): Promise<string | undefined> =>
-    /^process_cpu_seconds_total (.*)$/m.exec(await (await fetch(nodes.holder.metrics)).text())?.[1];
-  const before = await clock();
-  await eventually(async () => expect(await clock()).not.toBe(before), { interval: 100 });
-}
-
 /** Bytes that a node holds for its clients: unsent replies and requests. */
-async function held(metrics: string): Promise<readonly number[]> {
-  const text = await (await fetch(metrics)).text();
-  return ['unsent', 'request'].map((what) =>
-    Number(new RegExp(`^cairn_${what}_memory_bytes (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN),
-  );
+function held(metrics: string): Promise<readonly number[]> {
+  return Promise.all(['unsent', 'request'].map((what) => seriesAt(metrics, `cairn_${what}_memory_bytes`)));
 }
 
-async function open(metrics: string, op: string = 'subscribe'): Promise<number> {
-  const text = await (await fetch(metrics)).text();
-  const [, value] = new RegExp(`^cairn_streams_open\\{op="${op}"\\} (\\d+)$`, 'm').exec(text) ?? [];
-  return Number(value ?? 0);
+function open(op: string): Promise<number> {
+  return seriesAt(nodes.holder.metrics, `cairn_streams_open{op="${op}"}`);
 }
