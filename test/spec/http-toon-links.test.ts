@@ -5,7 +5,7 @@ import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.
 import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
-import { linksOf, readToonPage, type ToonAction, type ToonPage, undone } from '../support/toon-pages.ts';
+import { bare, linksOf, readToonPage, type ToonAction, type ToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await sharedHttpNode();
 const name = uniqueName();
@@ -20,11 +20,6 @@ const walker = new PageWalker<ToonPage>(api, {
 });
 
 const pages = await walker.walk(entriesOf(name));
-
-/** Without what only JSON is asked for: where the page behind it is, in the words of the rendering. */
-function bare(data: unknown): unknown {
-  return typeof data === 'object' && data !== null ? { ...data, next: undefined, next_cursor: undefined } : data;
-}
 
 it('SPEC-HTTP-TOON: pages have the data of their JSON, and the tags and lengths of their HEAD', async () => {
   for (const [path, { data, summary }] of pages) {

@@ -4,7 +4,7 @@ import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../supp
 import type { EventPage } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { createToonDatabase, LAST_REVISION, TIMED, toonComponents } from '../support/toon-node.ts';
-import { linksOf, readToonPage, undone } from '../support/toon-pages.ts';
+import { bare, linksOf, readToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await sharedHttpNode();
 const name = uniqueName();
@@ -21,11 +21,6 @@ async function toon(path: string): Promise<Answer> {
   const answer = await api.get(path, TEXT);
   expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 200, TOON_TYPE]);
   return answer;
-}
-
-/** Without what only JSON is asked for: where the page behind it is, in the words of the rendering. */
-function bare(data: unknown): unknown {
-  return typeof data === 'object' && data !== null ? { ...data, next: undefined, next_cursor: undefined } : data;
 }
 
 describe('SPEC-HTTP-ACCEPT', () => {

@@ -36,6 +36,11 @@ export function linksOf(page: ToonPage): readonly string[] {
   });
 }
 
+/** Without what only JSON is asked for: where the page behind it is, in the words of the rendering. */
+export function bare(data: unknown): unknown {
+  return isObject(data) ? { ...data, next: undefined, next_cursor: undefined } : data;
+}
+
 const AS_JSON = /_json$/;
 
 /** A member `x_json` is the text of the JSON of `x`; null in a row of a table means absent (docs/http.md). */

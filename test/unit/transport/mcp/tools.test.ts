@@ -44,34 +44,21 @@ async function sentBy(name: string, given: string): Promise<Sent | undefined> {
 const EXACT = '{"events":[{"data": 9007199254740993},{"data":1.10},{"data":1e400,"data":"\\u00e9\\ud800"}]}';
 const Q = '{"selector":{"data":[1.10, 9007199254740993]}}';
 
+const gets = (path: string): Sent => ({ method: 'GET', path, body: undefined });
+
 it.each<[string, Sent]>([
-  ['{"path":"/"}', { method: 'GET', path: '/', body: undefined }],
+  ['{"path":"/"}', gets('/')],
   [`{"method":"POST","path":"/api/v1/db/a","body":${EXACT}}`, { method: 'POST', path: '/api/v1/db/a', body: EXACT }],
   ['{"method":"POST","path":"/api/v1/db/a"}', { method: 'POST', path: '/api/v1/db/a', body: undefined }],
   [
     '{"path":"/db/a?x=1","query_params":{"limit":10,"at":1.50,"all":true,"b c":"é&"}}',
-    {
-      method: 'GET',
-      path: '/db/a?x=1&limit=10&at=1.50&all=true&b+c=%C3%A9%26',
-      body: undefined,
-    },
+    gets('/db/a?x=1&limit=10&at=1.50&all=true&b+c=%C3%A9%26'),
   ],
   [
     `{"path":"/db/a/1/events","query_params":{"q":${Q}}}`,
-    {
-      method: 'GET',
-      path: `/db/a/1/events?q=${Buffer.from(Q).toString('base64url')}`,
-      body: undefined,
-    },
+    gets(`/db/a/1/events?q=${Buffer.from(Q).toString('base64url')}`),
   ],
-  [
-    '{"path":"/db/a/1/events","query_params":{"q":"e30"}}',
-    {
-      method: 'GET',
-      path: '/db/a/1/events?q=e30',
-      body: undefined,
-    },
-  ],
+  ['{"path":"/db/a/1/events","query_params":{"q":"e30"}}', gets('/db/a/1/events?q=e30')],
 ])('fetch %s is sent as it was written', async (given, sent) => {
   expect(await sentBy('fetch', given)).toEqual(sent);
 });
