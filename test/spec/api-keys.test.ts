@@ -8,6 +8,7 @@ import { errorOf, HttpClient, jsonOf, uniqueName } from '../support/http-client.
 import { sharedGuardedNode, sharedServer } from '../support/shared-servers.ts';
 
 const { server, api } = await sharedGuardedNode();
+const { client } = server;
 const KEYS = '/api/v1/auth/keys';
 const name = uniqueName();
 await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
@@ -120,20 +121,19 @@ const asFirst = { metadata: AS_FIRST };
 const NEVER = { expiresAt: undefined };
 const YEAR_2999 = { seconds: 32_472_144_000, nanos: 0 };
 const statusOf = async (made: Made): Promise<number> => (await api.get(`/databases/${name}`, headersOf(made))).status;
-const outcome = (method: UnaryName, request: object): Promise<string> =>
-  outcomeOf(server.client.send(method, request, asFirst));
+const outcome = (call: UnaryName, request: object): Promise<string> => outcomeOf(client.send(call, request, asFirst));
 
 describe('SPEC-AUTH-KEYS over gRPC', () => {
   it('issues a key with its secret, which no other reply has', async () => {
     const request = { name: 'ci', roles: ['writer:shop-*', 'reader'], ...NEVER, id: '', secretSha256: Buffer.alloc(0) };
-    const { apiKey, key } = await server.client.send('issueApiKey', request, asFirst);
+    const { apiKey, key } = await client.send('issueApiKey', request, asFirst);
     expect(apiKey).toMatchObject({ name: 'ci', roles: ['writer:shop-*', 'reader'], createdBy: 'bootstrap' });
     const id = apiKey?.id ?? '';
     expect(key).toMatch(new RegExp(`^cairn_${id}_[\\da-f]{72}$`));
     expect((await api.get(`/databases/${name}`, { 'x-api-key': key })).status).toBe(200);
-    expect((await server.client.send('fetchApiKey', { id }, asFirst)).apiKey).toEqual(apiKey);
-    expect((await server.client.send('listApiKeys', {}, asFirst)).apiKeys).toContainEqual(apiKey);
-    const rotated = await server.client.send('rotateApiKey', { id, secretSha256: Buffer.alloc(0) }, asFirst);
+    expect((await client.send('fetchApiKey', { id }, asFirst)).apiKey).toEqual(apiKey);
+    expect((await client.send('listApiKeys', {}, asFirst)).apiKeys).toContainEqual(apiKey);
+    const rotated = await client.send('rotateApiKey', { id, secretSha256: Buffer.alloc(0) }, asFirst);
     expect(rotated.key).toMatch(new RegExp(`^cairn_${id}_[\\da-f]{72}$`));
     expect(rotated.apiKey?.secrets.length).toBe(2);
   });
@@ -141,10 +141,10 @@ describe('SPEC-AUTH-KEYS over gRPC', () => {
   it('repeats the issue of a key whose secret the caller has made, and refuses other content under its id', async () => {
     const made = make();
     const request = { name: 'ci', roles: ['reader', 'writer:shop'], expiresAt: YEAR_2999, ...made };
-    const first = await server.client.send('issueApiKey', request, asFirst);
+    const first = await client.send('issueApiKey', request, asFirst);
     expect([first.key, first.apiKey?.id, await statusOf(made)]).toEqual(['', made.id, 200]);
-    expect(await server.client.send('issueApiKey', request, asFirst)).toEqual(first);
-    const { apiKeys } = await server.client.send('listApiKeys', {}, asFirst);
+    expect(await client.send('issueApiKey', request, asFirst)).toEqual(first);
+    const { apiKeys } = await client.send('listApiKeys', {}, asFirst);
     expect(apiKeys.filter(({ id }) => id === made.id)).toEqual([first.apiKey]);
     const { secretSha256 } = make();
     const others = [{ name: 'other' }, { roles: ['reader'] }, NEVER, { secretSha256 }];
@@ -157,20 +157,16 @@ describe('SPEC-AUTH-KEYS over gRPC', () => {
   it('repeats a rotation to a secret that the caller has made, and does not return to an earlier one', async () => {
     const [first, second] = [make(), make()];
     const third = { ...make(), id: first.id };
-    await server.client.send('issueApiKey', { name: 'ci', roles: ['reader'], ...NEVER, ...first }, asFirst);
+    await client.send('issueApiKey', { name: 'ci', roles: ['reader'], ...NEVER, ...first }, asFirst);
     const request = { id: first.id, overlapSeconds: 60, secretSha256: second.secretSha256 };
-    const rotated = await server.client.send('rotateApiKey', request, asFirst);
+    const rotated = await client.send('rotateApiKey', request, asFirst);
     expect(rotated.key).toBe('');
     expect(rotated.apiKey?.secrets.map(({ sha256: hash }) => hash)).toEqual([second.secretSha256, first.secretSha256]);
-    expect(await server.client.send('rotateApiKey', request, asFirst)).toEqual(rotated);
+    expect(await client.send('rotateApiKey', request, asFirst)).toEqual(rotated);
     expect([await statusOf(first), await statusOf({ ...second, id: first.id })]).toEqual([200, 200]);
     const back = { ...request, secretSha256: first.secretSha256 };
     expect(await outcome('rotateApiKey', back)).toBe('ALREADY_EXISTS ApiKeyExists');
-    await server.client.send(
-      'rotateApiKey',
-      { ...request, overlapSeconds: 0, secretSha256: third.secretSha256 },
-      asFirst,
-    );
+    await client.send('rotateApiKey', { ...request, overlapSeconds: 0, secretSha256: third.secretSha256 }, asFirst);
     // HTTP is answered by another node, which has applied the rotation in a moment.
     await eventually(async () => {
       const statuses = [first, { ...second, id: first.id }, third].map(statusOf);
@@ -181,19 +177,19 @@ describe('SPEC-AUTH-KEYS over gRPC', () => {
   it('has a key expire at a time, which a later request only brings forward, and removes it', async () => {
     const made = make();
     const { id } = made;
-    await server.client.send('issueApiKey', { name: 'ci', roles: ['reader'], ...NEVER, ...made }, asFirst);
+    await client.send('issueApiKey', { name: 'ci', roles: ['reader'], ...NEVER, ...made }, asFirst);
     const expiresAt = async (): Promise<unknown> =>
-      (await server.client.send('fetchApiKey', { id }, asFirst)).apiKey?.expiresAt?.seconds;
+      (await client.send('fetchApiKey', { id }, asFirst)).apiKey?.expiresAt?.seconds;
     for (const [seconds, wanted] of [
       [YEAR_2999.seconds, YEAR_2999.seconds],
       [YEAR_2999.seconds + 1, YEAR_2999.seconds],
       [YEAR_2999.seconds - 1, YEAR_2999.seconds - 1],
     ] as const) {
-      await server.client.send('revokeApiKey', { id, expiresAt: { seconds, nanos: 0 } }, asFirst);
+      await client.send('revokeApiKey', { id, expiresAt: { seconds, nanos: 0 } }, asFirst);
       expect(await expiresAt()).toBe(wanted);
     }
     expect(await statusOf(made)).toBe(200);
-    await server.client.send('revokeApiKey', { id, ...NEVER }, asFirst);
+    await client.send('revokeApiKey', { id, ...NEVER }, asFirst);
     // HTTP is answered by another node, which has applied the removal in a moment.
     await eventually(async () => expect(await statusOf(made)).toBe(401));
     expect(await outcome('revokeApiKey', { id, ...NEVER })).toBe('NOT_FOUND ApiKeyNotFound');
@@ -229,7 +225,7 @@ describe('SPEC-AUTH-KEYS over gRPC', () => {
   ])('names the field %s of %s that is malformed: %j', async (field, method, part) => {
     const { id, secretSha256 } = make();
     const request = { name: 'ci', roles: ['reader'], id, secretSha256, ...part };
-    const failure = await server.client.send(method, request as never, asFirst).catch((error: unknown) => error);
+    const failure = await client.send(method, request as never, asFirst).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: [field] });
   });
 });

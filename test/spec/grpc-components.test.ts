@@ -31,6 +31,7 @@ const SCHEMA = '{"type": "array"}';
 const OF_A = { 'subject.account': 'a' };
 
 const { server, api } = await sharedHttpNode();
+const { client } = server;
 let wasmBytes: Buffer;
 
 beforeAll(async () => {
@@ -40,10 +41,10 @@ beforeAll(async () => {
 /** A database in which `a` has two events in revision 1, and one in revision 2. */
 async function bank(): Promise<string> {
   const databaseName = uniqueName();
-  await server.client.send('createDatabase', { databaseName });
+  await client.send('createDatabase', { databaseName });
   for (const ids of [['1', '2'], ['3']]) {
     const events = ids.map((id) => event({ id, subject: 'a' }));
-    await server.client.send('transact', transaction(databaseName, events));
+    await client.send('transact', transaction(databaseName, events));
   }
   return databaseName;
 }
@@ -62,7 +63,7 @@ function balances(databaseName: string, more: Metadata = {}): PublishStateViewRe
 }
 
 async function publish(databaseName: string, more: Metadata = {}): Promise<number> {
-  return (await server.client.send('publishStateView', balances(databaseName, more), SLOW)).version;
+  return (await client.send('publishStateView', balances(databaseName, more), SLOW)).version;
 }
 
 /** How many events a state has counted, and what the component was given as parameters. */
@@ -77,7 +78,7 @@ const reasonsOf = ({ code, info, fields }: GrpcFailure): unknown => [code, info?
 describe('SPEC-GRPC-PUBLISH', () => {
   it('gives a State View its first version, and the same again when the same is published again', async () => {
     const databaseName = await bank();
-    const first = await server.client.call('publishStateView', balances(databaseName), SLOW);
+    const first = await client.call('publishStateView', balances(databaseName), SLOW);
     expect(first.message).toEqual({ version: 1 });
     expect(first.headers).toMatchObject({ 'x-revision': '2', 'x-database-id': expect.any(String) });
     expect(first.trailers).toMatchObject({ 'x-leader-node': expect.any(String) });
@@ -96,15 +97,13 @@ describe('SPEC-GRPC-PUBLISH', () => {
       offers: [{ contentType: 'text/html' }],
       wasmBytes,
     });
-    const wrongKind = await failureOf(server.client.send('publishPresenter', presenter, SLOW));
-    expect([wrongKind.code, wrongKind.info?.metadata['reason']]).toEqual(['INVALID_ARGUMENT', 'MissingExport']);
-    const list = await server.client.send('listComponentVersions', { databaseName, kind: 0 });
+    expect(await outcomeOf(client.send('publishPresenter', presenter, SLOW))).toBe('INVALID_ARGUMENT MissingExport');
+    const list = await client.send('listComponentVersions', { databaseName, kind: 0 });
     expect(list.versions).toEqual([]);
   });
 
   it('is not found without the database', async () => {
-    const missing = await failureOf(publish('no-such-database'));
-    expect([missing.code, missing.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'DatabaseNotFound']);
+    expect(await outcomeOf(publish('no-such-database'))).toBe('NOT_FOUND DatabaseNotFound');
   });
 
   it('is refused beyond the size of a component', async () => {
@@ -134,21 +133,21 @@ it('SPEC-GRPC-VERSIONS are listed with what they are, deactivated and activated'
   const { MAINTENANCE_MODE_LAZY: LAZY, MAINTENANCE_MODE_EAGER: EAGER } = MaintenanceMode;
   const both = [expected(1, 'first', true, LAZY), expected(2, 'second', true, LAZY)];
   for (const request of [{ kind: 0 }, { kind: 1, name: 'balances' }, { kind: 0, name: 'balances' }] as const) {
-    const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
+    const { versions } = await client.send('listComponentVersions', { databaseName, ...request });
     expect(versions).toEqual(both);
   }
   for (const request of [{ kind: 2 }, { kind: 1, name: 'other' }] as const) {
-    const { versions } = await server.client.send('listComponentVersions', { databaseName, ...request });
+    const { versions } = await client.send('listComponentVersions', { databaseName, ...request });
     expect(versions).toEqual([]);
   }
   const titled = { databaseName, stateViewName: 'balances', version: 2 };
-  const off = await server.client.send('deactivateStateView', titled);
+  const off = await client.send('deactivateStateView', titled);
   expect(off.version).toEqual(expected(2, 'second', false, LAZY));
-  const on = await server.client.send('activateStateView', { ...titled, maintenanceMode: EAGER });
+  const on = await client.send('activateStateView', { ...titled, maintenanceMode: EAGER });
   expect(on.version).toEqual(expected(2, 'second', true, EAGER));
-  const gone = await failureOf(server.client.send('deactivateStateView', { ...titled, version: 3 }));
+  const gone = await failureOf(client.send('deactivateStateView', { ...titled, version: 3 }));
   expect([gone.code, gone.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
-  const mode = await failureOf(server.client.send('activateStateView', { ...titled, maintenanceMode: 9 as 0 }));
+  const mode = await failureOf(client.send('activateStateView', { ...titled, maintenanceMode: 9 as 0 }));
   expect([mode.code, mode.fields]).toEqual(['INVALID_ARGUMENT', ['maintenance_mode']]);
 });
 
@@ -163,19 +162,19 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
       const request = { databaseName, stateChangeName: 'book', description, wasmBytes: bytes };
       const inactive = description === 'second';
       const publication = PublishStateChangeRequest.fromPartial({ ...request, inactive });
-      await server.client.send('publishStateChange', publication, SLOW);
+      await client.send('publishStateChange', publication, SLOW);
     }
     return databaseName;
   }
 
   const activeOf = async (databaseName: string): Promise<readonly (readonly [number, boolean])[]> => {
-    const { versions } = await server.client.send('listComponentVersions', { databaseName, kind: CHANGE });
+    const { versions } = await client.send('listComponentVersions', { databaseName, kind: CHANGE });
     return versions.map(({ version, active }) => [version, active] as const);
   };
   const outcomeOfCommand = (databaseName: string, version?: number): Promise<string> => {
     const request = { method: 'POST', path: '/', queryParams: [], headers: [] };
     const asked = { databaseName, stateChangeName: 'book', version, request };
-    return outcomeOf(server.client.send('decideStateChange', asked, SLOW));
+    return outcomeOf(client.send('decideStateChange', asked, SLOW));
   };
 
   it('are used by commands from their activation until their deactivation', async () => {
@@ -186,10 +185,10 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
       [2, false],
     ]);
     expect(await outcomeOfCommand(databaseName, 2)).toBe('NOT_FOUND StateChangeNotFound');
-    const on = await server.client.send('activateComponent', { ...second, maintenanceMode: LAZY });
+    const on = await client.send('activateComponent', { ...second, maintenanceMode: LAZY });
     expect([on.version?.version, on.version?.active]).toEqual([2, true]);
     expect(await outcomeOfCommand(databaseName, 2)).toBe('OK');
-    for (const version of [1, 2]) await server.client.send('deactivateComponent', { ...second, version });
+    for (const version of [1, 2]) await client.send('deactivateComponent', { ...second, version });
     expect(await outcomeOfCommand(databaseName)).toBe('NOT_FOUND StateChangeNotFound');
   });
 
@@ -199,7 +198,7 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
     for (const inactive of [true, false]) {
       for (const description of ['first', 'second']) {
         const request = { databaseName, stateChangeName: 'book', description, wasmBytes: bytes, inactive };
-        await server.client.send('publishStateChange', PublishStateChangeRequest.fromPartial(request), SLOW);
+        await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(request), SLOW);
       }
     }
     expect(await activeOf(databaseName)).toEqual([
@@ -212,13 +211,13 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
     const databaseName = await twoChanges();
     const all = { databaseName, kind: CHANGE, name: 'book', onlyInactive: true };
     for (const version of [1, undefined]) {
-      const refused = await outcomeOf(server.client.send('deleteComponent', { ...all, version }));
+      const refused = await outcomeOf(client.send('deleteComponent', { ...all, version }));
       expect([version, refused]).toEqual([version, 'FAILED_PRECONDITION VersionActive']);
     }
-    await server.client.send('deleteComponent', { ...all, version: 2 });
+    await client.send('deleteComponent', { ...all, version: 2 });
     expect(await activeOf(databaseName)).toEqual([[1, true]]);
-    await server.client.send('deactivateComponent', { ...all, version: 1 });
-    await server.client.send('deleteComponent', all);
+    await client.send('deactivateComponent', { ...all, version: 1 });
+    await client.send('deleteComponent', all);
     expect(await activeOf(databaseName)).toEqual([]);
   });
 
@@ -227,26 +226,21 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
     ['maintenance_mode', { kind: PRESENTER, maintenanceMode: EAGER }],
   ])('are refused with the field %s', async (field, part) => {
     const request = { databaseName: 'nowhere', name: 'x', version: 1, maintenanceMode: LAZY, ...part };
-    const failure = await failureOf(server.client.send('activateComponent', request));
+    const failure = await failureOf(client.send('activateComponent', request));
     expect([failure.code, failure.fields]).toEqual(['INVALID_ARGUMENT', [field]]);
   });
 
   it('are published inactive as presenters and State Views, too', async () => {
     const databaseName = await bank();
     await publish(databaseName, { inactive: true });
-    const presenter = {
-      databaseName,
-      presenterName: 'page',
-      wasmBytes: Buffer.from(await wat(SHOWING)),
-      inactive: true,
-    };
-    const offers = [{ contentType: 'text/html' }];
-    const publication = PublishPresenterRequest.fromPartial({ ...presenter, offers });
-    await server.client.send('publishPresenter', publication, SLOW);
-    const { versions } = await server.client.send('listComponentVersions', { databaseName, kind: 0 });
+    const shown = { presenterName: 'page', wasmBytes: Buffer.from(await wat(SHOWING)) };
+    const presented = { ...shown, databaseName, offers: [{ contentType: 'text/html' }], inactive: true };
+    const presenter = PublishPresenterRequest.fromPartial(presented);
+    await client.send('publishPresenter', presenter, SLOW);
+    const { versions } = await client.send('listComponentVersions', { databaseName, kind: 0 });
     expect(versions.map(({ active }) => active)).toEqual([false, false]);
     const view = { databaseName, stateViewName: 'balances', parameters: OF_A };
-    expect(await outcomeOf(server.client.send('fetchStateView', view))).toBe('NOT_FOUND StateViewNotFound');
+    expect(await outcomeOf(client.send('fetchStateView', view))).toBe('NOT_FOUND StateViewNotFound');
   });
 });
 
@@ -255,16 +249,16 @@ describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
     const databaseName = await bank();
     await publish(databaseName);
     const request = { databaseName, stateViewName: 'balances', parameters: OF_A };
-    const latest = await server.client.call('fetchStateView', request, SLOW);
+    const latest = await client.call('fetchStateView', request, SLOW);
     expect(latest.message).toMatchObject({ contentType: 'application/x-count', revision: 2, version: 1 });
     expect(readState(latest.message)).toEqual({ count: 3, parameters: '{"subject.account":"a"}' });
     expect(latest.headers).toMatchObject({ 'x-revision': '2', 'x-database-id': expect.any(String) });
-    await server.client.send('transact', transaction(databaseName, [event({ id: '4', subject: 'a' })]));
+    await client.send('transact', transaction(databaseName, [event({ id: '4', subject: 'a' })]));
     const at = { ...request, revision: 2, effectiveTimeEndAt: undefined };
-    expect(readState(await server.client.send('fetchStateViewAtRevision', at)).count).toBe(3);
-    expect(readState(await server.client.send('fetchStateViewAtRevision', { ...at, revision: 3 })).count).toBe(4);
-    expect(readState(await server.client.send('fetchStateViewAtRevision', { ...at, revision: 1 })).count).toBe(2);
-    const late = await failureOf(server.client.send('fetchStateViewAtRevision', { ...at, revision: 9 }));
+    expect(readState(await client.send('fetchStateViewAtRevision', at)).count).toBe(3);
+    expect(readState(await client.send('fetchStateViewAtRevision', { ...at, revision: 3 })).count).toBe(4);
+    expect(readState(await client.send('fetchStateViewAtRevision', { ...at, revision: 1 })).count).toBe(2);
+    const late = await failureOf(client.send('fetchStateViewAtRevision', { ...at, revision: 9 }));
     expect([late.code, late.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'RevisionNotFound']);
   });
 
@@ -273,11 +267,11 @@ describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
     const { QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP: queryTemporality } = QueryTemporality;
     await publish(databaseName, { queryTemporality, eventSelection: { selectors: [] } });
     const request = { databaseName, stateViewName: 'balances', parameters: {} };
-    expect(readState(await server.client.send('fetchStateView', request, SLOW)).count).toBe(3);
+    expect(readState(await client.send('fetchStateView', request, SLOW)).count).toBe(3);
     const at = { ...request, revision: 2, effectiveTimeEndAt: { seconds: 1, nanos: 0 } };
-    expect(readState(await server.client.send('fetchStateViewAtRevision', at)).count).toBe(0);
+    expect(readState(await client.send('fetchStateViewAtRevision', at)).count).toBe(0);
     const uncut = { ...at, effectiveTimeEndAt: undefined };
-    const refused = await failureOf(server.client.send('fetchStateViewAtRevision', uncut));
+    const refused = await failureOf(client.send('fetchStateViewAtRevision', uncut));
     expect([refused.code, refused.fields]).toEqual(['INVALID_ARGUMENT', ['effective_time_end_at']]);
   });
 
@@ -286,7 +280,7 @@ describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
     await publish(databaseName);
     const parameters = { 'stream.x': 'y' };
     const request = { databaseName, stateViewName: 'balances', parameters };
-    const { code, info, fields } = await failureOf(server.client.send('fetchStateView', request));
+    const { code, info, fields } = await failureOf(client.send('fetchStateView', request));
     expect([code, info?.metadata['reason']]).toEqual(['INVALID_ARGUMENT', 'InvalidParameters']);
     expect(fields.toSorted()).toEqual(['parameters["stream.x"]', 'parameters["subject.account"]']);
   });
@@ -298,10 +292,10 @@ let change: Buffer;
 
 beforeAll(async () => {
   databaseName = uniqueName();
-  await server.client.send('createDatabase', { databaseName });
+  await client.send('createDatabase', { databaseName });
   presenter = Buffer.from(await wat(SHOWING));
   change = Buffer.from(await wat(changeText(NO_EVENT)));
-  await server.client.send('publishPresenter', PublishPresenterRequest.fromPartial(showing()), SLOW);
+  await client.send('publishPresenter', PublishPresenterRequest.fromPartial(showing()), SLOW);
 });
 
 function showing(more: object = {}): object {
@@ -354,7 +348,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
     const { QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP: queryTemporality } = QueryTemporality;
     const common = { databaseName, stateViewName, contentType: 'text/x', queryTemporality, wasmBytes };
     const request = PublishStateViewRequest.fromPartial({ ...common, ...sent });
-    const first = await server.client.send('publishStateView', request, SLOW);
+    const first = await client.send('publishStateView', request, SLOW);
     const order = { content_type: 'text/x', query_temporality: 'effective_timestamp' };
     const again = await overHttp('state-views', { state_view_name: stateViewName, ...order, ...metadata }, wasmBytes);
     expect([first.version, again]).toEqual([1, pageOf('state-views', stateViewName, 1)]);
@@ -369,13 +363,13 @@ describe('SPEC-GRPC-PUBLISH', () => {
   it('makes of settings, and of the names of State Views, what HTTP makes of them', async () => {
     const settings = { currency: 'EUR', theme: 'dark' };
     const asked = PublishPresenterRequest.fromPartial(showing({ presenterName: 'set', settings }));
-    await server.client.send('publishPresenter', asked, SLOW);
+    await client.send('publishPresenter', asked, SLOW);
     const metadata = { presenter_name: 'set', content_types: ['text/plain'], settings };
     expect(await overHttp('presenters', metadata, presenter)).toBe(pageOf('presenters', 'set', 1));
     const seen = { content_type: 'text/plain', query_temporality: 'revision', events: ['t'] };
     for (const name of ['a', 'b']) await overHttp('state-views', { ...seen, state_view_name: name }, wasmBytes);
     const changed = { databaseName, stateChangeName: 'reading', stateViewNames: ['b', 'a'], wasmBytes: change };
-    await server.client.send('publishStateChange', PublishStateChangeRequest.fromPartial(changed), SLOW);
+    await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(changed), SLOW);
     const named = { state_change_name: 'reading', state_view_names: ['a', 'b'] };
     expect(await overHttp('state-changes', named, change)).toBe(pageOf('state-changes', 'reading', 1));
   });
@@ -393,7 +387,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
       contentSchema: 'https://schemas.example/',
       contentSchemaJson: Buffer.from('[]'),
     });
-    const both = await failureOf(server.client.send('publishStateView', asked, SLOW));
+    const both = await failureOf(client.send('publishStateView', asked, SLOW));
     const named = ['event_types[1]', 'key_type', 'presenter_version', 'priority'];
     expect([both.code, both.fields.toSorted()]).toEqual(['INVALID_ARGUMENT', named]);
     const { contentSchema: _, ...rest } = asked;
@@ -401,11 +395,11 @@ describe('SPEC-GRPC-PUBLISH', () => {
     for (const schema of ['[]', '{', '"x"', '']) {
       const contentSchemaJson = Buffer.from(schema);
       const one = PublishStateViewRequest.fromPartial({ ...sane, contentSchemaJson });
-      const refused = await failureOf(server.client.send('publishStateView', one, SLOW));
+      const refused = await failureOf(client.send('publishStateView', one, SLOW));
       expect([schema, refused.code, refused.fields]).toEqual([schema, 'INVALID_ARGUMENT', ['content_schema_json']]);
     }
     const twice = PublishStateViewRequest.fromPartial({ ...sane, contentSchema: 'https://schemas.example/' });
-    const refused = await failureOf(server.client.send('publishStateView', twice, SLOW));
+    const refused = await failureOf(client.send('publishStateView', twice, SLOW));
     expect(refused.fields).toEqual(['content_schema_json']);
   });
 });
@@ -415,35 +409,33 @@ describe('SPEC-GRPC-VERSIONS', () => {
     for (const name of ['gone', 'kept']) {
       for (const description of ['one', 'two']) {
         const asked = PublishPresenterRequest.fromPartial(showing({ presenterName: name, description }));
-        await server.client.send('publishPresenter', asked, SLOW);
+        await client.send('publishPresenter', asked, SLOW);
       }
     }
     const kind = ComponentKind.COMPONENT_KIND_PRESENTER;
     const remaining = async (name: string): Promise<number[]> =>
-      (await server.client.send('listComponentVersions', { databaseName, kind, name })).versions.map(
-        ({ version }) => version,
-      );
-    const one = await server.client.call('deleteComponent', { databaseName, kind, name: 'kept', version: 1 });
+      (await client.send('listComponentVersions', { databaseName, kind, name })).versions.map(({ version }) => version);
+    const one = await client.call('deleteComponent', { databaseName, kind, name: 'kept', version: 1 });
     expect(one.headers).toMatchObject({ 'x-database-id': expect.any(String), 'x-revision': '0' });
     expect(one.trailers).toMatchObject({ 'x-leader-node': expect.any(String) });
-    await server.client.send('deleteComponent', { databaseName, kind, name: 'gone' });
+    await client.send('deleteComponent', { databaseName, kind, name: 'gone' });
     expect([await remaining('kept'), await remaining('gone')]).toEqual([[2], []]);
     for (const asked of [{ name: 'gone' }, { name: 'kept', version: 1 }, { name: 'kept', version: 9 }, { name: '!' }]) {
-      const absent = await failureOf(server.client.send('deleteComponent', { databaseName, kind, ...asked }));
+      const absent = await failureOf(client.send('deleteComponent', { databaseName, kind, ...asked }));
       expect([asked, absent.code, absent.info?.metadata['reason']]).toEqual([asked, 'NOT_FOUND', 'PresenterNotFound']);
     }
-    const unsaid = await failureOf(server.client.send('deleteComponent', { databaseName, kind: 0, name: 'kept' }));
+    const unsaid = await failureOf(client.send('deleteComponent', { databaseName, kind: 0, name: 'kept' }));
     expect([unsaid.code, unsaid.fields]).toEqual(['INVALID_ARGUMENT', ['kind']]);
   });
 
   it('expires what was folded, as HTTP does', async () => {
     const stateViewName = 'expiring';
     const asked = { databaseName, stateViewName, contentType: 'text/x', wasmBytes };
-    await server.client.send('publishStateView', PublishStateViewRequest.fromPartial(asked), SLOW);
-    expect(await server.client.send('expireSnapshots', { databaseName, stateViewName })).toEqual({ foldEpoch: 1 });
+    await client.send('publishStateView', PublishStateViewRequest.fromPartial(asked), SLOW);
+    expect(await client.send('expireSnapshots', { databaseName, stateViewName })).toEqual({ foldEpoch: 1 });
     const path = `/api/v1/db/${databaseName}/state-views/${stateViewName}/expire-snapshots`;
     expect(jsonOf(await api.post(path, ''))).toEqual({ epoch: 2 });
-    const none = await failureOf(server.client.send('expireSnapshots', { databaseName, stateViewName: 'none' }));
+    const none = await failureOf(client.send('expireSnapshots', { databaseName, stateViewName: 'none' }));
     expect([none.code, none.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'StateViewNotFound']);
   });
 });

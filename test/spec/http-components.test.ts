@@ -132,10 +132,7 @@ describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
     expect(await json(`/databases/${database}/state-views`)).toEqual({
       state_views: [{ ...shown, priority: 'normal', parameterized: true }],
     });
-    expect(await json(`/databases/${database}`)).toMatchObject({
-      state_views: ['balances'],
-      state_changes: [],
-    });
+    expect(await json(`/databases/${database}`)).toMatchObject({ state_views: ['balances'], state_changes: [] });
     expect(await json(`/api/v1/db/${database}/state-changes`)).toEqual([]);
     expect(await json(`/api/v1/db/${database}/presenters`)).toEqual([]);
     expect((await api.get(`/api/v1/db/${database}/state-views`)).status).toBe(404);
@@ -153,12 +150,8 @@ describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
     const rendered = await api.get(`/api/v1/db/${database}/2/state-views/balances/v1?${A}`);
     expect(rendered.headers.get('link')).toBe(`<${path}>; rel="describedby"`);
     await publish(database, { content_schema: 'https://schemas.example/a.json' });
-    expect(faultOf(await api.get(path.replace('v1/schema', 'v2/schema')))).toEqual([
-      404,
-      'NOT_FOUND',
-      'SchemaNotFound',
-      undefined,
-    ]);
+    const linked = await api.get(path.replace('v1/schema', 'v2/schema'));
+    expect(faultOf(linked)).toEqual([404, 'NOT_FOUND', 'SchemaNotFound', undefined]);
   });
 });
 
@@ -169,11 +162,8 @@ describe('SPEC-HTTP-R5', () => {
     const parameters = '{"subject.account":"a"}';
     const place = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;
     const at = await api.get(place);
-    expect([at.status, at.headers.get('content-type'), at.headers.get('x-revision')]).toEqual([
-      200,
-      'application/x-count',
-      '2',
-    ]);
+    const told = [at.status, at.headers.get('content-type'), at.headers.get('x-revision')];
+    expect(told).toEqual([200, 'application/x-count', '2']);
     expect(at.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'; /);
     expect(at.headers.get('x-content-type-options')).toBe('nosniff');
     expect(await stateOf(place)).toEqual({ count: 3, parameters });

@@ -257,11 +257,8 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
       await form.locator('.fault').getByText(fault, { exact: true }).waitFor();
       await form.getByText('400 Bad Request The request failed: ').waitFor();
       const described = await body.getAttribute('aria-describedby');
-      expect([await form.locator('.fault').count(), await body.getAttribute('aria-invalid'), described]).toEqual([
-        1,
-        'true',
-        'execute_command-body-fault execute_command-body-what',
-      ]);
+      const told = [await form.locator('.fault').count(), await body.getAttribute('aria-invalid'), described];
+      expect(told).toEqual([1, 'true', 'execute_command-body-fault execute_command-body-what']);
       expect(await page.locator('textarea:focus').inputValue()).toBe(text);
     }
     await body.fill('{"cents":9}');
