@@ -101,15 +101,11 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
       'There is not enough on the account',
       '{"balance":100,"asked":101}',
     ]);
-    expect((await reasonOf({ path: '/accounts/none/deposits', body: { cents: 1 } })).slice(0, 2)).toEqual([
-      'NOT_FOUND',
-      'StateNotFound',
-    ]);
+    const told = (await reasonOf({ path: '/accounts/none/deposits', body: { cents: 1 } })).slice(0, 2);
+    expect(told).toEqual(['NOT_FOUND', 'StateNotFound']);
     expect((await reasonOf({ path: '/nothing', body: {} })).slice(0, 2)).toEqual(['NOT_FOUND', 'UnknownCommand']);
-    expect((await reasonOf({ path: '/accounts/b/deposits', body: { cents: -1 } })).slice(0, 2)).toEqual([
-      'INVALID_ARGUMENT',
-      'InvalidInput',
-    ]);
+    const answered = (await reasonOf({ path: '/accounts/b/deposits', body: { cents: -1 } })).slice(0, 2);
+    expect(answered).toEqual(['INVALID_ARGUMENT', 'InvalidInput']);
   });
 
   it('commits once under a batch id, and answers a repeat with what was recorded, whatever it says', async () => {

@@ -116,10 +116,8 @@ describe('SPEC-GRPC-UNKNOWN-FIELDS', () => {
       const { type } = loaded[`cairn.v1.${name}`] as {
         readonly type: { readonly field: readonly { readonly number: number; readonly type: string }[] };
       };
-      expect([name, type.field.map(({ number, type: of }) => number * 8 + (WIRE_TYPES[of] ?? Number.NaN))]).toEqual([
-        name,
-        tags,
-      ]);
+      const told = [name, type.field.map(({ number, type: of }) => number * 8 + (WIRE_TYPES[of] ?? Number.NaN))];
+      expect(told).toEqual([name, tags]);
     }
   });
 });

@@ -176,10 +176,8 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
   it('shows no state that is long', async () => {
     await api.commit(shop, ...Array.from({ length: 300 }, (_, at) => cloudEvent(`many${at}`)));
     const answer = await api.get(pathOf('long', 'revision=4'));
-    expect([answer.status, errorOf(answer).message]).toEqual([
-      413,
-      expect.stringMatching(/its render has all of them/),
-    ]);
+    const told = [answer.status, errorOf(answer).message];
+    expect(told).toEqual([413, expect.stringMatching(/its render has all of them/)]);
   });
 
   it('is a page along which revisions go, with lines that came and went', async () => {

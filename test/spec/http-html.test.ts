@@ -131,10 +131,8 @@ describe('SPEC-HTTP-HTML: what a page may do', () => {
       expect(headers.get('content-security-policy')).toMatch(
         /^default-src 'none'; style-src 'self'; script-src 'self'/,
       );
-      expect([headers.get('x-content-type-options'), headers.get('referrer-policy')]).toEqual([
-        'nosniff',
-        'same-origin',
-      ]);
+      const heard = [headers.get('x-content-type-options'), headers.get('referrer-policy')];
+      expect(heard).toEqual(['nosniff', 'same-origin']);
       expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style="| on\w+="|(?:src|href|action)="(?!\/(?!\/)|#)/);
     }
   });

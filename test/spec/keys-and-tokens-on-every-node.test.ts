@@ -100,10 +100,8 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     const create = (at: HttpClient, name: string): Promise<Answer> => at.post(`/api/v1/databases/${name}`, {}, headers);
     expect((await create(here, 'acme-1')).status).toBe(201);
     const full = errorOf(await create(there, 'acme-2'), { status: 507, code: 'RESOURCE_EXHAUSTED' });
-    expect([full.details?.reason, full.message]).toEqual([
-      'DatabaseCountQuota',
-      expect.stringContaining('admin:acme-*:1'),
-    ]);
+    const told = [full.details?.reason, full.message];
+    expect(told).toEqual(['DatabaseCountQuota', expect.stringContaining('admin:acme-*:1')]);
     const byGrpc = other.client.send('createDatabase', { databaseName: 'acme-2' }, { metadata: headers });
     await expect(byGrpc).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
     expect((await there.post('/databases/acme-1/events', { events: [cloudEvent('a')] }, headers)).status).toBe(200);

@@ -43,11 +43,8 @@ describe.concurrent('SPEC-TRACE-CONTEXT over HTTP', () => {
     const answer = await api.post('/databases/shop/events', { events: [event('a')] }, { traceparent });
     const { revision } = jsonOf(answer) as { readonly revision: number };
     const spans = await traceWith(traceId, 'POST /databases/{database}/events', 'cairn.propose');
-    expect(wayTo('cairn.propose', spans)).toEqual([
-      'POST /databases/{database}/events',
-      'cairn.transact',
-      'cairn.propose',
-    ]);
+    const seen = wayTo('cairn.propose', spans);
+    expect(seen).toEqual(['POST /databases/{database}/events', 'cairn.transact', 'cairn.propose']);
     const request = named('POST /databases/{database}/events', spans);
     expect(request).toMatchObject({
       parentId: spanId,
@@ -155,12 +152,8 @@ describe.concurrent('SPEC-TRACE-CONTEXT over MCP', () => {
     await client.callTool(call);
     for (const { traceId, spanId } of [byMeta, byHeader]) {
       const spans = await traceWith(traceId, 'tools/call fetch', 'GET', 'GET /db/{database}/{revision}');
-      expect(wayTo('cairn.database_at', spans)).toEqual([
-        'tools/call fetch',
-        'GET',
-        'GET /db/{database}/{revision}',
-        'cairn.database_at',
-      ]);
+      const found = wayTo('cairn.database_at', spans);
+      expect(found).toEqual(['tools/call fetch', 'GET', 'GET /db/{database}/{revision}', 'cairn.database_at']);
       expect(named('tools/call fetch', spans)).toMatchObject({
         parentId: spanId,
         kind: 'server',
