@@ -144,15 +144,13 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
   });
 });
 
-describe('SPEC-GRPC-PROCESS-STATE-CHANGE', () => {
-  it('answers a failure of the command inside of the reply', async () => {
-    const command = { contentType: 'application/json', bytes: Buffer.from('{}') };
-    const request = ProcessStateChangeRequest.fromPartial({ databaseName, stateChangeName, command });
-    const { result } = await server.client.send('processStateChange', request, SLOW);
-    expect(result).toMatchObject({ $case: 'error', value: { code: 'UnknownCommand', message: expect.any(String) } });
-    const missing = { ...request, stateChangeName: 'none' };
-    expect(await outcomeOf(server.client.send('processStateChange', missing))).toBe('NOT_FOUND StateChangeNotFound');
-  });
+it('SPEC-GRPC-PROCESS-STATE-CHANGE: answers a failure of the command inside of the reply', async () => {
+  const command = { contentType: 'application/json', bytes: Buffer.from('{}') };
+  const request = ProcessStateChangeRequest.fromPartial({ databaseName, stateChangeName, command });
+  const { result } = await server.client.send('processStateChange', request, SLOW);
+  expect(result).toMatchObject({ $case: 'error', value: { code: 'UnknownCommand', message: expect.any(String) } });
+  const missing = { ...request, stateChangeName: 'none' };
+  expect(await outcomeOf(server.client.send('processStateChange', missing))).toBe('NOT_FOUND StateChangeNotFound');
 });
 
 describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
@@ -251,31 +249,27 @@ describe('SPEC-HTTP-R12', () => {
   });
 });
 
-describe('SPEC-HTTP-COMMAND', () => {
-  it('is what the body of each route is, and committed once under x-batch-id', async () => {
-    for (const route of [LATEST, '/api/v1/databases/bank/state-changes/accounts/versions/1']) {
-      expect(errorOf(await api.post(route, { cents: 1 }))).toMatchObject(UNKNOWN);
-    }
-    const headers = { 'x-batch-id': '0198c0de-0000-7000-8000-0000000000bb' };
-    const revision = await revisionIn(post('/accounts/http-e', { owner: 'eve' }, headers));
-    const again = jsonOf(await api.post(LATEST, { any: 'thing' }, headers));
-    expect(again).toMatchObject({ transaction: { replayed: true }, revision });
-    const missing = errorOf(await api.post(LATEST.replace('accounts', 'none'), {}));
-    expect(missing).toMatchObject({ status: 404, details: { reason: 'StateChangeNotFound' } });
-  });
+it('SPEC-HTTP-COMMAND: is what the body of each route is, and committed once under x-batch-id', async () => {
+  for (const route of [LATEST, '/api/v1/databases/bank/state-changes/accounts/versions/1']) {
+    expect(errorOf(await api.post(route, { cents: 1 }))).toMatchObject(UNKNOWN);
+  }
+  const headers = { 'x-batch-id': '0198c0de-0000-7000-8000-0000000000bb' };
+  const revision = await revisionIn(post('/accounts/http-e', { owner: 'eve' }, headers));
+  const again = jsonOf(await api.post(LATEST, { any: 'thing' }, headers));
+  expect(again).toMatchObject({ transaction: { replayed: true }, revision });
+  const missing = errorOf(await api.post(LATEST.replace('accounts', 'none'), {}));
+  expect(missing).toMatchObject({ status: 404, details: { reason: 'StateChangeNotFound' } });
 });
 
-describe('SPEC-HTTP-COLLECTION-PROCESS', () => {
-  it('answers success or failure inside of the body', async () => {
-    const path = '/databases/bank/state-changes/accounts/process';
-    expect(jsonOf(await api.post(path, { command: { cents: 1 }, parameters: {} }))).toMatchObject({
-      success: false,
-      error: { code: 'UnknownCommand', message: expect.any(String) },
-    });
-    const refused = errorOf(await api.post(path, { command: {}, other: 1 }), INVALID_ARGUMENT);
-    expect(refused.details?.field).toBe('other');
-    expect(jsonOf(await api.get('/databases/bank/state-changes'))).toMatchObject({
-      state_changes: [{ name: 'accounts', state_view_name: ['balances'] }, {}],
-    });
+it('SPEC-HTTP-COLLECTION-PROCESS: answers success or failure inside of the body', async () => {
+  const path = '/databases/bank/state-changes/accounts/process';
+  expect(jsonOf(await api.post(path, { command: { cents: 1 }, parameters: {} }))).toMatchObject({
+    success: false,
+    error: { code: 'UnknownCommand', message: expect.any(String) },
+  });
+  const refused = errorOf(await api.post(path, { command: {}, other: 1 }), INVALID_ARGUMENT);
+  expect(refused.details?.field).toBe('other');
+  expect(jsonOf(await api.get('/databases/bank/state-changes'))).toMatchObject({
+    state_changes: [{ name: 'accounts', state_view_name: ['balances'] }, {}],
   });
 });

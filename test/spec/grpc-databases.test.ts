@@ -37,17 +37,15 @@ it('SPEC-GRPC-CREATE-DATABASE gives a new database at revision 0 with an id of i
   expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': expect.any(String) });
 });
 
-describe('SPEC-GRPC-DELETE-DATABASE', () => {
-  it.each(['', 'x', OTHER_ID.replace('-7e5f', '-4e5f')])(
-    'never falls back to the name when database_id is %j',
-    async (databaseId) => {
-      const { name } = await create();
-      const failure = await failureOf(server.client.send('deleteDatabase', { databaseName: name, databaseId }));
-      expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['database_id'] });
-      await server.client.send('fetchLatestDatabase', { databaseName: name });
-    },
-  );
-});
+it.each(['', 'x', OTHER_ID.replace('-7e5f', '-4e5f')])(
+  'SPEC-GRPC-DELETE-DATABASE: never falls back to the name when database_id is %j',
+  async (databaseId) => {
+    const { name } = await create();
+    const failure = await failureOf(server.client.send('deleteDatabase', { databaseName: name, databaseId }));
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['database_id'] });
+    await server.client.send('fetchLatestDatabase', { databaseName: name });
+  },
+);
 
 it('SPEC-GRPC-FETCH-CATALOG lists every database with its latest revision', async () => {
   const { name, databaseId } = await create(uniqueName('listed'));
@@ -62,18 +60,16 @@ it('SPEC-GRPC-FETCH-CATALOG lists every database with its latest revision', asyn
   expect(names).toEqual(names.toSorted());
 });
 
-describe('SPEC-GRPC-DATABASE-AT-TIMESTAMP', () => {
-  it.each([undefined, { seconds: 0, nanos: 1_000_000_000 }, { seconds: 253_402_300_800, nanos: 0 }])(
-    'is refused with INVALID_ARGUMENT for the time %j',
-    async (atTimestamp) => {
-      const { name } = await create();
-      const failure = await failureOf(
-        server.client.send('databaseEffectiveAtTimestamp', { databaseName: name, atTimestamp }),
-      );
-      expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['at_timestamp'] });
-    },
-  );
-});
+it.each([undefined, { seconds: 0, nanos: 1_000_000_000 }, { seconds: 253_402_300_800, nanos: 0 }])(
+  'SPEC-GRPC-DATABASE-AT-TIMESTAMP: is refused with INVALID_ARGUMENT for the time %j',
+  async (atTimestamp) => {
+    const { name } = await create();
+    const failure = await failureOf(
+      server.client.send('databaseEffectiveAtTimestamp', { databaseName: name, atTimestamp }),
+    );
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['at_timestamp'] });
+  },
+);
 
 describe('SPEC-GRPC-AWAIT-DATABASE', () => {
   it('answers as soon as the revision exists', async () => {

@@ -79,11 +79,9 @@ it.each([
   expect(await api.get(`/databases/${name}`)).toMatchObject({ status: 200 });
 });
 
-describe('SPEC-HTTP-R3', () => {
-  it('asOfTransactionTime and asOfEffectiveTime are no parameters', async () => {
-    for (const parameter of ['asOfTransactionTime', 'asOfEffectiveTime']) {
-      const answer = await api.get(`/db/${name}/0?${parameter}=2000-01-01T00:00:00Z`);
-      expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe(parameter);
-    }
-  });
+it('SPEC-HTTP-R3: asOfTransactionTime and asOfEffectiveTime are no parameters', async () => {
+  for (const parameter of ['asOfTransactionTime', 'asOfEffectiveTime']) {
+    const answer = await api.get(`/db/${name}/0?${parameter}=2000-01-01T00:00:00Z`);
+    expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe(parameter);
+  }
 });

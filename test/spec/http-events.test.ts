@@ -66,19 +66,15 @@ it('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query answers 40
   expect(errorOf(await search([]))).toMatchObject(INVALID_ARGUMENT);
 });
 
-describe('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events', () => {
-  it('gives the log, with a cursor when there is more', async () => {
-    const first = await api.get(`/databases/${name}/events?limit=4`);
-    expect(idsOf(first)).toEqual(IN_ORDER.slice(0, 4));
-    const { has_more, next_cursor } = jsonOf(first) as EventPage;
-    expect(has_more).toBe(true);
-    const rest = await api.get(`/databases/${name}/events?after=${next_cursor}`);
-    expect(idsOf(rest)).toEqual(IN_ORDER.slice(4));
-    expect(jsonOf(rest) as EventPage).not.toHaveProperty('next_cursor');
-    expect(idsOf(await api.get(/<(.*)>/.exec(first.headers.get('link') ?? '')?.[1] ?? ''))).toEqual(
-      IN_ORDER.slice(4, 8),
-    );
-  });
+it('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events: gives the log, with a cursor when there is more', async () => {
+  const first = await api.get(`/databases/${name}/events?limit=4`);
+  expect(idsOf(first)).toEqual(IN_ORDER.slice(0, 4));
+  const { has_more, next_cursor } = jsonOf(first) as EventPage;
+  expect(has_more).toBe(true);
+  const rest = await api.get(`/databases/${name}/events?after=${next_cursor}`);
+  expect(idsOf(rest)).toEqual(IN_ORDER.slice(4));
+  expect(jsonOf(rest) as EventPage).not.toHaveProperty('next_cursor');
+  expect(idsOf(await api.get(/<(.*)>/.exec(first.headers.get('link') ?? '')?.[1] ?? ''))).toEqual(IN_ORDER.slice(4, 8));
 });
 
 it('SPEC-LIMITS-PAGE: pages hold 100 events unless told otherwise, and at most 1,000', async () => {
