@@ -1,8 +1,9 @@
-// Both interfaces refuse malformed events and name the attribute; recorded times never go back.
+// Both interfaces refuse malformed events and selectors, and name what is wrong; recorded times never go back.
 import { describe, expect, it } from 'vitest';
+import { EventQuery, type EventSelector } from '../../proto/gen/cairn/v1/event.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
-import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
 import { startHttpWorld } from '../support/http-world.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
@@ -15,6 +16,8 @@ async function created(): Promise<string> {
   await api.create(name);
   return name;
 }
+
+type Parts = Parameters<typeof EventSelector.fromPartial>[0];
 
 const REQUIRED = [
   ['id', 'id', 'id'],
@@ -82,4 +85,29 @@ it('SPEC-EFFECTIVE-TIME is refused where it is none, with what it must be', asyn
   const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { time: '2024-01-01' })] });
   const [violation] = errorOf(answer, INVALID_ARGUMENT).details?.violations ?? [];
   expect(violation).toMatchObject({ field: 'events[0].time', description: expect.stringContaining('RFC 3339') });
+});
+
+it.each([[{ equals: { stream: 'a', eventType: 'b' } }], [{ ByColour: 'red' }], [{ or: [] }], [{ ByType: '' }], [[]]])(
+  'SPEC-SELECTOR-MALFORMED %j is refused in every place, and names it',
+  async (selector) => {
+    const name = await created();
+    const query = await api.get(`/db/${name}/0/events?q=${q({ selector })}`);
+    expect(errorOf(query, INVALID_ARGUMENT).details?.violations?.[0]?.field).toMatch(/^q\.selector/);
+    const conditions = [{ max: { selector, revision: 0 } }];
+    const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('x')], conditions });
+    expect(errorOf(answer, INVALID_ARGUMENT).details?.violations?.[0]?.field).toMatch(/^conditions\[0\]/);
+  },
+);
+
+it('SPEC-SELECTOR-MALFORMED: too deep a selector is refused with what was found', async () => {
+  const nested = (depth: number): Parts =>
+    depth === 1 ? { stream: 's' } : { kind: { $case: 'and', value: { selectors: [nested(depth - 1)] } } };
+  const nestedJson = (depth: number): object => (depth === 1 ? { stream: 's' } : { and: [nestedJson(depth - 1)] });
+  const name = await created();
+  const words = 'must nest at most 16 deep; found 17 or more';
+  const query = EventQuery.fromPartial({ eventSelection: { selectors: [nested(17)] } });
+  const refused = await failureOf(client.collect('queryEvents', { databaseName: name, query }));
+  expect([refused.code, refused.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(words)]);
+  const answer = await api.post(`/databases/${name}/query`, { selectors: [nestedJson(17)] });
+  expect(errorOf(answer, INVALID_ARGUMENT).message).toContain(words);
 });

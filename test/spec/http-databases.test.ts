@@ -1,9 +1,11 @@
-// Databases over HTTP; http-families.test.ts compares the route families.
+// Databases over HTTP, and their fields, names and instances over both interfaces.
 import { describe, expect, it } from 'vitest';
+import { failureOf } from '../support/grpc-client.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, uniqueName } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 
-const { api } = await sharedHttpNode();
+const { api, server } = await sharedHttpNode();
+const { client } = server;
 const name = uniqueName();
 const databaseId = await api.create(name);
 await api.commit(name, cloudEvent('1'));
@@ -84,4 +86,47 @@ it('SPEC-HTTP-R3: asOfTransactionTime and asOfEffectiveTime are no parameters', 
     const answer = await api.get(`/db/${name}/0?${parameter}=2000-01-01T00:00:00Z`);
     expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe(parameter);
   }
+});
+
+it('SPEC-DATABASE-FIELDS have the time of creation from the id, and as the time of revision 0', async () => {
+  const own = uniqueName();
+  const id = await api.create(own);
+  const createdMs = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+  expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  const { created_at, revision_timestamp } = jsonOf(await api.get(`/db/${own}/0`)) as Record<string, string>;
+  expect([created_at, revision_timestamp].map((time) => Date.parse(time ?? ''))).toEqual([createdMs, createdMs]);
+});
+
+describe('SPEC-DATABASE-NAME', () => {
+  const NAMES = ['a', '0-0', 'a'.repeat(63)];
+  const NOT_NAMES = ['A', 'shöp', '-a', 'a-', 'a_b', 'a'.repeat(64)];
+
+  it.each(NAMES)('may be %j', async (own) => {
+    await api.create(own);
+    expect((await client.send('fetchLatestDatabase', { databaseName: own })).database?.name).toBe(own);
+  });
+
+  // The reference model has every operation refuse such names.
+  it.each(NOT_NAMES)('is refused as %j, with what it must be (V1)', async (own) => {
+    const created = await api.post('/databases', { name: own });
+    for (const answer of [created, await api.get(`/db/${encodeURIComponent(own)}/0`)]) {
+      expect(errorOf(answer, INVALID_ARGUMENT).message).toMatch(/lowercase alphanumeric, with hyphens/);
+    }
+    for (const operation of ['createDatabase', 'fetchLatestDatabase'] as const) {
+      const { code, message, fields } = await failureOf(client.call(operation, { databaseName: own }));
+      expect([code, fields]).toEqual(['INVALID_ARGUMENT', ['database_name']]);
+      expect(message).toMatch(/lowercase alphanumeric, with hyphens/);
+    }
+  });
+});
+
+it('SPEC-DATABASE-INSTANCE is another one when a name is created anew, with nothing of the one before', async () => {
+  const own = uniqueName();
+  const first = await api.create(own);
+  await api.commit(own, cloudEvent('a'));
+  await client.send('deleteDatabase', { databaseName: own });
+  const second = await api.create(own);
+  expect(second).not.toBe(first);
+  expect(jsonOf(await api.get(`/db/${own}/0`))).toMatchObject({ database_id: second, revision: 0, event_count: 0 });
+  expect(jsonOf(await api.get(`/databases/${own}/events`))).toMatchObject({ events: [] });
 });
