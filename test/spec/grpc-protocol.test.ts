@@ -1,22 +1,34 @@
-// Health, deadlines, cancellation and malformed requests over gRPC.
-import { credentials } from '@grpc/grpc-js';
-import { describe, expect, it } from 'vitest';
+// Health, deadlines, cancellation, malformed requests and streams that deliver while they read over gRPC.
+import { type ClientReadableStream, credentials } from '@grpc/grpc-js';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '#observability';
 import { createByteBudgets, startGrpcServer } from '#transport';
-import { AwaitDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
+import { AwaitDatabaseRequest, QueryEventsRequest, ScanDatabaseLogRequest } from '../../proto/gen/cairn/v1/database.ts';
+import { Direction } from '../../proto/gen/cairn/v1/event.ts';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { HealthClient, HealthCheckResponse_ServingStatus as Serving } from '../../proto/gen/grpc/health/v1/health.ts';
 import { eventually } from '../support/eventually.ts';
-import { failureOf } from '../support/grpc-client.ts';
+import { failureOf, iterate, type StreamName } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
 import { startHttpWorld } from '../support/http-world.ts';
-import { seriesAt } from '../support/metrics-page.ts';
+import { seriesAt, untilRendered } from '../support/metrics-page.ts';
 import { framed, richStatusOf } from '../support/raw-grpc.ts';
 import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 const METHODS = Object.values(EventStoreService).map(({ path }) => path);
 
 const { server, raw } = await sharedGrpcNode();
+
+/** Its events are several times what sockets and windows on the way hold. */
+const LARGE = uniqueName();
+
+beforeAll(async () => {
+  await server.client.send('createDatabase', { databaseName: LARGE });
+  const data = Buffer.alloc(500_000);
+  for (let id = 0; id < 30; id++) {
+    await server.client.send('transact', transaction(LARGE, [event({ id: `${id}`, data })]));
+  }
+});
 
 describe('SPEC-GRPC-HEALTH', () => {
   const NAMES = ['', 'read', 'write', 'cairn.v1.EventStore'];
@@ -65,13 +77,7 @@ const OPEN = 'cairn_streams_open{op="query"}';
 const METHOD = 'grpc_type="server_stream",grpc_service="cairn.v1.EventStore",grpc_method="QueryEvents"';
 
 it('SPEC-GRPC-CANCELLATION ends the work of a stream at the bottom, whatever is left of it', async () => {
-  const databaseName = uniqueName();
-  await server.client.send('createDatabase', { databaseName });
-  const data = Buffer.alloc(500_000);
-  for (let id = 0; id < 30; id++) {
-    await server.client.send('transact', transaction(databaseName, [event({ id: `${id}`, data })]));
-  }
-  const stream = server.client.open('queryEvents', { databaseName, query: undefined, atRevision: undefined });
+  const stream = server.client.open('queryEvents', { databaseName: LARGE, query: undefined, atRevision: undefined });
   stream.on('error', () => undefined);
   await new Promise((resolve) => stream.once('data', resolve));
   stream.pause();
@@ -96,12 +102,35 @@ it('SPEC-GRPC-REQUIRE-LEADER in a malformed header is refused by each write, wit
   }
 });
 
-describe('SPEC-GRPC-METHODS, SPEC-GRPC-MALFORMED', () => {
-  const takesFields = METHODS.filter((path) => !path.endsWith('FetchCatalog'));
-
-  it.each(takesFields)('%s refuses bytes that are not protobuf with the place', async (path) => {
+it.each(METHODS.filter((path) => !path.endsWith('FetchCatalog')))(
+  'SPEC-GRPC-METHODS, SPEC-GRPC-MALFORMED: %s refuses bytes that are not protobuf with the place',
+  async (path) => {
     const { status, message } = await raw.call({ path, pieces: [framed(Uint8Array.of(0x0a, 5, 0x61))] });
     expect(status).toBe(3);
     expect(message).toMatch(/is not a cairn\.v1\.\w+Request: the field at byte 0 is not protobuf/);
+  },
+);
+
+const query = QueryEventsRequest.fromPartial({ databaseName: LARGE });
+const log = ScanDatabaseLogRequest.fromPartial({ databaseName: LARGE, direction: Direction.DIRECTION_FORWARD });
+
+describe.concurrent('SPEC-GRPC-STREAMING', () => {
+  it.each([
+    { method: 'queryEvents', op: 'query', request: query },
+    { method: 'scanDatabaseLog', op: 'scan', request: log },
+    { method: 'scanLogBatches', op: 'scan_batches', request: log },
+  ] as const)('$method delivers what it has read while it reads', async ({ method, op, request }) => {
+    const open = `cairn_streams_open{op="${op}"}`;
+    const stream = server.client.open<StreamName>(method, request) as ClientReadableStream<unknown>;
+    const messages = iterate(stream);
+    const { value: first } = await messages.next();
+    expect(first).toBeDefined();
+    // A read that had gone to its end before it said anything would be over.
+    for (let look = 0; look < 2; look++) await untilRendered(server.metrics);
+    expect(await seriesAt(server.metrics, open)).toBe(1);
+    let count = 1;
+    while ((await messages.next()).done !== true) count += 1;
+    expect(count).toBeGreaterThan(1);
+    await eventually(async () => expect(await seriesAt(server.metrics, open)).toBe(0));
   });
 });
