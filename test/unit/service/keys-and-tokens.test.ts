@@ -1,6 +1,6 @@
 // API keys and tokens over a catalog in memory: feature levels, rotations that are overtaken, ends and limits (V21).
 import { describe, expect, it, test } from 'vitest';
-import { DatabaseError, LEVELS } from '#base';
+import { type DatabaseError, LEVELS } from '#base';
 import type { KeyOutcome } from '#cluster';
 import type { ApiKey } from '#model';
 import { issueApiKey, revokeApiKey, rotateApiKey } from '../../../src/service/access/api-keys.ts';
@@ -50,13 +50,8 @@ function world(
   return { context: context as ServiceContext, kept, removed };
 }
 
-async function reasonOf(work: Promise<unknown>): Promise<string | undefined> {
-  const failure = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  return failure instanceof DatabaseError ? `${failure.code} ${failure.details.reason}` : String(failure);
-}
+const reasonOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(String, (error: DatabaseError) => `${error.code} ${error.details.reason}`);
 
 function tokenOf(id: number, more: Partial<ApiKey> = {}): ApiKey {
   return {
