@@ -6,11 +6,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BUILD_MS, ExampleNode } from '../support/example-node.ts';
+import { ExampleNode } from '../support/example-node.ts';
 import { HttpClient } from '../support/http-client.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { testDir } from '../support/test-scope.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const MODULES = [

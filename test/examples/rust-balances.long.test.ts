@@ -11,8 +11,9 @@ import type { ViewHost } from '../../sdk/component/testing/hosts.ts';
 import { plainView } from '../../sdk/component/testing/plain.ts';
 import { RealHost } from '../../sdk/component/testing/real.ts';
 import { stored, view } from '../../sdk/component/testing/scenario.ts';
-import { BUILD_MS, ExampleNode } from '../support/example-node.ts';
+import { ExampleNode } from '../support/example-node.ts';
 import { builtRust, lacksCompiler } from '../support/wasm/built-rust.ts';
+import { BUILD_MS } from '../support/wasm/built.ts';
 
 /** The compiler compiles its macros first, on a machine with other things to do. */
 const CARGO_MS = 2 * BUILD_MS;

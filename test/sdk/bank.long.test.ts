@@ -2,8 +2,7 @@
 // G18). Method: the scenarios of bank.test.ts, over the real host.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { RealHost } from '../../sdk/component/testing/real.ts';
-import { BUILD_MS } from '../support/example-node.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 import { accountsDecide, balancesAddUp, statementIsWritten } from './bank-scenarios.ts';
 
 const hosts: RealHost[] = [];

@@ -2,8 +2,8 @@
 // settings. Method: a real node, and the payloads that take most memory of a JavaScript engine.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TRANSACTION_BYTES_MAX } from '#model';
-import { BUILD_MS, ExampleNode } from '../support/example-node.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { ExampleNode } from '../support/example-node.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 
 const MODULES = 'test/support/components/large';
 /** Six and a half megabytes of JSON go through an engine that is interpreted, on a machine with other things to do. */

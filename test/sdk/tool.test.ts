@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS, inspect } from '#wasm';
 import { cairnIn } from '../support/author-command.ts';
-import { BUILD_MS } from '../support/example-node.ts';
 import { testDir } from '../support/test-scope.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 it('a module is built into a component that imports nothing but its reader', { timeout: BUILD_MS }, async () => {

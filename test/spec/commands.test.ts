@@ -13,11 +13,9 @@ import { hashingView } from '../support/components/views.ts';
 import { failureOf, type GrpcFailure, outcomeOf, type Reply } from '../support/grpc-client.ts';
 import { type Answer, errorOf, FAILED_PRECONDITION, INVALID_ARGUMENT, jsonOf } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 import { wat } from '../support/wasm/wat.ts';
 
-/** A component of 12 MB is built, published and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
 const SLOW = { deadlineMs: 60_000 };
 const databaseName = 'bank';
 const stateChangeName = 'accounts';

@@ -5,11 +5,9 @@ import { hashingView } from '../support/components/views.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { endWithFile } from '../support/test-scope.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 import { wat } from '../support/wasm/wat.ts';
 
-/** A component of 12 MB is built, published and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
 const TRACE = 'c'.repeat(32);
 const TRACED = { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` };
 

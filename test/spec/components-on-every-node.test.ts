@@ -8,10 +8,8 @@ import { eventually } from '../support/eventually.ts';
 import { cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
 import { type TestServer } from '../support/server.ts';
 import { startNodes } from '../support/server-cluster.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 
-/** A component of 12 MB is built, published and started on four nodes, on a machine with other things to do. */
-const SLOW_MS = 300_000;
 const DEADLINE = { deadlineMs: 60_000 };
 const databaseName = 'bank';
 const nodes = await startNodes(['--guest-executors=1'], ['four']);
@@ -27,7 +25,7 @@ beforeAll(async () => {
     wasmBytes: view,
   });
   await nodeAt(1).client.send('publishStateView', published, DEADLINE);
-}, SLOW_MS);
+}, BUILD_MS);
 
 function nodeAt(place: number): TestServer {
   const node = nodes[place];
@@ -65,7 +63,7 @@ async function renderedBy({ http }: TestServer, revision: number): Promise<strin
 }
 
 it('a component is compiled by every node that holds the database before it is used, and operators see where', {
-  timeout: SLOW_MS,
+  timeout: BUILD_MS,
 }, async () => {
   const { digest } = await hashingView({ hasBatch: true, hasQuery: false });
   const at = parseAddress(nodeAt(0).peer);
@@ -78,7 +76,7 @@ it('a component is compiled by every node that holds the database before it is u
   });
 });
 
-describe('a State View', { timeout: SLOW_MS }, () => {
+describe('a State View', { timeout: BUILD_MS }, () => {
   it('is rendered to the bytes of a fold that was written again, by every node, at every revision', async () => {
     const revisions: number[] = [];
     for (const [at, count] of [3, 120, 1, 40].entries()) revisions.push(await transact(at % nodes.length, count));
@@ -90,12 +88,12 @@ describe('a State View', { timeout: SLOW_MS }, () => {
   });
 });
 
-describe('a State Change', { timeout: SLOW_MS }, () => {
+describe('a State Change', { timeout: BUILD_MS }, () => {
   it('decides on whichever node it is asked, and none of two that contend for the last is told that both have it', async () => {
     const change = { databaseName, stateChangeName: 'accounts' };
     const wasmBytes = Buffer.from(await builtComponent('examples/bank/accounts.ts'));
     await nodeAt(3).client.send('publishStateChange', PublishStateChangeRequest.fromPartial({ ...change, wasmBytes }), {
-      deadlineMs: SLOW_MS,
+      deadlineMs: BUILD_MS,
     });
     await execute(2, '/accounts/a', { owner: 'ann' });
     await execute(3, '/accounts/a/deposits', { cents: 5 });

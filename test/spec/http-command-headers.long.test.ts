@@ -3,10 +3,8 @@ import { beforeAll, expect, it } from 'vitest';
 import { jsonOf } from '../support/http-client.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 
-/** A component of 12 MB is built, published and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
 const ROUTES = [
   '/api/v1/db/shop/latest/state-changes/telling/v1',
   '/api/v1/db/shop/state-changes/telling/v1/execute',

@@ -3,9 +3,7 @@ import { expect, it } from 'vitest';
 import { HttpClient } from '../support/http-client.ts';
 import { BANK_IDS, examplesIn, httpPage, OF_COMPONENTS } from '../support/http-page.ts';
 import { startTestServer } from '../support/server.ts';
-
-/** Two components of 12 MB are built, published and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
+import { BUILD_MS } from '../support/wasm/built.ts';
 
 it('docs/http.md shows what a node answers that runs components', { timeout: BUILD_MS }, async () => {
   await using node = await startTestServer('--guest-executors=1');

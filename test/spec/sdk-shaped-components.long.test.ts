@@ -5,10 +5,9 @@ import { failureOf } from '../support/grpc-client.ts';
 import { type Answer, cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
 import { type TestServer } from '../support/server.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
+import { BUILD_MS } from '../support/wasm/built.ts';
 import { SDK_CHANGE, SDK_VIEW, sdkComponent } from '../support/wasm/sdk-built.ts';
 
-/** Two components of 12 MB are built, published and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
 const SLOW = { deadlineMs: 60_000 };
 
 const { server, api } = await sharedHttpNode();

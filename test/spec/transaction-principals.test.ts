@@ -6,10 +6,8 @@ import { event } from '../support/grpc-requests.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
 import { cloudEvent, errorOf, jsonOf } from '../support/http-client.ts';
 import { AUDIENCE, IdentityProvider } from '../support/identity-provider.ts';
-import { builtComponent } from '../support/wasm/built.ts';
+import { BUILD_MS, builtComponent } from '../support/wasm/built.ts';
 
-/** A component of 12 MB is built, published and started, on a machine with other things to do. */
-const BUILD_MS = 300_000;
 const provider = await IdentityProvider.start();
 afterAll(() => provider[Symbol.asyncDispose]());
 const settings = [`--oidc-issuer=${provider.issuer}`, `--oidc-audience=${AUDIENCE}`, '--guest-executors=1'];

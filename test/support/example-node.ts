@@ -2,9 +2,6 @@
 import { startTestServer, type TestServer } from './server.ts';
 import { builtComponent } from './wasm/built.ts';
 
-/** Components of 12 MB are built, published and started, on a machine with other things to do. */
-export const BUILD_MS = 300_000;
-
 export type Route = 'state-views' | 'state-changes' | 'presenters';
 
 export interface Reply {

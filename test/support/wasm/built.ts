@@ -8,6 +8,9 @@ import { keptOr, ROOT } from './kept.ts';
 
 const MADE_BY = ['sdk/component/wit/cairn.wit', 'sdk/component/build/build.ts', 'package-lock.json'];
 
+/** Components of 12 MB are built, published and started, on a machine with other things to do. */
+export const BUILD_MS = 300_000;
+
 /** The component of a module of this repository. */
 export async function builtComponent(module: string): Promise<Uint8Array> {
   const path = join(ROOT, module);
