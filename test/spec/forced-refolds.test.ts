@@ -38,7 +38,6 @@ await api.publish(`${name}/state-views`, shown, view, AS_FIRST);
 
 const path = `/api/v1/db/${name}/1/state-views/counts/v1`;
 
-/** How many events the node folds for its readers while it answers. */
 async function foldedBy(ask: () => Promise<unknown>): Promise<number> {
   const before = await foldedUntilNow();
   await ask();

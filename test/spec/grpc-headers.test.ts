@@ -7,7 +7,6 @@ import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
 import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 const { NGHTTP2_COMPRESSION_ERROR, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
-/** RESOURCE_EXHAUSTED. */
 const TOO_LARGE = '8';
 /** Huffman's code for it is longer than a byte: HPACK sends it as it is. */
 const LONG_CODE = '~';

@@ -28,7 +28,6 @@ async function called(grpc: string, credentials: Readonly<Record<string, string 
   return reply;
 }
 
-/** UNAUTHENTICATED. */
 const REFUSED = 16;
 
 describe.each([

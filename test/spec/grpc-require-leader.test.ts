@@ -54,7 +54,6 @@ type Write = (
   options: CallOptions,
 ) => Promise<{ readonly trailers: Readonly<Record<string, unknown>> }>;
 
-/** What each node says to a write of its own, one after the other. */
 async function asked(write: Write, options: CallOptions): Promise<readonly Told[]> {
   const told: Told[] = [];
   for (const node of nodes) told.push(await answerOf(node, write(node, options)));
@@ -71,7 +70,6 @@ async function answerOf(node: TestServer, answer: ReturnType<Write>): Promise<To
   }
 }
 
-/** A database with a copy on each node. */
 async function newDatabase(): Promise<string> {
   const databaseName = uniqueName();
   await nodes[0].client.send('createDatabase', { databaseName });

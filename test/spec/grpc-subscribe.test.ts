@@ -31,7 +31,6 @@ function subscribe(databaseName: string, parts: RequestParts = {}): ClientReadab
   });
 }
 
-/** The first replies that `enough` wants, then the stream is cancelled. */
 async function take(
   stream: ClientReadableStream<SubscribeEventsReply>,
   enough: (replies: readonly SubscribeEventsReply[]) => boolean,

@@ -8,7 +8,6 @@ import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 const { raw } = await sharedGrpcNode();
 
-/** Wire types by the types of proto3. */
 const WIRE_TYPES: Readonly<Record<string, number>> = {
   TYPE_STRING: 2,
   TYPE_BYTES: 2,

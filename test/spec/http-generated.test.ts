@@ -120,7 +120,6 @@ function urlOf(path: string, { parameters = [] }: Operation): fc.Arbitrary<strin
   });
 }
 
-/** What is wrong with an answer by the document; undefined: nothing. */
 function faultOf(answer: Answer, { responses }: Operation, caller: Caller): string | undefined {
   const { status, text: said } = answer;
   if (status >= 500 && status !== 503 && status !== 507) return `status ${status}`;

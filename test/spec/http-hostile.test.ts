@@ -44,7 +44,6 @@ function isCivil(answer: Answer): boolean {
   throw new Error(`an answer that nobody specified: ${status} ${answer.text}`);
 }
 
-/** The node answers, and commits. */
 async function expectHealthy(): Promise<void> {
   expect(jsonOf(await api.get('/health/detailed'))).toMatchObject({ status: 'ok' });
   const own = uniqueName();

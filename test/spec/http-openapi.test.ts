@@ -30,7 +30,6 @@ interface Document {
 const full = jsonOf(await api.get('/api/v1/openapi.full.json')) as Document;
 const schemas = jsonOf(await api.get('/api/v1/openapi.json')) as Document;
 
-/** Nothing may be in an answer that its schema does not name. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;

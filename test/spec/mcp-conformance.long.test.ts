@@ -55,7 +55,6 @@ interface Check {
   readonly status: string;
 }
 
-/** By scenario the checks of it that fail. */
 async function outcomesOf(revision: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const directory = join(dir.path, revision);
   mkdirSync(directory);

@@ -224,7 +224,6 @@ it('the guides have examples that are taken as they stand', async () => {
   expect(await called('fetch', asked)).toContain('order.placed');
 });
 
-/** Methods of the protocol's optional parts. */
 const NOT_OFFERED =
   'prompts/list prompts/get completion/complete logging/setLevel resources/subscribe resources/unsubscribe tasks/list';
 

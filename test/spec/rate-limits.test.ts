@@ -24,7 +24,6 @@ const BURST = 20;
 const SETTINGS = ['--rate-limit-per-second=10', `--rate-limit-burst=${BURST}`];
 const EXHAUSTED = { status: 429, code: 'RESOURCE_EXHAUSTED' };
 const SECOND = 1_000;
-/** In it every bucket is filled. */
 const FILLED_MS = 2 * SECOND;
 const MINUTE = 60 * SECOND;
 const beganMs = Math.floor(Date.now() / SECOND) * SECOND + 400;

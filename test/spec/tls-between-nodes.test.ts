@@ -30,7 +30,6 @@ async function cluster(
   return { first, second };
 }
 
-/** The one that speaks as the node does. */
 function clientOf({ grpc }: RunningServer, settings: readonly string[]): TestClient {
   const client = settings.length === 0 ? new TestClient(grpc) : new TestClient(grpc, {}, channelOf(authority));
   endWithFile(() => client[Symbol.asyncDispose]());
@@ -39,7 +38,6 @@ function clientOf({ grpc }: RunningServer, settings: readonly string[]): TestCli
 
 const UNREACHED = [expect.stringMatching(/none of those that do answers now: one/), 503];
 
-/** What becomes of a read over both protocols. */
 async function readAt(server: RunningServer, settings: readonly string[]): Promise<readonly [string, number]> {
   const grpc = await clientOf(server, settings)
     .send('fetchLatestDatabase', { databaseName: NAME })

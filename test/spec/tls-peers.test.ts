@@ -16,7 +16,6 @@ import {
 } from '../support/tls-members.ts';
 
 const stranger = new Authority('another authority');
-/** A node that is not let in says so soon. */
 const SOON = '--join-wait-ms=1000';
 const NOT_OURS = /is not one of the authority of peers here, or is not valid/;
 

@@ -105,7 +105,6 @@ describe('SPEC-TLS-PORTS', () => {
   });
 });
 
-/** What the tool `fetch` answers of the database. */
 async function fetchedByTool(): Promise<string> {
   const headers = {
     'content-type': 'application/json',

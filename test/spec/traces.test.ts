@@ -232,7 +232,6 @@ function countOf(metrics: string, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
 }
 
-/** Every module that a node has loaded which has answered a request. */
 async function loadedBy(...settings: readonly string[]): Promise<readonly string[]> {
   const child = join(import.meta.dirname, '../support/loaded-modules-child.ts');
   const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=source', child, ...settings]);

@@ -47,7 +47,6 @@ interface Now {
   readonly latest: DatabaseError | undefined;
 }
 
-/** What becomes of a read of this node's copy that met damage, as things stand by then. */
 async function judged({ binding, latest }: Now, met: Error): Promise<unknown> {
   const holds = binding?.replicas.some((replica) => replica !== ELSEWHERE) === true;
   const node: Partial<Node> = {

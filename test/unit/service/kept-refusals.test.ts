@@ -7,7 +7,6 @@ import { type Attempt, NEVER, ServiceWorld, transactRequest } from '../../suppor
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const VIOLATED = { transactionId: ID, constraints: [{ kind: 'min-revision', revision: 9 }] } as const;
 
-/** Waits for the outcome, as nobody else does. */
 async function later(world: ServiceWorld, attempt: Attempt): Promise<void> {
   const decided = world.service.transact({ ...transactRequest('shop', attempt), onAdmitted: () => undefined });
   await decided.catch(() => undefined);

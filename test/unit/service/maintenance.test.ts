@@ -46,7 +46,6 @@ function begin(): void {
   looking = world.service.keepViews({ onFatal: fail, onFailure: fail });
 }
 
-/** A node that begins anew, over the same data. */
 async function restart(): Promise<void> {
   looking?.[Symbol.dispose]();
   await guests[Symbol.asyncDispose]();

@@ -68,7 +68,6 @@ it('a holder has its time anew after a step, and for ever when it is pinned', ()
 });
 
 describe('a holder that reports its progress', () => {
-  /** Two of them hold all of the budget. */
   function fullBench(): Bench & { readonly holds: readonly [Hold, Hold] } {
     const at = bench(200_000);
     const take = (name: string): Hold => {

@@ -85,7 +85,6 @@ async function frontOf(...holders: readonly Holder[]): Promise<Front> {
   return { client, api: new HttpClient(http.address), counted };
 }
 
-/** A whole node, which has the database. */
 async function answeringHolder(): Promise<Holder> {
   const world = await startHttpWorld();
   await world.client.create(databaseName);
@@ -199,7 +198,6 @@ it('a node that breaks in the middle of its answer leaves what has come, and say
 describe('a node that stops after it has answered', () => {
   /** Less than the half minute after which no answer is awaited any more. */
   const SOON_MS = 25_000;
-  /** What was received before that is no sign of life. */
   const LATELY_MS = 1_000;
 
   it.each([

@@ -6,7 +6,6 @@ import { FrameFloods } from '../../../src/transport/frame-floods.ts';
 
 const MIB = 2 ** 20;
 const KIB = 2 ** 10;
-/** Time between two looks. */
 const STEP_MS = 100;
 const STEP_BYTES = 25 * KIB;
 

@@ -193,7 +193,6 @@ it('a stream over a node without a copy is read no faster than its reader reads'
   await eventually(async () => expect(await held(nodes.other.metrics)).toEqual([0, 0]));
 });
 
-/** Bytes that a node holds for its clients: unsent replies and requests. */
 function held(metrics: string): Promise<readonly number[]> {
   return Promise.all(['unsent', 'request'].map((what) => seriesAt(metrics, `cairn_${what}_memory_bytes`)));
 }

@@ -15,7 +15,6 @@ import { startWireServer } from '../../support/wire-server.ts';
 
 const MIB = 2 ** 20;
 
-/** Waits until all streams were reset, while other calls are answered. */
 async function untilReset({ resetMs }: Slow, count: number, at: SmallService): Promise<void> {
   const reset = async (): Promise<number> => {
     expect((await at.raw.call({ path: '/test.Service/Echo', pieces: [HELLO] })).body).toEqual(Buffer.from(HELLO));

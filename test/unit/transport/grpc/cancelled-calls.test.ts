@@ -48,7 +48,6 @@ function outcomes(asked: readonly Asked[]): Promise<readonly string[]> {
   return Promise.all(asked.map(({ outcome }) => outcome));
 }
 
-/** Those that wait in the server. */
 async function waits(count: number): Promise<void> {
   await eventually(() => expect(at.waiting.filter(({ ended }) => !ended)).toHaveLength(count));
 }
@@ -68,7 +67,6 @@ it('calls beside those that are cancelled (T12) are answered, in their place, to
   expect(await outcomes(kept)).toEqual(statuses(STREAMS / 2, 'OK'));
 });
 
-/** Of a stream that waits for the rest of its request. */
 const HEADERS = grpcHeaders('/test.Service/Wait');
 const [RST_STREAM, , ENHANCE_YOUR_CALM, CANCEL] = [3, 7, 11, 8];
 

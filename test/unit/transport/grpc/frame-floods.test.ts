@@ -15,7 +15,6 @@ const [DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, UNKNO
 const of = (type: number, stream: number, ...payload: number[]): Buffer =>
   frameOf({ type, flags: 0, stream, payload: Buffer.from(payload) });
 const ONE = [0, 0, 0, 1];
-/** More than a connection may send beside its requests. */
 const FLOOD_BYTES = 4 * 2 ** 20;
 
 let at: SmallService;

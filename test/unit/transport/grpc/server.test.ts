@@ -16,7 +16,6 @@ import { ServiceWorld } from '../../../support/service-world.ts';
 
 const MUCH = 2 ** 30;
 
-/** With a database `shop`, and what the test puts in place of the service's own. */
 async function start(service: (own: Service) => Partial<Service>, options: Partial<GrpcServerOptions> = {}) {
   const world = await new ServiceWorld().start();
   await world.database('shop');

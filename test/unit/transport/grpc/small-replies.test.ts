@@ -50,7 +50,6 @@ afterEach(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 
-/** A call of which no byte is taken. */
 function ask(name: string): ClientHttp2Stream {
   const path = `/test.Service/${name}`;
   const stream = unread.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });

@@ -45,7 +45,6 @@ function methods(): readonly Method[] {
   ];
 }
 
-/** grpc-js with the same methods. */
 async function startReference(): Promise<AsyncDisposable & { readonly port: number }> {
   const server = new Server();
   const asItIs = (bytes: Buffer): Buffer => bytes;

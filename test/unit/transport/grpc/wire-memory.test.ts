@@ -15,7 +15,6 @@ afterEach(async () => at[Symbol.asyncDispose]());
 
 describe('the memory of a server', () => {
   const WAIT = '/test.Service/Wait';
-  /** Large enough to be counted. */
   const PART = new Uint8Array(30_000);
 
   async function start({ limits, ...bounds }: Omit<WireOptions, 'methods'>): Promise<void> {

@@ -8,7 +8,6 @@ import { dial, exchange, HALF_CLOSE, parseReplies } from '../../../support/raw-h
 
 const WAITING = 'GET /databases/shop HTTP/1.1\r\nHost: localhost\r\nx-min-revision: 1\r\n\r\n';
 
-/** Lets the waiting request have its revision. */
 async function commitOne(world: HttpWorld): Promise<void> {
   const group = world.core.node.catalog.lookup('shop')?.group;
   assert(group !== undefined, 'The database is there');

@@ -51,7 +51,6 @@ async function fill(world: HttpWorld): Promise<void> {
 
 let transactionCount = 0;
 
-/** Commits under an id of its own: the ids that this node mints are all the same. */
 async function commit(world: HttpWorld, ...events: readonly object[]): Promise<number> {
   transactionCount++;
   const transactionId = `00000000-0000-4000-8000-${String(transactionCount).padStart(12, '0')}`;

@@ -19,7 +19,6 @@ async function countOf({ metrics }: World, line: string): Promise<number> {
   return Number(found?.split(' ').at(-1) ?? 0);
 }
 
-/** Lets a request that waits for the first revision have it. */
 async function commitOne({ core }: World): Promise<void> {
   const group = core.node.catalog.lookup('shop')?.group;
   assert(group !== undefined, 'The database is there');

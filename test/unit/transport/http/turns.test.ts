@@ -29,7 +29,6 @@ it('pieces of long work give what they return and throw, a few milliseconds a tu
 
 const TRANSACTION_COUNT = 8;
 const EVENTS_EACH = 125;
-/** Numbers of an event: what takes longest to look at. */
 const NUMBER_COUNT = 3_500;
 
 it('a large page lets the event loop come round all the while it is made (TH11)', { timeout: 60_000 }, async () => {

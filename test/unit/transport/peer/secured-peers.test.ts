@@ -16,7 +16,6 @@ const NAMES = ['IP:127.0.0.1'];
 
 interface Shown extends Partial<Subject> {
   readonly by?: Authority;
-  /** Whose are taken. */
   readonly takes?: Authority;
   readonly mode?: 'require' | 'prefer';
 }
