@@ -1,14 +1,12 @@
 // Client certificates over gRPC, at a node that holds the database and at one that relays.
 import { X509Certificate } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { Authority, type Issued } from '../support/certificates.ts';
 import { outcomeOf, TestClient } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
-import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
+import { AS_FIRST, guardedSettings } from '../support/guarded-node.ts';
 import { askHttps } from '../support/https.ts';
 import type { TestServer } from '../support/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -21,8 +19,6 @@ const stranger = new Authority('another authority');
 const dir = tempDir();
 const files = new TlsFiles(dir.path);
 files.put(authority.issue({ cn: 'node', names: LOOPBACK_NAMES }));
-const keyFile = join(dir.path, 'first-key');
-writeFileSync(keyFile, FIRST_KEY);
 const caFile = files.authorities('ca.crt', authority);
 
 const writer = authority.issue({ cn: 'a writer', names: ['URI:spiffe://shop/api', 'DNS:api.shop.example'] });
@@ -34,9 +30,8 @@ const { holder, other } = await startTwo(
   ...files.settings,
   `--tls-ca-file=${caFile}`,
   `--tls-client-ca-file=${caFile}`,
-  '--auth=on',
+  ...guardedSettings(dir.path),
   '--rate-limit-per-second=100000',
-  `--auth-bootstrap-key-file=${keyFile}`,
   // A node that asks for somebody must not be let in for itself.
   '--auth-certificate-roles=URI=spiffe://shop/api=writer:shop;CN=node=admin;CN=reader of all=reader;CN=elsewhere=reader:elsewhere',
 );

@@ -1,23 +1,17 @@
 // API keys and tokens on two nodes, of which one holds no replica, and after a restart.
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { AS_FIRST, FIRST_KEY, issueKey } from '../support/guarded-node.ts';
+import { describe, expect, it } from 'vitest';
+import { AS_FIRST, guardedSettings, issueKey } from '../support/guarded-node.ts';
 import { type Answer, cloudEvent, errorOf, HttpClient, jsonOf } from '../support/http-client.ts';
 import { begun, LIST, READY, send } from '../support/mcp-requests.ts';
 import { startServerIn } from '../support/server.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { testDir } from '../support/test-scope.ts';
 import { startGuardedTwoNodes } from '../support/two-nodes.ts';
 
 const KEYS = '/api/v1/auth/keys';
 const TOKENS = '/api/v1/auth/tokens';
 const DENIED = { status: 403, code: 'PERMISSION_DENIED' };
-const dir = tempDir();
-afterAll(() => dir[Symbol.dispose]());
-const file = join(dir.path, 'first-key');
-writeFileSync(file, FIRST_KEY);
-const SETTINGS = ['--auth=on', `--auth-bootstrap-key-file=${file}`];
-const { holder, other } = await startGuardedTwoNodes('shop', AS_FIRST, ...SETTINGS);
+const { holder, other } = await startGuardedTwoNodes('shop');
 const [there, here] = [new HttpClient(holder.http), new HttpClient(other.http)];
 
 type Headers = Readonly<Record<string, string>>;
@@ -111,21 +105,19 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
   });
 
   it('a key is there when its node is started again, and one that was revoked is not', async () => {
-    const data = tempDir();
+    const dir = testDir();
+    const settings = guardedSettings(dir);
     const issued = await (async () => {
-      await using server = await startServerIn(data.path, ...SETTINGS);
+      await using server = await startServerIn(join(dir, 'data'), ...settings);
       const api = new HttpClient(server.http);
       const keys = [await issueKey(api, 'reader'), await issueKey(api, 'reader')] as const;
       await api.send(`${KEYS}/${keys[1].id}`, { method: 'DELETE', headers: AS_FIRST });
       return keys;
     })();
-    {
-      await using server = await startServerIn(data.path, ...SETTINGS);
-      const api = new HttpClient(server.http);
-      const [kept, revoked] = await Promise.all(issued.map(({ headers }) => api.get('/databases', headers)));
-      expect([kept?.status, revoked?.status, kept?.text]).toEqual([200, 401, expect.any(String)]);
-    }
-    data[Symbol.dispose]();
+    await using server = await startServerIn(join(dir, 'data'), ...settings);
+    const api = new HttpClient(server.http);
+    const [kept, revoked] = await Promise.all(issued.map(({ headers }) => api.get('/databases', headers)));
+    expect([kept?.status, revoked?.status, kept?.text]).toEqual([200, 401, expect.any(String)]);
   });
 });
 

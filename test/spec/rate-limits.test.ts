@@ -2,9 +2,7 @@
 // before the body of its request is read; it has one budget over all of them, and a request counts once.
 // Method: real nodes, requests until the budget is used up, and a clock that stands at the present but where a test
 // moves it: by a minute at most, for other files share this process.
-import { writeFileSync } from 'node:fs';
 import { request as sendHttp } from 'node:http';
-import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { issueKey as newKey } from '#auth';
 import { nativeRandom } from '#cluster';
@@ -17,7 +15,6 @@ import { startHttpNode } from '../support/http-node.ts';
 import { begun, type Headers, INITIALIZE, LIST, READY, send, untilPassedOn } from '../support/mcp-requests.ts';
 import { framed, RawGrpc, replyOn } from '../support/raw-grpc.ts';
 import { startTestServer } from '../support/server.ts';
-import { tempDir } from '../support/temp-dir.ts';
 import { startGuardedTwoNodes, startTwoNodes } from '../support/two-nodes.ts';
 
 const BURST = 20;
@@ -238,13 +235,8 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
 });
 
 describe('SPEC-LIMITS-RATE of requests that another node answers', async () => {
-  const dir = tempDir();
-  afterAll(() => dir[Symbol.dispose]());
-  const file = join(dir.path, 'first-key');
-  writeFileSync(file, FIRST_KEY);
   const many = ['--rate-limit-per-second=1000', '--rate-limit-burst=1000'];
-  const guarded = ['--auth=on', `--auth-bootstrap-key-file=${file}`, ...many];
-  const known = await startGuardedTwoNodes('shop', AS_FIRST, ...guarded);
+  const known = await startGuardedTwoNodes('shop', ...many);
   const strangers = await startTwoNodes('shop', ...many);
 
   it('nodes with a key in common count them where the client asks, and not again', async () => {

@@ -3,6 +3,7 @@ import type { ChannelCredentials } from '@grpc/grpc-js';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { eventually } from './eventually.ts';
 import { GrpcFailure } from './grpc-client.ts';
+import { AS_FIRST, guardedSettings } from './guarded-node.ts';
 import { startServerFor, type TestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
 import { endWithFile } from './test-scope.ts';
@@ -15,16 +16,14 @@ export interface TwoNodes {
 
 /** They run until the last test of the file is over. The database is empty. */
 export async function startTwoNodes(databaseName: string, ...settings: readonly string[]): Promise<TwoNodes> {
-  return startGuardedTwoNodes(databaseName, {}, ...settings);
+  return startTwo(databaseName, {}, ...settings);
 }
 
-/** The same with authentication on: `credential` is metadata of an administrator. */
-export async function startGuardedTwoNodes(
-  databaseName: string,
-  credential: Readonly<Record<string, string>>,
-  ...settings: readonly string[]
-): Promise<TwoNodes> {
-  return startTwo(databaseName, { credential }, ...settings);
+/** The same with authentication on, and the first key. */
+export async function startGuardedTwoNodes(databaseName: string, ...settings: readonly string[]): Promise<TwoNodes> {
+  const dir = tempDir();
+  endWithFile(() => dir[Symbol.dispose]());
+  return startTwo(databaseName, { credential: AS_FIRST }, ...guardedSettings(dir.path), ...settings);
 }
 
 export interface TwoNodesOptions {
