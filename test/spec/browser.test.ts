@@ -26,7 +26,6 @@ const KINDS = [
 /** All kinds of pages are drawn and looked at in one test, on a machine with other things to do. */
 const BROWSER_MS = 240_000;
 
-const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
 const event = (id: string): string => JSON.stringify([cloudEvent(id, { data: { n: 1 } })]);
 
 let browser: Browser;
@@ -98,7 +97,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
 
 describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scripts', { timeout: BROWSER_MS }, () => {
   const open = async (path: string): Promise<Page> => {
-    const { page } = await openPage(browser, WITHOUT_SCRIPTS);
+    const { page } = await openPage(browser, { javaScriptEnabled: false });
     await page.goto(`${url}${path}`);
     return page;
   };

@@ -127,8 +127,7 @@ it('SPEC-TLS-RELAY a request over HTTP is answered by the node that holds the da
 it('SPEC-TLS-CLIENT: for a client whose node holds no copy the request is the same at the node that is asked for it', async () => {
   const node = authority.issue({ cn: 'node', names: LOOPBACK_NAMES });
   const passedOn = `:${new X509Certificate(unknown.cert).raw.toString('base64')}:`;
-  const as = { [RELAYED]: 'two', 'client-cert': passedOn };
-  expect(await readBy(holder, node, as)).toBe('PERMISSION_DENIED');
+  expect(await readBy(holder, node, { [RELAYED]: 'two', 'client-cert': passedOn })).toBe('PERMISSION_DENIED');
   expect(await readBy(holder, node, { [RELAYED]: 'two' })).toBe('UNAUTHENTICATED');
   expect(await readBy(holder, node, { [RELAYED]: 'nobody', 'client-cert': passedOn })).toBe('UNAUTHENTICATED');
 });

@@ -75,9 +75,8 @@ it.each([
   ['application/json', () => '"x"'],
   ['text/plain', () => 'x'],
 ] as const)('SPEC-HTTP-R4: a deletion with a body of %s answers 400, and deletes nothing', async (type, bodyOf) => {
-  const path = `/api/v1/db/${name}`;
   const sent = { method: 'DELETE', headers: { 'content-type': type }, body: bodyOf(databaseId) };
-  errorOf(await api.send(path, sent), INVALID_ARGUMENT);
+  errorOf(await api.send(`/api/v1/db/${name}`, sent), INVALID_ARGUMENT);
   expect(await api.get(`/databases/${name}`)).toMatchObject({ status: 200 });
 });
 
@@ -98,10 +97,9 @@ it('SPEC-DATABASE-FIELDS have the time of creation from the id, and as the time 
 });
 
 describe('SPEC-DATABASE-NAME', () => {
-  const NAMES = ['a', '0-0', 'a'.repeat(63)];
   const NOT_NAMES = ['A', 'shöp', '-a', 'a-', 'a_b', 'a'.repeat(64)];
 
-  it.each(NAMES)('may be %j', async (own) => {
+  it.each(['a', '0-0', 'a'.repeat(63)])('may be %j', async (own) => {
     await api.create(own);
     expect((await client.send('fetchLatestDatabase', { databaseName: own })).database?.name).toBe(own);
   });

@@ -12,7 +12,6 @@ import { builtComponent } from '../support/wasm/built.ts';
 
 /** Pages are drawn on a machine with other things to do; a component of 12 MB is built, published and started. */
 const BROWSER_MS = 240_000;
-const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
 
 const { api, server } = await sharedHttpNode();
 const url = server.http;
@@ -29,7 +28,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   }, BROWSER_MS);
 
   const open = async (path: string): Promise<Page> => {
-    const { page } = await openPage(browser, WITHOUT_SCRIPTS);
+    const { page } = await openPage(browser, { javaScriptEnabled: false });
     await page.goto(`${url}${path}`);
     return page;
   };

@@ -42,7 +42,6 @@ await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
 
 const nowS = (): number => Math.floor(Date.now() / 1_000);
 const path = `/databases/${name}`;
-const REFUSED = { status: 401, code: 'UNAUTHENTICATED' };
 
 const overGrpc = (metadata: Readonly<Record<string, string>>): Promise<string> =>
   outcomeOf(server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata }));
@@ -94,7 +93,7 @@ describe('SPEC-AUTH-BALANCER', () => {
     ['beside the identity alone', () => ({ 'x-amzn-oidc-identity': 'ann', 'x-forwarded-user': 'ann' })],
   ])('one %s does not', async (_what, make) => {
     const headers = make();
-    errorOf(await api.get(path, headers), REFUSED);
+    errorOf(await api.get(path, headers), { status: 401, code: 'UNAUTHENTICATED' });
     expect(await overGrpc(headers)).toMatch(/^UNAUTHENTICATED/);
     expect(provider.asked.filter((asked) => asked !== `/alb/${KID}`)).toEqual([]);
   });

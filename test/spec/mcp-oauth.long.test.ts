@@ -40,9 +40,8 @@ afterAll(async () => {
   await provider[Symbol.asyncDispose]();
 });
 
-const may = { roles: [`reader:${name}`] };
 beforeEach(() => {
-  authorization.claims = may;
+  authorization.claims = { roles: [`reader:${name}`] };
   authorization.grants.length = 0;
   authorization.faults.length = 0;
   provider.asked.length = 0;

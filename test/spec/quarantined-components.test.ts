@@ -7,9 +7,7 @@ import { cloudEvent, uniqueName } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { viewText, wat } from '../support/wasm/wat.ts';
 
-const LOOPING = '(loop $l (br $l)) (i32.const 16)';
 const NOTHING = '(i32.store8 (i32.const 16) (i32.const 0)) (i32.store (i32.const 24) (i32.const 0)) (i32.const 16)';
-const KILLS = 3;
 
 const { server, api } = await startHttpNode('--guest-executors=1', '--guest-cpu-ms=50');
 
@@ -31,8 +29,8 @@ async function read(database: string) {
 it('a component in quarantine is not there for a second, over HTTP and gRPC, and for longer the next time', {
   timeout: 60_000,
 }, async () => {
-  const database = await opened(LOOPING);
-  for (let kill = 0; kill < KILLS; kill++) {
+  const database = await opened('(loop $l (br $l)) (i32.const 16)');
+  for (let kill = 0; kill < 3; kill++) {
     expect(await read(database)).toEqual({ status: 500, reason: 'WasmExecutionError', retryAfter: null });
   }
   expect(await read(database)).toEqual({ status: 503, reason: 'Quarantined', retryAfter: '1' });

@@ -6,7 +6,6 @@ import { type Answer, cloudEvent, uniqueName } from '../support/http-client.ts';
 
 const { api } = await startGuardedNode();
 const KEYS = '/api/v1/auth/keys';
-const RENDERINGS = ['application/json', 'text/plain', 'text/html'] as const;
 const SECRET = 'known-to-its-readers-alone';
 
 async function create(name: string, data: string): Promise<void> {
@@ -18,7 +17,7 @@ function refused(answer: Answer): readonly unknown[] {
   return [answer.status, answer.headers.get('etag'), answer.text.includes(SECRET), answer.headers.get('cache-control')];
 }
 
-describe.each(RENDERINGS)('SPEC-HTTP-R6: a page as %s', (accept) => {
+describe.each(['application/json', 'text/plain', 'text/html'] as const)('SPEC-HTTP-R6: a page as %s', (accept) => {
   it('is sent only to principals that may read it, with every tag', async () => {
     const name = uniqueName();
     await create(name, SECRET);

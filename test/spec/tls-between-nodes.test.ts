@@ -46,8 +46,7 @@ async function readAt(server: RunningServer, settings: readonly string[]): Promi
       (failure: unknown) => (failure instanceof GrpcFailure ? failure.message : String(failure)),
     );
   const url = `${server.http}/databases/${NAME}`;
-  const isSecure = settings.length > 0;
-  const status = isSecure ? (await askHttps(url, authority.cert)).status : (await fetch(url)).status;
+  const status = settings.length > 0 ? (await askHttps(url, authority.cert)).status : (await fetch(url)).status;
   return [grpc, status];
 }
 

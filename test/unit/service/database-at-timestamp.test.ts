@@ -24,9 +24,8 @@ async function revisionAt(timeMs: number): Promise<number> {
 }
 
 it('a database by time is at the last revision that was recorded by then', async () => {
-  const hours = [0, 1, 1.5, 2.999, 3, 9];
   const revisions = [];
-  for (const hour of hours) revisions.push(await revisionAt(beganMs + hour * HOUR_MS));
+  for (const hour of [0, 1, 1.5, 2.999, 3, 9]) revisions.push(await revisionAt(beganMs + hour * HOUR_MS));
   expect(revisions).toEqual([0, 1, 1, 2, 3, 3]);
   await expect(revisionAt(beganMs - 1)).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -40,8 +40,7 @@ describe('the refusal of a transaction whose outcome nobody waited for', () => {
   });
 
   it('is not kept in a cluster of an earlier level, whose other releases could not read it (ADR 0047)', async () => {
-    const levels = { min: LEVEL_FIRST, max: 3 };
-    const world = await started(new ServiceWorld({}, undefined, levels));
+    const world = await started(new ServiceWorld({}, undefined, { min: LEVEL_FIRST, max: 3 }));
     await later(world, VIOLATED);
     await expect(found(world)).rejects.toMatchObject({ code: 'not_found' });
     await later(world, { transactionId: ID });

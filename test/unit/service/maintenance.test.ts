@@ -13,7 +13,6 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { type HeardViews, testGuests } from '../../support/test-guests.ts';
 
 const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
-const LOOK_MS = SERVICE_LIMITS.viewLookMs;
 const dir = tempDir();
 const heard: HeardViews = { troubled: [], mended: [] };
 let guests: Guests = testGuests(dir.path, heard);
@@ -101,7 +100,7 @@ function setStatus(databaseName: string, status: Status): Promise<void> {
 
 async function looked(check: () => void): Promise<void> {
   await eventually(() => {
-    world.timers.pass(LOOK_MS);
+    world.timers.pass(SERVICE_LIMITS.viewLookMs);
     check();
   });
 }

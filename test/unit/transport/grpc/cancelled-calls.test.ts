@@ -67,11 +67,10 @@ it('calls beside those that are cancelled (T12) are answered, in their place, to
   expect(await outcomes(kept)).toEqual(statuses(STREAMS / 2, 'OK'));
 });
 
-const HEADERS = grpcHeaders('/test.Service/Wait');
 const [RST_STREAM, , ENHANCE_YOUR_CALM, CANCEL] = [3, 7, 11, 8];
 
 function begin(stream: number): Buffer {
-  return frameOf({ type: 1, flags: 4, stream, payload: HEADERS });
+  return frameOf({ type: 1, flags: 4, stream, payload: grpcHeaders('/test.Service/Wait') });
 }
 
 function cancel(stream: number): Buffer {

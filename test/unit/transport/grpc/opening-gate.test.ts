@@ -19,8 +19,7 @@ it('refuses a call while its message is awaited', async () => {
   const server = await startGrpcServer({ ...shared, host: '127.0.0.1', port: 0, budgets, access });
   const { session } = new RawGrpc(server.port);
   const headers = { ':method': 'POST', ':path': '/cairn.v1.EventStore/Transact', 'content-type': 'application/grpc' };
-  const reply = replyOn(session.request(headers));
-  expect(await reply).toMatchObject({ status: 16, message: 'The key has expired' });
+  expect(await replyOn(session.request(headers))).toMatchObject({ status: 16, message: 'The key has expired' });
   session.destroy();
   await server.drain(0);
 });

@@ -6,8 +6,7 @@ import { type Sender, Unpacker } from '../../../../src/transport/grpc/wire/unpac
 
 const BYTES_MAX = 100_000;
 const AT_ONCE = 2;
-const MESSAGE = new Uint8Array(BYTES_MAX);
-const PACKED = gzipSync(MESSAGE);
+const PACKED = gzipSync(new Uint8Array(BYTES_MAX));
 
 class World {
   readonly unpacker = new Unpacker();

@@ -4,12 +4,9 @@ import { parseQueryString } from '../../../../src/transport/http/query-string.ts
 import { continuationOf, renderParameters } from '../../../../src/transport/http/render-parameters.ts';
 import { nextLink } from '../../../../src/transport/http/reply.ts';
 
-const PRESENTED = { name: 'tree', isPresented: true };
-const BARE = { name: 'tree', isPresented: false };
-
 it('parameters of a render bind the view with a dot, and are the presenter’s with and without', () => {
   const query = parseQueryString('limit=5&subject.path=a%26b&effective_time_end_at=now&continuation=x&=y&.=z');
-  const { cut, bindings, presented } = renderParameters(query, PRESENTED);
+  const { cut, bindings, presented } = renderParameters(query, { name: 'tree', isPresented: true });
   expect(cut).toBe('now');
   expect([...bindings]).toEqual([
     ['subject.path', 'a&b'],
@@ -28,7 +25,7 @@ it.each(['limit', 'continuation', '', '__proto__'])(
   'parameters of a render without a dot are refused there: %j',
   (name) => {
     const query = parseQueryString(`subject.path=a&${name}=5`);
-    expect(() => renderParameters(query, BARE)).toThrow(
+    expect(() => renderParameters(query, { name: 'tree', isPresented: false })).toThrow(
       `The parameter ${JSON.stringify(name)} is for a presenter, and tree names none; a State View takes parameters such as`,
     );
   },

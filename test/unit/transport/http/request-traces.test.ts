@@ -5,7 +5,6 @@ import { startHttpWorld } from '../../../support/http-world.ts';
 import { keptSpans } from '../../../support/kept-spans.ts';
 
 const TRACE = 'a'.repeat(32);
-const TRACEPARENT = `00-${TRACE}-${'b'.repeat(16)}-01`;
 
 it('a request that is traced is a fault of the node when that fails, and the log names its trace', async () => {
   const { tracer, ended } = keptSpans();
@@ -13,7 +12,7 @@ it('a request that is traced is a fault of the node when that fails, and the log
     throw new TypeError('a bug');
   };
   await using world = await startHttpWorld({ tracer, routes: [{ method: 'GET', path: '/bug/{name}', handle }] });
-  const answer = await world.client.get('/bug/some', { traceparent: TRACEPARENT });
+  const answer = await world.client.get('/bug/some', { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` });
   expect(answer.status).toBe(500);
   expect(world.logged).toEqual(['http-request-failed']);
   expect(world.fields[0]).toMatchObject({ route: '/bug/{name}', trace_id: TRACE });

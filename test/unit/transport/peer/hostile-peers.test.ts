@@ -206,14 +206,13 @@ describe('a stream', () => {
   it('drops what is no frame for this node, counts why, notes it once, and goes on with what is (TP3)', async () => {
     const south = await openSouth();
     const { socket } = strangerAt(south, hello());
-    const foreign = { ...TO_SOUTH, clusterId: OTHER_CLUSTER };
     const bad: readonly (readonly [FrameFault['kind'], Uint8Array])[] = [
       ['malformed', Uint8Array.of(0xff)],
       ['malformed', Uint8Array.of(0x0a, 0xff, 0xff, 0xff)],
       ['malformed', Uint8Array.from({ length: 500 }, (_, at) => (at * 31) % 256)],
       ['malformed', new Uint8Array(100)],
       ['malformed', numbered(TO_SOUTH, 1).subarray(0, 70)],
-      ['cluster', numbered(foreign, 2)],
+      ['cluster', numbered({ ...TO_SOUTH, clusterId: OTHER_CLUSTER }, 2)],
       ['receiver', numbered({ ...TO_SOUTH, to: placeOf(2, 9) }, 3)],
       ['sender', numbered({ ...TO_SOUTH, from: placeOf(7) }, 4)],
       // Another node that may send, on a stream that this one has opened; this one with another store.

@@ -12,7 +12,6 @@ import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK } from '../../../
 
 const authority = new Authority();
 const stranger = new Authority('another authority');
-const NAMES = ['IP:127.0.0.1'];
 
 interface Shown extends Partial<Subject> {
   readonly by?: Authority;
@@ -25,7 +24,7 @@ function tlsOf({ by = authority, takes = authority, mode, ...subject }: Shown = 
 }
 
 function materialOf(by: Authority, takes: Authority, subject: Partial<Subject> = {}): PeerTls['material'] {
-  return { ...by.issue({ cn: 'a peer', names: NAMES, ...subject }), ca: takes.cert };
+  return { ...by.issue({ cn: 'a peer', names: ['IP:127.0.0.1'], ...subject }), ca: takes.cert };
 }
 
 function secured(number: number, shown: Shown = {}, options: NodeOptions = {}): Promise<LinkedNode> {
