@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/transport/http/openapi/operations.ts';
@@ -41,12 +41,8 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema({ $id: 'document', ...(closed({ components: full.components }) as object) });
 
-function schemaOf(schema: string): ValidateFunction {
-  return ajv.compile({ $ref: `document#/components/schemas/${schema}` });
-}
-
 function faultsOf(schema: string, value: unknown): readonly string[] {
-  const validate = schemaOf(schema);
+  const validate = ajv.compile({ $ref: `document#/components/schemas/${schema}` });
   return validate(value)
     ? []
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);

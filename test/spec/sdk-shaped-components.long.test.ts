@@ -77,10 +77,6 @@ async function renderedByGrpc(databaseName: string): Promise<Seen> {
   return JSON.parse(bytes.toString()) as Seen;
 }
 
-async function latest(databaseName: string): Promise<number> {
-  return (await server.client.send('fetchLatestDatabase', { databaseName })).database?.revision ?? 0;
-}
-
 const OF_A = [{ tag: 'equals', val: { tag: 'stream', val: 'a' } }];
 const VIEW = { ask: 'view', name: 'seen', version: 1, parameters: [['id', { tag: 'subject', val: 's' }]] };
 
@@ -133,6 +129,6 @@ describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
     ]);
     const failure = await failureOf(executeByGrpc(name, script));
     expect([failure.code, failure.info?.metadata['reason'], failure.message]).toEqual([code, reason, 'because']);
-    expect(await latest(name)).toBe(2);
+    expect(await api.latestRevision(name)).toBe(2);
   });
 });

@@ -30,12 +30,8 @@ describe('after an answer whose rows are not in the store yet', () => {
     ['at cached', () => databaseAt('cached'), { revision: 3 }],
     ['above a floor', () => databaseAt('cached', { minRevision: toRevision(3) }), { revision: 3 }],
     ['of the list of databases', () => world.service.listDatabases({ signal: NEVER }), [{ revision: 3 }]],
-    ['of AwaitDatabase', awaited, { revision: 3 }],
+    ['of AwaitDatabase', () => world.service.awaitDatabase({ ...SHOP, revision: toRevision(3) }), { revision: 3 }],
   ] as const;
-
-  function awaited(): Promise<unknown> {
-    return world.service.awaitDatabase({ ...SHOP, revision: toRevision(3) });
-  }
 
   async function answeredEarly(): Promise<() => void> {
     await world.core.readable(group());
