@@ -42,11 +42,7 @@ describe('SPEC-HTTP-CHANGES', () => {
 
   it('stays what it is, under a tag of its own', async () => {
     const tagOf = async (path: string): Promise<string> => (await api.get(path)).headers.get('etag') ?? '';
-    const tags = [
-      await tagOf(`/db/${name}/5?since=2`),
-      await tagOf(`/db/${name}/5?since=1`),
-      await tagOf(`/db/${name}/5`),
-    ];
+    const tags = await Promise.all(['?since=2', '?since=1', ''].map((rest) => tagOf(`/db/${name}/5${rest}`)));
     expect(new Set(tags).size).toBe(3);
     const again = await api.get(`/db/${name}/5?since=2`, { 'if-none-match': tags[0] ?? '' });
     expect(again.status).toBe(304);
@@ -121,12 +117,8 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
     jsonOf(await api.get(pathOf(view, query, version)));
 
   it('shows the state at a revision', async () => {
-    expect(await read('lines', 'revision=2')).toMatchObject({
-      state_revision: 2,
-      state: 'begin\none\none\nend',
-      name: 'lines',
-      version: 1,
-    });
+    const shown = { state_revision: 2, state: 'begin\none\none\nend', name: 'lines', version: 1 };
+    expect(await read('lines', 'revision=2')).toMatchObject(shown);
     expect(await read('lines', 'revision=latest', 2)).toMatchObject({ state_revision: 3, version: 2 });
     expect(await read('lines', '')).not.toHaveProperty('state');
   });
@@ -185,10 +177,8 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
     expect(text).toContain(`data-path="/db/${shop}/state-views/lines/v2?revision={revision}"`);
     expect(text).toContain('<ins>+two\n</ins>');
     expect(text).toContain(`href="/api/v1/db/${shop}/2/state-views/lines/v2"`);
-    const page = readToonPage(
-      (await api.get(pathOf('one', 'revision=2&subject.account=a'), { accept: 'text/plain' })).text,
-    );
-    expect(page.links).toMatchObject({
+    const plain = await api.get(pathOf('one', 'revision=2&subject.account=a'), { accept: 'text/plain' });
+    expect(readToonPage(plain.text).links).toMatchObject({
       rendered: `GET /api/v1/db/${shop}/2/state-views/one/v1?subject.account=a`,
       last_change: `GET /db/${shop}/state-views/one/v1?revision=2&other_revision=1&subject.account=a`,
     });

@@ -25,6 +25,9 @@ describe.each(['application/json', 'text/plain', 'text/html'] as const)('SPEC-HT
     const reader = await issueKey(api, `reader:${name}`);
     const page = await api.get(path, { ...reader.headers, accept });
     expect([page.status, page.text.includes(SECRET)]).toEqual([200, true]);
+    expect(page.headers.get('cache-control')).toBe('private, max-age=60');
+    const vary = page.headers.get('vary')?.split(', ');
+    expect(vary).toEqual(expect.arrayContaining(['Authorization', 'Cookie', 'X-API-Key']));
     const tag = page.headers.get('etag') ?? '';
     const other = await issueKey(api, 'reader:other-*', 'admin:elsewhere');
     for (const held of [{}, { 'if-none-match': tag }, { 'if-none-match': '*' }]) {
