@@ -91,9 +91,8 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
     const [first] = replies;
     const position = first?.message?.$case === 'heartbeat' ? first.message.value.position : undefined;
     await commit(name, 1);
-    expect(eventsOf(await take(subscribe(name, { after: position }), (some) => some.length >= 2))).toEqual(
-      placesOf([2]),
-    );
+    const told = eventsOf(await take(subscribe(name, { after: position }), (some) => some.length >= 2));
+    expect(told).toEqual(placesOf([2]));
   });
 
   it('never holds up a writer when its reader does not read, and misses nothing when it does', async () => {

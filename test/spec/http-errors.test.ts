@@ -58,9 +58,8 @@ describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
     const { message } = errorOf(await api.get('/nothing'), NOT_FOUND);
     const named = message.slice(message.indexOf(';')).match(/\/[\w/]+/g) ?? [];
     const { paths } = JSON.parse((await api.get('/api/v1/openapi.full.json')).text) as { readonly paths: object };
-    expect(Object.keys(paths).filter((path) => path !== '/' && !named.some((start) => path.startsWith(start)))).toEqual(
-      [],
-    );
+    const shown = Object.keys(paths).filter((path) => path !== '/' && !named.some((start) => path.startsWith(start)));
+    expect(shown).toEqual([]);
     expect((await api.get(named.at(-1) ?? '')).status).toBe(200);
   });
 

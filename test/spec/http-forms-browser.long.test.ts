@@ -53,9 +53,8 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     await command.getByLabel('body, in JSON').fill('["user-agent"]');
     await command.getByLabel('path').press('Enter');
     await shows(page, 'Dry run');
-    expect(await page.locator('.summary').textContent()).toBe(
-      'As of revision 0 1 event would be committed; nothing has been.',
-    );
+    const seen = await page.locator('.summary').textContent();
+    expect(seen).toBe('As of revision 0 1 event would be committed; nothing has been.');
     expect([(await page.content()).includes('Mozilla'), await api.latestRevision(own)]).toEqual([true, 0]);
     await page.getByRole('button', { name: 'execute command' }).click();
     await page.waitForURL(`**/api/v1/db/${own}/transaction/*`);

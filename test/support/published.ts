@@ -19,9 +19,13 @@ function referenceOf(bytes: Uint8Array): ComponentReference {
 
 /** A State View that its metadata describe, in the spelling of a publication. */
 export function viewOf(metadata: Readonly<Record<string, unknown>>): Definition {
+  const view = { content_type: 'application/json', query_temporality: 'revision', ...metadata };
+  return definitionOf('state-view', view);
+}
+
+export function definitionOf(kind: Definition['kind'], metadata: object): Definition {
   const faults = new Faults();
-  const text = JSON.stringify({ content_type: 'application/json', query_temporality: 'revision', ...metadata });
-  const definition = definitionFromJson('state-view', new TextEncoder().encode(text), faults);
+  const definition = definitionFromJson(kind, new TextEncoder().encode(JSON.stringify(metadata)), faults);
   if (definition === undefined) throw faults.toError('The metadata of the test');
   return definition;
 }

@@ -115,9 +115,8 @@ test('a rotation that is overtaken is done on what is there then, a few times', 
   await rotateApiKey(context, { id: ID, overlapSeconds: 0, signal });
   expect(kept.map(({ version }) => version)).toEqual([5, 6, 7]);
   const endless = world([KEY], { unmoved: 9 });
-  expect(await reasonOf(rotateApiKey(endless.context, { id: ID, overlapSeconds: 0, signal }))).toBe(
-    'unavailable ApiKeyChanged',
-  );
+  const told = await reasonOf(rotateApiKey(endless.context, { id: ID, overlapSeconds: 0, signal }));
+  expect(told).toBe('unavailable ApiKeyChanged');
   expect(endless.kept.length).toBe(5);
 });
 

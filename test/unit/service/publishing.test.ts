@@ -1,13 +1,13 @@
 // Publishing checks a component first and stores its bytes once (V15).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GroupId } from '#base';
-import { type Definition, definitionFromJson, Faults } from '#model';
+import { type Definition, Faults } from '#model';
 import { componentBytes } from '#query';
 import type { PublishComponentReply } from '#service';
 import { SHOWING } from '../../support/components/presenters.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { sourceOf } from '../../support/database-host.ts';
-import { definingPayloads, padded, viewOf } from '../../support/published.ts';
+import { definingPayloads, definitionOf, padded, viewOf } from '../../support/published.ts';
 import { NEVER, ServiceWorld } from '../../support/service-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { testGuests } from '../../support/test-guests.ts';
@@ -46,29 +46,14 @@ function view(name: string): Definition {
   return viewOf({ state_view_name: name, events: ['t'] });
 }
 
-function presenterOf(name: string): Definition {
-  const faults = new Faults();
-  const text = JSON.stringify({ presenter_name: name, content_types: ['text/plain'] });
-  const definition = definitionFromJson('presenter', new TextEncoder().encode(text), faults);
-  if (definition === undefined) throw faults.toError('The metadata of the test');
-  return definition;
-}
-
 function publish(
   { name }: Database,
   definition: Definition,
   bytes: Uint8Array,
   version?: number,
 ): Promise<PublishComponentReply> {
-  const faults = new Faults();
-  return world.service.publishComponent({
-    databaseName: name,
-    definition,
-    component: bytes,
-    componentField: 'wasm',
-    faults,
-    version,
-  });
+  const sent = { definition, component: bytes, componentField: 'wasm', faults: new Faults(), version };
+  return world.service.publishComponent({ databaseName: name, ...sent });
 }
 
 async function listed({ name }: Database): Promise<readonly string[]> {
@@ -93,10 +78,8 @@ describe('publishing (V15)', () => {
 
   it('refuses a State Change that names State Views that are not published, all of them at once', async () => {
     const shop = await database();
-    const faults = new Faults();
-    const text = JSON.stringify({ state_change_name: 'decides', state_view_names: ['orders', 'stock', 'totals'] });
-    const decides = definitionFromJson('state-change', new TextEncoder().encode(text), faults);
-    if (decides === undefined) throw faults.toError('The metadata of the test');
+    const named = { state_change_name: 'decides', state_view_names: ['orders', 'stock', 'totals'] };
+    const decides = definitionOf('state-change', named);
     await publish(shop, viewOf({ state_view_name: 'stock', events: ['t'] }), component);
     const description = (name: string): string =>
       `names the State View "${name}", which is not published; publish it first`;
@@ -122,7 +105,8 @@ describe('publishing (V15)', () => {
     await expect(shown({ name: 'pages' })).rejects.toMatchObject(
       refused('names the presenter "pages", which is not published; publish it first'),
     );
-    await publish(shop, presenterOf('pages'), await wat(SHOWING));
+    const pages = definitionOf('presenter', { presenter_name: 'pages', content_types: ['text/plain'] });
+    await publish(shop, pages, await wat(SHOWING));
     await expect(shown({ name: 'pages', version: 2 })).rejects.toMatchObject(
       refused('names version 2 of the presenter "pages"; there are 1'),
     );

@@ -107,9 +107,8 @@ it('TailFeed (V7) forgets the oldest revisions, whole ones, when it has too many
   );
   expect(first).toBeLessThan(count);
   const { events } = feed.take(endOf(first), () => true, new Slice(1000, pulled()));
-  expect(events.map((event) => placeOf(event.position))).toEqual(
-    Array.from({ length: 2 * (count - first) }, (_, n) => `${first + 1 + (n >> 1)}.${n % 2}`),
-  );
+  const told = events.map((event) => placeOf(event.position));
+  expect(told).toEqual(Array.from({ length: 2 * (count - first) }, (_, n) => `${first + 1 + (n >> 1)}.${n % 2}`));
   expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
 });
 

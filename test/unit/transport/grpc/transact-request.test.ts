@@ -43,9 +43,8 @@ describe('parseTransactRequest (T6)', () => {
         const parsed = parseTransactRequest(bytes);
         expect(parsed.databaseName).toBe('shop');
         expect(parsed.eventCount).toBe(events.length);
-        expect(parsed.events.map((event) => Buffer.from(event))).toEqual(
-          transaction.events.map((event) => Buffer.from(event)),
-        );
+        const told = parsed.events.map((event) => Buffer.from(event));
+        expect(told).toEqual(transaction.events.map((event) => Buffer.from(event)));
       }),
     );
   });
