@@ -49,13 +49,8 @@ type Command = Parameters<typeof ExecuteStateChangeRequest.fromPartial>[0] & {
 function execute({ path, method = 'POST', body, batchId, ...rest }: Command): Promise<Reply<ExecuteStateChangeReply>> {
   const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   const request = { method, path, body: sent, headers: [{ name: 'content-type', value: 'application/json' }] };
-  const message = ExecuteStateChangeRequest.fromPartial({
-    databaseName,
-    stateChangeName,
-    version: 1,
-    request,
-    ...rest,
-  });
+  const parts = { databaseName, stateChangeName, version: 1, request, ...rest };
+  const message = ExecuteStateChangeRequest.fromPartial(parts);
   const metadata = batchId === undefined ? {} : { 'x-batch-id': batchId };
   return server.client.call('executeStateChange', message, { ...SLOW, metadata });
 }
@@ -236,11 +231,8 @@ describe('SPEC-HTTP-R12', () => {
     const dry = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
       api.post(`${EXECUTE}?dry_run=true`, command, headers);
     const events = [{ type: 'account.withdrawn', data: { cents: 7 } }];
-    expect(jsonOf(await dry({ 'x-last-seen-revision': `${revision}` }))).toMatchObject({
-      dry_run: true,
-      revision,
-      events,
-    });
+    const wanted = { dry_run: true, revision, events };
+    expect(jsonOf(await dry({ 'x-last-seen-revision': `${revision}` }))).toMatchObject(wanted);
     const details = { reason: 'overdrawn', details: { balance: 0, asked: 7 } };
     expect(errorOf(await dry(), INVALID_ARGUMENT)).toMatchObject({ ...OVERDRAWN, details });
     expect(await latest()).toBe(before);
@@ -261,10 +253,8 @@ it('SPEC-HTTP-COMMAND: is what the body of each route is, and committed once und
 
 it('SPEC-HTTP-COLLECTION-PROCESS: answers success or failure inside of the body', async () => {
   const path = '/databases/bank/state-changes/accounts/process';
-  expect(jsonOf(await api.post(path, { command: { cents: 1 }, parameters: {} }))).toMatchObject({
-    success: false,
-    error: { code: 'UnknownCommand', message: expect.any(String) },
-  });
+  const expected = { success: false, error: { code: 'UnknownCommand', message: expect.any(String) } };
+  expect(jsonOf(await api.post(path, { command: { cents: 1 }, parameters: {} }))).toMatchObject(expected);
   const refused = errorOf(await api.post(path, { command: {}, other: 1 }), INVALID_ARGUMENT);
   expect(refused.details?.field).toBe('other');
   expect(jsonOf(await api.get('/databases/bank/state-changes'))).toMatchObject({

@@ -53,11 +53,8 @@ it('SPEC-GRPC-FETCH-CATALOG lists every database with its latest revision', asyn
   const { name, databaseId } = await create(uniqueName('listed'));
   await commit(name, 2);
   const { databases } = await server.client.send('fetchCatalog', {});
-  expect(databases.find((database) => database.name === name)).toMatchObject({
-    databaseId,
-    latestRevision: 2,
-    eventCount: 2,
-  });
+  const wanted = { databaseId, latestRevision: 2, eventCount: 2 };
+  expect(databases.find((database) => database.name === name)).toMatchObject(wanted);
   const names = databases.map((database) => database.name);
   expect(names).toEqual(names.toSorted());
 });

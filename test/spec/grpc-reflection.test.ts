@@ -147,10 +147,8 @@ describe.each([
     const errorMessage: unknown = expect.stringMatching(
       /nothing that is known here: file_by_filename, .* list_services$/,
     );
-    expect(await ask(undefined)).toEqual({
-      $case: 'errorResponse',
-      value: { errorCode: UNIMPLEMENTED, errorMessage },
-    });
+    const expected = { $case: 'errorResponse', value: { errorCode: UNIMPLEMENTED, errorMessage } };
+    expect(await ask(undefined)).toEqual(expected);
   });
 
   it('answers each request of a stream, also behind one that is not found, and refuses what is none', async () => {

@@ -129,24 +129,17 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
       other_revision: 1,
       difference: '@@ -1,3 +1,5 @@\n begin\n one\n+one\n+one\n end',
     });
-    expect(await read('lines', 'revision=1&other_version=1', 2)).toMatchObject({
-      other_version: 1,
-      other_revision: 1,
-      difference: '@@ -1,3 +1,3 @@\n begin\n-one\n+two\n end',
-    });
+    const wanted = { other_version: 1, other_revision: 1, difference: '@@ -1,3 +1,3 @@\n begin\n-one\n+two\n end' };
+    expect(await read('lines', 'revision=1&other_version=1', 2)).toMatchObject(wanted);
     expect(await read('lines', 'revision=3&other_revision=3')).toMatchObject({ difference: '' });
   });
 
   it('takes what the view must be given, and a cut for both sides', async () => {
-    expect(await read('one', 'revision=3&subject.account=ada&other_revision=2')).toMatchObject({
-      state: 'begin\none\none\nend',
-      difference: expect.stringContaining('+one'),
-    });
+    const expected = { state: 'begin\none\none\nend', difference: expect.stringContaining('+one') };
+    expect(await read('one', 'revision=3&subject.account=ada&other_revision=2')).toMatchObject(expected);
     const cut = '2024-01-02T00:00:00Z';
-    expect(await read('timed', `revision=3&effective_time_end_at=${cut}`)).toMatchObject({
-      effective_time_end_at: cut,
-      state: 'begin\n1\n1\nend',
-    });
+    const whole = { effective_time_end_at: cut, state: 'begin\n1\n1\nend' };
+    expect(await read('timed', `revision=3&effective_time_end_at=${cut}`)).toMatchObject(whole);
     expect(await read('timed', 'revision=3&effective_time_end_at=now')).toMatchObject({
       state: 'begin\n1\n1\n1\nend',
     });

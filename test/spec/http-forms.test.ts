@@ -67,10 +67,8 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
     const fields = { events: EVENTS.replace('{', '{\r\n'), conditions, commit_message: 'von Käthe', transaction_id };
     const place = `/api/v1/db/${own}/transaction/${transaction_id}`;
     expect(placeOf(await transact(own, fields))).toEqual([303, place]);
-    expect(jsonOf(await api.get(place))).toMatchObject({
-      transaction: { revision: 1, commit_message: 'von Käthe' },
-      events: [EVENT],
-    });
+    const wanted = { transaction: { revision: 1, commit_message: 'von Käthe' }, events: [EVENT] };
+    expect(jsonOf(await api.get(place))).toMatchObject(wanted);
     expect((await api.get(place, BROWSER)).text).toContain('von Käthe');
   });
 

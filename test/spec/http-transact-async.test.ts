@@ -129,10 +129,8 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
       expect(failure.violations.map(({ type, subject }) => [type, subject])).toEqual([
         ['MinRevision', 'constraints[1]'],
       ]);
-      expect(failure.info).toMatchObject({
-        reason: 'constraint_violated',
-        metadata: { transaction_id: ID, refused_revision: '0' },
-      });
+      const wanted = { reason: 'constraint_violated', metadata: { transaction_id: ID, refused_revision: '0' } };
+      expect(failure.info).toMatchObject(wanted);
     });
   });
 });

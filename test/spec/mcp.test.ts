@@ -57,10 +57,8 @@ describe('SPEC-MCP-HANDSHAKE', () => {
     expect([status, session]).toEqual([200, expect.stringMatching(/^1\.[0-9a-f-]{36}$/)]);
     expect(text).toMatch(/^id: \d+$/m);
     const data = /^data: (.+)$/m.exec(text)?.[1] ?? '';
-    expect(JSON.parse(data)).toMatchObject({
-      id: 1,
-      result: { protocolVersion: '2025-03-26', serverInfo: { name: 'cairn' } },
-    });
+    const wanted = { id: 1, result: { protocolVersion: '2025-03-26', serverInfo: { name: 'cairn' } } };
+    expect(JSON.parse(data)).toMatchObject(wanted);
   });
 
   it('waits for notifications/initialized, which may come late, and refuses what comes without it', async () => {

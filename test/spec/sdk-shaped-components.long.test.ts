@@ -51,12 +51,8 @@ function executeByGrpc(databaseName: string, script: object): ReturnType<TestSer
     body: Buffer.from(JSON.stringify(script)),
     headers: [{ name: 'content-type', value: 'application/json' }],
   };
-  const message = ExecuteStateChangeRequest.fromPartial({
-    databaseName,
-    stateChangeName: 'change',
-    version: 1,
-    request,
-  });
+  const asked = { databaseName, stateChangeName: 'change', version: 1, request };
+  const message = ExecuteStateChangeRequest.fromPartial(asked);
   return server.client.call('executeStateChange', message, SLOW);
 }
 

@@ -89,12 +89,8 @@ test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
   const done: string[] = [];
   const guarded = guardService(noting(done), principalOf(grantsOf(...own)));
   const { signal } = new AbortController();
-  const work = guarded.issueToken({
-    name: 'x',
-    grants: grantsOf('reader:nowhere', asked).slice(1),
-    lifeSeconds: 1,
-    signal,
-  });
+  const parts = { name: 'x', grants: grantsOf('reader:nowhere', asked).slice(1), lifeSeconds: 1, signal };
+  const work = guarded.issueToken(parts);
   const said = await work.then(
     () => 'given',
     (failure: Error) => failure.message,
@@ -126,12 +122,8 @@ test.each(['transact', 'executeCommand'] as const)(
     const own = [['user', 'bob'] as const, ['cairn.id', 'key:2'] as const, ['cairn.sub', 'eve'] as const];
     const sent = { databaseName: 'shop', options: { principalAttributes: new Map(own) }, faults: new Faults() };
     await guardService(service, principal)[operation](sent as never);
-    expect(Object.fromEntries(asked?.options.principalAttributes ?? [])).toEqual({
-      user: 'bob',
-      'cairn.id': 'key:1',
-      'cairn.name': 'ci',
-      'cairn.sub': 'ann',
-    });
+    const wanted = { user: 'bob', 'cairn.id': 'key:1', 'cairn.name': 'ci', 'cairn.sub': 'ann' };
+    expect(Object.fromEntries(asked?.options.principalAttributes ?? [])).toEqual(wanted);
     expect(sent.faults.none).toBe(true);
     const full = new Map(Array.from({ length: 62 }, (_, at) => [`k${at}`, 'v'] as const));
     const tooMany = { ...sent, options: { principalAttributes: full } };

@@ -49,11 +49,8 @@ async function define(...payloads: readonly Uint8Array[]): Promise<unknown> {
 
 it('a State View is served by its latest active version, or by the one that is asked for', async () => {
   const keyed = viewOf({ state_view_name: 'balances', event_selector: SUBJECT, description: 'another one' });
-  expect(await define(...definingPayloads(keyed, bytes))).toEqual({
-    kind: 'defined',
-    version: 2,
-    isNew: true,
-  });
+  const wanted = { kind: 'defined', version: 2, isNew: true };
+  expect(await define(...definingPayloads(keyed, bytes))).toEqual(wanted);
   const versionOf = (version?: number): Promise<unknown> => {
     const asked = { databaseName: 'bank', name: 'balances', at: 'latest', signal: NEVER, version } as const;
     return world.service.openStateView(asked).then(

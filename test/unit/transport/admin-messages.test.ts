@@ -246,10 +246,8 @@ describe('an AdminReply', () => {
     const recovered = service['RecoverDatabase']?.responseDeserialize(writeAdminReply(RECOVERED_REPLY));
     expect(recovered).toMatchObject({ name: 'shop', node: 3, revision: 2 ** 40, databaseId: expect.any(String) });
     const recovery = service['RecoverDatabase']?.requestSerialize({ name: 'shop', from: 3, acceptRevision: 0 });
-    expect(readAdminRequest('recover', recovery ?? Buffer.alloc(0))).toEqual({
-      order: ORDERS.at(-1),
-      isPassedOn: false,
-    });
+    const wanted = { order: ORDERS.at(-1), isPassedOn: false };
+    expect(readAdminRequest('recover', recovery ?? Buffer.alloc(0))).toEqual(wanted);
     const asked = service['ReplaceNode']?.requestSerialize({ node: 3, by: 4 }) ?? Buffer.alloc(0);
     expect(readAdminRequest('replace', asked)).toEqual({ order: ORDERS[4], isPassedOn: false });
     const drain = service['DrainNode']?.requestSerialize({ node: 3, isGranted: true, stay: true }) ?? Buffer.alloc(0);

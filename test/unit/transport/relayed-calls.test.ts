@@ -153,11 +153,8 @@ describe('a call to a node without a copy (TM5)', () => {
 
 it('a stream over a node without a copy follows what is written, wherever, and ends with its reader', async () => {
   const name = 'live';
-  const request = SubscribeEventsRequest.fromPartial({
-    databaseName,
-    after: { revision: 5, index: 19 },
-    heartbeatMs: 200,
-  });
+  const made = { databaseName, after: { revision: 5, index: 19 }, heartbeatMs: 200 };
+  const request = SubscribeEventsRequest.fromPartial(made);
   const stream = nodes.other.client.open('subscribeEvents', request);
   const items = iterate(stream);
   expect(await items.next()).toMatchObject({ value: { message: { $case: 'heartbeat' } } });

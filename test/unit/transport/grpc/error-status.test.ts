@@ -79,10 +79,8 @@ describe('statusOfError (T5)', () => {
 
   it('tells where the leader is', () => {
     const leader = { node: 'n2', address: '10.0.0.2:50051' };
-    expect(statusOfError(new DatabaseError('not_leader', 'x', { details: { leader } })).trailers).toEqual({
-      'x-leader-node': 'n2',
-      'x-leader-address': '10.0.0.2:50051',
-    });
+    const wanted = { 'x-leader-node': 'n2', 'x-leader-address': '10.0.0.2:50051' };
+    expect(statusOfError(new DatabaseError('not_leader', 'x', { details: { leader } })).trailers).toEqual(wanted);
   });
 });
 

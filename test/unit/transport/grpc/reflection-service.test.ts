@@ -59,8 +59,6 @@ it.each([
   ['a.Base', [7, 120]],
   ['elsewhere.Options', [50]],
 ])('an answer of reflection has the numbers by which %s is extended', (value, extensionNumber) => {
-  expect(ask({ $case: 'allExtensionNumbersOfType', value })).toEqual({
-    $case: 'allExtensionNumbersResponse',
-    value: { baseTypeName: value, extensionNumber },
-  });
+  const wanted = { $case: 'allExtensionNumbersResponse', value: { baseTypeName: value, extensionNumber } };
+  expect(ask({ $case: 'allExtensionNumbersOfType', value })).toEqual(wanted);
 });

@@ -28,10 +28,8 @@ function queryIn(...fields: readonly (readonly [string, string])[]): unknown {
 }
 
 it('takes a number with spaces and tabs around it, and nothing but these for a number that is not given', () => {
-  expect(queryIn(['start', ' 1\t'], ['limit', '\t '])).toEqual({
-    range: { revision: { startAt: '1' } },
-    direction: 'FORWARD',
-  });
+  const wanted = { range: { revision: { startAt: '1' } }, direction: 'FORWARD' };
+  expect(queryIn(['start', ' 1\t'], ['limit', '\t '])).toEqual(wanted);
 });
 
 it.each([' a ', '\uFEFFa', 'a\u00A0'])('looks for %j as it was typed', (value) => {

@@ -30,12 +30,8 @@ interface BoundedWorld extends HttpWorld {
 async function worldOf(sizes: { readonly requests?: number; readonly unsent?: number }): Promise<BoundedWorld> {
   const { requests = MUCH, unsent = MUCH } = sizes;
   const time = new ManualTime();
-  const budgets = createByteBudgets({
-    requestBytesMax: requests,
-    unsentBytesMax: unsent,
-    patienceMs: PATIENCE_MS,
-    time,
-  });
+  const sent = { requestBytesMax: requests, unsentBytesMax: unsent, patienceMs: PATIENCE_MS, time };
+  const budgets = createByteBudgets(sent);
   return { ...(await startLargeWorld({ budgets })), budgets, time };
 }
 

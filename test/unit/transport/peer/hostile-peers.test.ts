@@ -171,10 +171,8 @@ describe('a stream', () => {
     const beats = strangerAt(south, hello(TO_SOUTH, { lane: 'beats' }));
     const before = strangerAt(south, hello());
     await Promise.all([beats.answer, before.answer]);
-    expect(await strangerAt(south, hello(TO_SOUTH, { lane: 'bulk' })).answer).toEqual({
-      kind: 'refused',
-      reason: '2 streams are open, which is the most at a time',
-    });
+    const wanted = { kind: 'refused', reason: '2 streams are open, which is the most at a time' };
+    expect(await strangerAt(south, hello(TO_SOUTH, { lane: 'bulk' })).answer).toEqual(wanted);
     const { socket, answer } = strangerAt(south, hello());
     expect((await answer).kind).toBe('accepted');
     await before.ended;
@@ -305,10 +303,8 @@ describe('a connection of HTTP/2 to the peer port', () => {
 it('a member of another cluster gets no refusal, which would end its process (K1)', async () => {
   const { port } = (await openSouth()).links;
   const request = { ...JOIN_REQUEST, clusterId: OTHER_CLUSTER };
-  expect(await askToJoin({ host: '127.0.0.1', port }, request, 5_000)).toEqual({
-    kind: 'later',
-    reason: `it belongs to the cluster ${CLUSTER}, and not to ${OTHER_CLUSTER}`,
-  });
+  const expected = { kind: 'later', reason: `it belongs to the cluster ${CLUSTER}, and not to ${OTHER_CLUSTER}` };
+  expect(await askToJoin({ host: '127.0.0.1', port }, request, 5_000)).toEqual(expected);
 });
 
 it('a place that nobody can dial keeps its node from being reached, and no other one (TP6)', async () => {
