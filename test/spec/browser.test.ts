@@ -76,8 +76,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('commits what a form says, and shows what was answered', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     const { page } = await openPage(browser);
     await page.goto(`${url}/db/${own}/0`);
     await unfold(page, 'transact');
@@ -121,8 +120,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   });
 
   it('says of what it cannot do that it cannot', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     const page = await open(`/databases/${own}`);
     await unfold(page, 'delete database');
     expect(await page.getByRole('button', { name: 'delete database' }).isDisabled()).toBe(true);
@@ -130,8 +128,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   });
 
   it('shuts nobody out by what it answers to forms', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     // The engine that looks is a script: only what the module would send is sent by the form itself.
     const { page } = await openPage(browser, { bypassCSP: true });
     await page.route('**/assets/requests-*.js', (route) => route.abort());

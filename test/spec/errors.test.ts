@@ -11,8 +11,7 @@ import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const { api, server } = await sharedHttpNode();
 const { client } = server;
-const taken = uniqueName();
-await api.create(taken);
+const taken = await api.created();
 await api.commit(taken, cloudEvent('a'));
 const tooMany = Array.from({ length: 1001 }, (_, n) => `e-${n}`);
 const manyEvents = tooMany.map((id) => event({ id }));

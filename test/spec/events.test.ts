@@ -3,19 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { EventQuery, type EventSelector } from '../../proto/gen/cairn/v1/event.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, transaction } from '../support/grpc-requests.ts';
-import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, q } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
 import { startHttpWorld } from '../support/http-world.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const { api, server } = await sharedHttpNode();
 const { client } = server;
-
-async function created(): Promise<string> {
-  const name = uniqueName();
-  await api.create(name);
-  return name;
-}
 
 type Parts = Parameters<typeof EventSelector.fromPartial>[0];
 
@@ -28,7 +22,7 @@ const REQUIRED = [
 
 /** Expects both interfaces to name the attribute alone for this value, and to store nothing; gives what HTTP says. */
 async function refusal([attribute, key, path]: readonly string[], value: string | undefined): Promise<string> {
-  const name = await created();
+  const name = await api.created();
   const events = [cloudEvent('a', { [attribute ?? '']: value })];
   const { details } = errorOf(await api.post(`/api/v1/db/${name}`, { events }), INVALID_ARGUMENT);
   const sent = transaction(name, [event({ [key ?? '']: value ?? '' })]);
@@ -52,7 +46,7 @@ describe('SPEC-EVENT-REQUIRED', () => {
 
 it('SPEC-EVENT-POSITION is the server’s: an event that brings one is refused', async () => {
   for (const attribute of ['revision', 'index', 'recordedtime']) {
-    const name = await created();
+    const name = await api.created();
     const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { [attribute]: 1 })] });
     expect(errorOf(answer, INVALID_ARGUMENT).details?.violations?.[0]?.field).toContain(attribute);
   }
@@ -61,7 +55,7 @@ it('SPEC-EVENT-POSITION is the server’s: an event that brings one is refused',
 it.each([REQUIRED[0], REQUIRED[3], ['subject', 'subject', 'subject']])(
   'SPEC-EVENT-TEXT %s is 1 to 255 bytes of text that is not blank',
   async (...attribute) => {
-    const name = await created();
+    const name = await api.created();
     expect(await api.commit(name, cloudEvent('e', { [attribute[0]]: '÷'.repeat(127) }))).toBe(1);
     for (const text of ['', ' ', '÷'.repeat(128)]) expect(await refusal(attribute, text)).not.toBe('');
   },
@@ -81,7 +75,7 @@ it('SPEC-RECORDED-TIME stays where it was while the clock of the node has been s
 });
 
 it('SPEC-EFFECTIVE-TIME is refused where it is none, with what it must be', async () => {
-  const name = await created();
+  const name = await api.created();
   const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { time: '2024-01-01' })] });
   const [violation] = errorOf(answer, INVALID_ARGUMENT).details?.violations ?? [];
   expect(violation).toMatchObject({ field: 'events[0].time', description: expect.stringContaining('RFC 3339') });
@@ -90,7 +84,7 @@ it('SPEC-EFFECTIVE-TIME is refused where it is none, with what it must be', asyn
 it.each([[{ equals: { stream: 'a', eventType: 'b' } }], [{ ByColour: 'red' }], [{ or: [] }], [{ ByType: '' }], [[]]])(
   'SPEC-SELECTOR-MALFORMED %j is refused in every place, and names it',
   async (selector) => {
-    const name = await created();
+    const name = await api.created();
     const query = await api.get(`/db/${name}/0/events?q=${q({ selector })}`);
     expect(errorOf(query, INVALID_ARGUMENT).details?.violations?.[0]?.field).toMatch(/^q\.selector/);
     const conditions = [{ max: { selector, revision: 0 } }];
@@ -103,7 +97,7 @@ it('SPEC-SELECTOR-MALFORMED: too deep a selector is refused with what was found'
   const nested = (depth: number): Parts =>
     depth === 1 ? { stream: 's' } : { kind: { $case: 'and', value: { selectors: [nested(depth - 1)] } } };
   const nestedJson = (depth: number): object => (depth === 1 ? { stream: 's' } : { and: [nestedJson(depth - 1)] });
-  const name = await created();
+  const name = await api.created();
   const words = 'must nest at most 16 deep; found 17 or more';
   const query = EventQuery.fromPartial({ eventSelection: { selectors: [nested(17)] } });
   const refused = await failureOf(client.collect('queryEvents', { databaseName: name, query }));

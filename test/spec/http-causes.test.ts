@@ -1,6 +1,6 @@
 // Pages of events and transactions link to causes, effects and transactions with the same correlation id.
 import { describe, expect, it } from 'vitest';
-import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, jsonOf } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { readToonPage } from '../support/toon-pages.ts';
 
@@ -15,8 +15,7 @@ interface Said {
 }
 
 async function databaseOf(all: readonly Said[]): Promise<string> {
-  const name = uniqueName();
-  await api.create(name);
+  const name = await api.created();
   for (const [at, said] of all.entries()) {
     const transaction = { ...said, transaction_id: idOf(at + 1), events: [cloudEvent(`${at}`)] };
     const { status } = await api.post(`/api/v1/db/${name}`, transaction);

@@ -73,8 +73,7 @@ describe('SPEC-HTTP-CHANGES', () => {
   });
 
   it('says of how many events the names are, when that is not all', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     const large = Array.from({ length: 10 }, (_, at) => cloudEvent(`${at}`, { data: 'x'.repeat(990_000) }));
     for (const event of large) await api.commit(own, event);
     const changes = jsonOf(await api.get(`/db/${own}/10?since=0`)) as { readonly counted_events: number };
@@ -86,8 +85,7 @@ describe('SPEC-HTTP-CHANGES', () => {
 });
 
 describe('SPEC-HTTP-STATE-PAGE', async () => {
-  const shop = uniqueName();
-  await api.create(shop);
+  const shop = await api.created();
   const VIEW = { content_type: 'text/plain', query_temporality: 'revision', event_selector: {} };
   const published = async (metadata: object, line: string): Promise<void> => {
     const component = await linesView({ first: 'begin\n', line, last: 'end' });

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
-import { type Answer, cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { type Answer, cloudEvent, errorOf, jsonOf } from '../support/http-client.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 
 const BY_ACCOUNT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
@@ -17,8 +17,7 @@ beforeAll(async () => {
 
 /** A database in which `a` has two events in revision 1, and one in revision 2. */
 async function bank(): Promise<string> {
-  const name = uniqueName();
-  await api.create(name);
+  const name = await api.created();
   for (const ids of [['1', '2'], ['3']]) await transact(name, ids);
   return name;
 }

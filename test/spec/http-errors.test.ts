@@ -97,8 +97,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
   );
 
   it('with an x-min-revision that is none answer 400, and beyond any database 404', async () => {
-    const name = uniqueName();
-    await api.create(name);
+    const name = await api.created();
     for (const value of ['x', '-1', '1.5', '', '01', '18446744073709551616']) {
       const answer = await api.get(`/databases/${name}`, { 'x-min-revision': value });
       expect(errorOf(answer, INVALID_ARGUMENT).details?.field).toBe('x-min-revision');
@@ -181,8 +180,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
   });
 
   it('may name the server in their target, as towards a proxy', async () => {
-    const name = uniqueName();
-    await api.create(name);
+    const name = await api.created();
     const target = `http://localhost:3000/db/${name}/cached`;
     const [reply] = await raw(`GET ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
     expect(reply?.headers.get('location')).toBe(`/db/${name}/0`);
@@ -252,8 +250,7 @@ describe('SPEC-HTTP-ERRORS: values in messages', () => {
   const events = JSON.stringify([cloudEvent('e')]);
 
   it('a revision beyond 2^53 is named as it was sent', async () => {
-    const name = uniqueName();
-    await api.create(name);
+    const name = await api.created();
     const condition = `{"events":${events},"conditions":[{"min":{"revision":${BEYOND}}}]}`;
     for (const [answer, message] of [
       [await api.get(`/db/${name}/${BEYOND}`), `has no revision ${BEYOND}; its latest is 0`],
@@ -266,8 +263,7 @@ describe('SPEC-HTTP-ERRORS: values in messages', () => {
   });
 
   it('are escaped where they cannot be seen, and cut', async () => {
-    const name = uniqueName();
-    await api.create(name);
+    const name = await api.created();
     const odd = `\u001b[2J\u202e${'x'.repeat(100)}`;
     const { message } = errorOf(
       await api.post(`/api/v1/db/${name}`, `{"events":[${JSON.stringify(cloudEvent(odd))}]}`),

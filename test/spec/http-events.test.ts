@@ -74,8 +74,7 @@ it('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events: gives the l
 });
 
 it('SPEC-LIMITS-PAGE: pages hold 100 events unless told otherwise, and at most 1,000', async () => {
-  const own = uniqueName();
-  await api.create(own);
+  const own = await api.created();
   await api.commit(own, ...Array.from({ length: 1000 }, (_, n) => cloudEvent(`a${n}`)));
   await api.commit(own, cloudEvent('last'));
   for (const path of [`/db/${own}/2/events`, `/databases/${own}/events`]) {
@@ -87,8 +86,7 @@ it('SPEC-LIMITS-PAGE: pages hold 100 events unless told otherwise, and at most 1
 });
 
 it('SPEC-LIMITS-PAGE: pages of large events end early, and the next one goes on', async () => {
-  const own = uniqueName();
-  await api.create(own);
+  const own = await api.created();
   const data = 'x'.repeat(900_000);
   for (let n = 1; n <= 12; n++) await api.commit(own, cloudEvent(`${n}`, { data }));
   const seen: string[] = [];
@@ -127,8 +125,7 @@ describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
   it.each(['streams/orders', 'subjects/s', 'event-types/order.placed', 'events'])(
     'refuses the cursor of a database that was re-created: %s (TH8)',
     async (list) => {
-      const own = uniqueName();
-      await api.create(own);
+      const own = await api.created();
       const two = [cloudEvent('a', { subject: 's' }), cloudEvent('b', { subject: 's' })];
       await api.commit(own, ...two);
       const { next = '' } = jsonOf(await api.get(`/db/${own}/1/${list}?limit=1`)) as EventPage;

@@ -10,12 +10,6 @@ const historyId = await createHistory(api, history);
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-async function newDatabase(): Promise<string> {
-  const name = uniqueName();
-  await api.create(name);
-  return name;
-}
-
 function refusal(answer: Answer): unknown {
   const scope = [answer.headers.get('x-database-id'), answer.headers.get('x-revision')];
   return { status: answer.status, body: jsonOf(answer), scope, allow: answer.headers.get('allow') };
@@ -92,7 +86,7 @@ it.each<readonly [string, unknown, number]>([
 ])(
   'SPEC-HTTP-FAMILIES, SPEC-HTTP-COLLECTION-TRANSACT: transacting refuses %s alike, with or without waiting',
   async (_what, body, status) => {
-    const name = await newDatabase();
+    const name = await api.created();
     const answers = await Promise.all([SCOPED, COLLECTION, LATER].map((path) => api.post(path(name), body)));
     expect(distinct(answers.map(refusal))).toHaveLength(1);
     expect(answers[0]).toMatchObject({ status });

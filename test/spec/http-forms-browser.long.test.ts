@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openPage, shows, startBrowser, unfold } from '../support/browser.ts';
-import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, jsonOf } from '../support/http-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -34,8 +34,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   };
 
   it('publishes a State Change, tries a command and runs it', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     using dir = tempDir();
     const file = join(dir.path, 'telling.wasm');
     writeFileSync(file, telling);
@@ -65,8 +64,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   });
 
   it('puts a query together, and is told what is wrong with it', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     await api.commit(
       own,
       cloudEvent('a', { subject: 'ada' }),
@@ -94,8 +92,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   });
 
   it('has with scripts another id for the next transaction', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     await api.publish(`${own}/state-changes`, { state_change_name: 'telling' }, telling);
     const { page, complaints } = await openPage(browser);
     await page.goto(`${url}/databases/${own}`);

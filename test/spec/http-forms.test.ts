@@ -26,12 +26,6 @@ const RUN = `/api/v1/db/${name}/latest/state-changes/decides/v1`;
 const EXECUTE = `/api/v1/db/${name}/state-changes/decides/v1/execute`;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-async function created(): Promise<string> {
-  const own = uniqueName();
-  await api.create(own);
-  return own;
-}
-
 const transact = (own: string, fields: Readonly<Record<string, string>>): Promise<Answer> =>
   sendForm(api, `/api/v1/db/${own}`, fields);
 const placeOf = ({ status, headers }: Answer): unknown => [status, headers.get('location')];
@@ -58,7 +52,7 @@ describe('SPEC-HTTP-FORMS: a database', () => {
 
 describe('SPEC-HTTP-FORMS: a transaction', () => {
   it('is committed once, with what stands in the fields, and shown', async () => {
-    const own = await created();
+    const own = await api.created();
     const page = await api.get(`/databases/${own}`, BROWSER);
     expect(page.headers.get('cache-control')).toBe('no-store');
     const { transaction_id = '' } = valuesOf(page, 'transact');
@@ -73,7 +67,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
   });
 
   it('that is sent twice is not committed twice, and what is sent anew has another id', async () => {
-    const own = await created();
+    const own = await api.created();
     const transaction_id = crypto.randomUUID();
     await transact(own, { events: EVENTS, transaction_id });
     const events = JSON.stringify([cloudEvent('b')]);
@@ -88,7 +82,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
   });
 
   it('without an id is not committed before it has one', async () => {
-    const own = await created();
+    const own = await api.created();
     const answer = await transact(own, { events: EVENTS, transaction_id: '' });
     const { title, values } = shownForm(answer);
     expect([answer.status, title, await api.latestRevision(own)]).toEqual([200, 'Not sent yet', 0]);
@@ -97,7 +91,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
   });
 
   it('has no id on a page that somebody keeps, and one of its own on every other', async () => {
-    const own = await created();
+    const own = await api.created();
     const at = await api.get(`/db/${own}/0`, BROWSER);
     const told = [valuesOf(at, 'transact')['transaction_id'], at.headers.get('cache-control')];
     expect(told).toEqual(['', 'public, max-age=60']);
@@ -123,7 +117,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
       transaction_id: crypto.randomUUID(),
       [field]: value,
     };
-    const own = await created();
+    const own = await api.created();
     const answer = await transact(own, fields);
     const { values, faults } = shownForm(answer);
     expect([answer.status, faults]).toEqual([400, [expect.stringMatching(fault)]]);
@@ -132,7 +126,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
   });
 
   it('whose condition does not hold, or whose database there is not, is kept as it was typed', async () => {
-    const own = await created();
+    const own = await api.created();
     const fields = {
       events: EVENTS,
       conditions: '[{"min_revision":{"revision":7}}]',
@@ -184,7 +178,7 @@ describe('SPEC-HTTP-FORMS: components', () => {
   });
 
   it('are published, and lead to their version', async () => {
-    const own = await created();
+    const own = await api.created();
     const sent = (metadata: object): Promise<Answer> =>
       api.publish(`${own}/state-changes`, metadata, components.change, FROM_HERE);
     const metadata = { state_change_name: 'own' };
@@ -198,7 +192,7 @@ describe('SPEC-HTTP-FORMS: components', () => {
 
 describe('SPEC-HTTP-FORMS: a request', () => {
   it('is a form where its route is offered, and where it asks for a page', async () => {
-    const own = await created();
+    const own = await api.created();
     const fields = { events: EVENTS, transaction_id: crypto.randomUUID() };
     for (const accept of ['application/json', '*/*', 'text/plain', 'application/json, text/html;q=0.5']) {
       const answer = await sendForm(api, `/api/v1/db/${own}`, fields, { ...FROM_HERE, accept });
@@ -250,7 +244,7 @@ describe('SPEC-HTTP-FORMS: hostile forms', () => {
     ['thousands of one field', 'events=1&'.repeat(5000), 'events must be given once'],
     ['a depth that nobody needs', `events=${encodeURIComponent(deep)}`, 'events must be JSON'],
   ])('with %s are refused by what is wrong with them', async (_what, body, message) => {
-    const own = await created();
+    const own = await api.created();
     const answer = await sendForm(api, `/api/v1/db/${own}`, body);
     const { title, summary } = shownForm(answer);
     expect([answer.status, title, summary]).toEqual([400, 'That did not work', expect.stringContaining(message)]);
@@ -267,11 +261,11 @@ describe('SPEC-HTTP-FORMS: hostile forms', () => {
       expect([answer.status, shownForm(answer).summary]).toEqual([400, expect.stringContaining(`${field} must`)]);
     }
     const utf8 = { ...FROM_HERE, 'content-type': `${FORM_TYPE['content-type']}; charset=UTF-8` };
-    expect((await sendForm(api, `/api/v1/db/${await created()}`, fields, utf8)).status).toBe(303);
+    expect((await sendForm(api, `/api/v1/db/${await api.created()}`, fields, utf8)).status).toBe(303);
   });
 
   it('of more than 256 KiB are refused, whether they say so or not, and smaller ones are taken whole', async () => {
-    const own = await created();
+    const own = await api.created();
     const filler = 'x'.repeat(262_144 - 400);
     const fields = { events: JSON.stringify([cloudEvent('a', { data: filler })]), transaction_id: crypto.randomUUID() };
     expect((await transact(own, fields)).status).toBe(303);

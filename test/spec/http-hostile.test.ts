@@ -16,7 +16,6 @@ import {
   jsonOf,
   NOT_FOUND,
   RESOURCE_EXHAUSTED,
-  uniqueName,
   type Wanted,
 } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
@@ -46,8 +45,7 @@ function isCivil(answer: Answer): boolean {
 
 async function expectHealthy(): Promise<void> {
   expect(jsonOf(await api.get('/health/detailed'))).toMatchObject({ status: 'ok' });
-  const own = uniqueName();
-  await api.create(own);
+  const own = await api.created();
   expect(await api.commit(own, cloudEvent('a'))).toBe(1);
 }
 
@@ -160,8 +158,7 @@ async function decided(accepted: Answer): Promise<void> {
 
 describe('SPEC-HTTP-ERRORS: hostile requests', () => {
   it('of any body are refused by what is wrong with them, on every route that writes, and change nothing', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     const met = new Set<string>();
     let committed = 0;
     await fc.assert(
@@ -189,8 +186,7 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
   });
 
   it('of any form are answered by a page, and change nothing unless it leads to what was made', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     const offered = ROUTES.filter(({ offered: each }) => each !== undefined);
     const value = fc.oneof(
       text,

@@ -115,8 +115,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('leads to no later revision from the latest', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     const { page } = await openPage(browser);
     const later = page.locator('a[rel="next"]');
     await page.goto(`${url}/db/${own}/0`);
@@ -185,8 +184,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('shows events as they come, and rests when it is paused or not seen', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     await api.commit(own, cloudEvent('first', { type: 'a' }));
     const { page, complaints } = await openPage(browser);
     let asked = 0;
@@ -268,8 +266,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('deletes a database only when that was meant', async () => {
-    const own = uniqueName();
-    await api.create(own);
+    const own = await api.created();
     const { page } = await openPage(browser);
     await page.goto(`${url}/db/${own}/0`);
     await unfold(page, 'delete database');

@@ -151,8 +151,7 @@ describe('SPEC-HTTP-HTML: what a page may do', () => {
 const MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">\'"&amp;';
 
 it('SPEC-HTTP-HTML: what others wrote is text wherever it stands', async () => {
-  const own = uniqueName();
-  await api.create(own);
+  const own = await api.created();
   const data = { [MARKUP]: MARKUP, long: MARKUP.repeat(1000) };
   await api.commit(
     own,

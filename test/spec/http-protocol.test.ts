@@ -106,8 +106,7 @@ it('SPEC-HTTP-SCOPE: x-database-id and x-revision stand on every reply that was 
 
 describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
   it('is met by a node that has the revision', async () => {
-    const name = uniqueName();
-    await api.create(name);
+    const name = await api.created();
     await api.commit(name, cloudEvent('a'));
     for (const path of [`/databases/${name}`, `/db/${name}/cached`, `/db/${name}/0/events`, `/db/${name}/0/streams`]) {
       const { status } = await api.get(path, { 'x-min-revision': '1' });
@@ -116,8 +115,7 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
   });
 
   it('waits for a revision that is on its way', async () => {
-    const name = uniqueName();
-    await api.create(name);
+    const name = await api.created();
     const waiting = api.get(`/db/${name}/cached`, { 'x-min-revision': '1' });
     await api.commit(name, cloudEvent('a'));
     expect((await waiting).headers.get('location')).toBe(`/db/${name}/1`);
@@ -125,8 +123,7 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
 });
 
 it('SPEC-HTTP-VERSION-1: HTTP/1.0 gets whole bodies with their length, and the connection ends', async () => {
-  const name = uniqueName();
-  await api.create(name);
+  const name = await api.created();
   const [reply] = parseReplies(await exchange(api.address, `GET /databases/${name} HTTP/1.0\r\n\r\n`));
   expect(reply?.status).toBe(200);
   expect(reply?.headers.get('content-length')).toBe(String(reply?.body.length));

@@ -58,8 +58,7 @@ const ODD =
   '% %2F ü 😀 " \' < ? # & + ; : , --- Links: .. . ... __proto__ - [1] {a} true 05 1e5 \\ \\n \u00a0x * ~ @ = $1 | a/b';
 
 it('SPEC-HTTP-TOON: links of odd names lead to what is called so', { timeout: WALK_MS }, async () => {
-  const own = uniqueName();
-  await api.create(own);
+  const own = await api.created();
   const names = [...ODD.split(' '), 'a b', ' x'];
   const events = names.map((odd, at) => {
     const extension = { odd, data: { [odd]: odd } };

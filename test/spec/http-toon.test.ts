@@ -105,8 +105,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
   });
 
   it('end early where events are large, with one at least', async () => {
-    const large = uniqueName();
-    await api.create(large);
+    const large = await api.created();
     for (let n = 0; n < 3; n++) await api.commit(large, cloudEvent(`${n}`, { data: 'x'.repeat(40_000) }));
     await api.commit(large, cloudEvent('3', { data: 'x'.repeat(900_000) }));
     const [sizes, ids] = await walked(`/db/${large}/4/events`, 'events', 'id');
@@ -138,8 +137,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
   });
 
   it('of a database have the first State Views, and lead to all', async () => {
-    const many = uniqueName();
-    await api.create(many);
+    const many = await api.created();
     for (let n = 0; n < 52; n++) {
       const metadata = { ...TIMED, state_view_name: `v${String(n).padStart(2, '0')}` };
       await api.publish(`${many}/state-views`, metadata, components.view);

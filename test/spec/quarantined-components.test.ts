@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { until } from '../support/budget-time.ts';
 import { failureOf } from '../support/grpc-client.ts';
-import { cloudEvent, uniqueName } from '../support/http-client.ts';
+import { cloudEvent } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { viewText, wat } from '../support/wasm/wat.ts';
 
@@ -12,8 +12,7 @@ const NOTHING = '(i32.store8 (i32.const 16) (i32.const 0)) (i32.store (i32.const
 const { server, api } = await startHttpNode('--guest-executors=1', '--guest-cpu-ms=50');
 
 async function opened(evolve: string): Promise<string> {
-  const name = uniqueName();
-  await api.create(name);
+  const name = await api.created();
   const view = { state_view_name: 'view', content_type: 'application/json', query_temporality: 'revision' };
   await api.publish(`${name}/state-views`, { ...view, event_selector: {} }, await wat(viewText({ evolve })));
   await api.commit(name, cloudEvent('e1'));

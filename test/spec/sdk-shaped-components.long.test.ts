@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { failureOf } from '../support/grpc-client.ts';
-import { type Answer, cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
+import { type Answer, cloudEvent, jsonOf } from '../support/http-client.ts';
 import { type TestServer } from '../support/server.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
 import { BUILD_MS } from '../support/wasm/built.ts';
@@ -20,8 +20,7 @@ beforeAll(async () => {
 
 /** A database with both components, and events 1 and 2 in one transaction and 3 in another. */
 async function opened(): Promise<string> {
-  const name = uniqueName();
-  await api.create(name);
+  const name = await api.created();
   const seen = {
     state_view_name: 'seen',
     content_type: 'application/json',

@@ -59,6 +59,13 @@ export class HttpClient {
     return (jsonOf(answer) as { readonly database_id: string }).database_id;
   }
 
+  /** Creates a database under a name of its own, and gives that. */
+  async created(): Promise<string> {
+    const name = uniqueName();
+    await this.create(name);
+    return name;
+  }
+
   /** Commits one transaction of these events and gives its revision. */
   async commit(name: string, ...events: readonly object[]): Promise<number> {
     const answer = await this.post(`/databases/${name}/events`, { events });
