@@ -5,12 +5,11 @@ import { accessibilityFaults, openPage, shows, startBrowser, unfold } from '../s
 import { cloudEvent, uniqueName } from '../support/http-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
+import { LAST_REVISION, toonDatabase } from '../support/toon-node.ts';
 
 const { api, server } = await sharedHttpNode();
 const url = server.http;
-const name = uniqueName();
-await createToonDatabase(api, name, await toonComponents());
+const { name } = await toonDatabase(api);
 
 const AT = `/db/${name}/${LAST_REVISION}`;
 const KINDS = [

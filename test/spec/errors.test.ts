@@ -4,7 +4,7 @@ import { AwaitDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { failureOf } from '../support/grpc-client.ts';
 import { event, maxRevision, transaction } from '../support/grpc-requests.ts';
-import { type Answer, cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';
+import { type Answer, cloudEvent, errorOf } from '../support/http-client.ts';
 import { framed, RawGrpc, richStatusOf } from '../support/raw-grpc.ts';
 import { startTestServer } from '../support/server.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
@@ -69,8 +69,7 @@ describe('SPEC-ERRORS-CODES', () => {
 
   it('UNAVAILABLE answers whoever waits at a node that shuts down, and says so', async () => {
     const other = await startTestServer();
-    const databaseName = uniqueName();
-    await other.client.send('createDatabase', { databaseName });
+    const databaseName = await other.client.created();
     const raw = new RawGrpc(other.port);
     const request = AwaitDatabaseRequest.encode({ databaseName, atRevision: 1 }).finish();
     const waiting = raw.call({ path: EventStoreService.awaitDatabase.path, pieces: [framed(request)] });

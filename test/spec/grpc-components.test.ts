@@ -40,8 +40,7 @@ beforeAll(async () => {
 
 /** A database in which `a` has two events in revision 1, and one in revision 2. */
 async function bank(): Promise<string> {
-  const databaseName = uniqueName();
-  await client.send('createDatabase', { databaseName });
+  const databaseName = await client.created();
   for (const ids of [['1', '2'], ['3']]) {
     const events = ids.map((id) => event({ id, subject: 'a' }));
     await client.send('transact', transaction(databaseName, events));
@@ -109,8 +108,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
   it('is refused beyond the size of a component', async () => {
     const wasmTooLarge = Buffer.alloc(64 * 1024 * 1024 + 1);
     await using roomy = await startTestServer('--request-memory-bytes=256MiB');
-    const databaseName = uniqueName();
-    await roomy.client.send('createDatabase', { databaseName });
+    const databaseName = await roomy.client.created();
     const asked = roomy.client.send('publishStateView', balances(databaseName, { wasmBytes: wasmTooLarge }), SLOW);
     expect(reasonsOf(await failureOf(asked))).toEqual(['RESOURCE_EXHAUSTED', 'TooLarge', ['wasm_bytes']]);
   });

@@ -58,8 +58,7 @@ describe('SPEC-GRPC-HEALTH', () => {
 });
 
 it('SPEC-GRPC-DEADLINES is kept by the server: it answers a call that waits longer than grpc-timeout, whatever the client does', async () => {
-  const databaseName = uniqueName();
-  await server.client.send('createDatabase', { databaseName });
+  const databaseName = await server.client.created();
   const request = AwaitDatabaseRequest.encode({ databaseName, atRevision: 1 }).finish();
   // This client knows no deadlines: the status can only come from the other side.
   const reply = await raw.call({

@@ -70,12 +70,6 @@ async function answerOf(node: TestServer, answer: ReturnType<Write>): Promise<To
   }
 }
 
-async function newDatabase(): Promise<string> {
-  const databaseName = uniqueName();
-  await nodes[0].client.send('createDatabase', { databaseName });
-  return databaseName;
-}
-
 const creation: Write = ({ client }, options) => client.call('createDatabase', { databaseName: uniqueName() }, options);
 
 const transactionOf =
@@ -132,7 +126,7 @@ async function publishView(databaseName: string, stateViewName: string): Promise
 }
 
 async function writeOf(method: UnaryName): Promise<Write> {
-  const databaseName = await newDatabase();
+  const databaseName = await nodes[0].client.created();
   await publishView(databaseName, KEPT.stateViewName);
   const request = REQUESTS[method];
   if (request === undefined) throw new Error(`there is no ${method}`);
@@ -140,7 +134,7 @@ async function writeOf(method: UnaryName): Promise<Write> {
 }
 
 async function deletionOfComponent(): Promise<Write> {
-  const databaseName = await newDatabase();
+  const databaseName = await nodes[0].client.created();
   return async ({ client }, options) => {
     const name = uniqueName('deleted');
     await publishView(databaseName, name);
@@ -152,8 +146,8 @@ async function deletionOfComponent(): Promise<Write> {
 describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
   it.each<[method: string, made: () => Promise<Write>]>([
     ['createDatabase', async () => creation],
-    ['transact', async () => transactionOf(await newDatabase())],
-    ['deleteDatabase', async () => deletionOf(await newDatabase())],
+    ['transact', async () => transactionOf(await nodes[0].client.created())],
+    ['deleteDatabase', async () => deletionOf(await nodes[0].client.created())],
     ['deleteComponent', deletionOfComponent],
     ...Object.keys(REQUESTS).map((method): [string, () => Promise<Write>] => [
       method,
@@ -173,7 +167,7 @@ describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
   });
 
   it('a write that was refused has changed nothing', async () => {
-    const databaseName = await newDatabase();
+    const databaseName = await nodes[0].client.created();
     await eventually(async () => {
       const at = async (): Promise<unknown> =>
         (await nodes[0].client.send('fetchLatestDatabase', { databaseName })).database?.revision;
@@ -186,7 +180,7 @@ describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
 
   // There is no such State Change, which only a node says that has looked for it: to run it comes behind that.
   it('a command with true is refused before the component is looked for', async () => {
-    const databaseName = await newDatabase();
+    const databaseName = await nodes[0].client.created();
     const named = { databaseName, stateChangeName: 'none' };
     const execution = ExecuteStateChangeRequest.fromPartial({
       ...named,

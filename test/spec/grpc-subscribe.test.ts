@@ -10,12 +10,6 @@ const server = await sharedServer();
 
 type RequestParts = Parameters<typeof SubscribeEventsRequest.fromPartial>[0];
 
-async function newDatabase(): Promise<string> {
-  const databaseName = uniqueName();
-  await server.client.send('createDatabase', { databaseName });
-  return databaseName;
-}
-
 async function commit(name: string, count: number, source: string = 'orders'): Promise<void> {
   for (let n = 0; n < count; n++) {
     await server.client.send(
@@ -56,7 +50,7 @@ function placesOf(revisions: readonly number[]): readonly string[] {
 
 describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
   it('begins with what comes, behind the last place of the latest revision', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const stream = subscribe(name, { after: { revision: 0, index: 999 } });
     await new Promise((resolve) => stream.once('metadata', resolve));
     const taken = take(stream, (some) => eventsOf(some).length >= 2);
@@ -65,7 +59,7 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
   });
 
   it('delivers every event once to a reader that comes back again and again', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const seen: string[] = [];
     let after: { readonly revision: number; readonly index: number } | undefined;
     const writing = commit(name, 20);
@@ -81,7 +75,7 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
   });
 
   it('beats while there is nothing to deliver, with the position to resume from', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     await commit(name, 1, 'carts');
     const stream = subscribe(name, { eventSelection: { selectors: [{ stream: 'orders' }] }, heartbeatMs: 100 });
     const replies = await take(stream, (some) => some.length >= 2);
@@ -96,7 +90,7 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
   });
 
   it('never holds up a writer when its reader does not read, and misses nothing when it does', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const big = Buffer.alloc(400_000, 'x');
     const stream = subscribe(name);
     stream.pause();
@@ -109,7 +103,7 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
   });
 
   it('is refused for a position beyond the database, a missing database and a heartbeat out of bounds', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const fail = (databaseName: string, parts: RequestParts): Promise<{ code: string; fields: readonly string[] }> =>
       failureOf(take(subscribe(databaseName, parts), () => false));
     expect((await fail(name, { after: { revision: 1, index: 0 } })).code).toBe('NOT_FOUND');

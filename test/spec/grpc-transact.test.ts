@@ -2,18 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { type TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 import { failureOf, outcomeOf } from '../support/grpc-client.ts';
-import { event, maxRevision, minRevision, selector, transaction, uniqueName } from '../support/grpc-requests.ts';
+import { event, maxRevision, minRevision, selector, transaction } from '../support/grpc-requests.ts';
 import { sharedServer } from '../support/shared-servers.ts';
 
 const TRANSACTION_ID = '0193A1B2-c3d4-7e5f-8a9b-100000000000';
 
 const server = await sharedServer();
-
-async function newDatabase(): Promise<string> {
-  const databaseName = uniqueName();
-  await server.client.send('createDatabase', { databaseName });
-  return databaseName;
-}
 
 function transact(request: TransactRequest): Promise<TransactReply> {
   return server.client.send('transact', request);
@@ -21,7 +15,7 @@ function transact(request: TransactRequest): Promise<TransactReply> {
 
 describe('SPEC-GRPC-TRANSACT', () => {
   it('commits events as one revision and maps every id', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const { message, headers, trailers } = await server.client.call(
       'transact',
       transaction(name, [event({ id: 'a' }), event({ id: 'b', source: '/x/carts' })]),
@@ -38,7 +32,7 @@ describe('SPEC-GRPC-TRANSACT', () => {
   });
 
   it('stores what is said about a transaction and gives it back (SPEC-TRANSACTION-METADATA)', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const options = {
       lastReadRevision: 0,
       principalAttributes: { user: 'ada', role: 'clerk' },
@@ -61,7 +55,7 @@ describe('SPEC-GRPC-TRANSACT', () => {
 
 describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
   it('answers a repeat with the recorded result, whatever its body', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     await transact(transaction(name, [event({ id: 'a' })]));
     const first = await transact(transaction(name, [event({ id: 'a' })], { transactionId: TRANSACTION_ID }));
     expect(first).toMatchObject({ revision: 2, transactionId: TRANSACTION_ID.toLowerCase(), replayed: false });
@@ -81,7 +75,7 @@ describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
   });
 
   it('is scoped to the instance of the database', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const request = transaction(name, [event()], { transactionId: TRANSACTION_ID });
     await transact(request);
     await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined });
@@ -90,7 +84,7 @@ describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
   });
 
   it('commits once when the same transaction arrives many times at once', async () => {
-    const name = await newDatabase();
+    const name = await server.client.created();
     const request = transaction(name, [event()], { transactionId: TRANSACTION_ID });
     const replies = await Promise.all(Array.from({ length: 20 }, () => transact(request)));
     expect(new Set(replies.map(({ revision }) => revision))).toEqual(new Set([1]));
@@ -99,7 +93,7 @@ describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
 });
 
 it('SPEC-LIMITS-1 takes 1,000,000 bytes of events and refuses one more', async () => {
-  const name = await newDatabase();
+  const name = await server.client.created();
   const around = TransactRequest.encode(transaction('', [event({ data: Buffer.alloc(300_000) })])).finish().length;
   const eventBytes = around - 300_000 - 8;
   const largest = 1_000_000 - eventBytes;
@@ -115,7 +109,7 @@ describe('SPEC-CONSTRAINTS', () => {
   const carts = selector({ stream: 'carts' });
 
   async function history(): Promise<string> {
-    const name = await newDatabase();
+    const name = await server.client.created();
     await transact(transaction(name, [event({ id: '1', subject: 's-1' })]));
     await transact(transaction(name, [event({ id: '2', source: 'carts', ty: 'cart.filled' })]));
     await transact(transaction(name, [event({ id: '3', ty: 'order.shipped', subject: 's-2' })]));

@@ -8,11 +8,10 @@ import { startHttpNode } from '../support/http-node.ts';
 import { foreignOrigins, ownOrigins } from '../support/origins.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
+import { toonDatabase } from '../support/toon-node.ts';
 
 const { api } = await sharedHttpNode();
-const name = uniqueName();
-await createToonDatabase(api, name, await toonComponents());
+const { name } = await toonDatabase(api);
 
 describe('SPEC-HTTP-FORMS: of where', () => {
   const host = new URL(api.address).host;

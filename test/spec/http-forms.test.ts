@@ -12,13 +12,11 @@ import {
 } from '../support/http-client.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
+import { LAST_REVISION, toonDatabase } from '../support/toon-node.ts';
 import { startTwoNodes } from '../support/two-nodes.ts';
 
 const { api } = await sharedHttpNode();
-const name = uniqueName();
-const components = await toonComponents();
-await createToonDatabase(api, name, components);
+const { name, components } = await toonDatabase(api);
 
 const EVENT = cloudEvent('a', { data: { n: 12345678901234567890n.toString() } });
 const EVENTS = JSON.stringify([EVENT]);

@@ -2,15 +2,14 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults, openPage, startBrowser, unfold } from '../support/browser.ts';
-import { cloudEvent, uniqueName } from '../support/http-client.ts';
+import { cloudEvent } from '../support/http-client.ts';
 import { startHttpNode } from '../support/http-node.ts';
 import { lacksTool } from '../support/needed-tools.ts';
-import { createToonDatabase, LAST_REVISION, TRANSACTION_ID, toonComponents } from '../support/toon-node.ts';
+import { LAST_REVISION, TRANSACTION_ID, toonDatabase } from '../support/toon-node.ts';
 
 const { api, server } = await startHttpNode('--guest-executors=1', '--peer-port=0');
 const url = server.http;
-const name = uniqueName();
-await createToonDatabase(api, name, await toonComponents());
+const { name } = await toonDatabase(api);
 
 const AT = `/db/${name}/${LAST_REVISION}`;
 const KINDS = [

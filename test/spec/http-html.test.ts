@@ -2,14 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { type HtmlPage, readHtmlPage } from '../support/html-pages.ts';
-import { cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, errorOf } from '../support/http-client.ts';
 import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
+import { LAST_REVISION, toonDatabase } from '../support/toon-node.ts';
 
 const { api } = await sharedHttpNode();
-const name = uniqueName();
-await createToonDatabase(api, name, await toonComponents());
+const { name } = await toonDatabase(api);
 const latest = Number((await api.get(`/databases/${name}`)).headers.get('x-revision'));
 
 const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };

@@ -8,17 +8,16 @@ import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/transport/http/openapi/operations.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
-import { jsonOf, uniqueName } from '../support/http-client.ts';
+import { jsonOf } from '../support/http-client.ts';
 import { entriesOf, routeOf } from '../support/page-walker.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, toonComponents } from '../support/toon-node.ts';
+import { toonDatabase } from '../support/toon-node.ts';
 import { linksOf, readToonPage } from '../support/toon-pages.ts';
 
 const KEYS = '/api/v1/auth/keys';
 const TOKENS = '/api/v1/auth/tokens';
 const { api } = await sharedHttpNode();
-const name = uniqueName();
-await createToonDatabase(api, name, await toonComponents());
+const { name } = await toonDatabase(api);
 
 interface Document {
   readonly openapi: string;

@@ -1,15 +1,14 @@
 // A walk over all TOON pages (TH12): links, data as in JSON, and actions that their routes accept.
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
-import { cloudEvent, errorOf, jsonOf, uniqueName } from '../support/http-client.ts';
+import { cloudEvent, errorOf, jsonOf } from '../support/http-client.ts';
 import { entriesOf, isPage, PageWalker, routeOf } from '../support/page-walker.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, LAST_REVISION, toonComponents } from '../support/toon-node.ts';
+import { LAST_REVISION, toonDatabase } from '../support/toon-node.ts';
 import { bare, linksOf, readToonPage, type ToonAction, type ToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await sharedHttpNode();
-const name = uniqueName();
-await createToonDatabase(api, name, await toonComponents());
+const { name } = await toonDatabase(api);
 
 const TEXT = { accept: 'text/plain' };
 const walker = new PageWalker<ToonPage>(api, {

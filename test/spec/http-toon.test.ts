@@ -3,13 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
-import { createToonDatabase, LAST_REVISION, TIMED, toonComponents } from '../support/toon-node.ts';
+import { createToonDatabase, LAST_REVISION, TIMED, toonDatabase } from '../support/toon-node.ts';
 import { bare, linksOf, readToonPage, undone } from '../support/toon-pages.ts';
 
 const { api } = await sharedHttpNode();
-const name = uniqueName();
-const components = await toonComponents();
-await createToonDatabase(api, name, components);
+const { name, components } = await toonDatabase(api);
 
 const TEXT = { accept: 'text/plain' };
 const AT = `/db/${name}/${LAST_REVISION}`;

@@ -14,6 +14,7 @@ import {
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../proto/gen/google/rpc/status.ts';
+import { uniqueName } from './grpc-requests.ts';
 
 type Definitions = typeof EventStoreService;
 type MethodOf<Stream extends boolean> = {
@@ -74,6 +75,13 @@ export class TestClient implements AsyncDisposable {
     by: ChannelCredentials = credentials.createInsecure(),
   ) {
     this.#client = new Client(address, by, options);
+  }
+
+  /** Creates a database under a name of its own, and gives that. */
+  async created(): Promise<string> {
+    const databaseName = uniqueName();
+    await this.send('createDatabase', { databaseName });
+    return databaseName;
   }
 
   /** The reply with its metadata. Rejects with a `GrpcFailure`. */

@@ -126,6 +126,14 @@ export class ServiceWorld {
     for (let n = 0; n < revision; n++) await this.transact(databaseName, { events: [{ id: `e-${n}` }] });
   }
 
+  async define(databaseName: string, ...payloads: readonly Uint8Array[]): Promise<readonly unknown[]> {
+    const binding = this.core.node.catalog.lookup(databaseName);
+    if (binding === undefined) throw new Error(`there is no ${databaseName}`);
+    const outcomes: unknown[] = [];
+    for (const payload of payloads) outcomes.push(await this.core.node.define(binding.group, payload));
+    return outcomes;
+  }
+
   /** The value of a metric without labels, or with those of the line. */
   async metric(line: string): Promise<number> {
     const { body } = await this.metrics.render();

@@ -3,7 +3,7 @@ import { changeText, NO_EVENT } from './components/change-text.ts';
 import { linesView } from './components/lines-view.ts';
 import { SHOWING } from './components/presenters.ts';
 import { hashingView } from './components/views.ts';
-import { cloudEvent, type HttpClient } from './http-client.ts';
+import { cloudEvent, type HttpClient, uniqueName } from './http-client.ts';
 import { createHistory } from './http-history.ts';
 import { wat } from './wasm/wat.ts';
 
@@ -34,9 +34,21 @@ export interface Components {
   readonly presenter: Uint8Array;
 }
 
+export interface ToonDatabase {
+  readonly name: string;
+  readonly components: Components;
+}
+
 export async function toonComponents(): Promise<Components> {
   const view = await (await hashingView({ hasBatch: true, hasQuery: true })).bytes();
   return { view, change: await wat(changeText(NO_EVENT)), presenter: await wat(SHOWING) };
+}
+
+/** Such a database, under a name of its own, and what it was made of. */
+export async function toonDatabase(api: HttpClient): Promise<ToonDatabase> {
+  const [name, components] = [uniqueName(), await toonComponents()];
+  await createToonDatabase(api, name, components);
+  return { name, components };
 }
 
 export async function createToonDatabase(api: HttpClient, name: string, components: Components): Promise<void> {

@@ -41,14 +41,10 @@ beforeEach(async () => {
   });
 });
 
-async function define(databaseName: string, ...payloads: readonly Uint8Array[]): Promise<void> {
-  const binding = world.core.node.catalog.lookup(databaseName);
-  if (binding === undefined) throw new Error(`there is no ${databaseName}`);
-  for (const payload of payloads) await world.core.node.define(binding.group, payload);
+function publish(databaseName: string, name: string, bytes: number): Promise<unknown> {
+  const view = viewOf({ state_view_name: name, events: ['t'] });
+  return world.define(databaseName, ...definingPayloads(view, new Uint8Array(bytes)));
 }
-
-const publish = (databaseName: string, name: string, bytes: number): Promise<void> =>
-  define(databaseName, ...definingPayloads(viewOf({ state_view_name: name, events: ['t'] }), new Uint8Array(bytes)));
 
 async function looks(count = 3): Promise<void> {
   for (let done = 0; done < count; done++) {
@@ -75,7 +71,7 @@ it('compiles one at a time, and inactive versions only after the last active one
   for (const bytes of [1, 2, 3, 4]) await publish('shop', bytes === 1 ? 'view-1' : 'view-2', bytes);
   const [component, name, status] = ['state-view', componentName('view-2'), { active: false, mode: 'lazy' }] as const;
   for (const version of [1, 3].map(toVersionNumber))
-    await define('shop', encodeDefinitionEntry({ kind: 'set-status', component, name, version, status }));
+    await world.define('shop', encodeDefinitionEntry({ kind: 'set-status', component, name, version, status }));
   await looks();
   expect(asked.length).toBe(1);
   held.resolve(OK);

@@ -1,7 +1,7 @@
 // Which State Views are maintained as definitions, databases and the node change (F41, F43).
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DatabaseError } from '#base';
-import { type DefinitionEntry, type Event, encodeDefinitionEntry, type MaintenanceMode, toVersionNumber } from '#model';
+import { type Event, encodeDefinitionEntry, type MaintenanceMode, toVersionNumber } from '#model';
 import { SERVICE_LIMITS } from '#service';
 import type { Guests } from '../../../src/main/guests.ts';
 import { hashingView } from '../../support/components/views.ts';
@@ -68,15 +68,9 @@ async function grow(databaseName: string, count: number, more: Partial<Event> = 
   }
 }
 
-async function define(databaseName: string, ...payloads: readonly Uint8Array[]): Promise<void> {
-  const binding = world.core.node.catalog.lookup(databaseName);
-  if (binding === undefined) throw new Error(`there is no ${databaseName}`);
-  for (const payload of payloads) await world.core.node.define(binding.group, payload);
-}
-
 async function defineView(databaseName: string, metadata: Readonly<Record<string, unknown>> = {}): Promise<void> {
   const view = viewOf({ state_view_name: 'counted', events: ['t'], ...metadata });
-  await define(databaseName, ...definingPayloads(view, bytes));
+  await world.define(databaseName, ...definingPayloads(view, bytes));
 }
 
 interface Status {
@@ -86,16 +80,11 @@ interface Status {
   readonly mode: MaintenanceMode;
 }
 
-function setStatus(databaseName: string, status: Status): Promise<void> {
+function setStatus(databaseName: string, status: Status): Promise<unknown> {
   const { name = 'counted', version = 1, active = true, mode } = status;
-  const entry: DefinitionEntry = {
-    kind: 'set-status',
-    component: 'state-view',
-    name: componentName(name),
-    version: toVersionNumber(version),
-    status: { active, mode },
-  };
-  return define(databaseName, encodeDefinitionEntry(entry));
+  const titled = { component: 'state-view', name: componentName(name), version: toVersionNumber(version) } as const;
+  const entry = encodeDefinitionEntry({ kind: 'set-status', ...titled, status: { active, mode } });
+  return world.define(databaseName, entry);
 }
 
 async function looked(check: () => void): Promise<void> {

@@ -23,8 +23,7 @@ function revision(at: number): ReadAt {
   return toRevision(at);
 }
 
-const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(String, (failure: unknown) => failure);
+const failureOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(String, (failure: unknown) => failure);
 
 async function soFar<Value>(promise: Promise<Value>): Promise<Value | 'pending'> {
   await settle();

@@ -40,11 +40,7 @@ function event(subject: string, id: string): Partial<Event> {
 }
 
 async function define(...payloads: readonly Uint8Array[]): Promise<unknown> {
-  const binding = world.core.node.catalog.lookup('bank');
-  if (binding === undefined) throw new Error('there is a bank');
-  const outcomes: unknown[] = [];
-  for (const payload of payloads) outcomes.push(await world.core.node.define(binding.group, payload));
-  return outcomes.at(-1);
+  return (await world.define('bank', ...payloads)).at(-1);
 }
 
 it('a State View is served by its latest active version, or by the one that is asked for', async () => {
