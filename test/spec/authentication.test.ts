@@ -1,10 +1,11 @@
-// With authentication on, every route and RPC but the probes requires a valid credential.
+// With authentication on, every route and RPC but the probes requires a valid credential, and a tag gives no right.
 import { describe, expect, it } from 'vitest';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
+import { eventually } from '../support/eventually.ts';
 import { GrpcFailure, type StreamName, type UnaryName } from '../support/grpc-client.ts';
-import { AS_FIRST, FIRST_KEY } from '../support/guarded-node.ts';
-import { errorOf, uniqueName } from '../support/http-client.ts';
+import { AS_FIRST, FIRST_KEY, issueKey } from '../support/guarded-node.ts';
+import { type Answer, cloudEvent, errorOf, uniqueName } from '../support/http-client.ts';
 import { begun, INITIALIZE, LIST, READY, send } from '../support/mcp-requests.ts';
 import { RawGrpc, replyOn } from '../support/raw-grpc.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
@@ -174,5 +175,59 @@ describe('SPEC-AUTH-MCP', () => {
     expect(await told(LIST, session)).toEqual([401, MISSING]);
     expect((await fetch(server.mcp, { method: 'DELETE', headers: session })).status).toBe(401);
     expect((await send(server.mcp, LIST, { ...session, authorization })).status).toBe(200);
+  });
+});
+
+const SECRET = 'known-to-its-readers-alone';
+
+async function create(name: string, data: string): Promise<void> {
+  await api.post('/databases', { name }, AS_FIRST);
+  await api.post(`/databases/${name}/events`, { events: [cloudEvent('a', { data })] }, AS_FIRST);
+}
+
+function refused(answer: Answer): readonly unknown[] {
+  return [answer.status, answer.headers.get('etag'), answer.text.includes(SECRET), answer.headers.get('cache-control')];
+}
+
+describe.each(['application/json', 'text/plain', 'text/html'] as const)('SPEC-HTTP-R6: a page as %s', (accept) => {
+  it('is sent only to principals that may read it, with every tag', async () => {
+    const own = uniqueName();
+    await create(own, SECRET);
+    const path = `/db/${own}/1/events`;
+    const reader = await issueKey(api, `reader:${own}`);
+    const page = await api.get(path, { ...reader.headers, accept });
+    expect([page.status, page.text.includes(SECRET)]).toEqual([200, true]);
+    expect(page.headers.get('cache-control')).toBe('private, max-age=60');
+    const vary = page.headers.get('vary')?.split(', ');
+    expect(vary).toEqual(expect.arrayContaining(['Authorization', 'Cookie', 'X-API-Key']));
+    const tag = page.headers.get('etag') ?? '';
+    const other = await issueKey(api, 'reader:other-*', 'admin:elsewhere');
+    for (const held of [{}, { 'if-none-match': tag }, { 'if-none-match': '*' }]) {
+      const asked = { accept, ...held };
+      expect(refused(await api.get(path, { ...other.headers, ...asked }))).toEqual([403, null, false, null]);
+      expect(refused(await api.get(path, asked))).toEqual([401, null, false, null]);
+    }
+    const also = await issueKey(api, `writer:${own}`);
+    expect((await api.get(path, { ...also.headers, accept })).text).toBe(page.text);
+    expect((await api.get(path, { ...also.headers, accept, 'if-none-match': tag })).status).toBe(304);
+    await api.send(`/api/v1/auth/keys/${reader.id}`, { method: 'DELETE', headers: AS_FIRST });
+    await eventually(async () => {
+      const asked = { ...reader.headers, accept, 'if-none-match': tag };
+      expect(refused(await api.get(path, asked))).toEqual([401, null, false, null]);
+    });
+  });
+
+  it('has another tag after its database is created again', async () => {
+    const own = uniqueName();
+    await create(own, SECRET);
+    const path = `/db/${own}/1/events`;
+    const asked = { ...AS_FIRST, accept };
+    const tag = (await api.get(path, asked)).headers.get('etag') ?? '';
+    await api.send(`/databases/${own}`, { method: 'DELETE', headers: AS_FIRST });
+    expect(refused(await api.get(path, { ...asked, 'if-none-match': tag })).slice(0, 3)).toEqual([404, null, false]);
+    await create(own, 'another');
+    const answer = await api.get(path, { ...asked, 'if-none-match': tag });
+    expect([answer.status, answer.text.includes(SECRET), answer.text.includes('another')]).toEqual([200, false, true]);
+    expect(answer.headers.get('etag')).not.toBe(tag);
   });
 });
