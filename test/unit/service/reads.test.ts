@@ -1,10 +1,11 @@
-// Reads answer at the revision they name, wait no longer than they may, and end with their database (V4 to V6, V8).
-import { beforeEach, expect, it } from 'vitest';
+// Reads answer at the revision they name, show what was answered (C6), wait as they may, end with their database.
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';
 import type { ReadAt } from '#service';
 import { NEVER, ServiceWorld, settle } from '../../support/service-world.ts';
 
+const SHOP = { databaseName: 'shop', signal: NEVER } as const;
 const QUERY = { selector: ALL, revisions: {}, direction: 'forward' } as const;
 
 let world: ServiceWorld;
@@ -25,9 +26,9 @@ function revision(at: number): ReadAt {
 
 const failureOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(String, (failure: unknown) => failure);
 
-async function soFar<Value>(promise: Promise<Value>): Promise<Value | 'pending'> {
+async function soFar(promise: Promise<unknown>): Promise<unknown> {
   await settle();
-  return Promise.race([promise, Promise.resolve('pending' as const)]);
+  return Promise.race([promise, Promise.resolve('pending')]);
 }
 
 it('facts that are kept of a revision are those of the instance that the name means', async () => {
@@ -67,11 +68,9 @@ it('a read at a number (V5) ends with its signal, and leaves no timer behind (V8
   expect(world.timers.count).toBe(0);
 });
 
-const cached = { databaseName: 'shop', at: 'cached', signal: NEVER } as const;
-
 it('what a node has shown that relays the read (TM5) is awaited, if it was of the instance that the name means here', async () => {
   const { databaseId } = await databaseAt('cached');
-  const read = world.service.databaseAt({ ...cached, shown: { databaseId, revision: toRevision(3) } });
+  const read = world.service.databaseAt({ ...SHOP, at: 'cached', shown: { databaseId, revision: toRevision(3) } });
   expect(await soFar(read)).toBe('pending');
   await world.transact('shop');
   expect(await read).toMatchObject({ revision: 3 });
@@ -80,7 +79,7 @@ it('what a node has shown that relays the read (TM5) is awaited, if it was of th
 it('a deleted database (V6) ends what waits for it', async () => {
   const waits = [
     failureOf(databaseAt(revision(9))),
-    failureOf(world.service.awaitDatabase({ databaseName: 'shop', revision: toRevision(9), signal: NEVER })),
+    failureOf(world.service.awaitDatabase({ ...SHOP, revision: toRevision(9) })),
   ];
   await settle();
   await world.service.deleteDatabase({ databaseName: 'shop' });
@@ -92,12 +91,7 @@ it('a deleted database (V6) ends a stream between two slices, also when another 
   for (let n = 0; n < 20; n++) {
     await world.transact('shop', { events: [{ id: `big-${n}`, data: new Uint8Array(100_000) }] });
   }
-  const { chunks } = await world.service.queryEvents({
-    databaseName: 'shop',
-    at: 'latest',
-    query: QUERY,
-    signal: NEVER,
-  });
+  const { chunks } = await world.service.queryEvents({ ...SHOP, at: 'latest', query: QUERY });
   const slices = chunks[Symbol.asyncIterator]();
   expect((await slices.next()).done).toBe(false);
   await world.service.deleteDatabase({ databaseName: 'shop' });
@@ -110,4 +104,47 @@ it('a deleted database (V6) ends a stream between two slices, also when another 
       (error: DatabaseError) => error,
     );
   expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
+});
+
+describe('after an answer whose rows are not in the store yet', () => {
+  const reads = [
+    ['at the number', () => databaseAt(revision(3)), { revision: 3 }],
+    ['at latest', () => databaseAt('latest'), { revision: 3 }],
+    ['at cached', () => databaseAt('cached'), { revision: 3 }],
+    ['above a floor', () => databaseAt('cached', { minRevision: 3 }), { revision: 3 }],
+    ['of the list of databases', () => world.service.listDatabases({ signal: NEVER }), [{ revision: 3 }]],
+    ['of AwaitDatabase', () => world.service.awaitDatabase({ ...SHOP, revision: toRevision(3) }), { revision: 3 }],
+  ] as const;
+
+  async function answeredEarly(): Promise<() => void> {
+    const { group } = world.core.node.catalog.lookup('shop') ?? {};
+    if (group === undefined) throw new Error('The database is there');
+    await world.core.readable(group);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.core.kv.gate = promise;
+    expect(await world.transact('shop', { events: [{ id: 'early' }] })).toMatchObject({ revision: 3 });
+    return resolve;
+  }
+
+  it.each(reads)('a read %s waits for them, and shows it (C6)', async (_name, run, expected) => {
+    const openStore = await answeredEarly();
+    const read = run();
+    expect(await soFar(read)).toBe('pending');
+    openStore();
+    expect(await read).toMatchObject(expected);
+  });
+
+  it('a subscription begins with it', async () => {
+    const openStore = await answeredEarly();
+    const opened = world.service.subscribe({ ...SHOP, selector: ALL, heartbeatMs: 1000 });
+    expect(await soFar(opened)).toBe('pending');
+    openStore();
+    expect(await opened).toMatchObject({ revision: 3 });
+  });
+
+  it('an earlier revision is read at once, and says what the latest is', async () => {
+    const openStore = await answeredEarly();
+    expect(await databaseAt(revision(2))).toMatchObject({ revision: 2, latestRevision: 3 });
+    openStore();
+  });
 });
