@@ -47,8 +47,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('needs no scripts to read: links, filters and pages', async () => {
-    const { page } = await openPage(browser, { javaScriptEnabled: false });
-    await page.goto(`${url}/`);
+    const { page } = await openPage(browser, { javaScriptEnabled: false }, `${url}/`);
     await page.getByRole('link', { name, exact: true }).click();
     await page.getByRole('link', { name: 'events', exact: true }).click();
     await unfold(page, 'filter');
@@ -63,8 +62,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('goes through the revisions by a slider, with the keyboard', async () => {
-    const { page } = await openPage(browser);
-    await page.goto(`${url}${AT}/events`);
+    const { page } = await openPage(browser, {}, `${url}${AT}/events`);
     const slider = page.getByRole('slider');
     await slider.waitFor();
     const latest = (await api.get(`/databases/${name}`)).headers.get('x-revision');
@@ -76,8 +74,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
 
   it('commits what a form says, and shows what was answered', async () => {
     const own = await api.created();
-    const { page } = await openPage(browser);
-    await page.goto(`${url}/db/${own}/0`);
+    const { page } = await openPage(browser, {}, `${url}/db/${own}/0`);
     await unfold(page, 'transact');
     await page.getByLabel('events, in JSON').fill(event('a'));
     await page.getByRole('button', { name: 'transact' }).click();
@@ -94,11 +91,8 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
 });
 
 describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scripts', { timeout: BROWSER_MS }, () => {
-  const open = async (path: string): Promise<Page> => {
-    const { page } = await openPage(browser, { javaScriptEnabled: false });
-    await page.goto(`${url}${path}`);
-    return page;
-  };
+  const open = async (path: string): Promise<Page> =>
+    (await openPage(browser, { javaScriptEnabled: false }, `${url}${path}`)).page;
 
   it('creates a database, by the keyboard', async () => {
     const own = uniqueName();

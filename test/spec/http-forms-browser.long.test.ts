@@ -27,11 +27,8 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     ]);
   }, BROWSER_MS);
 
-  const open = async (path: string): Promise<Page> => {
-    const { page } = await openPage(browser, { javaScriptEnabled: false });
-    await page.goto(`${url}${path}`);
-    return page;
-  };
+  const open = async (path: string): Promise<Page> =>
+    (await openPage(browser, { javaScriptEnabled: false }, `${url}${path}`)).page;
 
   it('publishes a State Change, tries a command and runs it', async () => {
     const own = await api.created();
@@ -94,8 +91,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
   it('has with scripts another id for the next transaction', async () => {
     const own = await api.created();
     await api.publish(`${own}/state-changes`, { state_change_name: 'telling' }, telling);
-    const { page, complaints } = await openPage(browser);
-    await page.goto(`${url}/databases/${own}`);
+    const { page, complaints } = await openPage(browser, {}, `${url}/databases/${own}`);
     await unfold(page, 'transact');
     const id = page.getByLabel('transaction id');
     const ids = [await id.inputValue()];

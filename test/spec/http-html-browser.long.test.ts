@@ -100,8 +100,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('goes on at once by a pointer, and when the slider is left', async () => {
-    const { page } = await openPage(browser);
-    await page.goto(`${url}${AT}/events`);
+    const { page } = await openPage(browser, {}, `${url}${AT}/events`);
     const slider = page.getByRole('slider');
     await slider.focus();
     await page.evaluate('globalThis.setTimeout = () => 1');
@@ -128,8 +127,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('shows what has changed, and how a state differs, without scripts', async () => {
-    const { page } = await openPage(browser, { javaScriptEnabled: false });
-    await page.goto(`${url}${AT}`);
+    const { page } = await openPage(browser, { javaScriptEnabled: false }, `${url}${AT}`);
     await unfold(page, 'compare revisions');
     await page.getByLabel('since').fill('2');
     await page.getByRole('button', { name: 'compare revisions' }).click();
@@ -147,8 +145,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('goes no further back than the earlier of two revisions', async () => {
-    const { page } = await openPage(browser);
-    await page.goto(`${url}${AT}?since=2`);
+    const { page } = await openPage(browser, {}, `${url}${AT}?since=2`);
     const slider = page.getByRole('slider');
     await slider.focus();
     await Promise.all([page.waitForURL(`**/db/${name}/2?since=2`), page.keyboard.press('Home')]);
@@ -228,15 +225,13 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
   });
 
   it('shows the document of the interface in Swagger UI', async () => {
-    const { page, complaints } = await openPage(browser);
-    await page.goto(`${url}/api/v1/swagger-ui`);
+    const { page, complaints } = await openPage(browser, {}, `${url}/api/v1/swagger-ui`);
     await page.getByText('lists the names of databases').waitFor();
     expect(complaints).toEqual([]);
   });
 
   it('says at the field what of it is no JSON, as without scripts', async () => {
-    const { page } = await openPage(browser);
-    await page.goto(`${url}/db/${name}/state-changes/decides/v1`);
+    const { page } = await openPage(browser, {}, `${url}/db/${name}/state-changes/decides/v1`);
     await unfold(page, 'execute command');
     const form = page.locator('form[action$="/execute"]');
     const body = form.getByLabel('body, in JSON');
@@ -266,8 +261,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
 
   it('deletes a database only when that was meant', async () => {
     const own = await api.created();
-    const { page } = await openPage(browser);
-    await page.goto(`${url}/db/${own}/0`);
+    const { page } = await openPage(browser, {}, `${url}/db/${own}/0`);
     await unfold(page, 'delete database');
     const button = page.getByRole('button', { name: 'delete database' });
     page.once('dialog', (dialog) => void dialog.dismiss());

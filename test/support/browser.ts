@@ -16,8 +16,8 @@ export interface Visit {
   readonly complaints: readonly string[];
 }
 
-/** A page of its own, which forgets everything. */
-export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
+/** A page of its own, which forgets everything; at the URL, if there is one. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}, url?: string): Promise<Visit> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -25,6 +25,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     if (message.type() === 'error') complaints.push(message.text());
   });
   page.on('pageerror', ({ message }) => complaints.push(message));
+  if (url !== undefined) await page.goto(url);
   return { page, complaints };
 }
 
