@@ -12,17 +12,14 @@ type RequestParts = Parameters<typeof SubscribeEventsRequest.fromPartial>[0];
 
 async function commit(name: string, count: number, source: string = 'orders'): Promise<void> {
   for (let n = 0; n < count; n++) {
-    await server.client.send(
-      'transact',
-      transaction(name, [event({ id: `${n}`, source }), event({ id: `${n}b`, source })]),
-    );
+    const events = [event({ id: `${n}`, source }), event({ id: `${n}b`, source })];
+    await server.client.send('transact', transaction(name, events));
   }
 }
 
 function subscribe(databaseName: string, parts: RequestParts = {}): ClientReadableStream<SubscribeEventsReply> {
-  return server.client.open('subscribeEvents', SubscribeEventsRequest.fromPartial({ databaseName, ...parts }), {
-    deadlineMs: 15_000,
-  });
+  const request = SubscribeEventsRequest.fromPartial({ databaseName, ...parts });
+  return server.client.open('subscribeEvents', request, { deadlineMs: 15_000 });
 }
 
 async function take(

@@ -16,10 +16,8 @@ function transact(request: TransactRequest): Promise<TransactReply> {
 describe('SPEC-GRPC-TRANSACT', () => {
   it('commits events as one revision and maps every id', async () => {
     const name = await server.client.created();
-    const { message, headers, trailers } = await server.client.call(
-      'transact',
-      transaction(name, [event({ id: 'a' }), event({ id: 'b', source: '/x/carts' })]),
-    );
+    const sent = transaction(name, [event({ id: 'a' }), event({ id: 'b', source: '/x/carts' })]);
+    const { message, headers, trailers } = await server.client.call('transact', sent);
     expect(message).toMatchObject({ revision: 1, basis: 0, eventCount: 2, replayed: false });
     expect(message.eventIdMappings).toEqual([
       { clientEventId: 'a', storedEventId: 'a' },

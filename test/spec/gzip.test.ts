@@ -20,17 +20,13 @@ import { ask } from '../support/undecoded-http.ts';
 const databaseName = 'shop';
 const TRANSACTION_ID = '00000000-0000-4000-8000-000000000001';
 const CREATED = 'http2.server.stream.created';
-const COUNT = 200;
 const PAGE = '/db/shop/1/events';
 const TYPES = ['application/json', 'text/html', 'text/plain'];
 
 const nodes = await startTwoNodes(databaseName, '--grpc-gzip-bytes=4KiB', '--http-gzip-bytes=1KiB');
-const events = Array.from({ length: COUNT }, (_, n) =>
-  event({
-    id: `e-${n}`,
-    data: Buffer.from(JSON.stringify({ n, text: 'what an event says '.repeat(n === 0 ? 500 : 2) })),
-  }),
-);
+const textOf = (n: number): string => 'what an event says '.repeat(n === 0 ? 500 : 2);
+const dataOf = (n: number): Buffer => Buffer.from(JSON.stringify({ n, text: textOf(n) }));
+const events = Array.from({ length: 200 }, (_, n) => event({ id: `e-${n}`, data: dataOf(n) }));
 
 beforeAll(async () => {
   await nodes.holder.client.send('transact', transaction(databaseName, events, { transactionId: TRANSACTION_ID }));

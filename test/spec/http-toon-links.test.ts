@@ -11,12 +11,8 @@ const { api } = await sharedHttpNode();
 const { name } = await toonDatabase(api);
 
 const TEXT = { accept: 'text/plain' };
-const walker = new PageWalker<ToonPage>(api, {
-  headers: TEXT,
-  contentType: 'text/plain; charset=utf-8',
-  read: readToonPage,
-  linksOf,
-});
+const reading = { headers: TEXT, contentType: 'text/plain; charset=utf-8', read: readToonPage, linksOf };
+const walker = new PageWalker<ToonPage>(api, reading);
 
 const pages = await walker.walk(entriesOf(name));
 
@@ -60,13 +56,8 @@ it('SPEC-HTTP-TOON: links of odd names lead to what is called so', { timeout: WA
   const own = await api.created();
   const names = [...ODD.split(' '), 'a b', ' x'];
   const events = names.map((odd, at) => {
-    const extension = { odd, data: { [odd]: odd } };
-    return cloudEvent(`${odd}${at}`, {
-      source: `/${encodeURIComponent(odd)}`,
-      type: odd,
-      subject: odd,
-      ...extension,
-    });
+    const source = `/${encodeURIComponent(odd)}`;
+    return cloudEvent(`${odd}${at}`, { source, type: odd, subject: odd, odd, data: { [odd]: odd } });
   });
   await api.commit(own, ...events);
   const lists = ['streams', 'subjects', 'event-types', 'events'].map((list) => `/db/${own}/1/${list}?limit=1`);

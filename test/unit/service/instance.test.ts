@@ -4,25 +4,13 @@ import { CATALOG_GROUP, DatabaseError, type GroupId, type Revision, toDatabaseId
 import type { Binding } from '#cluster';
 import { type Finder, find, findAnywhere, goneFrom, refusalBy } from '../../../src/service/instance.ts';
 
-const BINDING = {
-  name: 'shop',
-  databaseId: toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000'),
-  group: toGroupId(7),
-  createdAtMs: 0,
-  replicas: [],
-  leaving: [],
-  founders: [],
-  placement: 0,
-  isSettled: true,
-};
+const DATABASE_ID = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000');
+const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true };
+const BINDING = { name: 'shop', databaseId: DATABASE_ID, group: toGroupId(7), createdAtMs: 0, ...held };
 
 it('refusalBy (V6) says that the database was deleted when its group is gone', () => {
-  expect(
-    refusalBy(BINDING, new DatabaseError('not_found', 'The database was deleted, or never created')),
-  ).toMatchObject({
-    code: 'not_found',
-    message: 'The database "shop" was deleted',
-  });
+  const refusal = refusalBy(BINDING, new DatabaseError('not_found', 'The database was deleted, or never created'));
+  expect(refusal).toMatchObject({ code: 'not_found', message: 'The database "shop" was deleted' });
 });
 
 describe('a name that the catalog here does not know (V9)', () => {

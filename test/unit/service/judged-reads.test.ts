@@ -25,17 +25,9 @@ const DIGESTS = { sha256: () => new Uint8Array(32), crc32: () => 0 } as unknown 
 >[1];
 
 function bound(...replicas: readonly ReplicaId[]): Binding {
-  return {
-    name: 'shop',
-    databaseId: toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000'),
-    group: toGroupId(7),
-    createdAtMs: 0,
-    replicas,
-    leaving: [],
-    founders: [],
-    placement: 0,
-    isSettled: true,
-  };
+  const databaseId = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000');
+  const held = { replicas, leaving: [], founders: [], placement: 0, isSettled: true };
+  return { name: 'shop', databaseId, group: toGroupId(7), createdAtMs: 0, ...held };
 }
 
 const COPY = replicaOf(SELF);

@@ -28,14 +28,8 @@ async function listed(isSilent: (node: number) => boolean, others: readonly stri
     const names = isSilent(node) ? [] : Object.keys(HELD).filter((name) => HELD[name]?.includes(node));
     return Promise.resolve([...others, ...names].map((name) => description(name, 7)));
   };
-  const nodes = [1, 2, 3, 4, 5].map((node) => ({
-    node: toNodeId(node),
-    name: '',
-    grpc: '',
-    http: '',
-    zone: '',
-    state: 'active',
-  }));
+  const nameless = { name: '', grpc: '', http: '', zone: '', state: 'active' };
+  const nodes = [1, 2, 3, 4, 5].map((node) => ({ node: toNodeId(node), ...nameless }));
   const node = { identity: { node: toNodeId(1) }, catalog: { nodes: () => nodes } };
   const reads = { describe: ({ name }: Binding, revision: number) => description(name, revision) };
   const context = { node, reads, listAt } as unknown as ServiceContext;

@@ -44,15 +44,7 @@ type World = Awaited<ReturnType<typeof startHttpWorld>>;
 
 function shared({ service, metrics }: World) {
   const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH });
-  return {
-    host: '127.0.0.1',
-    port: 0,
-    logger: silentLogger,
-    onFatal: () => undefined,
-    service,
-    metrics,
-    budgets,
-  };
+  return { host: '127.0.0.1', port: 0, logger: silentLogger, onFatal: () => undefined, service, metrics, budgets };
 }
 
 /** A node without a replica, which knows these nodes with one. */

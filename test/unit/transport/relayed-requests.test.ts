@@ -18,13 +18,8 @@ beforeAll(async () => {
   nodes = await startTwoNodes(DATABASE, '--cors-origins=https://shop.example');
   const api = new HttpClient(nodes.other.http);
   for (const [n, transactionId] of IDS.entries()) {
-    const events = Array.from({ length: 3 }, (_, k) =>
-      cloudEvent(`e-${n}-${k}`, {
-        subject: `s-${k}`,
-        time: '2020-01-01T00:00:00Z',
-        data: { text: 'é'.repeat(10_000) },
-      }),
-    );
+    const old = { time: '2020-01-01T00:00:00Z', data: { text: 'é'.repeat(10_000) } };
+    const events = Array.from({ length: 3 }, (_, k) => cloudEvent(`e-${n}-${k}`, { ...old, subject: `s-${k}` }));
     const answer = await api.post(`/databases/${DATABASE}/events`, { transaction_id: transactionId, events });
     if (answer.status !== 200) throw new Error(answer.text);
   }

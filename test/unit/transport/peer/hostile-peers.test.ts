@@ -36,19 +36,9 @@ const NORTH = placeOf(1);
 const SOUTH = placeOf(2);
 const TO_SOUTH: FrameHeader = { clusterId: CLUSTER, from: NORTH, to: SOUTH };
 const stack: AsyncDisposable[] = [];
-const JOIN_REQUEST: JoinRequest = {
-  clusterId: CLUSTER,
-  registration: {
-    storeId: NORTH.store,
-    name: '',
-    zone: '',
-    peer: { host: 'north', port: 1 },
-    grpc: '',
-    http: '',
-    levels: LEVELS,
-  },
-  release: '',
-};
+const nameless = { name: '', zone: '', grpc: '', http: '' };
+const registration = { ...nameless, storeId: NORTH.store, peer: { host: 'north', port: 1 }, levels: LEVELS };
+const JOIN_REQUEST: JoinRequest = { clusterId: CLUSTER, registration, release: '' };
 
 afterEach(async () => {
   await using ending = new AsyncDisposableStack();
