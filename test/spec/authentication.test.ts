@@ -1,4 +1,4 @@
-// With authentication on, every route and RPC but the probes requires a valid credential, and a tag gives no right.
+// With authentication on, every route and RPC but the probes requires a valid credential; a tag grants no read.
 import { describe, expect, it } from 'vitest';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';

@@ -350,8 +350,8 @@ describe('SPEC-GRPC-PUBLISH', () => {
     const order = { content_type: 'text/x', query_temporality: 'effective_timestamp' };
     const again = await overHttp('state-views', { state_view_name: stateViewName, ...order, ...metadata }, wasmBytes);
     expect([first.version, again]).toEqual([1, pageOf('state-views', stateViewName, 1)]);
-    const elsewise = { state_view_name: stateViewName, ...order, events: ['else'] };
-    const other = await overHttp('state-views', elsewise, wasmBytes);
+    const ofOthers = { state_view_name: stateViewName, ...order, events: ['else'] };
+    const other = await overHttp('state-views', ofOthers, wasmBytes);
     expect(other).toBe(pageOf('state-views', stateViewName, 2));
   });
 

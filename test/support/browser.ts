@@ -16,7 +16,7 @@ export interface Visit {
   readonly complaints: readonly string[];
 }
 
-/** A page of its own, which forgets everything; at the URL, if there is one. */
+/** Opens a page in a new context, at the URL if there is one. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}, url?: string): Promise<Visit> {
   const context = await browser.newContext(options);
   const page = await context.newPage();

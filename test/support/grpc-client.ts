@@ -77,7 +77,7 @@ export class TestClient implements AsyncDisposable {
     this.#client = new Client(address, by, options);
   }
 
-  /** Creates a database under a name of its own, and gives that. */
+  /** Creates a database with a unique name, and returns the name. */
   async created(): Promise<string> {
     const databaseName = uniqueName();
     await this.send('createDatabase', { databaseName });

@@ -59,7 +59,7 @@ export class HttpClient {
     return (jsonOf(answer) as { readonly database_id: string }).database_id;
   }
 
-  /** Creates a database under a name of its own, and gives that. */
+  /** Creates a database with a unique name, and returns the name. */
   async created(): Promise<string> {
     const name = uniqueName();
     await this.create(name);

@@ -44,7 +44,7 @@ export async function toonComponents(): Promise<Components> {
   return { view, change: await wat(changeText(NO_EVENT)), presenter: await wat(SHOWING) };
 }
 
-/** Such a database, under a name of its own, and what it was made of. */
+/** Creates such a database with a unique name. */
 export async function toonDatabase(api: HttpClient): Promise<ToonDatabase> {
   const [name, components] = [uniqueName(), await toonComponents()];
   await createToonDatabase(api, name, components);

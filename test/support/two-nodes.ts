@@ -19,7 +19,7 @@ export async function startTwoNodes(databaseName: string, ...settings: readonly 
   return startTwo(databaseName, {}, ...settings);
 }
 
-/** The same with authentication on, and the first key. */
+/** Starts them with authentication on; `AS_FIRST` is the administrator. */
 export async function startGuardedTwoNodes(databaseName: string, ...settings: readonly string[]): Promise<TwoNodes> {
   const dir = tempDir();
   endWithFile(() => dir[Symbol.dispose]());

@@ -1,4 +1,4 @@
-// Reads answer at the revision they name, show what was answered (C6), wait as they may, end with their database.
+// Reads answer at the named revision, include answered writes (C6), wait a bounded time, and end with their database.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';
