@@ -34,7 +34,7 @@ export interface Components {
   readonly presenter: Uint8Array;
 }
 
-export interface ToonDatabase {
+interface ToonDatabase {
   readonly name: string;
   readonly components: Components;
 }
