@@ -12,8 +12,8 @@ import { plainView } from '../../sdk/component/testing/plain.ts';
 import { RealHost } from '../../sdk/component/testing/real.ts';
 import { stored, view } from '../../sdk/component/testing/scenario.ts';
 import { ExampleNode } from '../support/example-node.ts';
-import { builtRust, lacksCompiler } from '../support/wasm/built-rust.ts';
 import { BUILD_MS } from '../support/wasm/built.ts';
+import { builtRust, lacksCompiler } from '../support/wasm/built-rust.ts';
 
 /** The compiler compiles its macros first, on a machine with other things to do. */
 const CARGO_MS = 2 * BUILD_MS;

@@ -180,9 +180,9 @@ describe('SPEC-AUTH-MCP', () => {
 
 const SECRET = 'known-to-its-readers-alone';
 
-async function create(name: string, data: string): Promise<void> {
-  await api.post('/databases', { name }, AS_FIRST);
-  await api.post(`/databases/${name}/events`, { events: [cloudEvent('a', { data })] }, AS_FIRST);
+async function create(another: string, data: string): Promise<void> {
+  await api.post('/databases', { name: another }, AS_FIRST);
+  await api.post(`/databases/${another}/events`, { events: [cloudEvent('a', { data })] }, AS_FIRST);
 }
 
 function refused(answer: Answer): readonly unknown[] {

@@ -9,15 +9,15 @@ import { readToonPage } from '../support/toon-pages.ts';
 import { wat } from '../support/wasm/wat.ts';
 
 const { api } = await sharedHttpNode();
-const name = uniqueName();
-await createHistory(api, name);
+const database = uniqueName();
+await createHistory(api, database);
 const HTML = { accept: 'text/html' };
 const TEXT = { accept: 'text/plain' };
 
 describe('SPEC-HTTP-CHANGES', () => {
   it('counts revisions, events and names between two revisions', async () => {
-    expect(jsonOf(await api.get(`/db/${name}/5?since=2`))).toMatchObject({
-      database: name,
+    expect(jsonOf(await api.get(`/db/${database}/5?since=2`))).toMatchObject({
+      database,
       revision: 5,
       event_count: 10,
       since: 2,
@@ -43,34 +43,34 @@ describe('SPEC-HTTP-CHANGES', () => {
 
   it('stays what it is, under a tag of its own', async () => {
     const tagOf = async (path: string): Promise<string> => (await api.get(path)).headers.get('etag') ?? '';
-    const tags = await Promise.all(['?since=2', '?since=1', ''].map((rest) => tagOf(`/db/${name}/5${rest}`)));
+    const tags = await Promise.all(['?since=2', '?since=1', ''].map((rest) => tagOf(`/db/${database}/5${rest}`)));
     expect(new Set(tags).size).toBe(3);
-    const again = await api.get(`/db/${name}/5?since=2`, { 'if-none-match': tags[0] ?? '' });
+    const again = await api.get(`/db/${database}/5?since=2`, { 'if-none-match': tags[0] ?? '' });
     expect(again.status).toBe(304);
-    const latest = await api.get(`/db/${name}/latest?since=2`);
-    expect([latest.status, latest.headers.get('location')]).toEqual([307, `/db/${name}/5?since=2`]);
+    const latest = await api.get(`/db/${database}/latest?since=2`);
+    expect([latest.status, latest.headers.get('location')]).toEqual([307, `/db/${database}/5?since=2`]);
   });
 
   it.each([
     ['4', /must not be after the revision, which is 3/],
     ['latest', /since/],
   ])('refuses since=%s', async (since, message) => {
-    const answer = await api.get(`/db/${name}/3?since=${since}`);
+    const answer = await api.get(`/db/${database}/3?since=${since}`);
     expect([answer.status, errorOf(answer).details?.field]).toEqual([400, 'since']);
     expect(errorOf(answer).message).toMatch(message);
   });
 
   it('leads to the events, and along the revisions, in text and on a page', async () => {
-    const { summary, links } = readToonPage((await api.get(`/db/${name}/5?since=2`, TEXT)).text);
-    expect(summary).toBe(`The database ${name} got 7 events between revision 2 and revision 5.`);
+    const { summary, links } = readToonPage((await api.get(`/db/${database}/5?since=2`, TEXT)).text);
+    expect(summary).toBe(`The database ${database} got 7 events between revision 2 and revision 5.`);
     expect(links).toMatchObject({
-      new_events: `GET /db/${name}/5/events?start=3`,
-      before: `GET /db/${name}/2`,
-      changes_before: `GET /db/${name}/2?since=1`,
+      new_events: `GET /db/${database}/5/events?start=3`,
+      before: `GET /db/${database}/2`,
+      changes_before: `GET /db/${database}/2?since=1`,
     });
-    const { text } = await api.get(`/db/${name}/5?since=2`, HTML);
-    expect(text).toContain(`href="/db/${name}/5/event-types/order.shipped"`);
-    expect(text).toContain(`data-first="2" data-revision="5" data-path="/db/${name}/{revision}?since=2"`);
+    const { text } = await api.get(`/db/${database}/5?since=2`, HTML);
+    expect(text).toContain(`href="/db/${database}/5/event-types/order.shipped"`);
+    expect(text).toContain(`data-first="2" data-revision="5" data-path="/db/${database}/{revision}?since=2"`);
   });
 
   it('says of how many events the names are, when that is not all', async () => {

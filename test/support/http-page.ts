@@ -20,8 +20,7 @@ const SHOWN_BYTES = 12_000_000;
 const SHOWN_HASH = '5d41…';
 const SHOWN_CURSOR = 'AQ…';
 
-const SHOWN_HEADERS =
-  'location allow link cache-control x-database-id x-revision x-effective-time-end-at'.split(' ');
+const SHOWN_HEADERS = 'location allow link cache-control x-database-id x-revision x-effective-time-end-at'.split(' ');
 
 /** A longer body of JSON, and any of HTML, is `…`. */
 const JSON_LENGTH_MAX = 16_384;

@@ -39,7 +39,7 @@ export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
 
 export function viewOf(layout: Layout): PlacementView {
   const held: readonly string[] = layout.held?.match(/\d+/g) ?? [];
-  const bindings = held.map((nodes, at) => bindingOn(at + 1, [...nodes].map(Number)));
+  const bindings = held.map((nodes, at) => bindingOn(at + 1, Array.from(nodes, Number)));
   return { nodes: nodesOf(layout), bindings };
 }
 

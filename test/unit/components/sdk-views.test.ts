@@ -61,7 +61,7 @@ function bytesIn(answer: ViewAnswer): Buffer {
   return Buffer.from(answer.bytes);
 }
 
-function rendered(events: readonly NaiveEvent[]): Buffer {
+function renderedState(events: readonly NaiveEvent[]): Buffer {
   return Buffer.concat([naiveSdkState(events), Buffer.from(TOLD)]);
 }
 
@@ -126,7 +126,7 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
     await known.flush();
     const answer = await (await world.views()).render(readOf(known, await artifactOf(), { title: TITLE }));
     const events = naive(known.events, () => ({ data: undefined, attributes: [], ...expected }));
-    expect(bytesIn(answer)).toEqual(rendered(events));
+    expect(bytesIn(answer)).toEqual(renderedState(events));
   });
 
   it.each([

@@ -2,13 +2,7 @@
 // it is sent (D11, D16, D23). Method: three components, each fault in turn.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
-import {
-  componentBytes,
-  componentPart,
-  ReadDefinitions,
-  rebuildDerived,
-  verifyDefinitions,
-} from '#database';
+import { componentBytes, componentPart, ReadDefinitions, rebuildDerived, verifyDefinitions } from '#database';
 import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { digestBytes } from '../../../src/database/definition-record.ts';

@@ -15,7 +15,6 @@ import {
 import { anEvent, eventBytes } from '../../support/events.ts';
 import { hex } from '../../support/model-reading.ts';
 
-
 function faultsOf(bytes: Uint8Array, shape?: EventShape): readonly FieldViolation[] {
   const faults = new Faults();
   acceptEvent(bytes, 0, bytes.length, { faults, list: 'events', index: 3, ...(shape && { shape }) });

@@ -20,7 +20,7 @@ interface World {
 /** The catalog refuses as many keys as `unmoved` says: another request was first. */
 function world(
   known: readonly ApiKey[] = [],
-  { level = LEVELS.max, levelAtLeader = level, isFull = false, unmoved = 0 } = {},
+  { level = LEVELS.max, levelAtLeader = LEVELS.max, isFull = false, unmoved = 0 } = {},
 ): World {
   const keys = new Map(known.map((key) => [key.id, key]));
   const [kept, removed]: [ApiKey[], string[]] = [[], []];

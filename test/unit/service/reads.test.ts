@@ -1,4 +1,4 @@
-// Reads answer at the named revision, include answered writes (C6), wait a bounded time, and end with their database.
+// Reads answer at the named revision (V4), include answered writes (C6), wait a bounded time, end with the database.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';

@@ -38,7 +38,8 @@ const NAMED_ORIGIN: readonly Row[] = [
 it.each<[OriginsOptions['allowed'], ...Row]>([
   ...ANY_ORIGIN.map((row): [OriginsOptions['allowed'], ...Row] => ['*', ...row]),
   ...NAMED_ORIGIN.map((row): [OriginsOptions['allowed'], ...Row] => [['https://shop.example'], ...row]),
-])('with origins %j at %s a request to %s from %s is %s', (allowed, listens, host, origin, said, site) => {
+])('with origins %j at %s a request to %s from %s is %s', (allowed, ...row) => {
+  const [listens, host, origin, said, site] = row;
   const origins = new Origins({ host: listens, allowed });
   const headers = { host, origin, ...(site !== undefined && { 'sec-fetch-site': site }) };
   expect(origins.faultIn(headers) ?? 'fine').toMatch(said);

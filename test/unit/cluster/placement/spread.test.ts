@@ -69,9 +69,15 @@ it('a new database is placed evenly: of nodes of one zone none holds two databas
 
 /** Voters and learners by their nodes, a digit for each. */
 function voting(layout: Layout, before: string): string | undefined {
-  const replicas = [...before].map((node) => replicaOf(toNodeId(Number(node))));
+  const replicas = Array.from(before, (node) => replicaOf(toNodeId(Number(node))));
   const target = catalogTarget(nodesOf(layout), membershipOf(replicas));
-  return target && [target.voters, target.learners].map((each) => each.map(nodeOf).join('')).join(' ').trim();
+  return (
+    target &&
+    [target.voters, target.learners]
+      .map((each) => each.map(nodeOf).join(''))
+      .join(' ')
+      .trim()
+  );
 }
 
 it.each<[string, Layout, string, string | undefined]>([

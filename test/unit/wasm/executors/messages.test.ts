@@ -107,7 +107,7 @@ describe('messages', () => {
     const readers = [decodeAnswer, decodeHostCall, decodeHostResult, decodeRequest];
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (frame) => {
-        expect(() => readers.map((read) => read(frame))).not.toThrow();
+        expect(() => readers.map((reader) => reader(frame))).not.toThrow();
       }),
       { numRuns: 2000 },
     );

@@ -7,7 +7,7 @@ import { viewText, wat } from '../../../support/wasm/wat.ts';
 const OPTIONS = { kind: 'state-view', limits: DEFAULT_LIMITS } as const;
 
 /** Every printable character that is neither a letter nor a digit nor allowed, and those that end lines. */
-const FORBIDDEN = [...' !"%&\'()*,;<=>?\\^`{}~\n\r\t\0\u007f\u0085\u2028\u2029é𝒳'];
+const FORBIDDEN = Array.from(' !"%&\'()*,;<=>?\\^`{}~\n\r\t\0\u007f\u0085\u2028\u2029é𝒳');
 const PLACEHOLDER = 'qqqq';
 /** Places with a name, in the order in which the component has them. */
 const PLACES: string[] = [];
