@@ -17,10 +17,18 @@ interface World {
   readonly removed: string[];
 }
 
+interface Refusals {
+  readonly level: number;
+  /** The leader's level; the same as the node's unless it is given. */
+  readonly levelAtLeader: number;
+  readonly isFull: boolean;
+  readonly unmoved: number;
+}
+
 /** The catalog refuses as many keys as `unmoved` says: another request was first. */
 function world(
   known: readonly ApiKey[] = [],
-  { level = LEVELS.max, levelAtLeader = LEVELS.max, isFull = false, unmoved = 0 } = {},
+  { level = LEVELS.max, isFull = false, unmoved = 0, ...leader }: Partial<Refusals> = {},
 ): World {
   const keys = new Map(known.map((key) => [key.id, key]));
   const [kept, removed]: [ApiKey[], string[]] = [[], []];
@@ -28,7 +36,7 @@ function world(
   const node = {
     catalog,
     latest: async () => {
-      catalog.level = levelAtLeader;
+      catalog.level = leader.levelAtLeader ?? level;
       return 0;
     },
     keepApiKey: async (key: ApiKey): Promise<KeyOutcome> => {
