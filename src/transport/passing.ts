@@ -13,6 +13,7 @@ import type {
 import { HolderPulse, type Place } from './holder-pulse.ts';
 import { COUNTED } from './rate-limits.ts';
 import { type Dial, secureAgent } from './secure.ts';
+import { afterSilence } from './silence.ts';
 
 // An import of it would also load what it offers lazily: a client for the web.
 const { Agent } = process.getBuiltinModule('node:http');
@@ -94,13 +95,13 @@ export class Sending {
         this.isSent = true;
         return;
       }
-      const tooSlow = setTimeout(() => outgoing.destroy(), DIAL_MS);
+      const stop = afterSilence(DIAL_MS, () => outgoing.destroy());
       // Before the handshake is over nothing is sent.
       const open = 'encrypted' in socket ? 'secureConnect' : 'connect';
       socket.once(open, () => {
         this.isSent = true;
       });
-      for (const event of [open, 'close']) socket.once(event, () => clearTimeout(tooSlow));
+      for (const event of [open, 'close']) socket.once(event, stop);
     });
   }
 

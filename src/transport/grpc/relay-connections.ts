@@ -147,9 +147,9 @@ class Connection {
     });
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.opened = promise;
-    const tooSlow = setTimeout(() => this.destroy(), DIAL_MS);
+    const stop = afterSilence(DIAL_MS, () => this.destroy());
     this.#session.once('remoteSettings', () => {
-      clearTimeout(tooSlow);
+      stop();
       this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       this.#isOpen = true;
       this.#heard();
@@ -158,7 +158,7 @@ class Connection {
     // What it says is of no use: whoever waits for a stream hears of it there.
     this.#session.on('error', () => undefined);
     this.#session.once('close', () => {
-      clearTimeout(tooSlow);
+      stop();
       clearTimeout(this.#timer);
       onGone();
       resolve(false);

@@ -1,0 +1,47 @@
+// A wait for a silent node counts the time in which its own thread has run.
+import { expect, it } from 'vitest';
+import { afterSilence } from '../../../src/transport/silence.ts';
+
+const WAIT_MS = 100;
+
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+it('an answer that came while the thread stood still is heard', async () => {
+  let isSilent = false;
+  const stop = afterSilence(WAIT_MS, () => {
+    isSilent = true;
+  });
+  standStill(2 * WAIT_MS);
+  await turns(3);
+  stop();
+  expect(isSilent).toBe(false);
+});
+
+it('silence is called back once', async () => {
+  let calls = 0;
+  await new Promise<void>((resolve) => {
+    afterSilence(10, () => {
+      calls += 1;
+      setTimeout(resolve, 10);
+    });
+  });
+  expect(calls).toBe(1);
+});
+
+it('nothing is called back after an answer', async () => {
+  let isSilent = false;
+  const stop = afterSilence(10, () => {
+    isSilent = true;
+  });
+  stop();
+  await new Promise<void>((resolve) => {
+    afterSilence(20, resolve);
+  });
+  expect(isSilent).toBe(false);
+});
