@@ -5,7 +5,7 @@
  *   node scripts/bundle.ts <folder>      a folder beside dist, which becomes it; scripts/bootstrap.mjs does that
  *
  * A thread that loads hundreds of small modules spends most of its start on that
- * (docs/adr/0033-the-product-is-a-bundle.md). Each has a bundle of its own, so that it loads what it uses and nothing
+ * (docs/adr/0001-node-24-and-bundles.md). Each has a bundle of its own, so that it loads what it uses and nothing
  * else. What is loaded later, by `import()`, is a file of its own.
  * Packages stay outside, in node_modules: some find their files by their own place, and one is machine code.
  *

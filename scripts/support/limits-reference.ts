@@ -116,7 +116,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row(
         'What a constraint over a prefix may look through',
-        'see [ADR 0021](adr/0021-prefix-constraints-are-bounded.md)',
+        'see [ADR 0008](adr/0008-constraints-are-decided-at-apply.md)',
         `${TOO_LARGE}, reason \`ConstraintTooBroad\``,
       ),
       row(

@@ -50,7 +50,7 @@ export const TABLE = {
   DEFINITION: 0xf0,
   COMPONENT: 0xf1,
   REFUSAL: 0xf2,
-  /** Behind all others: new ones lie behind all that there is, and are merged with nothing (ADR 0093). */
+  /** The last table: new pages lie behind all other rows, so LevelDB moves their tables unread (ADR 0013). */
   PAGE: 0xff,
 } as const;
 

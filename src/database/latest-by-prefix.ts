@@ -27,7 +27,7 @@ import type { TipRow } from './small-rows.ts';
 import { latestOfSubject, latestOfType } from './tips.ts';
 import { walkHeads } from './walks.ts';
 
-/** What one transaction may make apply look at for its prefixes. A part of the entry's format: see ADR 0021, 0037. */
+/** Budget of one transaction for its prefix searches. It belongs to the entry's format (ADR 0008). */
 export interface PrefixLimits {
   /** Step 1. */
   readonly near: LookBackLimits;

@@ -1,9 +1,9 @@
 /**
  * The pool that Node cuts small Buffers from, and Buffer.concat messages up to half its size.
  *
- * Node makes it 64 KiB. A piece of it keeps all of it, and cannot be given back alone: a request of 28 KiB that has
- * been answered stays with whatever else was cut from the same pool, until V8 collects its whole heap. In a pool of 8
- * KiB it finds no room, and has a buffer of its own that `giveBack` frees (ADR 0040).
+ * Node makes it 64 KiB. A piece of it keeps all of it and cannot be released alone: an answered request of 28 KiB
+ * stays with everything else that was cut from the same pool until V8 collects its whole heap. It does not fit into a
+ * pool of 8 KiB, so it has a buffer of its own that `giveBack` frees (ADR 0017).
  */
 const POOL_BYTES = 8 * 1024;
 

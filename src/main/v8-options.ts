@@ -3,9 +3,8 @@
  * line of a program, so a process that was started without them becomes one that was: same process id, same arguments,
  * same output.
  *
- * None of them is a limit at which anything ends. They say how V8 collects what nobody holds any more; what is held
- * grows as it must. Why these, and what they cost: docs/adr/0017-memory-is-bounded.md, 0029-what-dies-young.md,
- * 0058-no-asynchronous-context.md.
+ * None of them is a limit. They only say how soon V8 collects garbage. Reasons and costs:
+ * docs/adr/0017-memory-of-the-process.md.
  */
 import { usableProcessors } from './processors.ts';
 
@@ -16,8 +15,8 @@ const ARENAS_MAX = '2';
 
 /**
  * From how many bytes on something has memory of its own, which goes back to the system with it, and how much may be
- * free at the end of a pool. By itself glibc raises both with what is freed, up to 32 and 64 MiB, and then keeps what a
- * large publication took as long as something small stands behind it (ADR 0118).
+ * free at the end of a pool. By default glibc raises both with what is freed, up to 32 and 64 MiB. It then keeps the memory
+ * of a large publication as long as a small allocation lies behind it (ADR 0017).
  */
 const OWN_MEMORY_BYTES = '1048576';
 const FREE_BYTES_MAX = '16777216';

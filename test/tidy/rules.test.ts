@@ -361,10 +361,14 @@ it('what the rules ask for is made by npm run lock, which guesses no platform', 
   expect(() => withPlatforms({ 'node_modules/a': { optionalDependencies: { b: '1.0.0' } } })).toThrow('b@1.0.0');
 });
 
-it('what the rules ask for is made by npm run docs, of pages that have the block and records that have a title and a status', () => {
+it('what the rules ask for is made by npm run docs, of pages that have the block and records that have a title, a status and a topic', () => {
   expect(withBlock(`a\n${BLOCK}\nz`, 'list', 'new')).toBe(`a\n${BLOCK.replace('old', 'new')}\nz`);
   expect(() => withBlock('a', 'list', 'new')).toThrow('begin generated: list');
-  expect(adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted\n')).toBe('| 0002 | [B](0002-b.md) | accepted |');
-  expect(() => adrRow('0002-b.md', '# 0003. B\n\nStatus: accepted\n')).toThrow('# 0002. Title');
-  expect(() => adrRow('0002-b.md', '# 0002. B\n')).toThrow('Status: accepted');
+  expect(adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted. Topic: raft. Replaces 0001, 0003.\n')).toEqual({
+    topic: 'raft',
+    text: '| 0002 | [B](0002-b.md) | 0001, 0003 |',
+  });
+  expect(() => adrRow('0002-b.md', '# 0003. B\n\nStatus: accepted. Topic: raft.\n')).toThrow('# 0002. Title');
+  expect(() => adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted\n')).toThrow('Status: accepted. Topic: T.');
+  expect(() => adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted. Topic: tea.\n')).toThrow('build, data');
 });

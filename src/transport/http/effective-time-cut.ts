@@ -28,7 +28,7 @@ export interface Now {
 
 /**
  * A time that a URL can name, so that the answer can be repeated. It is never before what the revision recorded: a
- * clock that was set back hides no transaction that was answered (ADR 0026). A clock beyond the last instant that can
+ * clock that was set back hides no transaction that was answered (ADR 0009). A clock beyond the last instant that can
  * be written means that one, before which everything is.
  */
 export async function nowAt(request: HttpRequest, { service, clock }: RouteContext, at: ReadAt): Promise<Now> {

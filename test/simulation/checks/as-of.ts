@@ -1,6 +1,6 @@
 // Check 16: a database as it was at a recorded time has every revision up to that time, and no later one. What is the
 // present, or later, on the clock of whoever is asked, is the latest revision, whatever was recorded by other clocks
-// (ADR 0026): clients do not know these clocks, so an answer that is not behind what was known is let be.
+// (ADR 0009): clients do not know these clocks, so an answer that is not behind what was known is let be.
 import type { Check } from './check.ts';
 import { label } from './evidence.ts';
 

@@ -384,7 +384,7 @@ function listOf(headers: Fields | undefined, encoding: string = 'identity'): rea
   return list;
 }
 
-/** Whether it keeps little beside itself. What is large has a buffer of its own, to be given back (ADR 0040). */
+/** Whether it keeps little beside itself. A large message has a buffer of its own, which is released (ADR 0017). */
 function isAlone({ length, buffer }: Buffer): boolean {
   return length < SMALL_BYTES || length === buffer.byteLength;
 }
