@@ -1,6 +1,6 @@
 /**
  * How long a deletion takes in a cluster: with all nodes there, with one that has just been killed, and with one that
- * was killed long ago (ADR 0046).
+ * was killed long ago (ADR 0042).
  *
  *   npm run build && node --conditions=source bench/deletions.ts [--rounds 30]
  *

@@ -33,7 +33,7 @@ const FOUND: Rows = [
   [1, { nodes: 3, aimed: true, why: 'reads came from an instance whose deletion was acknowledged' }],
   [3, { nodes: 3, aimed: true, why: 'reads came from an instance whose deletion was acknowledged' }],
   [4, { nodes: 5, aimed: true, why: 'rows of a replica were cleared with those of the one before' }],
-  [91_002, { nodes: 3, lanes: true, why: 'a leader whose disk stood still led on (ADR 0144)' }],
+  [91_002, { nodes: 3, lanes: true, why: 'a leader whose disk stood still led on (ADR 0095)' }],
   [92_053, { nodes: 3, lanes: true, why: 'an order was carried out that the operator had turned back' }],
   [34, { nodes: 3, times: true, why: 'a lead that had gone was taken for one that nobody hears' }],
 ];

@@ -1,5 +1,5 @@
 /**
- * Whether a node with an empty data directory founds a cluster (ADR 0161). Nodes that are started at the same time with
+ * Whether a node with an empty data directory founds a cluster (ADR 0034). Nodes that are started at the same time with
  * the same `--join` form one cluster, and a node that has lost its disk never founds a second one.
  *
  * ```

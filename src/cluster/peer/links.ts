@@ -97,7 +97,7 @@ const LANE_OF: Readonly<Record<Envelope['message']['kind'], Lane>> = {
   'read-reply': 'beats',
   'timeout-now': 'beats',
   'term-notice': 'beats',
-  // A lagging node reads no more appends, and must receive what others have of its own all the same (ADR 0144).
+  // A lagging node reads no more appends, and must receive what others have of its own all the same (ADR 0095).
   'append-ack': 'beats',
   'append-reject': 'beats',
   append: 'appends',

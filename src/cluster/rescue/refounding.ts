@@ -1,5 +1,5 @@
 /**
- * Begins another cluster with what one stopped node holds of one whose catalog has lost its quorum for good (ADR 0049).
+ * Begins another cluster with what one stopped node holds of one whose catalog has lost its quorum for good (ADR 0045).
  *
  * ```
  *   store of the old cluster, log            ── the next log is made ──>   nothing has changed

@@ -1,5 +1,5 @@
 // Somebody for whom the whole cluster is lost but one node, and who begins another one with what that node holds, by
-// what `cairn recover` does (ADR 0049): all nodes end, one is gone on with, the others join with empty volumes. One of
+// what `cairn recover` does (ADR 0045): all nodes end, one is gone on with, the others join with empty volumes. One of
 // them may come back before with what it had, as it must not.
 //
 // The command itself may be cut short by a power failure, wherever it is, and is repeated until it is done.

@@ -123,7 +123,7 @@ const framesOf = (groups: number): readonly Uint8Array[] => {
 };
 const bytesOf = (groups: number): number => framesOf(groups).reduce((bytes, { length }) => bytes + length, 0);
 
-it('acknowledgements of appends (ADR 0144) are about 100 bytes alone, 18 of them for tables, and nine for each further group', () => {
+it('acknowledgements of appends (ADR 0095) are about 100 bytes alone, 18 of them for tables, and nine for each further group', () => {
   const [only] = framesOf(1);
   expect(only).toHaveLength(103);
   // Behind header and flags: which tables the sender holds.
