@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const RECORD = /^\d{4}-[a-z0-9-]+\.md$/;
-const STATUS = /^Status: [^.\n]+\. Topic: ([a-z]+)\.(?: Replaces ([\d, ]+)\.)?$/m;
+const STATUS = /^Status: [^.\n]+\. Topic: ([a-z]+)\.(?: Replaces ([\d,\s]+)\.)?$/m;
 
 /** Headings of the topics, in the order of the page. */
 const TOPICS: Readonly<Record<string, string>> = {
@@ -43,5 +43,5 @@ export function adrRow(name: string, text: string): { readonly topic: string; re
   if (title === undefined) throw new Error(`${name} must begin with "# ${number}. Title"`);
   if (!(topic in TOPICS))
     throw new Error(`${name} needs a line "Status: accepted. Topic: T.", T one of ${Object.keys(TOPICS).join(', ')}`);
-  return { topic, text: `| ${number} | [${title}](${name}) | ${replaced} |` };
+  return { topic, text: `| ${number} | [${title}](${name}) | ${replaced.replace(/\s+/g, ' ')} |` };
 }

@@ -57,9 +57,9 @@ A process that ends with 1 or 2 before it was ready ends so again until somebody
 ## How many connections a node takes
 
 By its limit of open files (\`ulimit -n\`, \`LimitNOFILE\`), which Node raises to the hard one; there is no setting
-([ADR 0050](adr/0050-connections-share-places-and-turns.md)). One more has the place of the one that has waited longest
+([ADR 0015](adr/0015-admission-and-client-memory.md)). One more has the place of the one that has waited longest
 for a whole request, at the same port or, if that has not its share, at one with more
-([ADR 0143](adr/0143-newcomers-have-the-places-of-those-that-wait.md)); \`cairn_connections_displaced_total\` counts those.
+([ADR 0015](adr/0015-admission-and-client-memory.md)); \`cairn_connections_displaced_total\` counts those.
 While all are being answered it is closed as it comes, and counted in
 \`cairn_connections_closed_total\`; for HTTP and gRPC a line \`connection-closed\` of the log says which bound it was.
 

@@ -7,7 +7,7 @@
  *   light  ·                                 ████
  * ```
  *
- * With places of calls it is the same (T9, ADR 0067). A connection with one hold is never disturbed, nor is a hold of
+ * With places of calls it is the same (T9, ADR 0015). A connection with one hold is never disturbed, nor is a hold of
  * which parts leave (TM2).
  */
 import type { Hold } from './byte-budget.ts';

@@ -9,7 +9,7 @@
  *   TM1  Requests, replies and standing streams are counted before they are held: the node holds what its settings
  *        allow, the shares beside it (byte-budgets.ts), and what one slice, page or reply of a write overshoots.
  *   TM2  A client is cut off for holding bytes only while others wait, and not before it had its time: a part of it if it
- *        has more than they and takes, or brings, nothing. Except bodies and answers that stand still (ADR 0143).
+ *        has more than they and takes, or brings, nothing. Except bodies and answers that stand still (ADR 0015).
  *   TM3  What a request announces is not counted: it holds what has arrived of it.
  *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up small slices, which need no
  *        room, small pages, which have their own, nor one that lets go soon: for such a quarter is kept, of which a

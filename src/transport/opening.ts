@@ -17,7 +17,7 @@
  * time, before anybody can decide about the stream. So there is no table: its size is announced as 0. nghttp2 enforces
  * that when its own SETTINGS are acknowledged, and a client may withhold this. So the client does not see them: they
  * are sent as the payload of a frame of an unknown type, which it must ignore (RFC 9113, 5.5), and nghttp2 gets the
- * acknowledgement of ours for them (ADR 0157).
+ * acknowledgement of ours for them (ADR 0068).
  *
  * A client that does not acknowledge settings, which RFC 9113 asks for, is not served.
  */

@@ -23,7 +23,7 @@ export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
 const STREAMS_MAX = 2 ** 17;
 
 /**
- * Calls at a time, by the streams that there is memory for (ADR 0053). What may last long has half of them, so that the
+ * Calls at a time, by the streams that there is memory for (ADR 0015). What may last long has half of them, so that the
  * others find streams that stand open soon.
  */
 export function callPlaces(streamBytesMax: number): WireLimits['callsMax'] {

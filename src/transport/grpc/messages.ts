@@ -2,7 +2,7 @@
  * Requests and replies of the methods that the generated code serves: strict in, framed out.
  *
  * The generated decoder would replace what is not UTF-8; here that is invalid_argument, like any other bytes that are
- * not the message (T7). It would pass over fields that the message does not have; they are refused (ADR 0071).
+ * not the message (T7). It would pass over fields that the message does not have; they are refused (ADR 0156).
  */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { DatabaseError, decodeUtf8, ProtoReader } from '#base';

@@ -13,7 +13,7 @@
  *
  * Forms are sent by any page without being asked for first. They are taken from pages of this server alone, also where
  * everybody may do everything, and only where the browser says so: one that says nothing of where a form stood is too
- * old to be believed, and programs send JSON (ADR 0149).
+ * old to be believed, and programs send JSON (ADR 0141).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';

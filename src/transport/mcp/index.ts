@@ -4,7 +4,7 @@
  * ```
  *   agent ── POST / ──> server.ts ──> sessions.ts   revisions up to 2025-11-25: a session each
  *                                └──> endpoint.ts   2026-07-28: each request by itself
- *                            └──> relaying.ts       a session of another node: that one answers (ADR 0138, TC5, TC6)
+ *                            └──> relaying.ts       a session of another node: that one answers (ADR 0121, TC5, TC6)
  *                          endpoint.ts ──> tools.ts, resources.ts ──> api.ts ── HTTP on loopback ──> the HTTP API
  * ```
  *
@@ -22,6 +22,6 @@
  *   TC8  A tool relays the bytes of its arguments as they were sent.
  *   TC9  Every answer goes to its own request: a session refuses an id that is in flight.
  *   TC7  Where the endpoint is, and whose tokens count there, is said by the settings and by nothing that a request has
- *        (ADR 0146).
+ *        (ADR 0121).
  */
 export { type McpServer, type McpServerOptions, startMcpServer } from './server.ts';

@@ -3,7 +3,7 @@
  * authorization of MCP asks for.
  *
  * Not here: anything that a request says of where it came to. Whoever could choose that would choose for which place a
- * client asks for tokens, and take them there (ADR 0146).
+ * client asks for tokens, and take them there (ADR 0121).
  */
 
 export interface ProtectedResource {

@@ -143,7 +143,7 @@ describe('a node that says where it is', () => {
   it('says what the level of the cluster has no place for once there is one', async () => {
     const script = new Script({});
     const [registration, said] = [{ ...REQUEST.registration, mcp: 'http://a:3001' }, [] as NodeRegistration[]];
-    // At 3 the address of MCP has a place (ADR 0138).
+    // At 3 the address of MCP has a place (ADR 0121).
     let level = 2;
     const says = announcer(script, [], [], {
       register: async (request) => {

@@ -8,7 +8,7 @@
  *       └──────────── the stream has closed ─┴──> gone
  * ```
  *
- * Headers, frames and trailers are the same as those of grpc-js (ADR 0056, 0091).
+ * Headers, frames and trailers are the same as those of grpc-js (ADR 0181).
  */
 import {
   constants,

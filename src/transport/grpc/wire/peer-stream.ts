@@ -44,7 +44,7 @@ export interface PeerStreamOptions {
 
 /**
  * Bytes that a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2,
- * the call, headers and trailers. Measured: bench/unread-replies.ts, ADR 0053.
+ * the call, headers and trailers. Measured: bench/unread-replies.ts, ADR 0015.
  */
 export const STREAM_BYTES: number = 16 * 1024;
 

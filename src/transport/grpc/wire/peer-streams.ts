@@ -1,5 +1,5 @@
 /**
- * The HTTP/2 streams underneath the calls (ADR 0056, 0091).
+ * The HTTP/2 streams underneath the calls (ADR 0181).
  *
  * They come by Node's diagnostics channel of created streams: in the same turn, but before what came with them (ADR
  * 0015). The session names their headers as they were sent only later.

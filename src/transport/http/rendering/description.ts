@@ -77,7 +77,7 @@ export interface Action {
   readonly narrows?: boolean;
 }
 
-/** What a form of a page sends (ADR 0149). */
+/** What a form of a page sends (ADR 0141). */
 export interface Form {
   /** By their names; the parts of what is sent in parts. */
   readonly fields: Readonly<Record<string, FormField>>;

@@ -1,4 +1,4 @@
-// Calls with one request are answered as grpc-js answers them (ADR 0056, 0091).
+// Calls with one request are answered as grpc-js answers them (ADR 0181).
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,

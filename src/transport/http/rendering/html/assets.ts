@@ -1,7 +1,7 @@
 /**
  * What pages load: a style, an icon and modules, as they lie in the folder beside this file, under names that change
  * with what is in them, so that browsers may keep them for ever. Modules are JavaScript whose types are checked (ADR
- * 0125).
+ * 0120).
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
