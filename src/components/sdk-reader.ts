@@ -1,6 +1,6 @@
 /**
  * What a decision of the EvidentSource SDK's shape may ask while it runs: the resource `database` of
- * `evidentsource:decider/state-change-types`, at one revision (F21, ADR 0116).
+ * `evidentsource:decider/state-change-types`, at one revision (F21, ADR 0102).
  *
  * The resource has no errors: what cannot be answered ends the decision. `at-effective-timestamp` gives another one, as
  * it was known at the same revision of what had happened up to a time.

@@ -1,6 +1,6 @@
 /**
  * What components of the EvidentSource SDK's shape are given, as values: the host's side of `evidentsource:decider`
- * (ADR 0116). Whoever lowers them leaves out what a guest's types do not have.
+ * (ADR 0102). Whoever lowers them leaves out what a guest's types do not have.
  *
  * Revisions of this shape count events, not transactions: the numbers here are ordinals (`EventOrdinals`).
  *

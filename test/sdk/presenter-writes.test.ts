@@ -1,4 +1,4 @@
-// Goal: a presenter gives parts of any length, and none leaves in a write that a host refuses (ADR 0110). Method: a
+// Goal: a presenter gives parts of any length, and none leaves in a write that a host refuses (ADR 0115). Method: a
 // presenter of one long part, as plain code.
 import { expect, it } from 'vitest';
 import { definePresenter, type PresentationRecord } from '../../sdk/component/src/index.ts';

@@ -83,7 +83,7 @@ export interface PresenterGuest {
 
 /** Parts are gathered up to so many bytes, because each write leaves the component. */
 const GATHERED_BYTES = 16_384;
-/** The most that a host takes in one write (ADR 0110). */
+/** The most that a host takes in one write (ADR 0115). */
 const WRITE_BYTES_MAX = 262_144;
 
 /** The presenter as the function that a component exports; build.ts calls it. */

@@ -5,7 +5,7 @@
  *   V19  Every act has one record on the node that decided it, also one that was refused, with who did it and what came
  *        of it. A request that another node answers is noted there. No record has a secret.
  *
- * Admin requests at the peer port do not pass here: the node that received one notes it (ADR 0147).
+ * Admin requests at the peer port do not pass here: the node that received one notes it (ADR 0135).
  */
 import { DatabaseError } from '#base';
 import { actIn, refusalIn as refusalInReply } from '#cluster';

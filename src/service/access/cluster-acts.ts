@@ -1,4 +1,4 @@
-/** Orders of operators as acts of the audit log (docs/security.md, ADR 0147): the names, and what each is about. */
+/** Orders of operators as acts of the audit log (docs/security.md, ADR 0135): the names, and what each is about. */
 import type { Administered } from '#cluster';
 
 type Act = Administered['order'];

@@ -1,5 +1,5 @@
 /**
- * Which address of the leader a client receives: the one of the address plane by which the client connected (ADR 0173).
+ * Which address of the leader a client receives: the one of the address plane by which the client connected (ADR 0178).
  *
  * A client that was given an address of the other plane could not reach it, or would leave the network that its traffic
  * is meant for. The name that a client has dialled is the authority of its calls; a relayed call has that of the node

@@ -1,6 +1,6 @@
 /**
  * The headers by which somebody says who asks: an answer to one is not for others (SPEC-HTTP-R6). With authentication
- * off no word of them is believed (ADR 0131), and yet a cache in front of this node must not hand on what a proxy has
+ * off no word of them is believed (ADR 0130), and yet a cache in front of this node must not hand on what a proxy has
  * let somebody in for.
  */
 

@@ -3,7 +3,7 @@ import type { WasiOptions } from './null-wasi.ts';
 
 /** What a guest may take for one call. */
 export interface CallLimits {
-  /** Units of ADR 0076, of each core module. */
+  /** Units of ADR 0087, of each core module. */
   readonly fuel: number;
   /** What may leave the guest: the answer, and what it hands to functions of the host. */
   readonly outputBytesMax: number;

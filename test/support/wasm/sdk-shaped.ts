@@ -1,4 +1,4 @@
-/** Components of the EvidentSource SDK's shape as text, with the types of ADR 0116 and without a toolchain. */
+/** Components of the EvidentSource SDK's shape as text, with the types of ADR 0102 and without a toolchain. */
 import { allocatorText } from './wat.ts';
 
 const TYPES = `

@@ -1,5 +1,5 @@
 // Goal: each order at the port of peers that changes something has a record that says who gave it, what it was about,
-// and what came of it (ADR 0147). Method: orders and answers, and what is noted of them.
+// and what came of it (ADR 0135). Method: orders and answers, and what is noted of them.
 import { expect, it, test } from 'vitest';
 import { toNodeId } from '#base';
 import type { Administered, AdminReply, AdminRequest } from '#cluster';

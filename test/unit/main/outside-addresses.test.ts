@@ -1,5 +1,5 @@
 // Goal: the outside addresses of nodes are read as they were meant, written as they were read, and tell a client from
-// outside by the host that it has dialled (ADR 0173). Method: tables of texts and hosts.
+// outside by the host that it has dialled (ADR 0178). Method: tables of texts and hosts.
 import { describe, expect, it } from 'vitest';
 import { outsideAddresses, outsideRules } from '../../../src/main/outside-addresses.ts';
 

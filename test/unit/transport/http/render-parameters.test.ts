@@ -1,4 +1,4 @@
-// Each parameter of a render goes to whom it is for, and the link to the next page asks for all of it again (ADR 0110).
+// Each parameter of a render goes to whom it is for, and the link to the next page asks for all of it again (ADR 0115).
 import { expect, it } from 'vitest';
 import { parseQueryString } from '../../../../src/transport/http/query-string.ts';
 import { continuationOf, renderParameters } from '../../../../src/transport/http/render-parameters.ts';
