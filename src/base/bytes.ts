@@ -40,8 +40,8 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
 const GIVEN_BACK_BYTES_MIN = 4096;
 
 /**
- * Frees the memory of an array that nobody looks at again, at once: it has length 0 afterwards. V8 counts buffers
- * outside its heap and collects everything when there are many, however short their lives were (ADR 0017).
+ * Frees the memory of an array without further readers at once: it has length 0 afterwards. V8 counts buffers outside
+ * its heap and collects everything when there are many, however short their lives were (ADR 0017).
  *
  * Does nothing when the array is small, or when its buffer holds more than it and `besides` bytes more.
  */

@@ -14,7 +14,7 @@ export interface LevelRange {
  * ```
  * 1   transactions
  * 2   definitions of components (ADR 0105)
- * 3   API keys (ADR 0126); where MCP is of a node (ADR 0121)
+ * 3   API keys (ADR 0126); the MCP address of a node (ADR 0121)
  * 4   transactions whose refusals are kept (ADR 0142)
  * 5   replicas compare their histories (ADR 0170), and nodes their clocks
  * 6   grants that bound how many databases there are (ADR 0126)

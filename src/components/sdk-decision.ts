@@ -1,5 +1,5 @@
 /**
- * A decision of the EvidentSource SDK's shape: what `decide` is given, and what it answers (ADR 0102).
+ * A decision of the EvidentSource SDK's shape: the arguments and the result of `decide` (ADR 0102).
  *
  * Its conditions are about numbers of events up to the revision that it was decided at, all of which is known there:
  * each is decided there, by the latest event of its selector, and what a later event could change is a guard beside

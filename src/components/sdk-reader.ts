@@ -1,5 +1,5 @@
 /**
- * What a decision of the EvidentSource SDK's shape may ask while it runs: the resource `database` of
+ * Questions that a decision of the EvidentSource SDK's shape may ask while it runs: the resource `database` of
  * `evidentsource:decider/state-change-types`, at one revision (F21, ADR 0102).
  *
  * The resource has no errors: what cannot be answered ends the decision. `at-effective-timestamp` gives another one, as

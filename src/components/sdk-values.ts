@@ -1,6 +1,6 @@
 /**
- * What components of the EvidentSource SDK's shape are given, as values: the host's side of `evidentsource:decider`
- * (ADR 0102). Whoever lowers them leaves out what a guest's types do not have.
+ * Values for components of the EvidentSource SDK's shape: the host's side of `evidentsource:decider` (ADR 0102).
+ * Lowering omits what the types of a guest do not have.
  *
  * Revisions of this shape count events, not transactions: the numbers here are ordinals (`EventOrdinals`).
  *

@@ -8,7 +8,7 @@
  * nodes row       u8 format = 2, 3 with mcp | varint next node | varint count, each varint node | u8 state | registration
  *                 | u32 CRC
  * ```
- * The row has a place for mcp when a node has said it, which it cannot have below level 3 (ADR 0121).
+ * The row has a field for mcp once a node has registered it, which is possible from level 3 on (ADR 0121).
  * A number is given to a store once and never again (D14); a store that registers again keeps its number and moves.
  *
  * ```

@@ -1,4 +1,4 @@
-/** Orders at the port of peers as records of the audit log (docs/security.md, ADR 0135). */
+/** Records admin requests at the peer port in the audit log (docs/security.md, ADR 0135). */
 import type { Administered } from '#cluster';
 import { type AuditRecord, aboutAct, actOf } from '#service';
 

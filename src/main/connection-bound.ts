@@ -10,7 +10,7 @@
  * The shares are of what is left of the limit behind log and store. Half of those of peers are for whoever dials this
  * node.
  *
- * What comes beyond has the place of a connection that waits for a request (ADR 0015), if there is one.
+ * A further connection replaces one that waits for a request (ADR 0015), if there is one.
  *
  * LevelDB never gets over a file that it could not open: every later write fails, and the process has to end.
  */

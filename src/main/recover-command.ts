@@ -1,6 +1,6 @@
 /**
  * `cairn recover`: what an operator does with the data directory of a stopped node when the catalog of its cluster has
- * lost its quorum for good. Without the acceptance it only says what there is (ADR 0045).
+ * lost its quorum for good. Without acceptance it only shows what the directory holds (ADR 0045).
  *
  * Exit code 0: it is so. 1: it is refused, or the data directory cannot be used; the reason is on stderr. 2: the
  * command line is malformed.

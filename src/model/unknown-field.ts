@@ -1,9 +1,9 @@
 /**
  * Fields of a request that its message does not have.
  *
- * Protobuf would have them passed over. But what a newer client says in one may be what its request depends on: a
- * constraint, a kind of selector, an attribute of an event. Passed over, "must exist" becomes "whatever there is", and
- * a transaction is committed that was not asked for. So they are refused, as unknown members of JSON are (ADR 0156).
+ * Protobuf skips them. But a newer client may depend on such a field: a constraint, a kind of selector, an attribute of
+ * an event. Skipped, "must exist" becomes "any event", and a transaction is committed that the client did not ask for.
+ * So they are refused, as unknown members of JSON are (ADR 0156).
  */
 import type { ProtoReader } from '#base';
 import type { Faults } from './faults.ts';

@@ -21,7 +21,7 @@ export async function databaseAt(context: ServiceContext, request: DatabaseAtReq
 
 /**
  * The database at the latest revision that was recorded at the time or before; not_found before its creation. Recorded
- * time never goes back, the clock may: what the node has answered is never after now (ADR 0009).
+ * time never goes back, the clock may: an answered revision never lies after now (ADR 0009).
  */
 export async function databaseAtTimestamp(
   context: ServiceContext,

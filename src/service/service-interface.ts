@@ -100,7 +100,7 @@ export interface Service {
   findToken(request: NamedTokenRequest): Promise<ApiKey>;
   revokeToken(request: NamedTokenRequest): Promise<void>;
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
-  /** Keeps State Views up whose versions say so, from now on until it is disposed of (ADR 0097). */
+  /** Maintains the State Views with Eager and Scheduled versions until it is disposed of (ADR 0097). */
   keepViews(listeners: KeepViewsListeners): Disposable;
   /** Compiles the components of active versions, from now on until it is disposed of. */
   compileAhead(listeners: CompileAheadListeners): Disposable;

@@ -55,7 +55,7 @@ const WAIT_MS: number = PATIENCE_MS + 5_000;
 const SMALL_REPLIES_PER_BUDGET = 1 / 8;
 const SMALL_PAGES_PER_BUDGET = 1 / 8;
 
-/** For a request of whose sender nothing is known, as bodies over HTTP are taken (ADR 0015). */
+/** Part of the timeout for a request of an unknown sender; bodies over HTTP count as such (ADR 0015). */
 const STANDING_PER_PATIENCE = 1 / 4;
 
 /** When to come again: most of what is held is given back sooner. */

@@ -7,8 +7,8 @@
  *   light  ·                                 ████
  * ```
  *
- * With places of calls it is the same (T9, ADR 0015). A connection with one hold is never disturbed, nor is a hold of
- * which parts leave (TM2).
+ * Slots of calls are shared in the same way (T9, ADR 0015). A connection with one hold is never disturbed, nor is a
+ * hold of which parts leave (TM2).
  */
 import type { Hold } from './byte-budget.ts';
 

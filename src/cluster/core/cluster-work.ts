@@ -374,7 +374,7 @@ export class ClusterWork {
     const { catalog, node, levels = LEVELS } = this.#ports;
     const fault = faultInLevel(catalog(), { node, levels });
     if (fault !== undefined) this.#ports.turns.fail(fault);
-    // Of this node more can be said than before (ADR 0121).
+    // A higher level may allow the registration to contain more (ADR 0121).
     this.#setPeers();
   }
 

@@ -1,4 +1,4 @@
-/** Orders of operators as acts of the audit log (docs/security.md, ADR 0135): the names, and what each is about. */
+/** Names and subjects of admin requests in the audit log (docs/security.md, ADR 0135). */
 import type { Administered } from '#cluster';
 
 type Act = Administered['order'];

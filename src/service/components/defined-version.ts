@@ -24,7 +24,7 @@ export interface AskedVersion<Kind extends ComponentKind = ComponentKind> {
 }
 
 /**
- * The version that serves reads at the revision of the view, which may be from before it was defined (ADR 0115).
+ * The version that serves reads at the revision of the view, also before the version was defined (ADR 0115).
  * @throws DatabaseError not_found: there is none, or it is not active
  */
 export async function servedVersion<Kind extends ComponentKind>(

@@ -1,9 +1,9 @@
 /**
  * The status of a request that is refused before its message is looked at: what was found, and what would be right.
  *
- * Where gRPC's own documents name the status (statuscodes.md, compression.md) it is that one; whatever else is
- * malformed is INVALID_ARGUMENT, as everywhere (ADR 0181). Of messages in a form that is not known they say nothing:
- * that is UNIMPLEMENTED, as for a compression that is not known (grpc-go's issue 1824 says the same of its server).
+ * gRPC's own documents name some statuses (statuscodes.md, compression.md). Everything else that is malformed is
+ * INVALID_ARGUMENT (ADR 0181). They do not cover messages in an unknown form: these are UNIMPLEMENTED, like an unknown
+ * compression (grpc-go's issue 1824 decides the same for its server).
  */
 import { DatabaseError, type ErrorCode, quote } from '#base';
 import { Faults } from '#model';

@@ -23,8 +23,8 @@ export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
 const STREAMS_MAX = 2 ** 17;
 
 /**
- * Calls at a time, by the streams that there is memory for (ADR 0015). What may last long has half of them, so that the
- * others find streams that stand open soon.
+ * Calls at a time, by the streams that fit into memory (ADR 0015). Long calls have half of them, so that other calls
+ * find a free stream soon.
  */
 export function callPlaces(streamBytesMax: number): WireLimits['callsMax'] {
   const streams = Math.min(STREAMS_MAX, Math.floor(streamBytesMax / STREAM_BYTES));

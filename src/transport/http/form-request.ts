@@ -1,6 +1,6 @@
 /**
- * Forms of pages that write: requests that a browser sends without scripts. What stands in their fields becomes the
- * body and the headers that a client would have sent, before the route sees any of it (ADR 0141).
+ * Forms of pages that write: requests that a browser sends without scripts. Their fields become the body and the
+ * headers that a client would have sent, before the route sees any of it (ADR 0141).
  *
  *   TH15 A form says nothing that the JSON of its route could not, and is judged by the same rules.
  *

@@ -1,7 +1,7 @@
 /**
- * The headers by which somebody says who asks: an answer to one is not for others (SPEC-HTTP-R6). With authentication
- * off no word of them is believed (ADR 0130), and yet a cache in front of this node must not hand on what a proxy has
- * let somebody in for.
+ * Headers that identify a caller: an answer to one is not for others (SPEC-HTTP-R6). With authentication off they are
+ * not evaluated (ADR 0130), but a cache in front of this node must still not give others an answer that a proxy allowed
+ * one caller to read.
  */
 
 /** What clients send themselves. */

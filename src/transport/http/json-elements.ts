@@ -1,6 +1,6 @@
 /**
- * The elements of a JSON array that may be long. Of a long one nothing stays in the heap of V8, which collects late
- * what is large: its text becomes bytes as it grows. (ADR 0017)
+ * The elements of a JSON array that may be long. A long one does not stay in the heap of V8, which collects large
+ * strings late: its text becomes bytes as it grows (ADR 0017).
  */
 import { assert, giveBack } from '#base';
 import type { JsonText } from './json-text.ts';

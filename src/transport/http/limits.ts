@@ -120,7 +120,7 @@ export const TIMEOUT_LOOK_MS = 1_000;
 
 export { KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 
-/** Connections at a time; one more has the place of the one that has waited longest (ADR 0015). */
+/** Connections at a time; one more replaces the one that has waited longest (ADR 0015). */
 export const CONNECTIONS_MAX = 4_096;
 /**
  * More chunks of a body than this have so many bytes on average, or the request is refused: a chunk of one byte costs

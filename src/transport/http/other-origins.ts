@@ -11,9 +11,9 @@
  * Where requests are not authenticated, the rule of MCP holds for writes, and its check of `Host` for reads
  * as well: a page whose name resolves to this machine would read as a page of this server.
  *
- * Forms are sent by any page without being asked for first. They are taken from pages of this server alone, also where
- * everybody may do everything, and only where the browser says so: one that says nothing of where a form stood is too
- * old to be believed, and programs send JSON (ADR 0141).
+ * Any page can send forms without a preflight. The node accepts only those of its own pages, also without
+ * authentication, and only when the browser states the origin: a browser that does not is too old, and programs send
+ * JSON (ADR 0141).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';

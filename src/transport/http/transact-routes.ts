@@ -164,8 +164,8 @@ function idOf(
 }
 
 /**
- * A body of another shape or two ids that differ, with everything else that is wrong. The service is not asked, also
- * when the id is recorded: which transaction is meant, nobody could say (ADR 0011).
+ * A body of another shape or two ids that differ, with everything else that is wrong. The service is not asked, even
+ * when an id is recorded: it is unknown which transaction is meant (ADR 0011).
  */
 function misshapen(
   { transactionId, items, constraints, constraintsField }: TransactionParts,

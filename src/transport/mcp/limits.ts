@@ -28,7 +28,7 @@ export const INITIALIZED_WAIT_MS = 250;
 /** Messages that a session keeps for a client that comes back for them, and their bytes. */
 export const KEPT_MESSAGES_MAX = 64;
 export const KEPT_BYTES_MAX: number = MIB;
-/** Connections at a time; one more has the place of the one that has waited longest (ADR 0015). */
+/** Connections at a time; one more replaces the one that has waited longest (ADR 0015). */
 export const CONNECTIONS_MAX = 1_000;
 /** For the headers of a request, and for all of it. */
 export const HEADERS_MS = 10_000;

@@ -1,9 +1,9 @@
 /**
- * Where a client without a token finds out who gives it one: metadata of a protected resource (RFC 9728), which the
- * authorization of MCP asks for.
+ * Metadata of a protected resource (RFC 9728), which the authorization of MCP requires: it leads a client without a token
+ * to the provider.
  *
- * Not here: anything that a request says of where it came to. Whoever could choose that would choose for which place a
- * client asks for tokens, and take them there (ADR 0121).
+ * Not here: the host or target of a request. Its sender could have clients ask for tokens for another resource, and
+ * collect them (ADR 0121).
  */
 
 export interface ProtectedResource {

@@ -1,6 +1,6 @@
 /**
- * What the forms of pages send, by the names of their fields, and what becomes of each: the same request that a client
- * says in JSON and headers, so that it is judged by the same rules (ADR 0141). Pages draw their forms from these
+ * Fields of the forms of pages, and what each becomes: the same request that a client sends in JSON and headers, so that
+ * the same rules apply (ADR 0141). Pages draw their forms from these
  * tables, routes read what comes by them, and the documents of the interface are made of them.
  */
 import { randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * What can be done, each folded until somebody wants it: forms that work as they are (ADR 0141). A module of the page
+ * Actions of a page, folded until a reader opens them: forms that work without scripts (ADR 0141). A module of the page
  * sends those that change something without leaving it (assets/requests.js). What a form cannot send, only the module
  * does, and the command that stands beside it.
  */

@@ -1,5 +1,5 @@
 /**
- * A page of HTML for people: what JSON would say, with where to go on and what can be done (ADR 0120).
+ * A page of HTML for people: the data of the JSON, with links and actions (ADR 0120).
  *
  * It works without scripts; modules make some of it more comfortable. It loads nothing but its own style and
  * modules, and its policy lets it load nothing else.
