@@ -1,4 +1,4 @@
-// Requests that are malformed before their message is read: frames and headers (docs/errors.md, ADR 0051).
+// Requests that are malformed before their message is read: frames and headers (docs/errors.md, ADR 0181).
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { GRPC_STATUS, type GrpcStatusName } from '../../src/transport/grpc/wire/status.ts';

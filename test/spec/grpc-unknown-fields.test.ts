@@ -1,4 +1,4 @@
-// A request with an unknown field anywhere is refused and changes nothing (ADR 0071).
+// A request with an unknown field anywhere is refused and changes nothing (ADR 0156).
 import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
 import { REQUEST_TAGS } from '../../src/transport/grpc/messages.ts';

@@ -1,4 +1,4 @@
-// Schemas of request bodies accept what the node accepts, and no more (ADR 0155).
+// Schemas of request bodies accept what the node accepts, and no more (ADR 0156).
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Writes name the leader's address in the network of the client, at both nodes (ADR 0173).
+// Writes name the leader's address in the network of the client, at both nodes (ADR 0178).
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';

@@ -1,4 +1,4 @@
-// Each node with a replica keeps an eager State View up to date while leadership moves (ADR 0113).
+// Each node with a replica keeps an eager State View up to date while leadership moves (ADR 0097).
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   ActivateStateViewRequest,

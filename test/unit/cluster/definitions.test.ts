@@ -1,5 +1,5 @@
 // Goal: every replica stores what any node defines, and refusals; only when each release that the cluster may go back
-// to knows them (C23, D22, D23, D25, ADR 0106, ADR 0142). Method: the real machines; releases that know less.
+// to knows them (C23, D22, D23, D25, ADR 0105, ADR 0142). Method: the real machines; releases that know less.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, toNodeId } from '#base';
 import type { DefinitionOutcome } from '#database';

@@ -1,4 +1,4 @@
-// A database by time answers by recorded times, also after the clock was set back (ADR 0026).
+// A database by time answers by recorded times, also after the clock was set back (ADR 0009).
 import { beforeEach, expect, it } from 'vitest';
 import { instantFromMs } from '#base';
 import { NEVER, ServiceWorld } from '../../support/service-world.ts';

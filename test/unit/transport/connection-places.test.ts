@@ -1,4 +1,4 @@
-// A full port evicts the connection that waits longest, never one that is being answered (ADR 0143).
+// A full port evicts the connection that waits longest, never one that is being answered (ADR 0015).
 import { describe, expect, it } from 'vitest';
 import { ConnectionPlaces, type Place, type Waiting } from '../../../src/transport/connection-places.ts';
 

@@ -1,4 +1,4 @@
-// Real nodes cut off crowds of slow clients in time, and answer newcomers (ADR 0143).
+// Real nodes cut off crowds of slow clients in time, and answer newcomers (ADR 0015).
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { Client, credentials } from '@grpc/grpc-js';

@@ -1,4 +1,4 @@
-// Slow clients are cut off in time and keep no other out (ADR 0143); the long file has crowds.
+// Slow clients are cut off in time and keep no other out (ADR 0015); the long file has crowds.
 import { describe, expect, it } from 'vitest';
 import { startHttpWorld } from '../../support/http-world.ts';
 import { PREFACE } from '../../support/http2-frames.ts';

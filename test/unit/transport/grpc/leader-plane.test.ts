@@ -1,4 +1,4 @@
-// The leader's address is that of the network by whose authority the client called (ADR 0173).
+// The leader's address is that of the network by whose authority the client called (ADR 0178).
 import { expect, it } from 'vitest';
 import { leaderPlane } from '../../../../src/transport/grpc/leader-plane.ts';
 

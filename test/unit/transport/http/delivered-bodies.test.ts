@@ -1,4 +1,4 @@
-// A streamed body shows its client whether it is whole (ADR 0110, TH7), over real connections.
+// A streamed body shows its client whether it is whole (ADR 0115, TH7), over real connections.
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';

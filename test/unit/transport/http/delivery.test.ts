@@ -1,4 +1,4 @@
-// A body in the making is answered whole, in chunks, or as an error, by a script of times (ADR 0110).
+// A body in the making is answered whole, in chunks, or as an error, by a script of times (ADR 0115).
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { DatabaseError } from '#base';

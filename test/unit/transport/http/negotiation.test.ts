@@ -1,4 +1,4 @@
-// Content negotiation by Accept, however it is spelled (ADR 0110).
+// Content negotiation by Accept, however it is spelled (ADR 0115).
 import { expect, it } from 'vitest';
 import { negotiate } from '../../../../src/transport/http/negotiation.ts';
 
