@@ -1,6 +1,6 @@
 /**
- * Addresses of all nodes for clients outside of the cluster, by the setting `advertise-outside`, which is equal on every
- * node (ADR 0178).
+ * Addresses of all nodes for clients outside of the cluster, by the setting `advertise-outside`, which is equal on
+ * every node (ADR 0178).
  */
 import { formatAddress, parseAddress } from '#base';
 import type { OutsideAddresses } from '#transport';

@@ -14,9 +14,9 @@ import { usableProcessors } from './processors.ts';
 const ARENAS_MAX = '2';
 
 /**
- * From how many bytes on something has memory of its own, which goes back to the system with it, and how much may be
- * free at the end of a pool. By default glibc raises both with what is freed, up to 32 and 64 MiB. It then keeps the memory
- * of a large publication as long as a small allocation lies behind it (ADR 0017).
+ * Size from which an allocation has memory of its own, which returns to the system with it, and how much may be free at
+ * the end of a pool. By default glibc raises both with what is freed, up to 32 and 64 MiB. It then keeps the memory of
+ * a large publication as long as a small allocation follows it (ADR 0017).
  */
 const OWN_MEMORY_BYTES = '1048576';
 const FREE_BYTES_MAX = '16777216';

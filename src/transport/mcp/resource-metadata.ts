@@ -1,6 +1,6 @@
 /**
- * Metadata of a protected resource (RFC 9728), which the authorization of MCP requires: it leads a client without a token
- * to the provider.
+ * Metadata of a protected resource (RFC 9728), which the authorization of MCP requires: it leads a client without a
+ * token to the provider.
  *
  * Not here: the host or target of a request. Its sender could have clients ask for tokens for another resource, and
  * collect them (ADR 0121).

@@ -1,8 +1,8 @@
 /**
  * The HTTP/2 streams underneath the calls (ADR 0181).
  *
- * Node announces each created stream on a diagnostics channel, in the same turn and before its data. The session reports
- * the headers as they were sent only later.
+ * Node announces each created stream on a diagnostics channel, in the same turn and before its data. The session
+ * reports the headers as they were sent only later.
  */
 import type { X509Certificate } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';

@@ -1,7 +1,7 @@
 /**
- * Fields of the forms of pages, and what each becomes: the same request that a client sends in JSON and headers, so that
- * the same rules apply (ADR 0141). Pages draw their forms from these
- * tables, routes read what comes by them, and the documents of the interface are made of them.
+ * Fields of the forms of pages, and what each becomes: the same request that a client sends in JSON and headers, so
+ * that the same rules apply (ADR 0141). Pages draw their forms from these tables, routes read requests by them, and the
+ * API documents are made of them.
  */
 import { randomUUID } from 'node:crypto';
 import type { Action, Form, FormField } from './description.ts';
