@@ -6,7 +6,12 @@ import { nearestName } from '#base';
 import { COUNTED } from './rate-limits.ts';
 import { RELAYED, SHOWN } from './relay.ts';
 
-const OF_CLIENTS = ['x-batch-id', 'x-last-seen-revision', 'x-min-revision', 'x-require-leader'];
+export const OF_CLIENTS: readonly string[] = [
+  'x-batch-id',
+  'x-last-seen-revision',
+  'x-min-revision',
+  'x-require-leader',
+];
 const KNOWN: ReadonlySet<string> = new Set([...OF_CLIENTS, RELAYED, SHOWN, COUNTED]);
 /** More of them may make a header of somebody else's. */
 const EDITS_MAX = 2;
@@ -17,4 +22,13 @@ export function headerRule(name: string): string | undefined {
   const meant = nearestName(name, OF_CLIENTS, EDITS_MAX);
   if (meant !== undefined) return `is unknown: use ${meant}`;
   return name.startsWith('x-cairn-') ? `is unknown: use ${OF_CLIENTS.join(', ')}` : undefined;
+}
+
+/**
+ * Rule that one of our headers breaks where it means nothing. Its sender relies on it: a transaction with
+ * `x-last-seen-revision` must not commit on top of any revision.
+ */
+export function untakenRule(name: string, taken: readonly string[]): string | undefined {
+  if (!OF_CLIENTS.includes(name) || taken.includes(name)) return undefined;
+  return `is not taken here; taken are ${taken.join(', ')}`;
 }

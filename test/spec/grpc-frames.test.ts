@@ -9,6 +9,7 @@ import { sharedGrpcNode } from '../support/shared-servers.ts';
 const PATH = '/cairn.v1.EventStore/FetchCatalog';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const STREAM = '/cairn.v1.EventStore/QueryEvents';
+const COMMAND = '/cairn.v1.EventStore/ExecuteStateChange';
 /** `GRPC_LIMITS.requestBytesMax`. */
 const BYTES_MAX = 3_024_000;
 
@@ -49,6 +50,23 @@ const HEADERS: readonly Row[] = [
   ...['x-min-revision', 'x-require-leader'].map((name): Row => {
     const message = `${name} must consist of printable ASCII characters; found "é"`;
     return [`the header ${name} in other letters`, headed({ [name]: 'é' }), 'INVALID_ARGUMENT', message];
+  }),
+  ...[
+    ['x-min-revison', 'is unknown: use x-min-revision', PATH] as const,
+    ['x-batch-id', 'is not taken here; taken are x-min-revision, x-require-leader', PATH] as const,
+    ['x-last-seen-revision', 'is not taken here; taken are x-min-revision, x-require-leader', STREAM] as const,
+    [
+      'x-last-seen-revision',
+      'is not taken here; taken are x-min-revision, x-require-leader, x-batch-id',
+      COMMAND,
+    ] as const,
+  ].map(([name, rule, path]): Row => {
+    return [
+      `the header ${name}`,
+      { path, ...headed({ [name]: '1' }) },
+      'INVALID_ARGUMENT',
+      `${name} ${rule}; found "1"`,
+    ];
   }),
   ['another method', headed({ ':method': 'PUT' }), 'INVALID_ARGUMENT', ':method must be POST; found "PUT"'],
   ...FORMS.map((value): Row => {

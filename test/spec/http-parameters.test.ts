@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { STYLE_PATH } from '../../src/transport/http/rendering/html/assets.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
+import { OF_CLIENTS } from '../../src/transport/own-headers.ts';
 import { errorOf, INVALID_ARGUMENT, q, type Sent, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';
@@ -75,6 +76,17 @@ const PLACES: Readonly<Record<string, string>> = {
 
 const READING_POST = 'POST /databases/{database}/query';
 
+/** Headers of ours that a route takes beside `x-min-revision`, which all take. */
+const TAKES_HEADERS: Readonly<Record<string, readonly string[]>> = {
+  'POST /api/v1/db/{database}': ['x-batch-id'],
+  'POST /databases/{database}/events': ['x-batch-id'],
+  'POST /api/v1/db/{database}/async': ['x-batch-id'],
+  'POST /api/v1/db/{database}/{revision}/state-changes/{name}/v{version}': ['x-batch-id'],
+  'POST /api/v1/databases/{database}/state-changes/{name}/versions/{version}': ['x-batch-id'],
+  'POST /databases/{database}/state-changes/{name}/process': ['x-batch-id'],
+  'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute': ['x-batch-id', 'x-last-seen-revision'],
+};
+
 /** What is refused says so before anything is looked at, so that no body is sent but where it is read. */
 function sentTo(route: string): Sent {
   const [method = ''] = route.split(' ');
@@ -104,6 +116,16 @@ describe('SPEC-HTTP-PARAMETERS', () => {
     for (const parameter of taken.filter((each) => each !== 'after' && each in VALUES)) {
       const { status } = await api.send(`${at}?${parameter}=${VALUES[parameter]}`, sentTo(route));
       expect([parameter, status]).toEqual([parameter, isDeletion ? 204 : 200]);
+    }
+  });
+
+  it.each(ROUTES)('$method $path refuses every header of ours that it does not take', async ({ method, path }) => {
+    const route = `${method} ${path}`;
+    const taken = ['x-min-revision', ...(TAKES_HEADERS[route] ?? [])];
+    for (const header of OF_CLIENTS.filter((each) => !taken.includes(each))) {
+      const sent = sentTo(route);
+      const answer = await api.send(pathOf(path), { ...sent, headers: { ...sent.headers, [header]: '1' } });
+      expect(errorOf(answer, INVALID_ARGUMENT).message).toContain(`${header} is not taken here; taken are x-min-rev`);
     }
   });
 

@@ -30,15 +30,14 @@ export const COMMANDS: readonly string[] = ['ProcessStateChange', 'ExecuteStateC
 
 export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
-    method('ProcessStateChange', true, (call, bytes) => processCommand(context, call, bytes)),
-    method('ExecuteStateChange', true, (call, bytes) => execute(context, call, bytes)),
-    method('DecideStateChange', false, (call, bytes) => decide(context, call, bytes)),
+    { ...RUN, name: 'ProcessStateChange', handle: (call, bytes) => processCommand(context, call, bytes) },
+    { ...RUN, name: 'ExecuteStateChange', handle: (call, bytes) => execute(context, call, bytes) },
+    { ...UNARY, name: 'DecideStateChange', handle: (call, bytes) => decide(context, call, bytes) },
   ];
 }
 
-function method(name: string, mustAnswer: boolean, handle: UnaryMethod['handle']): UnaryMethod {
-  return { kind: 'unary', service: EVENT_STORE, name, mustAnswer, handle };
-}
+const UNARY = { kind: 'unary', service: EVENT_STORE } as const;
+const RUN = { ...UNARY, mustAnswer: true, headers: [BATCH_ID] };
 
 /** A business failure is a reply; what kept the command from being decided at all is an error. */
 async function processCommand(context: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {

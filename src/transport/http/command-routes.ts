@@ -46,7 +46,12 @@ import { versionIn } from './version-routes.ts';
 const DRY_RUN = 'dry_run';
 const JSON_TYPE = 'application/json';
 
-const COMMON = { method: 'POST', bodyBytesMax: COMMAND_REQUEST_BYTES_MAX, isRepeatable: namesBatch } as const;
+const COMMON = {
+  method: 'POST',
+  bodyBytesMax: COMMAND_REQUEST_BYTES_MAX,
+  headers: [BATCH_ID],
+  isRepeatable: namesBatch,
+} as const;
 
 export const COMMAND_ROUTES: readonly Route[] = [
   {
@@ -60,6 +65,7 @@ export const COMMAND_ROUTES: readonly Route[] = [
     ...COMMON,
     path: '/api/v1/db/{database}/state-changes/{name}/v{version}/execute',
     parameters: [DRY_RUN],
+    headers: [BATCH_ID, LAST_SEEN],
     handle: runDescribed,
     offered: ({ database = '', ...change }) => executeCommand({ databaseName: database }, namedIn(change)),
   },

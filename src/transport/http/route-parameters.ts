@@ -1,10 +1,13 @@
 /**
- * Which query parameters a route takes. Every other one is refused, and the error names the nearest that is taken: a
- * misspelt `limit` must not become another page, nor a misspelt `database_id` a deletion by name (decisions 11.2).
+ * Which query parameters and headers of ours a route takes. Every other one is refused, and the error names the nearest
+ * that is taken: a misspelt `limit` must not become another page, nor a misspelt `database_id` a deletion by name
+ * (decisions 11.2).
  */
 import { nearestName } from '#base';
+import { OF_CLIENTS, untakenRule } from '../own-headers.ts';
 import { invalidField } from './errors.ts';
 import type { QueryParameters } from './query-string.ts';
+import type { HttpRequest } from './request.ts';
 import type { Route } from './route.ts';
 
 /** Names that other stores and our own replies have for a parameter. */
@@ -20,6 +23,15 @@ export function refuseParameters(route: Route, query: QueryParameters): void {
   for (const name of query.names()) {
     if (parameters.includes(name) || (takesBindings && name.includes('.'))) continue;
     throw invalidField(name, ruleOf(name, route));
+  }
+}
+
+/** @throws DatabaseError for the first of our headers that the route does not take. */
+export function refuseHeaders({ headers = [] }: Route, request: HttpRequest): void {
+  for (const name of OF_CLIENTS) {
+    const value = request.header(name);
+    const rule = value === undefined ? undefined : untakenRule(name, ['x-min-revision', ...headers]);
+    if (rule !== undefined) throw invalidField(name, rule, value);
   }
 }
 

@@ -30,6 +30,8 @@ export interface Route {
   readonly status?: 201 | 202;
   /** The query parameters that it takes; none unless given. */
   readonly parameters?: readonly string[];
+  /** Headers of ours that it takes beside `x-min-revision`; none unless given. */
+  readonly headers?: readonly string[];
   /** Whether it takes those with a dot, too, which bind what a State View selects: `subject.account`. */
   readonly takesBindings?: boolean;
   /** Whether it takes any, because what they are for is not known before something is read. */

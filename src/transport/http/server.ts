@@ -44,7 +44,7 @@ import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import { RequestTraces } from './request-traces.ts';
 import type { Route, RouteContext } from './route.ts';
-import { refuseParameters } from './route-parameters.ts';
+import { refuseHeaders, refuseParameters } from './route-parameters.ts';
 import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 import { Turns } from './turns.ts';
@@ -338,6 +338,7 @@ class HttpFront {
         const filledIn = isRead(route) && route.isForAnybody !== true ? withoutEmptyFields(routed) : undefined;
         if (filledIn !== undefined) return this.#send(request, reply, filledIn);
         refuseParameters(route, routed.query());
+        refuseHeaders(route, routed);
         const unsent = await takeForm(request, routed);
         if (unsent !== undefined) return this.#send(request, reply, unsent);
         let answer: HttpReply;

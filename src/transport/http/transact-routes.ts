@@ -36,6 +36,7 @@ import {
   type TransactRequest,
 } from '#service';
 import { type JsonBody, readJsonBody } from './body.ts';
+import { BATCH_ID } from './command-headers.ts';
 import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
@@ -49,28 +50,31 @@ import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
 import { acceptedTransaction, storedTransaction, transactionReceipt, transactionRecord } from './transaction-json.ts';
 
+const TRANSACTING = {
+  bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
+  headers: [BATCH_ID],
+  isRepeatable: namesTransaction,
+};
+
 export const TRANSACT_ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/api/v1/db/{database}',
-    bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
-    isRepeatable: namesTransaction,
+    ...TRANSACTING,
     handle: transacting(transactionRecord),
     offered: ({ database = '' }) => transact({ databaseName: database }),
   },
   {
     method: 'POST',
     path: '/databases/{database}/events',
-    bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
-    isRepeatable: namesTransaction,
+    ...TRANSACTING,
     handle: transacting(transactionReceipt),
   },
   {
     method: 'POST',
     path: '/api/v1/db/{database}/async',
     status: 202,
-    bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
-    isRepeatable: namesTransaction,
+    ...TRANSACTING,
     handle: transactWithoutWaiting,
   },
   {
@@ -132,10 +136,9 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
   const { items = [] } = parts;
   const events = acceptEvents(items, faults);
-  const inHeader = request.header('x-batch-id');
+  const inHeader = request.header(BATCH_ID);
   const id = idOf(parts, inHeader);
-  if (id === undefined)
-    faults.add('x-batch-id', 'must be the transaction_id of the body where both are given', inHeader);
+  if (id === undefined) faults.add(BATCH_ID, 'must be the transaction_id of the body where both are given', inHeader);
   if (id === undefined || !parts.isShaped) throw misshapen(parts, inHeader, faults);
   return {
     databaseName: request.param('database'),
@@ -158,7 +161,7 @@ function idOf(
   inHeader: string | undefined,
 ): { readonly value: string | undefined; readonly field: string } | undefined {
   if (inHeader === undefined) return { value: transactionId, field: 'transaction_id' };
-  if (!namesId) return { value: inHeader, field: 'x-batch-id' };
+  if (!namesId) return { value: inHeader, field: BATCH_ID };
   if (transactionId?.toLowerCase() === inHeader.toLowerCase()) return { value: transactionId, field: 'transaction_id' };
   return undefined;
 }
@@ -172,7 +175,7 @@ function misshapen(
   inHeader: string | undefined,
   faults: Faults,
 ): DatabaseError {
-  if (inHeader !== undefined) parseTransactionId(inHeader, 'x-batch-id', faults);
+  if (inHeader !== undefined) parseTransactionId(inHeader, BATCH_ID, faults);
   if (transactionId !== undefined) parseTransactionId(transactionId, 'transaction_id', faults);
   if (items?.length === 0) faults.add('events', 'must have at least one event');
   checkConstraints(constraints, constraintsField, faults);

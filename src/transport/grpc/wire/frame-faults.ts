@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http2';
 import { HEADER_PAIRS_MAX } from '../../opening.ts';
-import { headerRule } from '../../own-headers.ts';
+import { headerRule, untakenRule } from '../../own-headers.ts';
 
 export type FrameFault =
   | { readonly kind: 'method'; readonly value: string }
@@ -43,8 +43,8 @@ export function isPacking(encoding: string | undefined): encoding is Packing {
   return encoding === 'gzip' || encoding === 'deflate';
 }
 
-/** What a call is not to go on without. */
-const ASKING: readonly string[] = ['x-min-revision', 'x-require-leader'];
+/** Headers of ours that every method takes. */
+export const ASKING: readonly string[] = ['x-min-revision', 'x-require-leader'];
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
 /** Media types are the same in capitals, and may have parameters (RFC 9110, 8.3.1). */
@@ -74,8 +74,11 @@ export const HEAD_LIMITS: HeadLimits = {
   floodBytesMax: 256 * 1024,
 };
 
-/** Returns the first fault of the headers. Shortens a timeout in them that is longer than a timer can wait. */
-export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined {
+/**
+ * Returns the first fault of the headers; `taken`: those of ours that the method takes. Shortens a timeout in them that
+ * is longer than a timer can wait.
+ */
+export function headFault(headers: IncomingHttpHeaders, taken: readonly string[]): FrameFault | undefined {
   const method = headers[':method'];
   if (method !== 'POST') return { kind: 'method', value: method ?? '' };
   const { count, bytes } = sizeOf(headers);
@@ -85,7 +88,7 @@ export function headFault(headers: IncomingHttpHeaders): FrameFault | undefined 
   const fault = mediaFault(headers);
   if (fault !== undefined) return fault;
   for (const [name, value] of Object.entries(headers)) {
-    const rule = headerRule(name);
+    const rule = headerRule(name) ?? untakenRule(name, taken);
     if (rule !== undefined) return { kind: 'header', name, rule, value: String(value) };
   }
   for (const name of ASKING) {

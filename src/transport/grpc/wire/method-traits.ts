@@ -12,6 +12,8 @@ export interface MethodTraits {
   readonly mustAnswer?: boolean;
   /** Longest request message, also after it is unpacked. Default: the server's limit. */
   readonly messageBytesMax?: number;
+  /** Headers of ours that it takes beside those that all methods take. */
+  readonly headers?: readonly string[];
   /** Ends when something happens that may never happen: such calls have places of their own. */
   readonly waits?: boolean;
   /** Is answered at once, also while the most calls are in flight: whoever restarts nodes goes by it. */

@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import { Slots } from '#base';
 import type { Allowance, Claim } from '../../allowance.ts';
 import { type FrameFloods, headBytes } from '../../frame-floods.ts';
+import { OF_CLIENTS } from '../../own-headers.ts';
 import { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import type { Connections } from './connections.ts';
@@ -27,6 +28,8 @@ export interface MessageRule {
   readonly messages: 'one' | 'many';
   /** Longest message, as it is sent. */
   readonly bytesMax: number;
+  /** Headers of ours that it takes. */
+  readonly taken: readonly string[];
 }
 
 /** A call of which nothing is known but its headers. */
@@ -87,7 +90,7 @@ const FREE_PROBES_MAX = 100;
 const WINDOW_BYTES = 64 * 1024;
 
 /** Nothing of its messages is looked at. */
-const NO_METHOD = { messages: undefined, bytesMax: 0 };
+const NO_METHOD = { messages: undefined, bytesMax: 0, taken: OF_CLIENTS };
 
 const SWEEP_EVERY_MS = 1_000;
 
@@ -208,8 +211,8 @@ export class PeerStreams {
   ): PeerStream {
     const { methods, expired, refusalOf } = this.#options;
     const path = headers[':path'] ?? '';
-    const { messages, bytesMax } = methods.get(path) ?? NO_METHOD;
-    const fault = headFault(headers) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
+    const { messages, bytesMax, taken } = methods.get(path) ?? NO_METHOD;
+    const fault = headFault(headers, taken) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
     const address = stream.session?.socket.remoteAddress;
     const refusal =
       fault === undefined

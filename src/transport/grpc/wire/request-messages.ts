@@ -8,8 +8,6 @@ import type { Unpacker } from './unpacking.ts';
 export interface RequestMessagesOptions {
   readonly peer: PeerStream;
   readonly unpacker: Unpacker;
-  /** Longest message, unpacked. */
-  readonly bytesMax: number;
   readonly listener: RequestListener;
   /** Ends the call when the work throws. */
   readonly run: (work: () => void) => void;
@@ -48,7 +46,7 @@ export class RequestMessages implements MessageListener {
 
   /** Its bytes are counted with the stream. */
   async #unpack(message: Uint8Array): Promise<void> {
-    const { peer, unpacker, bytesMax, listener } = this.#options;
+    const { peer, unpacker, listener } = this.#options;
     const { encoding, connection } = peer;
     assert(encoding !== undefined, 'A message is compressed by what its stream says');
     const unpacked = await unpacker.unpack(message, encoding, {
@@ -56,7 +54,7 @@ export class RequestMessages implements MessageListener {
       get isGone() {
         return peer.isGone;
       },
-      messageBytesMax: bytesMax,
+      messageBytesMax: peer.messageBytesMax,
       deliver: () => true,
       keep: (room) => peer.keep(room),
     });

@@ -21,7 +21,7 @@ import { Lines } from '../../turns-by-line.ts';
 import { Call, type Seat, type SharedParts } from './call.ts';
 import type { CallStream } from './call-stream.ts';
 import { Connections, type ListenPlace } from './connections.ts';
-import type { FrameFault, Packing } from './frame-faults.ts';
+import { ASKING, type FrameFault, type Packing } from './frame-faults.ts';
 import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
@@ -328,7 +328,6 @@ export class WireServer {
       request.messages = new RequestMessages({
         peer,
         unpacker: this.#unpacker,
-        bytesMax: this.#parts.limits.requestBytesMax,
         listener,
         run: (next) => this.#run(call, next),
       });
@@ -475,14 +474,15 @@ function pathOf({ service, name }: MethodTraits): string {
 
 /** Rules for reading the requests of each method, by path. */
 function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
-  const { requestBytesMax } = parts.limits;
-  const rules = new Map<string, MessageRule>();
-  for (const method of parts.methods) {
-    const bytesMax = method.messageBytesMax === undefined ? requestBytesMax : largest(method.messageBytesMax, parts);
-    rules.set(pathOf(method), { messages: 'one', bytesMax });
-  }
-  for (const method of parts.duplex ?? []) rules.set(pathOf(method), { messages: 'many', bytesMax: requestBytesMax });
-  return rules;
+  const { methods, duplex = [], limits } = parts;
+  return new Map(
+    [...methods, ...duplex].map((method) => {
+      const bytesMax =
+        method.messageBytesMax === undefined ? limits.requestBytesMax : largest(method.messageBytesMax, parts);
+      const taken = method.headers === undefined ? ASKING : [...ASKING, ...method.headers];
+      return [pathOf(method), { messages: method.kind === 'bidi_stream' ? 'many' : 'one', bytesMax, taken }];
+    }),
+  );
 }
 
 /** What waits for its end and what it is put together to are held at once, and there is to be room for others. */

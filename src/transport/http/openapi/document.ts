@@ -70,11 +70,11 @@ export function fullDocument(version: string, routes: readonly Route[]): OpenApi
 }
 
 function operationOf(route: Route): object {
-  const { method, path, parameters = [], isForAnybody = false, isCounted, offered } = route;
+  const { method, path, parameters = [], headers = [], isForAnybody = false, isCounted, offered } = route;
   const { status = method === 'DELETE' ? 204 : 200 } = route;
   const operation = OPERATIONS[`${method} ${path}`];
   if (operation === undefined) return { responses: { default: { $ref: '#/components/responses/Refused' } } };
-  const { summary, tag, body, headers = [], redirects = false } = operation;
+  const { summary, tag, body, redirects = false } = operation;
   const leads = offered === undefined ? operation.leads : 'leads to what was made, in answer to a form of a page';
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => parameter('path', name));
   const inQuery = parameters.map((name) => parameter('query', name));

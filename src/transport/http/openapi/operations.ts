@@ -13,13 +13,10 @@ export interface Operation {
   readonly redirects?: boolean;
   /** Where it leads with 303, if it does. */
   readonly leads?: string;
-  /** Names of request headers that it heeds beside those that all do. */
-  readonly headers?: readonly string[];
 }
 
 const JSON_TYPE = 'application/json';
 const MULTIPART = 'multipart/form-data';
-const BATCH = 'x-batch-id';
 
 const databases = { tag: 'databases' } as const;
 const transactions = { tag: 'transactions' } as const;
@@ -37,10 +34,9 @@ const transacting = {
     'application/cloudevents+json': 'NewEvent',
     'application/cloudevents-batch+json': 'NewEvents',
   },
-  headers: [BATCH],
 };
 const rendering = { ...running, contentType: '*/*', redirects: true };
-const commanding = { ...running, body: { [JSON_TYPE]: 'Command' }, answer: 'CommandRecord', headers: [BATCH] };
+const commanding = { ...running, body: { [JSON_TYPE]: 'Command' }, answer: 'CommandRecord' };
 const state = 'renders a State View, in its own content type or that of its presenter';
 
 /** By method and path of the route. */
@@ -264,7 +260,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     ...commanding,
     summary: 'runs a command that is said as a method, a path and a body',
     body: { [JSON_TYPE]: 'DescribedCommand' },
-    headers: [BATCH, 'x-last-seen-revision'],
   },
   'POST /databases/{database}/state-changes/{name}/process': {
     ...commanding,

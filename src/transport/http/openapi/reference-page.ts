@@ -29,8 +29,8 @@ export function referencePage(routes: readonly Route[], links: Description['link
   return pageOf(description, html`${sections}<section aria-label="Schemas"><h2>Schemas</h2>${schemas}</section>`);
 }
 
-function entry({ method, path, parameters = [] }: Route, operation: Operation): Markup {
-  const { summary, body = {}, answer, contentType, headers = [] } = operation;
+function entry({ method, path, parameters = [], headers = [] }: Route, operation: Operation): Markup {
+  const { summary, body = {}, answer, contentType } = operation;
   const bodies = Object.entries(body).map(([type, schema]) => html`<li>${type}: ${schemaLink(schema)}</li>`);
   const rows = [
     row('query', parameters.join(', ')),
