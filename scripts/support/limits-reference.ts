@@ -8,7 +8,7 @@ import { SETTINGS } from '../../src/main/settings.ts';
 import * as model from '../../src/model/limits.ts';
 import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { RATE_BUCKETS_MAX } from '../../src/service/rate-limit/rate-limiter.ts';
-import { callPlaces, GRPC_LIMITS } from '../../src/transport/grpc/limits.ts';
+import { callPlaces, GRPC_LIMITS, OPEN_REQUEST_BYTES_MAX } from '../../src/transport/grpc/limits.ts';
 import { REFLECTION_LIMITS } from '../../src/transport/grpc/reflection.ts';
 import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
 import {
@@ -438,9 +438,9 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'openingMs',
       ),
       row(
-        'Streams of reflection; bytes of one of its requests; of all requests of a stream',
-        `${count(REFLECTION_LIMITS.streamsMax)}; ${bytes(REFLECTION_LIMITS.requestBytesMax)}; ${bytes(REFLECTION_LIMITS.streamBytesMax)}`,
-        'RESOURCE_EXHAUSTED; INVALID_ARGUMENT; RESOURCE_EXHAUSTED',
+        'Streams of reflection; bytes of one request of reflection or health; of all requests of a stream',
+        `${count(REFLECTION_LIMITS.streamsMax)}; ${bytes(OPEN_REQUEST_BYTES_MAX)}; ${bytes(REFLECTION_LIMITS.streamBytesMax)}`,
+        'RESOURCE_EXHAUSTED',
       ),
     ],
   },

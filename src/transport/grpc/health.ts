@@ -13,6 +13,7 @@ import {
   HealthListResponse,
   HealthCheckResponse_ServingStatus as Serving,
 } from '../../../proto/gen/grpc/health/v1/health.ts';
+import { OPEN_REQUEST_BYTES_MAX } from './limits.ts';
 import { frameReply } from './messages.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
@@ -45,10 +46,11 @@ export function createHealthService(source: HealthSource): HealthService {
 }
 
 function methodsOf(board: StatusBoard): readonly Method[] {
+  const traits = { service: SERVICE, messageBytesMax: OPEN_REQUEST_BYTES_MAX };
   return [
     {
+      ...traits,
       kind: 'unary',
-      service: SERVICE,
       name: 'Check',
       isProbe: true,
       handle: (call, bytes) => {
@@ -67,15 +69,15 @@ function methodsOf(board: StatusBoard): readonly Method[] {
       },
     },
     {
+      ...traits,
       kind: 'unary',
-      service: SERVICE,
       name: 'List',
       isProbe: true,
       handle: (call) => call.reply(frameReply(HealthListResponse, { statuses: board.all() })),
     },
     {
+      ...traits,
       kind: 'server_stream',
-      service: SERVICE,
       name: 'Watch',
       waits: true,
       handle: (call, bytes) => watch(board, call, nameOf(bytes)),

@@ -19,6 +19,9 @@ export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
   lingerMs: 60_000,
 };
 
+/** Longest request of health and reflection, which need no credential. */
+export const OPEN_REQUEST_BYTES_MAX = 1024;
+
 /** However much memory there is: what is in flight is kept in tables of a fixed size. */
 const STREAMS_MAX = 2 ** 17;
 

@@ -8,6 +8,7 @@
  * A reply is made when the one before has left, so that a stream holds one reply, and a bounded number of requests that
  * wait for theirs (T4).
  */
+import { OPEN_REQUEST_BYTES_MAX } from './limits.ts';
 import type { ReflectionAnswer } from './reflection-service.ts';
 import type { Call } from './wire/call.ts';
 import { frame } from './wire/framing.ts';
@@ -19,13 +20,11 @@ const SERVICES: readonly string[] = ['grpc.reflection.v1.ServerReflection', 'grp
 export const REFLECTION_LIMITS: {
   /** At a time, of all clients. */
   readonly streamsMax: number;
-  /** A request names a file or a symbol. */
-  readonly requestBytesMax: number;
   /**
    * What the requests of one stream may come to: several times what it takes to ask for every file and symbol there is.
    */
   readonly streamBytesMax: number;
-} = { streamsMax: 256, requestBytesMax: 1024, streamBytesMax: 64 * 1024 };
+} = { streamsMax: 256, streamBytesMax: 64 * 1024 };
 
 /** What a request takes beside its bytes, so that empty ones are bounded, too. */
 const AROUND_REQUEST_BYTES = 64;
@@ -54,7 +53,13 @@ export function reflectionMethods(onBug: (error: unknown) => void): readonly Dup
       });
     return conversation;
   };
-  return SERVICES.map((service) => ({ kind: 'bidi_stream', service, name: 'ServerReflectionInfo', open }));
+  return SERVICES.map((service) => ({
+    kind: 'bidi_stream',
+    service,
+    name: 'ServerReflectionInfo',
+    messageBytesMax: OPEN_REQUEST_BYTES_MAX,
+    open,
+  }));
 }
 
 /** Answers the requests of a stream, one after the other. */
@@ -84,10 +89,7 @@ class Conversation implements RequestListener {
     if (this.#call.ended) return;
     this.#call.received();
     this.#receivedBytes += request.length + AROUND_REQUEST_BYTES;
-    if (request.length > REFLECTION_LIMITS.requestBytesMax) {
-      const most = `The request has ${request.length} bytes; one of server reflection has ${REFLECTION_LIMITS.requestBytesMax} at most`;
-      this.refuse('INVALID_ARGUMENT', most);
-    } else if (this.#receivedBytes > REFLECTION_LIMITS.streamBytesMax) {
+    if (this.#receivedBytes > REFLECTION_LIMITS.streamBytesMax) {
       this.refuse('RESOURCE_EXHAUSTED', 'So many requests are not answered on one stream; go on with another');
     } else {
       this.#waiting.push(request);

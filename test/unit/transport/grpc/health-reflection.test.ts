@@ -1,4 +1,5 @@
 // Health and reflection hold little of the node, whatever is asked of them and whether or not it is read (T4, T8).
+// Neither needs a credential, so both refuse a long message by its length (S3).
 import { once } from 'node:events';
 import { type IncomingHttpHeaders } from 'node:http2';
 import { gzipSync } from 'node:zlib';
@@ -23,12 +24,16 @@ const [OK, INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [0, 3
 
 const LOOK_MS = 500;
 
+const GZIP = { 'grpc-encoding': 'gzip' };
 const DESCRIBE = reflectionRequest('cairn.v1.EventStore');
 
 function reflectionRequest(symbol: string): Uint8Array {
   const messageRequest = { $case: 'fileContainingSymbol', value: symbol } as const;
   return frame(ServerReflectionRequest.encode({ host: '', messageRequest }).finish());
 }
+
+/** The length of a message of 2,000 bytes, which are not sent. */
+const LONG_HEAD = frame(new Uint8Array(2_000)).subarray(0, FRAME_HEADER_BYTES);
 
 function healthRequest(service: string): Uint8Array {
   return frame(HealthCheckRequest.encode({ service }).finish());
@@ -57,9 +62,10 @@ const check = (request: Uint8Array, method = 'Check', { raw } = at): Promise<Raw
 
 it.each([
   ['it has asked more than there is to ask', Array.from({ length: 2_000 }, () => DESCRIBE), RESOURCE_EXHAUSTED],
-  ['a request is longer than any name', [reflectionRequest('x'.repeat(2_000))], INVALID_ARGUMENT],
+  ['a request will be longer than any name', [LONG_HEAD], RESOURCE_EXHAUSTED],
+  ['a request is longer than any name, unpacked', [framed(gzipSync(new Uint8Array(2_000)), 1)], RESOURCE_EXHAUSTED],
 ])('a stream of reflection ends when %s', async (_what, pieces, status) => {
-  expect((await at.raw.call({ path: REFLECTION, pieces })).status).toBe(status);
+  expect((await at.raw.call({ path: REFLECTION, headers: GZIP, pieces })).status).toBe(status);
 });
 
 it('a stream of reflection is refused while the most are open, and accepted again afterwards', async () => {
@@ -76,7 +82,7 @@ it('a stream of reflection answers its requests in order, compressed or not', as
   const pieces = requests.map((request, index) =>
     index === 1 ? request : framed(gzipSync(request.subarray(FRAME_HEADER_BYTES)), 1),
   );
-  const reply = await at.raw.call({ path: REFLECTION, headers: { 'grpc-encoding': 'gzip' }, pieces });
+  const reply = await at.raw.call({ path: REFLECTION, headers: GZIP, pieces });
   expect(reply.status).toBe(OK);
   const asked = messagesOf(reply.body).map((message) => {
     const { originalRequest } = ServerReflectionResponse.decode(message);
@@ -96,13 +102,17 @@ it('a stream of reflection ends with UNAVAILABLE when the node drains', async ()
 });
 
 describe('health', () => {
-  const LONG = healthRequest('x'.repeat(500_000));
-  const TOO_LONG = /^(?!.*xx).*service must have at most 255 bytes; found 500000/;
+  const LONG = healthRequest('x'.repeat(256));
+  const TOO_LONG = /^(?!.*xx).*service must have at most 255 bytes; found 256/;
+  const TOO_MUCH = /2000 bytes.* 1024/;
   const KNOWN = /"x{64}[^x].*known are "", "read", "write", "cairn\.v1\.EventStore"/;
 
   it.each<readonly [string, Uint8Array, string, readonly [number, RegExp]]>([
     ['a name that is too long', LONG, 'Check', [INVALID_ARGUMENT, TOO_LONG]],
     ['a name that is too long', LONG, 'Watch', [INVALID_ARGUMENT, TOO_LONG]],
+    ['what will be too long', LONG_HEAD, 'Check', [RESOURCE_EXHAUSTED, TOO_MUCH]],
+    ['what will be too long', LONG_HEAD, 'List', [RESOURCE_EXHAUSTED, TOO_MUCH]],
+    ['what will be too long', LONG_HEAD, 'Watch', [RESOURCE_EXHAUSTED, TOO_MUCH]],
     ['an unknown name', healthRequest('x'.repeat(255)), 'Check', [NOT_FOUND, KNOWN]],
     ['no request', frame(Uint8Array.of(0x0a, 0xff)), 'Check', [INVALID_ARGUMENT, /HealthCheckRequest at byte \d+: /]],
     ['no UTF-8', frame(Uint8Array.of(0x0a, 2, 0x77, 0xff)), 'Check', [INVALID_ARGUMENT, /well-formed UTF-8; found "w/]],
