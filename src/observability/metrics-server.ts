@@ -145,6 +145,7 @@ class Page {
 
 /** Of a request that is for no probe. Never rejects. */
 async function answer(request: IncomingMessage, response: ServerResponse, page: Page): Promise<void> {
+  response.setHeader('x-content-type-options', 'nosniff');
   const path = (request.url ?? '/').split('?', 1)[0];
   if (!PATHS.some((each) => each === path)) {
     response

@@ -128,6 +128,7 @@ describe('SPEC-MCP-HANDSHAKE', () => {
     const { headers } = await send(INITIALIZE, LOCAL);
     expect(headers.get('access-control-allow-origin')).toBe(LOCAL.origin);
     expect(headers.get('access-control-expose-headers')).toContain('mcp-session-id');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
     const idle = (await fetch(`${server.http}/health`)).headers.get('keep-alive');
     expect([preflight.headers.get('keep-alive'), idle]).toEqual(['timeout=72', 'timeout=72']);
     const told = (await got('OPTIONS', { origin: 'https://evil.example' })).headers.get('access-control-allow-origin');

@@ -184,6 +184,7 @@ class McpFront {
   /** Never rejects. */
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
+      response.setHeader('x-content-type-options', 'nosniff');
       const pathname = URL.parse(request.url ?? '/', 'http://a')?.pathname;
       const metadata = pathname === undefined ? undefined : this.#metadata?.at(pathname);
       if (metadata !== undefined) return this.#describe(metadata, { request, response });

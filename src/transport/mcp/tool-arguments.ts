@@ -55,7 +55,8 @@ export class Arguments {
 
   optionalText(name: string): string | undefined {
     const node = this.#members.get(name);
-    return node === undefined || node.kind === 'string' ? node?.value : wrong(name, 'a text', node);
+    if (node === undefined) return undefined;
+    return node.kind === 'string' ? wellFormed(name, node.value) : wrong(name, 'a text', node);
   }
 
   /** At least 1; for a required argument. */
@@ -80,7 +81,9 @@ export class Arguments {
     const node = this.#members.get(name);
     if (node === undefined) return undefined;
     const items = node.kind === 'array' ? node.items : wrong(name, 'a list of texts', node);
-    return items.map((item) => (item.kind === 'string' ? item.value : wrong(name, 'a list of texts', node)));
+    return items.map((item) =>
+      item.kind === 'string' ? wellFormed(name, item.value) : wrong(name, 'a list of texts', node),
+    );
   }
 
   /** For a required argument. */
@@ -101,6 +104,12 @@ export function membersOf(bytes: Uint8Array, name: string, raw?: ReadonlySet<str
   const node = parseJson(bytes, raw && { raw });
   if (node.kind === 'fault') throw new WrongArguments(`${name} must be JSON: ${node.message}`);
   return node.kind === 'object' ? node.members : wrong(name, 'an object', node);
+}
+
+/** A text that UTF-8 has: any other one would reach the HTTP API changed. @throws WrongArguments */
+export function wellFormed(name: string, text: string): string {
+  if (text.isWellFormed()) return text;
+  throw new WrongArguments(`${name} must not contain an unpaired surrogate`);
 }
 
 /** Whether valid JSON is an object. */

@@ -11,6 +11,7 @@ import {
   isObject,
   membersOf,
   WrongArguments,
+  wellFormed,
 } from './tool-arguments.ts';
 
 export interface Tool {
@@ -126,7 +127,8 @@ function queryOf(given: Arguments): ReadonlyMap<string, string> {
 function parameterFrom(name: string, node: JsonNode | JsonFault): string {
   if (node.kind === 'raw') return Buffer.from(node.bytes).toString('base64url');
   if (node.kind === 'number') return node.text;
-  if (node.kind === 'string' || node.kind === 'boolean') return String(node.value);
+  if (node.kind === 'string') return wellFormed(`query_params.${name}`, node.value);
+  if (node.kind === 'boolean') return String(node.value);
   throw new WrongArguments(`query_params.${name} must be a text, a number, true or false, and q may be an object`);
 }
 

@@ -37,12 +37,17 @@ async function start(times: Times = {}): Promise<Started> {
 
 const GET = 'GET /metrics HTTP/1.1\r\nhost: it\r\n\r\n';
 
-test('another path is 404, another method 405, a failing collector 500', async () => {
+test('another path is 404, another method 405, a failing collector 500, and no browser sniffs a type', async () => {
   const { url, metrics } = await start();
-  expect((await fetch(`${url}/`)).status).toBe(404);
-  expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
   metrics.beforeScrape(() => Promise.reject(new Error('broken')));
-  expect((await fetch(`${url}/metrics`)).status).toBe(500);
+  for (const [path, method, expected] of [
+    ['/', 'GET', 404],
+    ['/metrics', 'POST', 405],
+    ['/metrics', 'GET', 500],
+  ] as const) {
+    const { status, headers } = await fetch(`${url}${path}`, { method });
+    expect([status, headers.get('x-content-type-options')]).toEqual([expected, 'nosniff']);
+  }
 });
 
 test('probes are answered in the format of kube-apiserver, by GET and HEAD', async () => {

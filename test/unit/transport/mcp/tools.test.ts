@@ -108,7 +108,13 @@ it.each<[string, string, RegExp]>([
   ['fetch', '{"path":"/","query_params":{"a":{}}}', /query_params\.a must be a text/],
   ['fetch', '{"path":"/","query_params":{"q":[]}}', /query_params\.q must be a text/],
   ['fetch', '{"path":"/","query_params":{"a":1,"a":2}}', /"a" is repeated/],
+  ['fetch', String.raw`{"path":"/","query_params":{"a":"\ud800"}}`, /^query_params\.a must not contain an unpaired/],
   ['execute_state_change', `{${COMMANDED}}`, /^command is required$/],
+  [
+    'execute_state_change',
+    String.raw`{"database":"a","state_change":"\udc00b","version":1,"command":{}}`,
+    /^state_change must not contain an unpaired surrogate$/,
+  ],
   ['execute_state_change', `{${COMMANDED},"command":null}`, /command must be an object; found null/],
   ['execute_state_change', `{${COMMANDED},"command":{"path":"a","path":"b"}}`, /"path" is repeated/],
   [
@@ -128,6 +134,11 @@ it.each<[string, string, RegExp]>([
     'publish_component',
     `{${PUBLISHED},"wasm_base64":"","component_type":"state_view","events":[5]}`,
     /events must be a list of texts; found an array/,
+  ],
+  [
+    'publish_component',
+    String.raw`{${PUBLISHED},"wasm_base64":"","component_type":"state_view","events":["\ud800"]}`,
+    /^events must not contain an unpaired surrogate$/,
   ],
 ])('%s refuses %s', async (name, given, message) => {
   await expect(sentBy(name, given)).rejects.toThrow(message);
