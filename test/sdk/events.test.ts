@@ -55,6 +55,8 @@ it.each<readonly [string, Readonly<Record<string, unknown>>]>([
   ['events[3].time must be a string, not object', { time: new Date(0) }],
   ['events[3].x must not contain an unpaired surrogate', { extensions: { x: '\udc00b' } }],
   ['events[3].x must be a string, true, false, or an integer of 32 bits, not 0.5', { extensions: { x: 0.5 } }],
+  ['events[3].tenant is unknown; an attribute of your own is a member of extensions', { tenant: 'a' }],
+  ['events[3].data must have JSON: A function has no JSON; give an object, a list, a text or null', { data: isNaN }],
   [
     'events[3].x must be a string, true, false, or an integer of 32 bits, not 2147483648',
     { extensions: { x: 2_147_483_648 } },

@@ -65,15 +65,31 @@ const UNPAIRED = /[\ud800-\udfff]/u;
 
 const INTEGER_MAX = 2 ** 31;
 
+const MEMBERS: readonly string[] = [
+  'id',
+  'source',
+  'type',
+  'subject',
+  'time',
+  'dataschema',
+  'data',
+  'datacontenttype',
+  'extensions',
+];
+
 /**
  * The database checks the record by the rules of every event. This checks what the record does not show: the
- * types of JavaScript, and unpaired surrogates. A time crosses as text, so that the database keeps its spelling.
+ * types of JavaScript, unpaired surrogates, and members that would be lost. A time crosses as text, so that the database keeps its spelling.
  *
  * @throws InvalidEvent
  */
 export function toRecord(event: NewEvent, index = 0): CloudEventRecord {
   const place = `events[${index}]`;
   if (typeof event !== 'object' || event === null) throw new InvalidEvent(`${place} must be an object`);
+  for (const [name, value] of Object.entries(event)) {
+    if (value === undefined || MEMBERS.includes(name)) continue;
+    throw new InvalidEvent(`${place}.${name} is unknown; an attribute of your own is a member of extensions`);
+  }
   const { data } = event;
   const isJson = data !== undefined && !(data instanceof Uint8Array);
   const contentType = event.datacontenttype ?? (isJson ? 'application/json' : undefined);
@@ -94,12 +110,20 @@ export function toRecord(event: NewEvent, index = 0): CloudEventRecord {
         ? undefined
         : data instanceof Uint8Array
           ? { tag: 'binary', val: data }
-          : { tag: 'string', val: jsonText(data) },
+          : { tag: 'string', val: json(data) },
     attributes,
   };
 
   function optional(name: string, value: unknown, tag: 'string' | 'uri' = 'string'): readonly [string, Tagged][] {
     return value === undefined ? [] : [[name, { tag, val: text(name, value) }]];
+  }
+
+  function json(value: unknown): string {
+    try {
+      return jsonText(value);
+    } catch (error) {
+      throw new InvalidEvent(`${place}.data must have JSON: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   /** Authors write JavaScript, too: a value may be of any type. */
