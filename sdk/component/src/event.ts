@@ -79,7 +79,8 @@ const MEMBERS: readonly string[] = [
 
 /**
  * The database checks the record by the rules of every event. This checks what the record does not show: the
- * types of JavaScript, unpaired surrogates, and members that would be lost. A time crosses as text, so that the database keeps its spelling.
+ * types of JavaScript, unpaired surrogates, and members that would be lost. A time crosses as text, so that the
+ * database keeps its spelling.
  *
  * @throws InvalidEvent
  */
