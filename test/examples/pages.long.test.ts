@@ -16,6 +16,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const MODULES = [
   'examples/bank/balances.ts',
   'examples/bank/accounts.ts',
+  'examples/bank/statement.ts',
   'examples/courses/subscriptions.ts',
   'examples/inventory/stock.ts',
   'examples/git-history/files.ts',
@@ -26,7 +27,7 @@ let node: ExampleNode;
 /** A component for each module, under its path with `_` for `/`. */
 const kept = tempDir();
 beforeAll(async () => {
-  node = await ExampleNode.start('shop', '--guest-executors=1');
+  node = await ExampleNode.start('pages', '--guest-executors=1');
   for (const module of MODULES) {
     writeFileSync(join(kept.path, module.replaceAll('/', '_')), await builtComponent(module));
   }
@@ -36,12 +37,17 @@ afterAll(async () => {
   await node[Symbol.asyncDispose]();
 });
 
-/** The last commands of a page behind this, or of all of it. */
-function commandsOf(page: string, heading = ''): string {
+/** All blocks of commands of a page, or of one section. */
+function blocksOf(page: string, heading = ''): readonly string[] {
   const text = readFileSync(join(ROOT, page), 'utf8');
   const section = heading === '' ? text : (text.split(`## ${heading}\n`)[1] ?? '').split('\n## ')[0];
-  const commands = [...(section ?? '').matchAll(/^```sh\n(.*?)^```$/gms)].at(-1)?.[1];
-  if (commands === undefined) throw new Error(`${page} shows no commands behind "${heading}"`);
+  return [...(section ?? '').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
+}
+
+/** The last block of commands. */
+function commandsOf(page: string, heading = ''): string {
+  const commands = blocksOf(page, heading).at(-1);
+  if (commands === undefined) throw new Error(`${page} shows no commands in the section "${heading}"`);
   return commands;
 }
 
@@ -62,13 +68,38 @@ async function typed(commands: string): Promise<readonly string[]> {
 const answers = async (commands: string): Promise<readonly unknown[]> =>
   (await typed(commands)).map((line): unknown => JSON.parse(line));
 
-it('README.md publishes a bank, and uses it', { timeout: 120_000 }, async () => {
-  expect(await answers(commandsOf('README.md', 'Your code, folded and decided'))).toMatchObject([
-    { kind: 'state-view', name: 'balances', version: 1 },
-    { kind: 'state-change', name: 'accounts', version: 1 },
-    { revision: 1 },
+it('the commands of README.md are answered as it says', { timeout: 120_000 }, async () => {
+  expect(await answers(commandsOf('README.md', 'Try it'))).toMatchObject([
+    { database: 'shop' },
+    { transaction: { revision: 1 } },
+    { error: { code: 'FAILED_PRECONDITION', details: { constraints: [{ found: 1 }] } } },
+    { events: [{ id: '1', revision: 1 }] },
+  ]);
+});
+
+it('the commands of docs/concepts.md are answered as it says', { timeout: 120_000 }, async () => {
+  const account = { account: 'a', owner: 'ada' };
+  const lines = await typed(blocksOf('docs/concepts.md').join(''));
+  expect(lines.map((line): unknown => (/^[{[]/.test(line) ? JSON.parse(line) : line))).toMatchObject([
+    { database: 'bank' },
+    { transaction: { revision: 1 } },
+    { transaction: { revision: 2 } },
+    { revision: 1, event_count: 1 },
     { revision: 2 },
-    [{ account: 'a', owner: 'ada', cents: 5 }],
+    { transaction: { revision: 3 } },
+    { events: [{ id: '1' }] },
+    { events: [{ id: '1' }, { id: '3' }] },
+    { error: { details: { constraints: [{ found: 3 }] } } },
+    { name: 'balances', version: 1 },
+    [{ ...account, cents: 70 }],
+    { name: 'accounts', version: 1 },
+    { revision: 4 },
+    { name: 'statement', version: 1 },
+    { name: 'balances', version: 2, presenter: { name: 'statement' } },
+    'account,owner,cents',
+    'a,ada,55',
+    { revision: 4 },
+    { error: { details: { reason: 'RevisionNotFound' } } },
   ]);
 });
 

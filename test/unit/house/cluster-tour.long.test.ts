@@ -1,11 +1,12 @@
-// Goal: the walk through a cluster in README.md happens as shown. Method: the commands of the page in a shell, with
-// free ports, a folder of the test, and the sources as the command.
+// Goal: the commands of docs/cluster-tour.md do what the page shows: npm run dev starts three nodes of one cluster, one
+// of them is killed; SIGTERM stops the others. Method: the commands of the page in a shell, with free ports, a
+// temporary folder, and the sources as the command.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { readmeWalk } from '../../support/readme-walk.ts';
+import { clusterTour } from '../../support/cluster-tour.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -13,7 +14,7 @@ const PORTS = ['3000', '3010', '3020'];
 const STARTED = { timeout: 120_000 };
 const run = promisify(execFile);
 
-it('what README.md shows of a cluster happens as it says', { timeout: 300_000 }, async () => {
+it('the commands of docs/cluster-tour.md do what the page shows', { timeout: 300_000 }, async () => {
   const dir = testDir();
   const args = ['--conditions=source', 'scripts/dev.ts', '--data', dir, '--free-ports'];
   const dev = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -30,17 +31,17 @@ it('what README.md shows of a cluster happens as it says', { timeout: 300_000 },
   });
   const cairn = `${process.execPath} --conditions=source src/main/main.ts`;
   const status = `${cairn} cluster status --at=${places[0]?.peer}`;
-  const page = readmeWalk();
-  const walk = places
+  const page = clusterTour();
+  const commands = places
     .reduce((text, { port, free }) => text.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), free), page)
     .replaceAll('npm start --silent -- cluster status', status)
     .replaceAll('cat data/', `cat ${dir}/`);
-  expect(walk).not.toMatch(/\bnpm\b|\bdata\//);
+  expect(commands).not.toMatch(/\bnpm\b|\bdata\//);
 
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', walk], { cwd: ROOT });
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands], { cwd: ROOT });
   const answers = stdout.split('\n').filter((line) => line !== '');
   expect(answers.map((answer): unknown => JSON.parse(answer))).toMatchObject([
-    { database: 'walk', revision: 0 },
+    { database: 'tour', revision: 0 },
     { transaction: { revision: 1, replayed: false } },
     { id: '1', revision: 1 },
     { transaction: { revision: 2 } },
