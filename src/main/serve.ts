@@ -71,6 +71,8 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   logger.info('resources', resources());
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
+  // For a person at a terminal. Whatever collects stderr reads lines of JSON alone.
+  if (process.stderr.isTTY) process.stderr.write(`Open ${running.addresses.http}\n`);
   const by = await Promise.race([signals.told, running.toldToStop.then(() => BY_OPERATOR)]);
   logger.info('draining', { by, graceMs: config.shutdownGraceMs });
   await drained(running, config.shutdownGraceMs + CLOSING_MS, logger);

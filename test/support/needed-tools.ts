@@ -13,7 +13,7 @@ interface Tool {
   readonly advice: string;
 }
 
-type ToolName = 'strace' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc' | 'apt-get';
+type ToolName = 'strace' | 'script' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc' | 'apt-get';
 
 const KUBE = resolve(import.meta.dirname, '../../scripts/kube/prepare.ts');
 
@@ -38,6 +38,10 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
   strace: {
     trial: ['strace', '--follow-forks', '--quiet=all', '--output=/dev/null', 'true'],
     advice: 'the package strace has it, and it needs the right to trace its own children',
+  },
+  script: {
+    trial: ['script', '--quiet', '--return', '--command', 'true', '/dev/null'],
+    advice: 'the package bsdutils has it',
   },
   unshare: {
     trial: ['unshare', '--mount', '--user', '--map-root-user', 'mount', '-t', 'tmpfs', 'cairn', tmpdir()],

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { NodeProcess } from '../../../chaos/support/node-process.ts';
 import { productArgs } from '../../../chaos/support/product.ts';
+import { lacksTool } from '../../support/needed-tools.ts';
 import { BARE_ENV, runProduct, startOwnNode } from '../../support/own-node.ts';
 import { endWithTest, testDir } from '../../support/test-scope.ts';
 
@@ -15,6 +16,24 @@ import { endWithTest, testDir } from '../../support/test-scope.ts';
 function imported(code: string): string {
   return `--import=data:text/javascript,${encodeURIComponent(code)}`;
 }
+
+test.skipIf(lacksTool('script'))('a node at a terminal ends its start with the address to open (N2)', async () => {
+  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=off'];
+  const small = ['--wal-segment-bytes=4MiB', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
+  const args = [...productArgs(), '--bootstrap=alone', `--data-dir=${testDir()}`, ...ports, ...small];
+  const command = `exec ${[process.execPath, ...args].map((word) => `'${word}'`).join(' ')}`;
+  const child = spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null'], {
+    env: { ...BARE_ENV, PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  endWithTest(child);
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await vi.waitFor(() => expect(output).toMatch(/^Open http:\/\/127\.0\.0\.1:\d+\r$/m), { timeout: 30_000 });
+  expect(output).toContain(`"http":"${/^Open (\S+)/m.exec(output)?.[1]}"`);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+});
 
 test('an older Node is told in one line what is needed, and how to run it', () => {
   // What a Node of that release looks like from inside, and lacks.
