@@ -1,6 +1,6 @@
 /** Puts the operator together: its informers, its controllers, and what they share. */
 import { CAIRN_CLUSTER, type CairnCluster } from './api/index.ts';
-import { SECRETS_RECHECK_MS, SecretsController } from './certificates/index.ts';
+import { SecretsController } from './certificates/index.ts';
 import {
   Connections,
   callsOf,
@@ -12,7 +12,7 @@ import {
   nodeAddress,
   usageOf,
 } from './client/index.ts';
-import { CLUSTER_RECHECK_MS, ClusterInformers, clusterController } from './cluster/index.ts';
+import { ClusterInformers, clusterController } from './cluster/index.ts';
 import {
   type Api,
   EventRecorder,
@@ -106,7 +106,7 @@ async function controlClusters(
   operator.followAll(CAIRN_CLUSTER.plural, informers);
   const events = recorder('clusters');
   const secrets = new SecretsController({ api, clusterOf: (key) => informers.cluster(key), events });
-  operator.control(secrets, [sourceOf(informers.clusters)], { recheckMs: SECRETS_RECHECK_MS });
+  operator.control(secrets, [sourceOf(informers.clusters)]);
   const ofClusters = clusterController({
     api,
     objects: informers,
@@ -129,6 +129,6 @@ async function controlClusters(
     secretsOf: (cluster) => secrets.stateOf(cluster),
     events,
   });
-  operator.control(ofClusters, informers.sources, { recheckMs: CLUSTER_RECHECK_MS });
+  operator.control(ofClusters, informers.sources);
   return informers;
 }

@@ -21,7 +21,7 @@ import { writeSecret } from './write.ts';
 
 const NOT_FOUND = 404;
 /** Secrets of the user and of cert-manager change without a message of a watch. */
-export const SECRETS_RECHECK_MS = 60_000;
+const RECHECK_MS = 60_000;
 
 export interface SecretsPorts {
   readonly api: Api;
@@ -62,6 +62,10 @@ export class SecretsController implements Controller<Observed, Due> {
 
   constructor(ports: SecretsPorts) {
     this.#ports = ports;
+  }
+
+  recheckMs(): number {
+    return RECHECK_MS;
   }
 
   async observe(key: string, signal: AbortSignal): Promise<Observed | undefined> {

@@ -13,6 +13,6 @@
  *        next one for renewBefore before it signs, the previous one until it ends.
  *   KS3  Plans converge: when plan and actions are repeated at one time, the plan is soon empty.
  */
-export { SECRETS_RECHECK_MS, SecretsController, type SecretsState } from './controller.ts';
+export { SecretsController, type SecretsState } from './controller.ts';
 export { planSecrets, type SecretPlan } from './plan.ts';
 export { secretOf, writeSecret } from './write.ts';

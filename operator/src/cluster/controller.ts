@@ -7,7 +7,7 @@ import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
 import { type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
-import { noteOf, REASONS, statusOf } from './status.ts';
+import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
 import type { OwnedObject, WantedObject, World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
@@ -37,9 +37,6 @@ export interface ClusterPorts {
   readonly events: Pick<EventRecorder, 'record'>;
 }
 
-/** A converged cluster is observed so often: lost nodes and the time of a finalization give no message of a watch. */
-export const CLUSTER_RECHECK_MS = 30_000;
-
 interface Observed {
   readonly world: World;
   readonly admin: ClusterAdmin | undefined;
@@ -64,6 +61,7 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
     },
     isWait: ({ action }) => action.kind === 'wait',
     report: (observed, outcome) => report(observed, outcome, ports),
+    recheckMs: ({ world }) => recheckMs(world),
   };
 }
 

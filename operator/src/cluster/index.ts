@@ -11,6 +11,6 @@
  *
  * Invariants: KC1 to KC9 (plan.ts).
  */
-export { CLUSTER_RECHECK_MS, type ClusterPorts, clusterController, type ObjectsOf } from './controller.ts';
+export { type ClusterPorts, clusterController, type ObjectsOf } from './controller.ts';
 export { ClusterInformers } from './informers.ts';
 export type { OwnedObject, World } from './world.ts';

@@ -64,6 +64,12 @@ function findingsOf(
   return { ...parts, Stable };
 }
 
+/** Lost nodes, volumes that fill, and the time of a finalization give no message of a watch. */
+export function recheckMs(world: World): number {
+  const isInService = [readiness(world), storage(world)].every(([status]) => status === 'True');
+  return isInService ? 30_000 : 5_000;
+}
+
 const yes = (reason: string, message = ''): Finding => ['True', reason, message];
 const no = (reason: string, message: string): Finding => ['False', reason, message];
 const unknown = (reason: string, message: string): Finding => ['Unknown', reason, message];

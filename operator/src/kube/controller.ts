@@ -9,8 +9,9 @@
  *
  * Invariants:
  *   KM20  At most one irreversible action is executed between two observations. Nothing is written without `mayAct`.
- *   KM21  A pass with an empty plan only reports. Its object is observed again after recheckMs.
+ *   KM21  A pass with an empty plan only reports. Its object is observed again within recheckMs.
  */
+import { createHash } from 'node:crypto';
 import { asError } from './api-error.ts';
 import type { Informer } from './informer.ts';
 import { type KubeObject, keyOf } from './objects.ts';
@@ -36,6 +37,13 @@ export interface Controller<Observed, Action> {
   isIrreversible(action: Action): boolean;
   /** Writes the status if it differs (`applyStatus`), and events. */
   report(observed: Observed, outcome: Outcome<Action>): Promise<void>;
+  /** Time within which a world with an empty plan is observed again; by default five minutes. */
+  recheckMs?(observed: Observed): number;
+}
+
+interface Result<Action> extends Outcome<Action> {
+  /** Time after which the object is observed again. */
+  readonly againMs: number;
 }
 
 /** Outcome of one reconcile, for metrics. */
@@ -51,7 +59,6 @@ export interface Pass {
 export interface ControllerOptions extends Omit<QueueOptions, 'onError'> {
   readonly mayAct: () => boolean;
   readonly onPass: (pass: Pass) => void;
-  readonly recheckMs?: number;
 }
 
 /** Where a controller gets its keys from. */
@@ -63,6 +70,12 @@ export interface Source {
 /** Wait after an action before the next pass, unless a message of a watch triggers it earlier. */
 const AGAIN_MS = 1_000;
 const RECHECK_MS = 300_000;
+
+/** Time until the next check of a key. Each key has its own moment in a period, so keys are not checked together. */
+export function untilCheck(key: string, periodMs: number, nowMs: number): number {
+  const share = createHash('sha256').update(key).digest().readUInt32BE() / 2 ** 32;
+  return periodMs - ((nowMs + share * periodMs) % periodMs);
+}
 
 /** The objects of an informer as a source. By default each object has its own key. */
 export function sourceOf<Item extends KubeObject>(
@@ -105,10 +118,10 @@ export class ControllerLoop<Observed, Action> {
   }
 
   async #pass(key: string, signal: AbortSignal): Promise<number | undefined> {
-    const { runtime, onPass, recheckMs = RECHECK_MS } = this.#options;
+    const { runtime, onPass } = this.#options;
     const { name: controller } = this.#controller;
     const startedMs = runtime.nowMs();
-    let outcome: Outcome<Action> | undefined;
+    let outcome: Result<Action> | undefined;
     let failure: Error | undefined;
     try {
       outcome = await this.#reconcile(key, signal);
@@ -120,17 +133,18 @@ export class ControllerLoop<Observed, Action> {
     const actions = done.filter((action) => this.#controller.isWait?.(action) !== true).length;
     onPass({ controller, key, ms: runtime.nowMs() - startedMs, actions, failure });
     if (failure !== undefined) throw failure;
-    if (outcome === undefined) return undefined;
-    return outcome.plan.length === 0 ? recheckMs : AGAIN_MS;
+    return outcome?.againMs;
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome<Action> | undefined> {
+  async #reconcile(key: string, signal: AbortSignal): Promise<Result<Action> | undefined> {
     const observed = await this.#controller.observe(key, signal);
     if (observed === undefined) return undefined;
     const plan = this.#controller.plan(observed);
     const outcome = await this.#carryOut(plan, signal);
     if (this.#options.mayAct()) await this.#controller.report(observed, outcome);
-    return outcome;
+    const recheckMs = this.#controller.recheckMs?.(observed) ?? RECHECK_MS;
+    const nowMs = this.#options.runtime.nowMs();
+    return { ...outcome, againMs: plan.length === 0 ? untilCheck(key, recheckMs, nowMs) : AGAIN_MS };
   }
 
   async #carryOut(plan: readonly Action[], signal: AbortSignal): Promise<Outcome<Action>> {

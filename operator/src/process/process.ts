@@ -54,18 +54,13 @@ export class OperatorProcess {
   }
 
   /** Runs a controller in each term of leadership. */
-  control<Observed, Action>(
-    controller: Controller<Observed, Action>,
-    sources: readonly Source[],
-    { recheckMs }: { readonly recheckMs?: number } = {},
-  ): void {
+  control<Observed, Action>(controller: Controller<Observed, Action>, sources: readonly Source[]): void {
     const { api, telemetry } = this.#options;
     this.#loops.push((term) => {
       const loop = new ControllerLoop(controller, {
         runtime: api.runtime,
         mayAct: () => term.isHeld(),
         onPass: telemetry.onPass,
-        ...(recheckMs !== undefined && { recheckMs }),
       });
       telemetry.observeQueue(controller.name, loop.queue);
       return loop.run(sources, term.signal);

@@ -1,7 +1,7 @@
 // Goal: the Secrets of a CairnCluster are there, whatever fails meanwhile, and are not written again (KS1, KS3).
 // Method: the controller with an API server in memory, without and with faults by a seed.
 import { expect, it, onTestFinished } from 'vitest';
-import { SECRETS_RECHECK_MS, SecretsController } from '../../../operator/src/certificates/index.ts';
+import { SecretsController } from '../../../operator/src/certificates/index.ts';
 import { Api, ControllerLoop, type EventText, keyOf, type Pass } from '../../../operator/src/kube/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { EVERY_FAULT, type FaultRates } from '../../support/kube-api/faults.ts';
@@ -31,7 +31,6 @@ function start(seed: number, rates?: FaultRates, spec: object = {}) {
     runtime,
     mayAct: () => true,
     onPass: (pass) => void passes.push(pass),
-    recheckMs: SECRETS_RECHECK_MS,
   });
   const over = new AbortController();
   onTestFinished(() => over.abort());

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { World } from '../../../operator/src/cluster/index.ts';
 import { plan } from '../../../operator/src/cluster/plan.ts';
-import { statusOf } from '../../../operator/src/cluster/status.ts';
+import { recheckMs, statusOf } from '../../../operator/src/cluster/status.ts';
 import { type Json, merged } from '../../support/kube-api/store.ts';
 import { runs } from '../../support/runs.ts';
 import { Run, textOf } from './model/run.ts';
@@ -328,5 +328,20 @@ describe('the plan of a world that differs in few things', () => {
     expect(actions.map(shown).join(', ')).toMatch(expected);
     const status = statusOf(changed, { plan: actions, done: 0 }, { tls: ['True', 'Disabled', ''] });
     expect(status.conditions?.map(({ reason }) => reason)).toEqual(expect.arrayContaining(reasons));
+  });
+
+  it.each<readonly [string, readonly Change[], seconds: number]>([
+    ['nothing', [], 30],
+    ['outdated, paused', [outdated, withUpdate({ paused: true })], 30],
+    ['a full volume', [full], 5],
+    ['a volume that grows', [holding('shop-1', '10Gi')], 5],
+    ['an unready pod', [unready], 5],
+    ['a silent node', [silent(2)], 5],
+    ['a node that is lost since a moment', lost, 5],
+    ['a lagging node', [lagging], 5],
+    ['a database without a leader', [leaderless], 5],
+    ['no answer', [unanswered], 5],
+  ])('%s: it is observed again after $2 s', (_name, changes, seconds) => {
+    expect(recheckMs(changes.reduce((found, change) => change(found), world))).toBe(1000 * seconds);
   });
 });

@@ -2,6 +2,7 @@
 // that failed. Method: a controller whose plans are given, and a manual clock. The simulations of the controllers of
 // Cairn run the loop under faults of the API server and kills of the operator.
 import { expect, it, onTestFinished } from 'vitest';
+import { untilCheck } from '../../../operator/src/kube/controller.ts';
 import { type Controller, ControllerLoop, type Outcome, type Pass } from '../../../operator/src/kube/index.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
 
@@ -34,7 +35,7 @@ function start(...plans: readonly (readonly string[])[]) {
   const loop = new ControllerLoop(controller, { runtime, mayAct, onPass: (pass) => void passes.push(pass) });
   const source = { synced: Promise.resolve(), subscribe: (add: (key: string) => void) => (add(KEY), () => undefined) };
   const ended = loop.run([source], over.signal);
-  return { runtime, log, passes, leader, over, ended };
+  return { runtime, log, passes, leader, controller, over, ended };
 }
 
 it('a loop observes again after an irreversible action (KM20)', async () => {
@@ -74,6 +75,27 @@ it('a loop with nothing to do reports, and observes each object every five minut
   const { runtime, log } = start();
   await runtime.advance(900_001);
   expect(log).toEqual(Array.from({ length: 4 }, () => ['observe', 'report 0 ']).flat());
+});
+
+it('a loop with nothing to do observes each object within the time that its controller names (KM21)', async () => {
+  const { runtime, log, controller } = start();
+  controller.recheckMs = () => 5_000;
+  await runtime.advance(15_001);
+  expect(log).toEqual(Array.from({ length: 4 }, () => ['observe', 'report 0 ']).flat());
+});
+
+it('keys of the same age are checked at different moments, and each once in a period', () => {
+  const [periodMs, minuteMs] = [300_000, 60_000];
+  const keys = Array.from({ length: 50 }, (_, place) => `default/view-${place}`);
+  const dueMs = keys.map((key) => untilCheck(key, periodMs, 0));
+  const counts = [1, 2, 3, 4, 5].map((minute) => dueMs.filter((ms) => Math.ceil(ms / minuteMs) === minute).length);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(keys.length);
+  expect(Math.max(...counts)).toBeLessThan(20);
+  for (const [place, key] of keys.entries()) {
+    const at = (nowMs: number): number => nowMs + untilCheck(key, periodMs, nowMs);
+    const [first = 0] = dueMs.slice(place);
+    expect([at(first - 1), at(first + 1)].map(Math.round)).toEqual([first, first + periodMs].map(Math.round));
+  }
 });
 
 it('a failed pass ends, is reported and counted, and is retried with a backoff', async () => {
