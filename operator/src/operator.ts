@@ -10,7 +10,6 @@ import {
   GrpcKeys,
   Identities,
   nodeAddress,
-  usageOf,
 } from './client/index.ts';
 import { ClusterInformers, clusterController } from './cluster/index.ts';
 import {
@@ -125,7 +124,6 @@ async function controlClusters(
         operatorNamespace: podNamespace,
       });
     },
-    usageOf: async (cluster, pods) => usageOf(await identities.metricsOf(cluster, pods)),
     secretsOf: (cluster) => secrets.stateOf(cluster),
     events,
   });

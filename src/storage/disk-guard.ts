@@ -94,6 +94,12 @@ function checkThere(directory: string): void {
   }
 }
 
+/** Share of the disk of a directory that is not available now, in percent. */
+export function diskUsedPercent(directory: string): number {
+  const { availableBytes, capacityBytes } = probeFileSystem(directory);
+  return capacityBytes === 0 ? 0 : Math.floor(100 * (1 - availableBytes / capacityBytes));
+}
+
 function probeFileSystem(directory: string): DiskSpace {
   const { bavail, bsize, blocks } = statfsSync(directory);
   return { availableBytes: bavail * bsize, capacityBytes: blocks * bsize };

@@ -11,7 +11,7 @@
  */
 export { DirectLog } from './direct-log.ts';
 export { type Disk, patientDisk } from './disk.ts';
-export { DiskGuard, type DiskGuardOptions, type DiskReport } from './disk-guard.ts';
+export { DiskGuard, type DiskGuardOptions, type DiskReport, diskUsedPercent } from './disk-guard.ts';
 export { type DiskLevel, type DiskThresholds, defaultHardBytes, defaultThresholds } from './disk-level.ts';
 export type { LevelLog } from './level-log-check.ts';
 export type { LevelStats } from './level-stats.ts';

@@ -34,6 +34,8 @@ export interface ClusterNode {
   readonly movableLeads: number;
   /** Entries that its most lagging replica has not acknowledged. */
   readonly lag: number;
+  /** Share of the disk of its data that is not available. */
+  readonly diskUsedPercent: number;
   readonly release?: string | undefined;
   /** Digests of components of active versions that it cannot run. */
   readonly refused: readonly string[];
@@ -180,8 +182,9 @@ function descriptionOf({ clusterId, isConfirmed, level, nodes, databases }: Desc
 
 function nodeOf({ node, own, state, catalogRole, ...rest }: NodeMessage): ClusterNode {
   const { name, zone, answers, levelMax, isDraining, leads, movableLeads, lag } = rest;
-  const measures = { answers, isDraining, leads, movableLeads, lag, levelMax };
-  const refused = own?.refused.map(({ digest }) => digest) ?? [];
+  const { diskUsedPercent = 0, refused: faults = [] } = own ?? {};
+  const measures = { answers, isDraining, leads, movableLeads, lag, levelMax, diskUsedPercent };
+  const refused = faults.map(({ digest }) => digest);
   const [stateName, role] = [STATES[state], ROLES[catalogRole]];
   return { id: node, name, zone, state: stateName, role, release: own?.release, refused, ...measures };
 }

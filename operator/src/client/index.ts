@@ -32,4 +32,4 @@ export { Connections } from './connections.ts';
 export { type Database, type Databases, GrpcDatabases } from './databases.ts';
 export { GrpcComponents } from './grpc-components.ts';
 export { type ApiKey, GrpcKeys, type KeySpec, type Keys } from './keys.ts';
-export { type Calls, callsOf, usageOf } from './node-metrics.ts';
+export { type Calls, callsOf } from './node-metrics.ts';

@@ -43,17 +43,6 @@ function samplesOf(text: string): Samples {
   );
 }
 
-/** Share of its volume that each node uses, in percent, by the keys of `nodes`. Silent nodes are left out. */
-export async function usageOf(nodes: ReadonlyMap<string, MetricsPort>): Promise<ReadonlyMap<string, number>> {
-  const found = [...nodes].map(async ([name, node]): Promise<readonly (readonly [string, number])[]> => {
-    const samples = await scrape(node).catch(() => undefined);
-    const capacity = samples?.get('cairn_disk_capacity_bytes') ?? 0;
-    const available = samples?.get('cairn_disk_available_bytes');
-    return capacity > 0 && available !== undefined ? [[name, 100 * (1 - available / capacity)]] : [];
-  });
-  return new Map((await Promise.all(found)).flat());
-}
-
 /** Calls of a component on some nodes, since each has started. */
 export interface Calls extends Readonly<Record<(typeof RESULTS)[number], number>> {
   /** Numbers of calls by the milliseconds that they took at most. */

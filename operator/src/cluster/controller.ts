@@ -32,8 +32,6 @@ export interface ClusterPorts {
     facts: { readonly replicas: number; readonly storageSize: string },
   ) => readonly WantedObject[];
   readonly secretsOf: (cluster: CairnCluster) => SecretsState;
-  /** Share of its volume in percent that each of these pods uses, as far as it is known. */
-  readonly usageOf: (cluster: CairnCluster, pods: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly events: Pick<EventRecorder, 'record'>;
 }
 
@@ -103,7 +101,6 @@ async function observe(
     claims: objects.claims(cluster),
     kubeNodes: objects.kubeNodes(),
     description,
-    usage: await ports.usageOf(cluster, names).catch(() => new Map<string, number>()),
   };
   return { world, admin };
 }

@@ -10,6 +10,7 @@ import { bytesOf, isReady } from './kinds.ts';
 import { isUniform, levelToRaise } from './rules/finalize.ts';
 import { recoveryIDOf } from './rules/recovery.ts';
 import { isBelowFinal } from './rules/roll.ts';
+import { fullMemberOf } from './rules/storage.ts';
 import { storageSize, wantedOf } from './wanted.ts';
 import {
   ailmentAmong,
@@ -172,9 +173,8 @@ function storage(world: World): Finding {
     ({ status }) => status?.phase !== 'Bound' || bytesOf(status.capacity?.storage) < bytesOf(size),
   );
   if (small !== undefined) return no('Growing', `claim ${small.metadata.name} does not have ${size} yet`);
-  const { thresholdPercent = 90 } = world.cluster.spec.storage.autoGrow ?? {};
-  const [full] = [...world.usage].filter(([, percent]) => percent >= thresholdPercent);
-  return full === undefined ? yes('Healthy') : no('NearlyFull', `the volume of ${full[0]} is nearly full`);
+  const full = fullMemberOf(world);
+  return full === undefined ? yes('Healthy') : no('NearlyFull', `the volume of ${full.name} is nearly full`);
 }
 
 function components({ description }: World): Finding {

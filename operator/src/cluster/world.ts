@@ -45,8 +45,6 @@ export interface World {
   readonly kubeNodes: ReadonlyMap<string, KubeNode> | undefined;
   /** Absent when no node answers. */
   readonly description: ClusterDescription | undefined;
-  /** Share of its volume in percent that each pod uses, by name, as far as it is known. */
-  readonly usage: ReadonlyMap<string, number>;
 }
 
 export interface Member {

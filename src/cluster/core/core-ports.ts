@@ -24,6 +24,8 @@ export interface CorePorts extends ClusterPorts {
   readonly snapshotObserver: SnapshotObserver;
   /** That this process runs, for operators; by default unknown. */
   readonly release?: string | undefined;
+  /** Share of the disk of its data that is not available; by default unknown. */
+  readonly diskUsedPercent?: (() => number) | undefined;
   /** Runs the work after everything that has arrived by then had its turn. */
   readonly later: (work: () => void) => void;
 }

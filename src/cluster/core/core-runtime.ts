@@ -273,7 +273,8 @@ export class CoreRuntime implements CoreLink {
   describe(): CoreDescription {
     const { cluster, totals } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
-    const own = { unapplied: committedIndex - appliedIndex, ...describeComponents(this.#components) };
+    const disk = { diskUsedPercent: this.#ports.diskUsedPercent?.() ?? 0 };
+    const own = { unapplied: committedIndex - appliedIndex, ...disk, ...describeComponents(this.#components) };
     return { ...cluster.describe(own), diverged: this.#parts.describeDiverged() };
   }
 

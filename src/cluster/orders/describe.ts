@@ -56,6 +56,8 @@ export interface OwnDescription extends DescribedComponents {
   readonly catalogIndex: LogIndex;
   /** Committed entries of its replicas that it has not applied. */
   readonly unapplied: number;
+  /** Share of the disk of its data that is not available, in percent; 0: also unknown. */
+  readonly diskUsedPercent: number;
 }
 
 /** A member of a group as its leader sees it. */

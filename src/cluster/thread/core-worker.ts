@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Address, assert, formatAddress } from '#base';
 import type { KvStore } from '#kv';
-import { LogThread, openLevelStore } from '#storage';
+import { diskUsedPercent, LogThread, openLevelStore } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
 import { noteRemoved } from '../catalog/own-identity.ts';
 import type { CorePorts } from '../core/core-ports.ts';
@@ -136,6 +136,7 @@ async function start(
     snapshotObserver: reach?.observer ?? unobservedSnapshots,
     later: setImmediate,
     release: order.links?.release,
+    diskUsedPercent: () => diskUsedPercent(order.storeDirectory),
   };
   const core = await CoreRuntime.open(ports, recovered);
   showEnds(core, port);

@@ -1,6 +1,6 @@
 // Goal: the operator administers a cluster as a client, with the key and the authority that the Secrets have.
 // Method: a real node with TLS and authentication; its Secrets on an API server in memory.
-import { writeFileSync } from 'node:fs';
+import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
@@ -77,6 +77,9 @@ it('describes a cluster by any address that answers, with the credentials of its
   await eventually(async () =>
     expect(await admin.describe()).toMatchObject({ isConfirmed: true, databases: [], nodes: [node] }),
   );
+  const { bavail, blocks } = statfsSync(dir.path);
+  const [described] = (await admin.describe()).nodes;
+  expect(Math.abs((described?.diskUsedPercent ?? 0) - 100 * (1 - bavail / blocks))).toBeLessThan(2);
 });
 
 it('rejects with the reason of the cluster when that refuses an order', async () => {

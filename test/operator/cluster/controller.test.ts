@@ -22,7 +22,6 @@ function controllerOf(api: Api, objects: ClusterPorts['objects']) {
     adminOf: () => Promise.reject(new Error('no pods run')),
     render: (found, facts) => objectsOf(found, factsOf(found, facts)),
     secretsOf: () => ({ tls: ['Unknown', 'NotObserved', ''] }),
-    usageOf: async () => new Map(),
     events: { record: () => undefined },
   });
 }

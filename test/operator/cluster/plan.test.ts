@@ -121,7 +121,7 @@ const deleted = withFields({
   },
 });
 const growing = (maxSize: string): Change => withSpec({ storage: { autoGrow: { maxSize, thresholdPercent: 80 } } });
-const full: Change = (world) => ({ ...world, usage: new Map([['shop-0', 90]]) });
+const full: Change = withNode(1, { diskUsedPercent: 90 });
 const sized = (name: string, storage: string): Change =>
   withEach('claims', name, { spec: { resources: { requests: { storage } } } });
 const holding = (name: string, storage: string): Change =>

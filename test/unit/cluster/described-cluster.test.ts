@@ -16,6 +16,11 @@ interface Known {
 
 type Cluster = ReadonlyMap<NodeId, Known>;
 
+function ownOf(number: number, index: number): NonNullable<ClusterDescription['nodes'][number]['own']> {
+  const known = { unapplied: number, diskUsedPercent: 10 * number, components: [], refused: [] };
+  return { release: `0.${number}.0`, catalogIndex: toLogIndex(index), ...known };
+}
+
 /** The leader of the catalog leads both, and what it sees of node 3 lags. */
 function databasesOf(number: number, leader: number | undefined): ClusterDescription['databases'] {
   const members = [
@@ -62,7 +67,7 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
       leads: 0,
       catalogRole: 'voter',
       ...(each === number && {
-        own: { release: `0.${each}.0`, catalogIndex: toLogIndex(index), unapplied: each, components: [], refused: [] },
+        own: ownOf(each, index),
       }),
     })),
     databases: databasesOf(number, leader),
@@ -127,9 +132,9 @@ describe('a node that is asked for the cluster', () => {
     const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
     const { cluster } = await describedBy(2, { 1: known, 2: known, 3: { ...known, index: 4 } }, [1, 3]);
     expect(cluster.nodes.map(({ lag, own }) => ({ lag, own }))).toEqual([
-      { lag: 0, own: { release: '0.1.0', catalogIndex: 9, unapplied: 1, components: [], refused: [] } },
-      { lag: 0, own: { release: '0.2.0', catalogIndex: 9, unapplied: 2, components: [], refused: [] } },
-      { lag: 14, own: { release: '0.3.0', catalogIndex: 4, unapplied: 3, components: [], refused: [] } },
+      { lag: 0, own: ownOf(1, 9) },
+      { lag: 0, own: ownOf(2, 9) },
+      { lag: 14, own: ownOf(3, 4) },
     ]);
     const without = await describedBy(2, { 1: known, 2: known, 3: known }, [1]);
     expect(without.cluster.nodes[2]).toMatchObject({ answers: false, lag: 14 });

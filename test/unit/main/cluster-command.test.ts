@@ -24,7 +24,14 @@ function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterD
     movableLeads: 0,
     lag: node === 2 ? 3 : 0,
     ...(node !== 3 && {
-      own: { release: '0.1.0', catalogIndex: toLogIndex(9), unapplied: 0, components: [], refused: [] },
+      own: {
+        release: '0.1.0',
+        catalogIndex: toLogIndex(9),
+        unapplied: 0,
+        diskUsedPercent: 0,
+        components: [],
+        refused: [],
+      },
     }),
     leads: node === 1 ? 2 : 0,
     catalogRole: node === 3 ? 'learner' : 'voter',

@@ -35,6 +35,7 @@ const NODE: ClusterDescription['nodes'][number] = {
     release: '0.2.0',
     catalogIndex: toLogIndex(2 ** 40),
     unapplied: 12,
+    diskUsedPercent: 87,
     components: ['ab'.repeat(32), 'cd'.repeat(32)],
     refused: [{ digest: 'ef'.repeat(32), fault: 'NotPublished: why' }],
   },
@@ -201,6 +202,7 @@ describe('an AdminReply', () => {
       release: '0.2.0',
       catalogIndex: 2 ** 40,
       unapplied: 12,
+      diskUsedPercent: 87,
       components: ['ab'.repeat(32), 'cd'.repeat(32)],
       refused: [{ digest: 'ef'.repeat(32), fault: 'NotPublished: why' }],
     };

@@ -5,7 +5,7 @@
 import type { Action } from '../actions.ts';
 import { bytesOf, CLAIM, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
-import { isReleased, memberOf, membersOf, replicasOf, type World } from '../world.ts';
+import { isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
 
 const GROWTH = 1.25;
 const GIB = 2 ** 30;
@@ -30,13 +30,18 @@ export function recreateSet(world: World): readonly Action[] | undefined {
   ];
 }
 
+/** A member whose volume is nearly full. */
+export function fullMemberOf(world: World): Member | undefined {
+  const { thresholdPercent = 90 } = world.cluster.spec.storage.autoGrow ?? {};
+  return membersOf(world).find(({ node }) => node !== undefined && node.diskUsedPercent >= thresholdPercent);
+}
+
 /** The next size of the volumes: larger than now when one of them is nearly full, and the last growth has ended. */
 function grownSize(world: World): string {
-  const { cluster, claims, usage } = world;
+  const { cluster, claims } = world;
   const now = storageSize(world);
   const { autoGrow } = cluster.spec.storage;
-  if (autoGrow === undefined || ![...usage.values()].some((percent) => percent >= autoGrow.thresholdPercent))
-    return now;
+  if (autoGrow === undefined || fullMemberOf(world) === undefined) return now;
   const isGrowing = claims.some(
     (claim) =>
       claim.status?.phase === 'Bound' && !isReleased(claim) && bytesOf(claim.status.capacity?.storage) < bytesOf(now),

@@ -66,6 +66,8 @@ export class CairnModel implements ClusterAdmin {
   onDecommission: (node: number) => void = () => undefined;
   /** Called when a recovery of a database is requested. */
   onRecover: (database: string) => void = () => undefined;
+  /** Share of the volume of a pod that is used, in percent. */
+  usageOf: (pod: string) => number = () => 0;
   readonly #random: Random;
   readonly #remembered: ClusterDescription[] = [];
 
@@ -228,7 +230,10 @@ export class CairnModel implements ClusterAdmin {
     const reached = [...this.processes.values()].some(({ volume }) => this.isMember(volume.node));
     if (!reached || this.reach === 'None') throw refusal('UNAVAILABLE', 'no node answers');
     if (this.reach === 'All' && this.hasQuorum) return this.#describe();
-    return { ...this.#random.pick(this.#remembered), isConfirmed: false };
+    const remembered = this.#random.pick(this.#remembered);
+    // A node knows its own disk.
+    const nodes = remembered.nodes.map((node) => ({ ...node, diskUsedPercent: this.#usageOf(node.id) }));
+    return { ...remembered, nodes, isConfirmed: false };
   }
 
   #describe(): ClusterDescription {
@@ -267,7 +272,13 @@ export class CairnModel implements ClusterAdmin {
       lag: process?.isLagging === true ? LAG : 0,
       release: process?.release,
       refused: [],
+      diskUsedPercent: this.#usageOf(id),
     };
+  }
+
+  #usageOf(id: number): number {
+    const process = this.processOf(id);
+    return process === undefined ? 0 : this.usageOf(process.pod);
   }
 
   order(order: NodeOrder, node: number): Promise<void> {

@@ -76,6 +76,7 @@ export class Run {
     this.runtime = new ManualRuntime(seed);
     this.cairn = new CairnModel(this.runtime.chance);
     this.kube = new KubeModel(this.runtime, this.cairn);
+    this.cairn.usageOf = (pod) => this.kube.usageOf(pod);
     this.safety = new Safety(this.kube, this.cairn, () => this.runtime.wallMs());
     for (let node = 0; node < KUBE_NODES; node += 1) this.kube.setNode(`node-${node}`, true);
     const metadata = { name: NAME, namespace: NAMESPACE, labels: {}, annotations: {} };
@@ -201,7 +202,6 @@ export class Run {
       adminOf: async () => this.cairn,
       render,
       secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),
-      usageOf: async (_cluster, pods) => new Map(pods.map((pod) => [pod, this.kube.usageOf(pod)])),
       events: { record: () => undefined },
     };
   }

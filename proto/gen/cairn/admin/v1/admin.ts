@@ -265,6 +265,8 @@ export interface OwnDescription {
   readonly components: readonly string[];
   /** Components of active versions that its process cannot run. */
   readonly refused: readonly RefusedComponent[];
+  /** Share of the disk of its data that is not available, in percent. 0 also when its release does not report it. */
+  readonly diskUsedPercent: number;
 }
 
 export interface RefusedComponent {
@@ -2137,7 +2139,7 @@ export const Node: MessageFns<Node> = {
 };
 
 function createBaseOwnDescription(): OwnDescription {
-  return { release: "", catalogIndex: 0, unapplied: 0, components: [], refused: [] };
+  return { release: "", catalogIndex: 0, unapplied: 0, components: [], refused: [], diskUsedPercent: 0 };
 }
 
 export const OwnDescription: MessageFns<OwnDescription> = {
@@ -2156,6 +2158,9 @@ export const OwnDescription: MessageFns<OwnDescription> = {
     }
     for (const v of message.refused) {
       RefusedComponent.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.diskUsedPercent !== 0) {
+      writer.uint32(48).uint32(message.diskUsedPercent);
     }
     return writer;
   },
@@ -2213,6 +2218,14 @@ export const OwnDescription: MessageFns<OwnDescription> = {
             message.refused.push(RefusedComponent.decode(reader, reader.uint32()));
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.diskUsedPercent = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2235,6 +2248,7 @@ export const OwnDescription: MessageFns<OwnDescription> = {
     message.unapplied = object.unapplied ?? 0;
     message.components = object.components?.map((e) => e) || [];
     message.refused = object.refused?.map((e) => RefusedComponent.fromPartial(e)) || [];
+    message.diskUsedPercent = object.diskUsedPercent ?? 0;
     return message;
   },
 };
