@@ -1,5 +1,5 @@
 /** Puts the operator together: its informers, its controllers, and what they share. */
-import { CAIRN_CLUSTER, type CairnCluster } from './api/index.ts';
+import { CAIRN_CLUSTER } from './api/index.ts';
 import { SecretsController } from './certificates/index.ts';
 import {
   Connections,
@@ -75,16 +75,11 @@ export async function assemble(options: OperatorOptions, ports: OperatorPorts): 
     keysOf: async (cluster) => new GrpcKeys(await connections.to(cluster)),
     componentsOf: async (cluster) => new GrpcComponents(await connections.to(cluster)),
     callsOf: async (clusters, digest) => {
-      const nodes = await Promise.all(clusters.map((cluster) => identities.metricsOf(cluster, podsOf(cluster))));
-      const found = nodes.flatMap((each) => [...each.values()]);
-      return callsOf(found, digest);
+      const nodes = await Promise.all(clusters.map((cluster) => identities.metricsOf(cluster)));
+      return callsOf(nodes.flat(), digest);
     },
   });
   return operator;
-}
-
-function podsOf({ status }: CairnCluster): readonly string[] {
-  return status?.members?.map(({ name }) => name) ?? [];
 }
 
 interface ClusterPorts extends OperatorPorts {

@@ -47,9 +47,11 @@ export class Identities {
     return identity;
   }
 
-  async metricsOf(cluster: CairnCluster, pods: readonly string[]): Promise<ReadonlyMap<string, MetricsPort>> {
+  /** The metrics ports of its nodes. */
+  async metricsOf(cluster: CairnCluster): Promise<readonly MetricsPort[]> {
     const identity = await this.of(cluster);
-    return new Map(pods.map((pod) => [pod, { address: nodeAddress(cluster, pod, 'metrics'), identity }]));
+    const { members = [] } = cluster.status ?? {};
+    return members.map(({ name }) => ({ address: nodeAddress(cluster, name, 'metrics'), identity }));
   }
 
   async #keyOf(cluster: CairnCluster): Promise<string | undefined> {
