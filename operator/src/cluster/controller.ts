@@ -79,7 +79,9 @@ async function observe(
   const { objects, api } = ports;
   const cluster = objects.cluster(key);
   if (cluster === undefined) return undefined;
-  const pods = objects.pods(cluster);
+  // Objects are read before the nodes are asked: a node knows a disk that has grown before its claim shows that.
+  const [pods, owned, kubeNodes] = [objects.pods(cluster), objects.owned(cluster), objects.kubeNodes()];
+  const [set, claims] = [objects.set(cluster), objects.claims(cluster)];
   // Ready nodes answer at once.
   const names = pods
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
@@ -89,17 +91,16 @@ async function observe(
     if (error instanceof CallError && !error.isTransient) throw error;
     return undefined;
   });
-  const owned = objects.owned(cluster);
   const world: World = {
     nowMs: api.runtime.wallMs(),
     cluster,
     render: (facts) => ports.render(cluster, facts),
     isApplied: (object) => applied.isApplied(object, owned),
     owned,
-    set: objects.set(cluster),
+    set,
     pods,
-    claims: objects.claims(cluster),
-    kubeNodes: objects.kubeNodes(),
+    claims,
+    kubeNodes,
     description,
   };
   return { world, admin };

@@ -15,11 +15,15 @@ import { clusterOf, factsOf } from '../objects/clusters.ts';
 const MINUTE_MS = 60_000;
 const CLUSTERS = '/apis/cairn.dev/v1alpha1/cairnclusters';
 
-function controllerOf(api: Api, objects: ClusterPorts['objects']) {
+function controllerOf(
+  api: Api,
+  objects: ClusterPorts['objects'],
+  adminOf: ClusterPorts['adminOf'] = () => Promise.reject(new Error('no pods run')),
+) {
   return clusterController({
     api,
     objects,
-    adminOf: () => Promise.reject(new Error('no pods run')),
+    adminOf,
     render: (found, facts) => objectsOf(found, factsOf(found, facts)),
     secretsOf: () => ({ tls: ['Unknown', 'NotObserved', ''] }),
     events: { record: () => undefined },
@@ -64,6 +68,31 @@ it('applies the objects of a CairnCluster and repairs a changed one; then it wri
   await runtime.advance(MINUTE_MS);
   expect(server.store.get(set)['spec']).toMatchObject({ replicas: 3 });
   over.abort();
+});
+
+it('reads objects before it asks nodes, so a disk is not judged by its size before the growth (KC11)', async () => {
+  const runtime = new ManualRuntime();
+  const order: string[] = [];
+  const read =
+    <Value>(what: string, value: Value): (() => Value) =>
+    () => (order.push(what), value);
+  const pod = { metadata: { name: 'shop-0', namespace: 'prod', uid: 'one', resourceVersion: '1' } };
+  const objects: ClusterPorts['objects'] = {
+    cluster: () => clusterOf(),
+    pods: read('pods', [pod]),
+    claims: read('claims', []),
+    set: read('set', undefined),
+    owned: read('owned', []),
+    kubeNodes: read('nodes', undefined),
+  };
+  const adminOf = (): never => {
+    order.push('description');
+    throw new Error('it does not answer');
+  };
+  const controller = controllerOf(new Api(new MemoryApi(runtime), runtime), objects, async () => adminOf());
+  await controller.observe('prod/shop', new AbortController().signal);
+  expect(order).toHaveLength(6);
+  expect(order.at(-1)).toBe('description');
 });
 
 const READY = { conditions: [{ type: 'Ready', status: 'True' }] };
