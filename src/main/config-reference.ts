@@ -48,11 +48,12 @@ ${rows.join('\n')}
 | 1 | It was not drained 15 s after \`shutdown-grace-ms\`, because a disk stands still or the like; or SIGINT came once more while it drained. Nothing that was acknowledged is lost. | \`stopped-without-drain\` |
 | 2 | A setting is unknown or malformed, or two do not go together; or the data directory is empty and neither \`join\` nor \`bootstrap\` says where the node belongs. Nothing was opened. | a line for each, or \`cannot-start\` |
 | 70 | Something broke that must not continue: a failed write, damaged data, a bug. The next start recovers. | \`fatal\` with the stack |
+| 74 | It cannot start because the disk of the data directory is full. | \`cannot-start\` with the reason \`DiskFull\` |
 
 A signal that comes before the program itself runs, in the first moments of Node, ends the process as any other; nothing is
 open then.
 
-A process that ends with 1 or 2 before it was ready ends so again until somebody changes something.
+A process that ends with 1, 2 or 74 before it was ready ends so again until somebody changes something.
 
 ## How many connections a node takes
 

@@ -23,6 +23,9 @@ import { ownLackingV8Options } from './v8-options.ts';
 
 const EXIT_CANNOT_START = 1;
 const EXIT_USAGE = 2;
+/** EX_IOERR of sysexits. The operator enlarges the volume of a node that ends so. */
+const EXIT_DISK_FULL = 74;
+const EXITS: Readonly<Record<string, number>> = { [BELONGS_NOWHERE]: EXIT_USAGE, DiskFull: EXIT_DISK_FULL };
 const BY_OPERATOR = 'cairn cluster drain';
 
 /** After the grace a node has so long to answer what is left and to close; then it ends as it is. */
@@ -114,6 +117,6 @@ async function start(config: Config, logger: Logger, waiting: (isWaiting: boolea
     logger.debug('cannot-start-because', { error });
     logger.flush();
     // At once: a thread that was being started may still be there.
-    process.exit(reason === BELONGS_NOWHERE ? EXIT_USAGE : EXIT_CANNOT_START);
+    process.exit(EXITS[reason ?? ''] ?? EXIT_CANNOT_START);
   }
 }

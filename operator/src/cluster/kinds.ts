@@ -18,6 +18,8 @@ export const LOST_ANNOTATION = 'cairn.dev/lost-since';
 export const RELEASED_LABEL = 'cairn.dev/released';
 /** On the StatefulSet: the release that an upgrade to a higher feature level was finalized with. */
 export const FINAL_ANNOTATION = 'cairn.dev/final-version';
+/** On a claim: time at which the operator has last enlarged it. */
+export const GROWN_ANNOTATION = 'cairn.dev/grown-at';
 export const FINALIZER = 'cairn.dev/volumes';
 
 type StateOf = Pick<Condition, 'type' | 'status'> & Partial<Pick<Condition, 'reason' | 'lastTransitionTime'>>;
@@ -26,7 +28,10 @@ export interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string };
   readonly status?: {
     readonly conditions?: readonly StateOf[];
-    readonly containerStatuses?: readonly { readonly state?: { readonly running?: object } }[];
+    readonly containerStatuses?: readonly {
+      readonly state?: { readonly running?: object };
+      readonly lastState?: { readonly terminated?: { readonly exitCode: number; readonly finishedAt: string } };
+    }[];
   };
 }
 

@@ -122,6 +122,22 @@ const deleted = withFields({
 });
 const growing = (maxSize: string): Change => withSpec({ storage: { autoGrow: { maxSize, thresholdPercent: 80 } } });
 const full: Change = withNode(1, { diskUsedPercent: 90 });
+const endedFull = (agoMs: number): Change[] => [
+  silent(1),
+  (world) => {
+    const end = { exitCode: 74, finishedAt: new Date(world.nowMs - agoMs).toISOString() };
+    const state = { waiting: { reason: 'CrashLoopBackOff' } };
+    return withEach('pods', 'shop-0', { status: { containerStatuses: [{ state, lastState: { terminated: end } }] } })(
+      world,
+    );
+  },
+];
+const grown =
+  (agoMs: number): Change =>
+  (world) => {
+    const annotations = { 'cairn.dev/grown-at': new Date(world.nowMs - agoMs).toISOString() };
+    return withClaim('shop-0', { annotations })(world);
+  };
 const sized = (name: string, storage: string): Change =>
   withEach('claims', name, { spec: { resources: { requests: { storage } } } });
 const holding = (name: string, storage: string): Change =>
@@ -309,6 +325,28 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
   ['a full volume near the cap', [full, growing('22Gi')], /^patch data-shop-0 .*"22Gi"/, 'NearlyFull'],
   ['a full volume that grows', [full, growing('40Gi'), holding('shop-1', '10Gi')], /^$/, 'Growing'],
   ['a full volume, an old claim', [full, growing('40Gi'), oldClaim], /^patch data-shop-0 .*"25Gi"/],
+  [
+    'a node that cannot start, its disk is full',
+    [...endedFull(10), growing('40Gi')],
+    /^patch data-shop-0 .*"25Gi"/,
+    'NearlyFull',
+  ],
+  [
+    'a node that cannot start, no answer',
+    [...endedFull(10), unanswered, growing('40Gi')],
+    /patch data-shop-0 .*"25Gi"/,
+  ],
+  ['a node that could not start, and is grown', [...endedFull(10), grown(500_000), growing('40Gi')], /^$/, 'Healthy'],
+  [
+    'a node that cannot start after its growth',
+    [...endedFull(10), grown(700_000), growing('40Gi')],
+    /^patch data-shop-0 /,
+  ],
+  [
+    'a node that could not start, and answers',
+    [...endedFull(10), withNode(1, { answers: true }), growing('40Gi')],
+    /^$/,
+  ],
   ['a larger claim', [sized('shop-0', '30Gi')], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
   ['larger claims', [sized('', '30Gi')], /^delete StatefulSet shop: .* Orphan$/],
 ];

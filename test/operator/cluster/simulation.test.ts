@@ -199,6 +199,21 @@ describe('volumes', () => {
   });
 });
 
+describe('a full volume', () => {
+  it('grows once when its node cannot start, and its pod stays (KC11)', async () => {
+    const run = await installed({ 'storage.autoGrow': { maxSize: '80Gi', thresholdPercent: 90 } });
+    const pods = podsOf(run);
+    const volume = run.cairn.processes.get('shop-0')?.volume;
+    if (volume === undefined) throw new Error('shop-0 does not run');
+    volume.usedGi = 20;
+    run.kube.needsRoom = true;
+    run.kube.crash('shop-0');
+    await run.until(() => run.cluster?.status.storageSize === '25Gi' && run.isStable, STEPS);
+    await run.until(() => false, 40);
+    expect([run.cluster?.status.storageSize, run.isStable, podsOf(run)]).toEqual(['25Gi', true, pods]);
+  });
+});
+
 describe('deletion', () => {
   it.each([
     ['Delete', 0],

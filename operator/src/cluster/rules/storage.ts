@@ -3,16 +3,21 @@
  * pods and applied again. They come after all others, so that storage which cannot grow stops nothing else.
  */
 import type { Action } from '../actions.ts';
-import { bytesOf, CLAIM, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { bytesOf, CLAIM, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
 import { isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
 
 const GROWTH = 1.25;
 const GIB = 2 ** 30;
+/** Exit code of a node that cannot start because its disk is full. */
+const DISK_FULL = 74;
+/** Starts may fail while a volume grows. A kubelet tries again within five minutes. */
+const RETRIED_MS = 600_000;
 
 export function resize(world: World): readonly Action[] | undefined {
   const size = grownSize(world);
-  const body = { spec: { resources: { requests: { storage: size } } } };
+  const annotations = { [GROWN_ANNOTATION]: new Date(world.nowMs).toISOString() };
+  const body = { metadata: { annotations }, spec: { resources: { requests: { storage: size } } } };
   return membersOf(world).flatMap(({ claim }) => {
     if (claim === undefined || isTerminating(claim) || isReleased(claim)) return [];
     if (bytesOf(claim.spec?.resources?.requests?.storage) >= bytesOf(size)) return [];
@@ -33,7 +38,15 @@ export function recreateSet(world: World): readonly Action[] | undefined {
 /** A member whose volume is nearly full. */
 export function fullMemberOf(world: World): Member | undefined {
   const { thresholdPercent = 90 } = world.cluster.spec.storage.autoGrow ?? {};
-  return membersOf(world).find(({ node }) => node !== undefined && node.diskUsedPercent >= thresholdPercent);
+  return membersOf(world).find((member) => (member.node?.diskUsedPercent ?? 0) >= thresholdPercent || isStuck(member));
+}
+
+/** Whether a node could not start because its disk is full, and its volume was not enlarged for that. */
+function isStuck({ pod, claim, node }: Member): boolean {
+  const grownMs = Date.parse(claim?.metadata.annotations?.[GROWN_ANNOTATION] ?? '') || -RETRIED_MS;
+  const ends = pod?.status?.containerStatuses?.map(({ lastState }) => lastState?.terminated) ?? [];
+  const hasEnded = ends.some((end) => end?.exitCode === DISK_FULL && Date.parse(end.finishedAt) > grownMs + RETRIED_MS);
+  return hasEnded && node?.answers !== true;
 }
 
 /** The next size of the volumes: larger than now when one of them is nearly full, and the last growth has ended. */

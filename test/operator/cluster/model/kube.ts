@@ -41,7 +41,10 @@ interface Status {
   readonly phase?: string;
   readonly capacity?: { readonly storage: string };
   readonly conditions?: readonly (StateOf & { readonly reason: string; readonly message: string })[];
-  readonly containerStatuses?: readonly { readonly state: { readonly running?: object } }[];
+  readonly containerStatuses?: readonly {
+    readonly state?: { readonly running?: object };
+    readonly lastState?: { readonly terminated: { readonly exitCode: number; readonly finishedAt: string } };
+  }[];
   readonly observedGeneration?: number;
   readonly storageSize?: string;
   readonly recoveryID?: string;
@@ -77,6 +80,8 @@ const NODE_LOST_MS = 40_000;
 
 export class KubeModel implements Transport {
   readonly cairn: CairnModel;
+  /** A process ends at once when its volume is full. */
+  needsRoom = false;
   readonly #runtime: ManualRuntime;
   readonly #random: Random;
   readonly #items = new Map<string, Item>();
@@ -242,6 +247,12 @@ export class KubeModel implements Transport {
     if (nodeName === undefined) return this.#schedule(pod, claim);
     if (!this.#isUp(nodeName) || claim === undefined || this.cairn.processes.has(name)) return;
     if (pod.spec.isBad) return;
+    if (this.needsRoom && this.usageOf(name) >= 100) {
+      const terminated = { exitCode: 74, finishedAt: this.#now() };
+      pod.status = { ...pod.status, containerStatuses: [{ state: {}, lastState: { terminated } }] };
+      this.put('pods', pod);
+      return;
+    }
     const volume = this.volumes.get(claim.metadata.uid) ?? {};
     this.volumes.set(claim.metadata.uid, volume);
     const levelMax = LEVELS[pod.spec.release] ?? 0;
@@ -305,7 +316,8 @@ export class KubeModel implements Transport {
     const isUp = this.#isUp(pod.spec.nodeName);
     const isRunning = isUp && this.cairn.processes.has(name);
     // A kubelet that is silent leaves what it said last.
-    if (isUp) pod.status = { ...pod.status, containerStatuses: [{ state: isRunning ? { running: {} } : {} }] };
+    const state = isRunning ? { running: {} } : {};
+    if (isUp) pod.status = { ...pod.status, containerStatuses: [{ ...pod.status.containerStatuses?.[0], state }] };
     const isReady = isRunning && this.cairn.isReady(name) && pod.metadata.deletionTimestamp === undefined;
     this.#setCondition(pod, 'Ready', isReady ? 'True' : 'False');
   }
