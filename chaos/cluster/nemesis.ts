@@ -177,6 +177,8 @@ export class Nemesis {
       case 'replace':
         return this.#replace(member, fault.isDead);
       case 'clock':
+        // Nodes without a majority of clocks that agree write nothing (C41): one clock is wrong at a time.
+        for (const each of this.#options.fleet.all) if (each.clockMs !== 0) each.setClock(0);
         return member.setClock(fault.offsetMs);
     }
   }
