@@ -48,14 +48,9 @@ const npmStart = (cwd: string): Promise<Started> => start(cwd, 'npm', ['start', 
 /** What a clone of this working tree would hold, with its packages installed. */
 function clone(): string {
   const dir = testDir();
-  const listed = execFileSync(
-    'git',
-    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', 'src', 'operator/src', 'proto', 'scripts'],
-    {
-      cwd: ROOT,
-      encoding: 'utf8',
-    },
-  );
+  const parts = ['charts', 'operator/src', 'proto', 'scripts', 'src'];
+  const listing = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', ...parts];
+  const listed = execFileSync('git', listing, { cwd: ROOT, encoding: 'utf8' });
   const files = [...listed.split('\0').filter(Boolean), 'package.json', 'package-lock.json'];
   for (const file of [...files, 'tsconfig.json', 'tsconfig.build.json']) cpSync(join(ROOT, file), join(dir, file));
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
