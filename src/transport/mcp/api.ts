@@ -72,10 +72,8 @@ export class Api {
     }
   }
 
-  #begin(
-    { method, path, accept, authorization, body, headers }: ApiRequest,
-    signal: AbortSignal,
-  ): Promise<IncomingMessage> {
+  #begin(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { method, path, accept, authorization, body, headers } = request;
     return new Promise((resolve, reject) => {
       const { hostname, port } = new URL(this.#origin);
       const outgoing = http.request({
@@ -96,7 +94,13 @@ export class Api {
           ...(body !== undefined && { 'content-type': body.contentType, 'content-length': body.bytes.length }),
         },
       });
-      outgoing.once('response', resolve).once('error', reject).end(body?.bytes);
+      const failed = (cause: NodeJS.ErrnoException): void => {
+        // A server may close a kept connection while the next request is on its way (RFC 9110, 9.2.2).
+        const isStale = outgoing.reusedSocket && cause.code === 'ECONNRESET';
+        if (isStale && method === 'GET') resolve(this.#begin(request, signal));
+        else reject(cause);
+      };
+      outgoing.once('response', resolve).once('error', failed).end(body?.bytes);
     });
   }
 
