@@ -18,6 +18,7 @@ import { invariantNumbersAreUnique, invariantsAreTested } from './tidy/invariant
 import { layersHaveDoors, modulesHaveHeaders, noExportStar, threadsStayInTheirLayer } from './tidy/layers.ts';
 import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete, metricsAreFed } from './tidy/lists.ts';
 import {
+  citedDecisionsExist,
   commandsExist,
   decisionNumbersAreUnique,
   generatedPageIsFresh,
@@ -67,6 +68,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'commands exist': commandsExist,
   'pages have one title': pagesHaveOneTitle,
   'decisions have their own numbers': decisionNumbersAreUnique,
+  'cited decisions exist': citedDecisionsExist,
   'README is short': readmeIsShort,
 };
 

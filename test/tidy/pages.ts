@@ -70,6 +70,19 @@ export function decisionNumbersAreUnique(tree: Tree): readonly Fault[] {
   return [...byNumber].flatMap(([number, paths]) => (paths.length === 1 ? [] : [`${number}: ${paths.join(' and ')}`]));
 }
 
+/** A citation such as "ADR 0001, 0002" names records that exist; the rules and their fixtures are exempt. */
+export function citedDecisionsExist(tree: Tree): readonly Fault[] {
+  const numbers = new Set(
+    [...under(tree, /^docs\/adr\/\d{4}-/).keys()].map((path) => path.slice('docs/adr/'.length, 'docs/adr/0000'.length)),
+  );
+  return [...under(tree, /^(?!test\/tidy\/)/)].flatMap(([path, text]) =>
+    [...text.matchAll(/\bADRs?[\s*/#]+(\d{4}\b(?:(?:,| and)[\s*/#]+(?:ADR )?\d{4}\b)*)/g)]
+      .flatMap(([, list = '']) => list.match(/\d{4}/g) ?? [])
+      .filter((number) => !numbers.has(number))
+      .map((number) => `${path}: ADR ${number} has no record; docs/adr/README.md names the one that replaces it`),
+  );
+}
+
 function withoutCode(page: string): string {
   return page.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
 }

@@ -17,6 +17,7 @@ import { invariantNumbersAreUnique, invariantsAreTested } from './invariants.ts'
 import { layersHaveDoors, modulesHaveHeaders, noExportStar, threadsStayInTheirLayer } from './layers.ts';
 import { errorCodesAreTested, errorPageIsComplete, metricPageIsComplete, metricsAreFed } from './lists.ts';
 import {
+  citedDecisionsExist,
   commandsExist,
   decisionNumbersAreUnique,
   generatedPageIsFresh,
@@ -322,6 +323,17 @@ const CASES: readonly Case[] = [
     rule: decisionNumbersAreUnique,
     passes: [{ 'docs/adr/0001-a.md': '', 'docs/adr/0002-b.md': '' }],
     finds: [[{ 'docs/adr/0002-b.md': '', 'docs/adr/0002-c.md': '' }, '0002: ']],
+  },
+  {
+    rule: citedDecisionsExist,
+    passes: [
+      { 'docs/adr/0001-a.md': '', 'src/a.ts': '// ADR 0001; 0002 is a number', 'test/tidy/a.ts': '// ADR 0002' },
+      { 'docs/adr/0001-a.md': '', 'docs/adr/0003-b.md': 'see ADR 0001', 'docs/a.md': 'ADR 0001, 0003 and ADR 0001' },
+    ],
+    finds: ['// ADR 0002', ' * (ADR\n * 0002)', 'ADR 0001, 0002', '[ADR 0002](x)'].map((text) => [
+      { 'docs/adr/0001-a.md': '', 'src/a.ts': text },
+      'src/a.ts: ADR 0002',
+    ]),
   },
   {
     rule: clausesAreClosed,
