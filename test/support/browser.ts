@@ -19,6 +19,8 @@ export interface Visit {
 /** Opens a page in a new context, at the URL if there is one. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}, url?: string): Promise<Visit> {
   const context = await browser.newContext(options);
+  // The limit of the test ends a wait: on a busy machine a component of 12 MB is published in more than 30 s.
+  context.setDefaultTimeout(0);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
