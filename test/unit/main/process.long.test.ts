@@ -24,7 +24,7 @@ test.skipIf(lacksTool('script'))('a node at a terminal ends its start with the a
   const command = `exec ${[process.execPath, ...args].map((word) => `'${word}'`).join(' ')}`;
   const child = spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null'], {
     env: { ...BARE_ENV, PATH: process.env['PATH'] },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
   endWithTest(child);
   let output = '';
