@@ -1,12 +1,14 @@
 /**
  * Volumes for claims of the class `local-path`: a folder each, which belongs to the Kubernetes node that the scheduler
- * chose, as a local disk does. A claim that grows gets its new size at once.
+ * chose, as a local disk does. A claim that grows gets its new size at once; a file system that a scenario has mounted
+ * on the folder grows before, as a driver does it.
  * Volumes outlive their claims.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Api, unless } from '../../../operator/src/kube/index.ts';
 import type { Claim } from '../objects.ts';
+import { attempt } from '../run.ts';
 
 const CLASS = 'local-path';
 const VOLUMES = '/api/v1/persistentvolumes';
@@ -27,8 +29,8 @@ export async function provision(api: Api, dir: string, { metadata, spec, status 
   const node = annotations?.['volume.kubernetes.io/selected-node'];
   if (spec.storageClassName !== CLASS || node === undefined) return;
   const capacity = spec.resources.requests;
+  const path = join(dir, `pvc-${uid}`);
   if (spec.volumeName === undefined) {
-    const path = join(dir, `pvc-${uid}`);
     mkdirSync(path, { recursive: true });
     const onNode = { key: 'kubernetes.io/hostname', operator: 'In', values: [node] };
     const volume = {
@@ -45,7 +47,13 @@ export async function provision(api: Api, dir: string, { metadata, spec, status 
     };
     await api.create(VOLUMES, volume).catch(unless(409));
   } else if (status.phase === 'Bound' && status.capacity?.storage !== capacity.storage) {
+    await attempt('mount', '-o', `remount,size=${mountSize(capacity.storage)}`, path);
     await api.patch(`${VOLUMES}/${spec.volumeName}`, { spec: { capacity } });
     await api.patch(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${name}/status`, { status: { capacity } });
   }
+}
+
+/** `512Mi` as `mount` has it. */
+export function mountSize(storage: string): string {
+  return storage.replace('i', '').toLowerCase();
 }

@@ -1,7 +1,9 @@
 /** More and fewer nodes, a lost node, and a full volume, in a cluster that the operator runs. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CairnCluster } from '../../../operator/src/api/index.ts';
 import { type Cluster, eventually, isReady } from '../cluster.ts';
 import type { Claim } from '../objects.ts';
+import { run } from '../run.ts';
 import { PODS } from './install.ts';
 import { changeCluster, describeCluster, expectKept, NAME, until } from './operator.ts';
 import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
@@ -14,6 +16,8 @@ const REPAIR_SECONDS = 60;
 const REPLACED_WITHIN_MS = (REPAIR_SECONDS + 60) * 1000;
 const LOST_ANNOTATION = 'cairn.dev/lost-since';
 
+/** The next size after that of SMALL_STORAGE, in whole GiB. */
+const GROWN_SIZE = '1Gi';
 const SMALL_STORAGE = { size: '512Mi', autoGrow: { maxSize: '2Gi', thresholdPercent: 80 } };
 const CLAIM_LABELS = {
   'app.kubernetes.io/name': 'cairn',
@@ -108,16 +112,20 @@ async function loseKubeNode({ cluster, clients, step }: ScenarioRun): Promise<vo
   if (members.length !== PODS.length || others > 0) throw new Error(`the nodes are ${JSON.stringify(nodes)}`);
 }
 
-/** Fills the volume of a node to its last byte. It grows, and the node takes writes again, without a further step. */
+/**
+ * Fills the volume of a node to its last byte, and kills the node, which may then have no room to start. The volumes
+ * grow once, and the node takes writes again, without a further step.
+ */
 async function fillVolume({ cluster, clients, step }: ScenarioRun): Promise<void> {
   const kept = await cluster.uidsOf(PODS);
   await smallDisk?.fill(0);
-  const claim = ['get', 'pvc', 'data-cairn-0', '--output=jsonpath={.status.capacity.storage}'];
-  await step('until the volume has grown', () =>
-    eventually('the claim to have another size', async () => (await cluster.kubectl(...claim)) !== SMALL_STORAGE.size),
-  );
-  await step('until it has room', () => until(cluster, 'StorageHealthy'));
+  const containers = (await run('runc', 'list', '--quiet')).split('\n');
+  await run('runc', 'kill', containers.find((id) => id.startsWith('cairn-0-')) ?? '', 'KILL');
+  // The status has this size only after the growth, so its conditions are of that time.
+  const isGrown = ({ storageSize }: NonNullable<CairnCluster['status']>): boolean => storageSize === GROWN_SIZE;
+  await step('until the volumes have grown', () => until(cluster, 'StorageHealthy', { isSo: isGrown }));
   await step('until the cluster is stable', () => until(cluster, 'Stable'));
   await clients.untilMore(SOME);
+  await until(cluster, 'StorageHealthy', { isSo: isGrown });
   await expectKept(cluster, kept);
 }

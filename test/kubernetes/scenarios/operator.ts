@@ -62,11 +62,19 @@ interface WithStatus {
   readonly status?: CairnCluster['status'];
 }
 
+interface Wait {
+  readonly kind?: Kind;
+  readonly name?: string;
+  readonly withinMs?: number;
+  /** Whether the rest of the same status is as it should be. */
+  readonly isSo?: (status: NonNullable<CairnCluster['status']>) => boolean;
+}
+
 /** Waits until a condition of the current generation is True. */
 export async function until(
   { api }: Cluster,
   type: string,
-  { kind = CAIRN_CLUSTER, name = NAME, withinMs = WITHIN_MS }: { kind?: Kind; name?: string; withinMs?: number } = {},
+  { kind = CAIRN_CLUSTER, name = NAME, withinMs = WITHIN_MS, isSo = () => true }: Wait = {},
 ): Promise<void> {
   const path = pathOf(kind, { ...PLACE, name });
   let last = '';
@@ -74,7 +82,8 @@ export async function until(
     const { metadata, status } = await api.get<WithStatus>(path);
     const found = status?.conditions?.find((condition) => condition.type === type);
     last = JSON.stringify(found);
-    return found?.status === 'True' && found.observedGeneration === metadata.generation;
+    if (status === undefined || found?.observedGeneration !== metadata.generation) return false;
+    return found.status === 'True' && isSo(status);
   };
   await eventually(`${kind.kind} ${name} to be ${type}`, isTrue, withinMs).catch((error: unknown) => {
     throw new Error(`${String(error)}: ${last}`);

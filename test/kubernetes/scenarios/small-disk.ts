@@ -1,15 +1,14 @@
 /**
- * A volume that is a file system of its own, which the folders of other volumes are not: it can be full, and it grows
- * with its claim, as with a driver of storage that expands volumes in use.
+ * A volume that is a file system of its own, which the folders of other volumes are not: it can be full. The
+ * provisioner enlarges it with its claim.
  */
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Cluster, eventually } from '../cluster.ts';
+import { mountSize } from '../kubelet/provisioner.ts';
 import type { Claim, Volume } from '../objects.ts';
 import { attempt, feed, run } from '../run.ts';
 
-const POLL_MS = 200;
 /** Free bytes with which a node still appends to its log, but refuses writes of clients. */
 const LEFT_BYTES = 14 * 2 ** 20;
 
@@ -44,8 +43,7 @@ export async function makeSmallDisk(
   const { volumeName } = (await claimNow()).spec;
   const volume = await cluster.api.get<Volume>(`/api/v1/persistentvolumes/${volumeName}`);
   const { path } = volume.spec.hostPath;
-  await run('mount', '-t', 'tmpfs', '-o', `size=${sizeOf(storage)}`, name, path);
-  void grow(path, async () => (await claimNow()).spec.resources.requests.storage, storage);
+  await run('mount', '-t', 'tmpfs', '-o', `size=${mountSize(storage)}`, name, path);
   return {
     fill: async (leftBytes = LEFT_BYTES) => {
       const { bavail, bsize } = statfsSync(path);
@@ -55,19 +53,4 @@ export async function makeSmallDisk(
       if (leftBytes === 0) await attempt('dd', 'if=/dev/zero', `of=${join(path, 'the-rest')}`, 'bs=4096');
     },
   };
-}
-
-/** Gives a file system the size that is asked for, as long as the world is there. */
-async function grow(path: string, wanted: () => Promise<string>, storage: string): Promise<never> {
-  for (let size = storage; ; ) {
-    const next = await wanted();
-    if (next !== size) await run('mount', '-o', `remount,size=${sizeOf(next)}`, path);
-    size = next;
-    await delay(POLL_MS);
-  }
-}
-
-/** `512Mi` as `mount` has it. */
-function sizeOf(storage: string): string {
-  return storage.replace('i', '').toLowerCase();
 }
