@@ -20,18 +20,18 @@ export const OPERATOR_SCENARIOS: Scenarios<'operated' | 'operator-upgrades' | 'o
   };
 
 async function useAndRepair({ cluster, clients, step }: ScenarioRun): Promise<void> {
-  await step('a database with a key', async () => {
+  const leader = leaderOf(clients);
+  const before = await cluster.uidsOf([leader]);
+  await cluster.kubectl('delete', 'pod', leader, '--wait=false');
+  await step('a database with a key, while a pod is replaced', async () => {
     await apply(EVENT_DATABASE, 'shop', { clusterRef: { name: NAME } });
     const grants = [{ role: 'writer', databases: { names: ['shop'] } }];
     await apply(EVENT_ACCESS, 'orders', { clusterRef: { name: NAME }, grants, secret: { name: 'orders-key' } });
     await until(cluster, 'Ready', { kind: EVENT_DATABASE, name: 'shop' });
     await until(cluster, 'Ready', { kind: EVENT_ACCESS, name: 'orders' });
   });
+  await step('until the deleted pod is ready again', () => cluster.untilReady([leader], before));
   await step('an event, written and read with the key', () => writeAndRead(cluster));
-  const leader = leaderOf(clients);
-  const before = await cluster.uidsOf([leader]);
-  await cluster.kubectl('delete', 'pod', leader, '--wait=false');
-  await step('until a deleted pod is ready again', () => cluster.untilReady([leader], before));
   const [first = ''] = PODS;
   const kept = await cluster.uidsOf([first]);
   await step('from 3 to 1', async () => {

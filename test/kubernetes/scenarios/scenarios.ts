@@ -66,9 +66,11 @@ export async function runIn(cluster: Cluster, name: string, changed: readonly st
   if (spec !== undefined) await trustAuthority(cluster);
   const isSecure = hasCertificates || spec !== undefined;
   const clients = new Clients(cluster, { seed: SEED, isSecure, replicas: scenario.replicasLeft ?? replicas });
-  await clients.start();
-  await clients.untilMore(SOME);
+  await step('first writes', async () => {
+    await clients.start();
+    await clients.untilMore(SOME);
+  });
   await act({ cluster, clients, certificates, args: changed, install, step });
-  await clients.untilMore(SOME);
+  await step('last writes', () => clients.untilMore(SOME));
   return { ...(await clients.judge()), steps };
 }
