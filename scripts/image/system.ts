@@ -7,7 +7,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Software } from './sbom.ts';
@@ -24,6 +24,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'libgcc-s1': GCC_LICENSE,
   'libstdc++6': GCC_LICENSE,
 };
+/** Written by `apt-get update`. */
+const LISTS = '/var/lib/apt/lists';
 /** Has the text of the licence of the libraries of GCC; the release of GCC is in its name. */
 const GCC_BASE = /gcc-\d+-base/;
 const KEPT = [
@@ -44,7 +46,7 @@ export function debianSystem(cache: string): {
   readonly entries: readonly Entry[];
   readonly software: readonly Software[];
 } {
-  const debs = download(cache);
+  const debs = packagesIn(cache);
   const tree = mkdtempSync(join(tmpdir(), 'cairn-system-'));
   try {
     for (const deb of debs) run('dpkg-deb', '--extract', deb, tree);
@@ -60,7 +62,22 @@ export function debianSystem(cache: string): {
   }
 }
 
-/** The paths of the packages, downloaded unless they are in the cache. */
+/** The paths of the packages. apt takes seconds to name them, and names the same ones until its lists change. */
+function packagesIn(cache: string): readonly string[] {
+  const noted = join(cache, 'packages.json');
+  if (existsSync(noted) && statSync(noted).mtimeMs > statSync(LISTS).mtimeMs) {
+    const debs: readonly string[] = JSON.parse(readFileSync(noted, 'utf8'));
+    if (debs.every((deb) => existsSync(deb))) return debs;
+  }
+  const debs = download(cache);
+  // Another process may read it.
+  const written = `${noted}.${process.pid}`;
+  writeFileSync(written, JSON.stringify(debs));
+  renameSync(written, noted);
+  return debs;
+}
+
+/** Downloads the packages unless they are in the cache. */
 function download(cache: string): readonly string[] {
   const base = GCC_BASE.exec(run('apt-cache', 'depends', 'libgcc-s1'));
   if (base === null) throw new Error('apt knows no libgcc-s1; run apt-get update');
