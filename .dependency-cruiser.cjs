@@ -23,7 +23,8 @@ const LAYERS = {
   },
   auth: { pure: false, mayImport: ['base', 'model', 'observability'] },
   service: { pure: false, mayImport: ['base', 'model', 'query', 'components', 'cluster', 'auth', 'observability'] },
-  transport: { pure: false, mayImport: ['base', 'model', 'service', 'cluster', 'auth', 'observability'] },
+  ui: { pure: false, mayImport: ['base', 'model'] },
+  transport: { pure: false, mayImport: ['base', 'model', 'service', 'cluster', 'auth', 'ui', 'observability'] },
   main: {
     pure: false,
     mayImport: [
@@ -40,6 +41,7 @@ const LAYERS = {
       'cluster',
       'auth',
       'service',
+      'ui',
       'transport',
     ],
   },
@@ -57,7 +59,7 @@ const HOMES = {
   '@opentelemetry/sdk-trace': 'src/observability/otel/',
   fastify: 'src/transport/http/',
   '@fastify/busboy': 'src/transport/http/',
-  '@toon-format/toon': 'src/transport/http/',
+  '@toon-format/toon': 'src/ui/toon/',
   '@modelcontextprotocol/server': 'src/transport/mcp/',
   '@modelcontextprotocol/node': 'src/transport/mcp/',
   jose: 'src/auth/',

@@ -40,7 +40,7 @@ const chunks: OutputChunk[] = [];
 for (const [thread, source] of Object.entries(THREADS)) chunks.push(...(await bundle(thread, source, resolve(folder))));
 const started = chunks.flatMap(({ code }) => [...code.matchAll(STARTED)].map(([, name = '']) => name));
 // What the pages of HTML load is read from beside the bundle, as it is from beside its source.
-cpSync(join(root, 'src/transport/http/rendering/html/assets'), join(resolve(folder), 'assets'), {
+cpSync(join(root, 'src/ui/html/assets'), join(resolve(folder), 'assets'), {
   recursive: true,
   filter: (file) => !file.endsWith('.json'),
 });

@@ -6,7 +6,7 @@
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
 import { teachSwcUsing } from './swc-using.ts';
 
@@ -35,10 +35,29 @@ export async function cruiseTree(root: string): Promise<ICruiseResult> {
 
 /** One line for each broken rule: the rule, who imports, and what. */
 export function brokenRules(cruised: ICruiseResult): readonly string[] {
-  return cruised.summary.violations.map(({ rule, from, to, cycle }) => {
+  const violations = cruised.summary.violations.map(({ rule, from, to, cycle }) => {
     const path = cycle ? cycle.map((step) => step.name).join(' -> ') : to;
     return `${rule.name}: ${from} -> ${path}`;
   });
+  return [...violations, ...mutualFolders(cruised)];
+}
+
+/** Layers whose folders still import each other. */
+const WITHOUT_DIRECTION = new Set(['auth', 'cluster', 'observability', 'service', 'wasm']);
+
+/** Imports between two folders of a layer that import each other. Doors do not count: they import from every folder. */
+function mutualFolders({ modules }: ICruiseResult): readonly string[] {
+  const arrows = new Map<string, string>();
+  for (const { source, dependencies } of modules) {
+    const layer = layerOf(source);
+    if (layer === undefined || WITHOUT_DIRECTION.has(layer) || source.endsWith('/index.ts')) continue;
+    for (const { resolved } of dependencies) {
+      const [from, to] = [dirname(source), dirname(resolved)];
+      if (layerOf(resolved) === layer && from !== to) arrows.set(`${from} ${to}`, `${source} -> ${resolved}`);
+    }
+  }
+  const isMutual = (pair: string): boolean => arrows.has(pair.split(' ').toReversed().join(' '));
+  return [...arrows].flatMap(([pair, example]) => (isMutual(pair) ? [`folders-have-a-direction: ${example}`] : []));
 }
 
 /** The block of docs/architecture.md that shows the layers. */

@@ -1,11 +1,11 @@
 /**
- * The budgets that all transports of a node share, and what a client is told when one of them is used up.
+ * The memory budgets that all transports of a node share, and the errors when one is used up.
  *
  * ```
  *   setting             for                                                        as a part of it
- *   request-memory      bytes of requests that arrive or are worked on             1
- *                       streams of gRPC that stand open, and their first bytes     1, on top
- *   unsent-memory       replies and slices that have not left                      1, and a small slice each stream
+ *   request-memory      bytes of requests that arrive or are handled               1
+ *                       open streams of gRPC, and their first bytes                1, on top
+ *   unsent-memory       unsent replies and slices                                  1, and a small slice per stream
  *                       small replies of gRPC                                      1/8, on top
  *                       small pages of HTTP                                        1/8, on top
  * ```

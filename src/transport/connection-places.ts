@@ -1,18 +1,18 @@
 /**
- * Connections at a time, and which of them makes room when there are as many as there may be and another one comes.
+ * Limits the number of connections, and evicts one when a new one arrives at the limit.
  *
  * ```
- *   comes ── nothing whole was asked yet: head ──┐   full, and somebody comes:
- *     was answered, and asks nothing: idle ──────┼── 1. of head and idle who has waited longest, a second at least
- *     asks, and sends on: body ──────────────────┘   2. head before idle before body, who has waited longest ──> ended
- *     is answered: works
+ *   new connection, no complete request yet: head ──┐   at the limit, for a new connection:
+ *     answered, between requests: idle ─────────────┼── 1. the longest waiting of head and idle, after 1 s at least
+ *     a request whose body arrives: body ───────────┘   2. head, then idle, then body; the longest waiting ──> closed
+ *     being answered: works
  * ```
  *
- * Who opens connections and never asks, or asks by halves, keeps nobody out: whoever comes has the place of the one
- * that has waited longest for a whole request. One that is kept between requests is worth little, because its client
- * expects it to be closed at any time, and asks again on another one. But who asks again and again waits for moments
- * only: a crowd that comes at once has the places of one another, and not his. A connection that is being answered has
- * its place until it was; if all are, the one that comes is closed.
+ * Clients that open connections without complete requests keep no other client out: a new connection replaces the one
+ * that has waited longest. An idle connection is worth little, because its client expects it to close at any time and
+ * opens another one. A client that sends requests continuously is idle only for moments, so a crowd of new connections
+ * evicts other new ones, not its connection. A connection that is being answered is never evicted; when all are, the
+ * new one is closed.
  */
 import { Link, LinkedList } from '#base';
 

@@ -1,32 +1,32 @@
 /**
  * #transport: the interfaces of a node, each in a folder of its own.
  *
- * For: turning calls and requests into operations of #service and back, each transport in the words of its protocol,
- * with the errors of Cairn as its statuses, and the bounds that keep a client from costing more than its share.
- * Not here: what an operation does. They share budgets (byte-budgets.ts, rate-limits.ts), and whom to ask (relay.ts).
+ * For: turning requests of each protocol into operations of #service and back, errors into statuses, and bounding the
+ * memory, connections and time that one client can cost. DESIGN.md has a picture.
+ * Not here: what an operation does. Servers share budgets (byte-budgets.ts, rate-limits.ts) and relaying (relay.ts).
  *
- * Invariants of all transports (TM5, TM6 and TM8 stand in relay.ts, TM7 in rate-limits.ts):
- *   TM1  Requests, replies and standing streams are counted before they are held: the node holds what its settings
- *        allow, the shares beside it (byte-budgets.ts), and what one slice, page or reply of a write overshoots.
- *   TM2  A client is cut off for holding bytes only while others wait, and not before it had its time: a part of it if it
- *        has more than they and takes, or brings, nothing. Except bodies and answers that stand still (ADR 0015).
- *   TM3  What a request announces is not counted: it holds what has arrived of it.
- *   TM4  Readers that keep what they took of the unsent bytes, however many, do not hold up small slices, which need no
- *        room, small pages, which have their own, nor one that lets go soon: for such a quarter is kept, of which a
- *        connection has one hold or several small ones, and lines take turns.
+ * Invariants of all transports (TM5, TM6 and TM8 are in relay.ts, TM7 is in rate-limits.ts):
+ *   TM1  Requests, replies and open streams are counted before they are held. The node holds what its settings allow,
+ *        the shares beside it (byte-budgets.ts), and one slice, page or reply to a write beyond that.
+ *   TM2  A client is cut off for holding bytes only while others wait, and only after a timeout, which is shorter for a
+ *        client that holds more than they and makes no progress. Stalled bodies and replies are an exception (ADR 0015).
+ *   TM3  Bytes that a request announces are not counted, only those that have arrived.
+ *   TM4  Slow readers of unsent bytes, however many, delay neither small slices, which need no room, nor small pages,
+ *        which have a budget of their own, nor quick readers: a quarter is reserved for these, of which a connection has
+ *        one hold or several small ones, in turn.
  *
- * Invariants of gRPC (T9 to T13 stand in shares.ts, rounds.ts, stream-limits.ts and reading-turns.ts of grpc/wire):
- *   T1  A call ends exactly once, with one status; what is sent afterwards is dropped, and its signal is aborted.
- *   T2  However a request is cut into frames, a handler sees whole messages; however many messages a reply has, each
- *       leaves in a frame of its own.
- *   T3  A message is bounded by the limit after it is unpacked, not only before.
+ * Invariants of gRPC (T9 to T13 are in shares.ts, rounds.ts, stream-limits.ts and reading-turns.ts of grpc/wire):
+ *   T1  A call ends exactly once, with one status; later output is dropped, and its signal is aborted.
+ *   T2  However a request is cut into frames, a handler sees whole messages; each message of a reply has a frame of its
+ *       own.
+ *   T3  The size limit holds for a message after decompression, too.
  *   T4  A reader that does not read holds a small slice, or two larger ones for which there was room, no longer than
- *       the patience while others wait. A stream of reflection holds one reply and 64 KiB of requests.
+ *       the timeout while others wait. A stream of reflection holds one reply and 64 KiB of requests.
  *   T5  Every error code has one status, and the details of an error fit into trailers.
- *   T6  What is wrong inside a transaction is collected for the service, which judges it in its turn; only bytes that
- *       are no request, or two at once, are refused before.
- *   T7  Bytes that are no such message are invalid_argument and say where; no text is repaired, no number rounded.
- *   T8  A stream of HTTP/2 that nobody needs any more is gone after a bounded time, whatever its peer does.
+ *   T6  Faults inside a transaction are collected for the service, which checks them in its order. Only bytes that are
+ *       not one request are refused earlier.
+ *   T7  Bytes that are not the message are invalid_argument with the position; no text is repaired, no number rounded.
+ *   T8  An HTTP/2 stream that is no longer needed is gone after a bounded time, whatever its peer does.
  */
 export type { Access } from './access.ts';
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';

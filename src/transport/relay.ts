@@ -1,27 +1,26 @@
 /**
- * Requests for a database of which this node holds no copy: which other node is asked, and what becomes of a way that
- * fails.
+ * Relays requests for a database without a replica on this node: chooses another node, and handles failures on the way.
  *
  * ```
- *   refused for want of a copy (V10) ── the request was relayed to here ──> NotReplica
+ *   no replica here (V10) ── the request was already relayed ──> NotReplica
  *        │
- *        └──> a holder ── answers ──────────────────────────────────────> its answer
- *              ├── is not reached, or says that it has not tried ──> the next holder ── there is none ──> NoHolderReached
- *              └── is lost on the way ── may be asked twice ───────> the next holder ── refuses a write ──> OutcomeUnknown
- *                                     └── a write that may not ────> OutcomeUnknown
+ *        └──> a node with a replica ── answers ──────────────────> its reply
+ *              ├── is unreachable, or did not try ──> the next node ── there is none ──> NoHolderReached
+ *              └── connection lost ── idempotent ───> the next node ── refuses a write ──> OutcomeUnknown
+ *                                  └── not ─────────> OutcomeUnknown
  * ```
  *
- * Whether a holder is there at all is asked before anything is sent to it, and again while its answer is awaited.
+ * A node is probed before anything is sent to it, and again while its reply is awaited.
  *
- * Here is what both protocols share: the order of the holders, what was learnt of them, the counting. How a request and
- * its answer are carried is theirs.
+ * This file has what both protocols share: the order of the nodes, their state, the metrics. Each protocol carries the
+ * request and its reply.
  *
- *   TM5  What a node cannot answer for want of a copy (V10) a node answers that holds one: status, headers, messages
- *        and body are that node's, byte for byte. A reader of it costs this node no more than a window of one stream.
- *   TM6  It is passed on once: what was relayed is not relayed again, and another holder is asked only when the one
- *        before has not tried, or when twice is the same as once. Whoever has had a part of an answer gets no other.
- *   TM8  A write is refused only when it is not stored. Behind an attempt that was lost no refusal says so: it may speak
- *        of the disk, the load or the limits of the one that was asked last, and the one before has committed.
+ *   TM5  A request for a database without a replica here (V10) is answered by a node with one: status, headers, messages
+ *        and body are that node's, byte for byte. Its reader costs this node at most a window of one stream.
+ *   TM6  A request is relayed once, and not again by the node that receives it. Another node is tried only when the
+ *        previous one did not try, or when the request is idempotent. A client never gets parts of two replies.
+ *   TM8  A refusal of a write means that it is not stored. After a lost attempt no refusal is passed on: it may concern
+ *        the disk, load or limits of the last node, while the previous one has committed.
  */
 import { DatabaseError, type GroupId, isDatabaseId, isRevision, type NodeId, unreachable } from '#base';
 import {

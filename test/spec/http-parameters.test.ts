@@ -1,8 +1,8 @@
 // Every route accepts its own query parameters and refuses all others.
 import { describe, expect, it } from 'vitest';
-import { STYLE_PATH } from '../../src/transport/http/rendering/html/assets.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { OF_CLIENTS } from '../../src/transport/own-headers.ts';
+import { STYLE_PATH } from '../../src/ui/html/assets.ts';
 import { errorOf, INVALID_ARGUMENT, q, type Sent, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';
 import { sharedHttpNode } from '../support/shared-servers.ts';

@@ -31,7 +31,7 @@ const OTHER_ENTRIES = [
   'src/wasm/executors/executor-worker.ts',
   'operator/src/main.ts',
 ];
-const ASSETS = 'src/transport/http/rendering/html/assets';
+const ASSETS = 'src/ui/html/assets';
 // What npm ci would leave behind. The Node in it is the Node of this test, and says of itself that it is the package's.
 const NPM = `
   import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,4 @@
-/**
- * API keys, for administrators, and tokens, for everybody. Only answers that make a secret have it, and nobody keeps
- * those.
- */
+/** API keys, for administrators, and tokens, for every client. Replies with a secret are not cached. */
 import { formatInstant, instantFromMs, instantToMs } from '#base';
 import {
   type ApiKey,
@@ -51,7 +48,7 @@ export const AUTH_ROUTES: readonly Route[] = OF_THOSE_WHO_ARE_KNOWN.map((route) 
   needsAuthentication: true,
 }));
 
-/** Where nobody is asked who he is, keys are not issued: anybody could lay one by for later. */
+/** Without authentication no keys are issued: any client could obtain one and use it once authentication is on. */
 function guarded(handle: Route['handle']): Route['handle'] {
   return (request, context) => {
     if (!request.privacy().isRequired) throw authenticationOff();
@@ -110,7 +107,7 @@ async function revokeToken(request: HttpRequest, { service }: RouteContext): Pro
   return emptyReply();
 }
 
-/** What every request says that is about keys or tokens. */
+/** The part that all requests about keys and tokens share. */
 function asked(request: HttpRequest): ApiKeysRequest {
   return { signal: request.signal(), ...request.traced() };
 }
@@ -119,7 +116,7 @@ type JsonMembers = Record<string, JsonText | undefined>;
 
 type Named = Pick<ApiKey, 'name' | 'grants'>;
 
-/** What a key and a token are asked for with. */
+/** The part that requests for a key and for a token share. */
 function namedFrom(body: ReturnType<typeof readJsonObject>, faults: Faults): Named {
   const place = (field: string): JsonPlace => ({ field, faults });
   const [name, roles] = ['name', 'roles'].map((field) => member(body, [field], place(field)));
@@ -165,7 +162,7 @@ function keyObject(key: ApiKey): JsonText {
   return jsonObject(keyMembers(key));
 }
 
-/** Of the secrets: when they were made, and until when they count. */
+/** When each secret was made, and when it expires. */
 function keyMembers(key: ApiKey): JsonMembers {
   const secrets = key.secrets.map(({ createdAtMs, expiresAtMs }) =>
     jsonObject({
@@ -176,7 +173,7 @@ function keyMembers(key: ApiKey): JsonMembers {
   return { ...shownMembers(key), secrets: jsonArray(secrets) };
 }
 
-/** A token has one secret, which is as old as it is. */
+/** A token has one secret, as old as the token. */
 function tokenObject(token: ApiKey): JsonText {
   return jsonObject(shownMembers(token));
 }

@@ -1,16 +1,17 @@
 /**
- * Bodies while they arrive: counted as they come, never by what their headers announce, and given up when they do not.
+ * Receives bodies. Counts bytes as they arrive, not as the headers announce them, and refuses bodies that stop
+ * arriving.
  *
  * ```
- *   arriving ── all of it is here ───────────────────> handled
- *      ├── longer than the route takes ─────────────> 413
- *      ├── slower than the pace, or in crumbs ──────> 400
- *      └── no room for more ──> passed over ── the rest came, or a moment has passed ──> 503
+ *   arriving ── complete ───────────────────────────> handled
+ *      ├── longer than the route allows ────────────> 413
+ *      ├── slower than the pace, or in tiny chunks ─> 400
+ *      └── no room in the budget ──> dropped ── the rest arrived, or a timeout ──> 503
  * ```
  *
- * Whoever announces a body and does not send it holds nothing (TM3). Of several that arrive together and do not fit
- * together, the one that grows first beyond what is left gives back what it has, and the others go on: none waits for
- * another (TM1). The rest of its bytes is read and dropped, because a client that is still sending would not hear why.
+ * A client that announces a body and does not send it holds no memory (TM3). When several bodies do not fit together,
+ * the first that outgrows the budget releases its bytes, and the others continue: no body waits for another (TM1). The
+ * rest of a refused body is read and dropped, because a client that is still sending would not read the reply.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,10 +24,10 @@ import { bodyBytesMax } from './form-request.ts';
 import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX, SMALL_BODY_MS } from './limits.ts';
 import { type HttpMemory, isBodyTooLong, UNCOUNTED_BYTES } from './memory.ts';
 
-/** What comes of a body: an error, or its bytes. */
+/** Receives the bytes of a body, or an error. */
 export type Received = (failure: Error | null, body?: Uint8Array) => void;
 
-/** How many looks at a body there are in the time of its pace: one is always late by a part of it. */
+/** Checks of a body per period of the pace. More checks notice a slow body sooner. */
 const LOOKS_PER_PACE = 3;
 
 const LOOK_EVERY_MS = BODY_PACE_MS / LOOKS_PER_PACE;
@@ -43,13 +44,13 @@ export class BodyIntake {
     this.#time = time;
   }
 
-  /** The error: a body of the announced length is not worth reading, because there is no room for it now. */
+  /** Returns an error when there is no room now for a body of the announced length, which is then not read. */
   admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
     this.#replies.set(request.raw, reply);
     return this.#memory.admitBody(request, reply);
   }
 
-  /** Reads the body of a request that was let in. */
+  /** Reads the body of an admitted request. */
   receive(request: FastifyRequest, payload: IncomingMessage, received: Received): void {
     const reply = this.#replies.get(request.raw);
     const bytesMax = bodyBytesMax(request);
@@ -76,7 +77,7 @@ export class BodyIntake {
 
   #look(): void {
     for (const arrival of this.#arriving) arrival.look();
-    // Not as soon as there is none: nearly all come whole at once, one after the other.
+    // Stopped here and not with the last body: nearly all bodies arrive complete, one after the other.
     if (this.#arriving.size > 0) return;
     this.#stopLooking?.();
     this.#stopLooking = undefined;
@@ -85,14 +86,14 @@ export class BodyIntake {
 
 interface ArrivalOptions {
   readonly bytesMax: number;
-  /** It is to bring so many in so many looks, or be whole. */
+  /** Bytes that must arrive within this number of checks. */
   readonly paceBytes: number;
   readonly looksMax: number;
-  /** False when there is no room for so much of it. */
+  /** Returns false when there is no room for this many bytes. */
   readonly count: (bytes: number) => boolean;
-  /** Its bytes are not held any more. */
+  /** Called when its bytes are dropped. */
   readonly drop: () => void;
-  /** Refuses what is longer than `bytesMax`. */
+  /** The error for a body that is longer than `bytesMax`. */
   readonly tooLong: () => DatabaseError;
   /** Called once. */
   readonly received: Received;
@@ -105,7 +106,7 @@ class Arrival {
   readonly #pieces: GatheredBytes;
   #pieceCount = 0;
   #isPassedOver = false;
-  /** Bytes at the last look that found the pace kept, and looks since. */
+  /** Bytes at the last check that found the pace kept, and checks since then. */
   #pacedBytes = 0;
   #lookCount = 0;
 
@@ -116,7 +117,7 @@ class Arrival {
     payload.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).resume();
   }
 
-  /** Looks whether it keeps the pace. Looks are counted, not time: a node that is late itself finds nobody slow. */
+  /** Checks the pace. Counts checks instead of time, so that a late event loop does not make clients look slow. */
   look(): void {
     if (this.#isPassedOver) {
       this.#finish(noRoom());
@@ -163,13 +164,13 @@ class Arrival {
   }
 }
 
-/** `announced`: its length, by its header. */
+/** `announced`: its length according to its header. */
 function longerThan(bytesMax: number, announced?: string): string {
   const found = announced === undefined ? '' : `; found ${announced}`;
   return `must have at most ${bytesMax} bytes${found}`;
 }
 
-/** Each chunk of the sender's is a call of ours, however small it is. */
+/** Each chunk of the sender costs a call here, however small it is. */
 function isCrumbled(pieceCount: number, byteCount: number): boolean {
   return pieceCount > BODY_SMALL_PIECES_MAX && byteCount < pieceCount * BODY_PIECE_BYTES;
 }

@@ -1,8 +1,8 @@
 /**
- * The JSON of a request's body, read from its raw bytes without loss (TH5).
+ * Parses the JSON body of a request from its raw bytes, without loss (TH5).
  *
- * A body must say that it is JSON: `application/json`, a CloudEvents type or any other `+json`, in UTF-8 and without
- * content encoding. fastify hands the bytes over untouched; nothing is parsed before a route asks.
+ * The content type must be `application/json`, a CloudEvents type or another `+json`, in UTF-8 and without content
+ * encoding. fastify does not touch the bytes; a route parses them.
  */
 import type { DatabaseError } from '#base';
 import {
@@ -20,7 +20,7 @@ import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
-/** What a body that carries events says of itself. */
+/** Content type of a body with events. */
 export type BodyType = 'json' | 'cloudevent' | 'cloudevent-batch';
 
 export interface JsonBody {
@@ -34,7 +34,7 @@ const TYPE_RULE =
 const CLOUDEVENT = 'application/cloudevents+json';
 const CLOUDEVENT_BATCH = 'application/cloudevents-batch+json';
 
-/** The body as JSON. Throws what is wrong with its type, its encoding or its text. */
+/** Parses the body. Throws for a wrong type, encoding or text. */
 export function readJsonBody(request: HttpRequest, options: JsonOptions = {}): JsonBody {
   const type = bodyType(request);
   const node = parseJson(request.body(), options);
@@ -47,13 +47,13 @@ function bodyError(request: HttpRequest, { isTooLarge, message }: JsonFault): Da
   return invalidField('body', `must be JSON: ${message}`);
 }
 
-/** The body as an object with no other members than these. */
+/** Parses the body as an object with no members but these. */
 export function readJsonObject(request: HttpRequest, known: readonly string[]): JsonObject {
   const { node } = readJsonBody(request);
   return bodyObject(node, known);
 }
 
-/** As `readJsonObject`; undefined when there is no body, whatever its type says. */
+/** Like `readJsonObject`; undefined when there is no body, whatever its content type. */
 export function readOptionalJsonObject(request: HttpRequest, known: readonly string[]): JsonObject | undefined {
   return request.body().length === 0 ? undefined : readJsonObject(request, known);
 }

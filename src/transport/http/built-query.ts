@@ -1,13 +1,14 @@
 /**
- * A query as the page says on which one is put together: in fields, of which those that are empty say nothing. It
- * becomes the JSON of `q`, and is judged as that; what is wrong with it is said of the fields.
+ * Turns the fields of the query builder into the JSON of `q`, which the parser of queries checks. Empty fields are left
+ * out. Faults name the fields.
  */
+
 import { type DatabaseError, encodeUtf8, toBase64Url } from '#base';
 import { Faults, parseJson, scopedQueryFromJson } from '#model';
+import { BUILDER_CHOICES, BUILDER_ROWS } from '#ui';
 import { type QueryParameters, withoutBlanks } from './query-string.ts';
-import { BUILDER_CHOICES, BUILDER_ROWS } from './rendering/html/query-builder.ts';
 
-/** What the page sends. */
+/** Fields of the query builder. */
 export const BUILDER_PARAMETERS: readonly string[] = [
   'join',
   ...BUILDER_ROWS.flatMap((row) => [`attribute${row}`, `operator${row}`, `value${row}`]),
@@ -43,7 +44,7 @@ export function builtQuery(fields: QueryParameters): BuiltQuery {
   return { kind: 'malformed', faults: said, error: said.toError('The query is malformed') };
 }
 
-/** Of a number, a time and a choice, which have no blanks around them; what is looked for stays as it was typed. */
+/** A number, a time or a choice, without surrounding blanks. Values to search for stay as typed. */
 function filled(fields: QueryParameters, name: string): string | undefined {
   const value = withoutBlanks(fields.get(name) ?? '');
   return value === '' ? undefined : value;
@@ -53,7 +54,7 @@ function bounds(fields: QueryParameters, start: string, end: string): object {
   return { startAt: filled(fields, start), endAt: filled(fields, end) };
 }
 
-/** A cut is needed: that of now, where none is given. */
+/** A range of effective time needs an end: now by default. */
 function timesOf(fields: QueryParameters): object | undefined {
   const [from, until] = [filled(fields, 'from'), filled(fields, 'until')];
   if (from === undefined && until === undefined) return undefined;
@@ -68,7 +69,7 @@ function termOf(fields: QueryParameters, row: number, faults: Faults): object {
   return { [operator]: { [attribute]: isSubject ? { hasValue: true, value } : value } };
 }
 
-/** The first one, unless another is named. */
+/** The chosen option; the first one by default. */
 function choice(fields: QueryParameters, name: string, faults: Faults): string {
   const options = BUILDER_CHOICES[name.replace(/\d$/, '')] ?? [];
   const [first = ''] = options.map(([value]) => value);
@@ -88,7 +89,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'q.limit': 'limit',
 };
 
-/** Of what a fault of the query is a fault; terms stand in it in the order of their rows. */
+/** Field of a fault in the query. The terms of the query are in the order of their rows. */
 function fieldOf(path: string, rows: readonly number[]): string {
   const [, index = '0'] = /^q\.selector\.(?:and|or)\[(\d+)\]/.exec(path) ?? [];
   return FIELDS[path] ?? `value${rows[Number(index)] ?? 1}`;

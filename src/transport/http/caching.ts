@@ -1,7 +1,4 @@
-/**
- * What a successful read at a numeric revision says of keeping it (SPEC-HTTP-R6): for how long, by whom, and under
- * which weak tag.
- */
+/** Cache headers of a successful read at a numeric revision: lifetime, private or public, weak ETag (SPEC-HTTP-R6). */
 import { hash } from 'node:crypto';
 import { CREDENTIALS, isIdentity } from './identities.ts';
 import { type HttpReply, type ReplyScope, scopeHeaders, varying } from './reply.ts';
@@ -10,13 +7,13 @@ import type { HttpRequest } from './request.ts';
 const KEPT_SECONDS = 60;
 const TAG_LENGTH = 27;
 
-/** Over exactly what an answer follows from: texts, numbers and lists of them. */
+/** `inputs`: everything that determines the reply, as texts, numbers and lists of them. */
 export function weakTag(inputs: readonly unknown[]): string {
   const digest = hash('sha256', JSON.stringify(inputs), 'base64url');
   return `W/"${digest.slice(0, TAG_LENGTH)}"`;
 }
 
-/** `varies`: headers that the answer depends on besides. */
+/** `varies`: other headers that the reply depends on. */
 export function cachingHeaders(
   request: HttpRequest,
   etag: string,
@@ -36,37 +33,37 @@ export function cachingHeaders(
   };
 }
 
-/** A private answer is kept by nobody when not all is known that it depends on. */
+/** A private reply is not cached when some of the headers that it depends on are unknown. */
 function lifetime(isPrivate: boolean, inputs: readonly string[] | undefined): string {
   if (isPrivate && inputs === undefined) return 'no-store';
   return `${isPrivate ? 'private' : 'public'}, max-age=${KEPT_SECONDS}`;
 }
 
-/** For what nobody is to keep. */
+/** For replies that must not be cached. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const;
 
-/** Whether the client wants no answer that somebody has kept (RFC 9111, section 5.2.1.4). */
+/** Whether the client refuses cached replies (RFC 9111, section 5.2.1.4). */
 export function saysNoCache(request: HttpRequest): boolean {
   const directives = request.header('cache-control')?.split(',') ?? [];
   return directives.some((each) => each.trim().toLowerCase() === 'no-cache');
 }
 
-/** What `If-None-Match` says of the tag: it is one of those that are named, or any would do. */
+/** How `If-None-Match` matches the tag: by its name, or by `*`. */
 export function tagMatch(request: HttpRequest, etag: string): 'named' | 'any' | undefined {
   const header = request.header('if-none-match')?.trim();
   if (header === undefined) return undefined;
   if (header === '*') return 'any';
-  // Compared weakly: with or without the mark of a weak one (RFC 9110, section 8.8.3.2).
+  // Weak comparison (RFC 9110, section 8.8.3.2).
   const named = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return named.some((each) => opaque(each) === opaque(etag)) ? 'named' : undefined;
 }
 
-/** What an answer at a number follows from, beside its request: the instance and its revision, or what it says. */
+/** Inputs of an ETag besides the request: database instance and revision, or the body. */
 export type Keeping = 'revision' | 'content';
 
 /**
- * A read at a numeric revision: its answer may be kept, each rendering under a tag of its own. What follows from the
- * revision alone is not read again for whoever has it.
+ * Runs a read at a numeric revision and adds cache headers. Each rendering has an ETag of its own. A reply that depends
+ * on the revision alone is not read again for a client that has it.
  */
 export async function keptRead(request: HttpRequest, keeping: Keeping, read: ReadAtNumber): Promise<HttpReply> {
   const known = keeping === 'revision' ? await unchanged(request, read) : undefined;
@@ -94,14 +91,14 @@ function made(request: HttpRequest, keeping: Keeping, answer: HttpReply): HttpRe
 }
 
 const OK = 200;
-/** Whatever a cache keeps, it keeps for those who ask for the same rendering. */
+/** Caches keep one reply per rendering. */
 const VARIES = ['accept'];
 
 function notModified(request: HttpRequest, headers: HttpReply['headers'], etag: string): HttpReply {
   return { status: 304, headers: { ...headers, ...cachingHeaders(request, etag, VARIES) } };
 }
 
-/** Of the instance, the revision and the request; the number is raised when the same JSON is written in another way. */
+/** ETag of instance, revision and request. The number is raised when the same data is written as different JSON. */
 function tagOf(request: HttpRequest, headers: HttpReply['headers'], content?: HttpReply['body']): string {
   const rendering = request.rendering()?.name ?? 'json/1';
   const target = `${request.path()}${request.search()}`;

@@ -1,20 +1,21 @@
 /**
- * What a database has got since an earlier revision: how many revisions and events, and of which streams, subjects and
- * event types these are. Counted over the events themselves, as far as a page may go.
+ * Changes of a database since an earlier revision: counts of revisions and events, and their streams, subjects and
+ * event types. Reads the events themselves, up to the bounds of a page.
  */
+
 import { type AskedRevision, assert, decodeUtf8 } from '#base';
 import { ALL, eventFacts } from '#model';
 import type { StoredEvent } from '#service';
+import { changesPage } from '#ui';
 import { databaseMetadata } from './database-json.ts';
 import { invalidField } from './errors.ts';
 import { type JsonMembers, type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
 import { CHANGED_EVENTS_MAX, PAGE_BYTES_MAX } from './limits.ts';
-import { changesPage } from './rendering/database-pages.ts';
-import { objectBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, scopeHeaders } from './reply.ts';
+import { objectBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import type { RouteContext } from './route.ts';
+import { show } from './show.ts';
 
 /** The parameter that names the earlier revision. */
 export const SINCE = 'since';
@@ -84,7 +85,7 @@ class Tally {
     this.countedEvents++;
   }
 
-  /** How many names there are of each kind, and so many of them, those with the most events first. */
+  /** The number of names, and the names with the most events. */
   members(namesMax: number): JsonMembers {
     const named = [
       ['stream', this.#streams],

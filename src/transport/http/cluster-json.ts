@@ -1,4 +1,4 @@
-/** The cluster as JSON: its nodes, and its databases with who leads them and how far the others are behind. */
+/** The cluster as JSON: its nodes, and its databases with leader and replication lag. */
 import type { ClusterDescription } from '#cluster';
 import {
   type JsonMembers,
@@ -12,7 +12,7 @@ import {
 
 type Database = ClusterDescription['databases'][number];
 
-/** So many databases, those first that need somebody's attention. */
+/** At most this many databases; those that need attention come first. */
 export function clusterMembers(cluster: ClusterDescription, databasesMax: number): JsonMembers {
   const { clusterId, node, catalogLeader, isConfirmed, level, nodes, databases } = cluster;
   const shown = databases.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, databasesMax);
@@ -37,7 +37,7 @@ function rankOf({ leader, isSettled, members }: Database): number {
   return lagOf(members) > 0 ? 2 : 3;
 }
 
-/** Entries of the log that the member which lacks the most has not acknowledged. */
+/** Log entries that the slowest member has not acknowledged. */
 function lagOf(members: Database['members']): number {
   return Math.max(0, ...members.filter(({ standing }) => standing !== 'diverged').map(({ lag }) => lag));
 }

@@ -1,9 +1,9 @@
 /**
  * Events of the collection-style family: the log of a database, and queries by body.
  *
- * A first page is read at the latest revision; the pages behind it, by `next_cursor`, at the revision of the first
- * (TH8).
+ * The first page is read at the latest revision; later pages, by `next_cursor`, at the revision of the first (TH8).
  */
+
 import { formatInstant, nearestRevision } from '#base';
 import {
   ALL,
@@ -15,6 +15,7 @@ import {
   type JsonObject,
   type RevisionBounds,
 } from '#model';
+import { eventsPage, type ListedEvents, queryPath } from '#ui';
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
 import { jsonStringIfPresent } from './json-text.ts';
@@ -28,13 +29,11 @@ import {
   readPage,
 } from './page.ts';
 import { parseRevision } from './query-string.ts';
-import { eventsPage, type ListedEvents } from './rendering/event-pages.ts';
-import { queryPath } from './rendering/paths.ts';
-import { listBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
+import { listBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
+import { show } from './show.ts';
 
 export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/databases/{database}/events', parameters: PAGE_PARAMETERS, handle: readLog },
@@ -43,7 +42,7 @@ export const COLLECTION_QUERY_ROUTES: readonly Route[] = [
 
 const DIGITS = /^\d+$/;
 
-/** `after` is a revision, or the `next_cursor` of the page before; the two cannot be taken for one another. */
+/** `after` is a revision or the `next_cursor` of the previous page. The two forms cannot be confused. */
 async function readLog(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const parameters = request.query();
   const after = parameters.get('after');
@@ -61,7 +60,7 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   return pageReply(request, page, { headers: nextLink(next), next, path, filters: '' });
 }
 
-/** Behind the last revision there can be is nothing, as there is at it; nor is there anything before the first. */
+/** No events exist after the largest possible revision or before the first. */
 function revisionsBehind(revision: number, direction: Direction): RevisionBounds {
   if (direction === 'reverse') return { end: Math.max(revision - 1, 0) };
   return { start: Math.min(revision + 1, Number.MAX_SAFE_INTEGER) };
@@ -74,13 +73,13 @@ async function queryByBody(request: HttpRequest, context: RouteContext): Promise
   const query = collectionQueryFromJson(rest, faults);
   if (query === undefined) throw faults.toError('The query is malformed');
   const page = await walk(request, context, { query: boundedQuery(request, query), cursor });
-  // What the body asks for as the rendering of a page can link to it: at the revision of the walk.
+  // The query of the body as a link of a page: at the revision of the first page.
   const { scope, more } = page;
   const next = more === undefined ? undefined : queryPath(scope, { ...query, after: more.position });
   return pageReply(request, page, { headers: cutHeader(query), next });
 }
 
-/** The body without its `after`, when that is a cursor; a position stays where it is. */
+/** The body without its `after`, if that is a cursor. A position stays. */
 function takeCursor(node: JsonNode): { readonly cursor: Cursor | undefined; readonly rest: JsonNode } {
   const after = node.kind === 'object' ? node.members.get('after') : undefined;
   if (node.kind !== 'object' || after?.kind !== 'string') return { cursor: undefined, rest: node };

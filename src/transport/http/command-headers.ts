@@ -1,8 +1,7 @@
 /**
- * The headers that a command has: those of its request that say something of what is asked, for which a component may
- * have a use. It is not told by what somebody proves who it is: that is for whoever has let the request in, and a
- * component is anybody's code, what it is told may end in events. Nor is it told what is of a connection or of this
- * server alone, and is not the same when a command is sent again, or on by another node.
+ * Headers of a request that the component of its command receives. Credentials are left out: a component is code of a
+ * user, and may write what it receives into events. Headers of the connection and of this server are left out, because
+ * they differ when the command is sent again or relayed.
  */
 import { decodeUtf8 } from '#base';
 import type { Pairs } from '#model';
@@ -21,7 +20,7 @@ const PROOFS = [
   'client-cert',
   'client-cert-chain',
   'x-forwarded-client-cert',
-  // Tokens and assertions of gateways; the names that these have found out are not among them.
+  // Tokens and assertions of gateways. The component does receive the names that they established.
   'cf-access-jwt-assertion',
   'x-amzn-oidc-accesstoken',
   'x-amzn-oidc-data',
@@ -40,19 +39,19 @@ const OF_A_CONNECTION = [
   'transfer-encoding',
   'upgrade',
 ];
-/** Of the body as it was sent: what is the command of it has a content type that is given by itself. */
+/** Headers of the body as sent. The command in it has its own content type. */
 const OF_THE_BODY = ['content-encoding', 'content-length', 'content-type'];
 const OF_CAIRN = [BATCH_ID, LAST_SEEN, 'x-min-revision', RELAYED, SHOWN];
 
-/** Tokens of Azure's gateways, and what nodes say to each other: some of it proves that they are nodes. */
+/** Tokens of Azure gateways, and headers between nodes, which may prove that the sender is a node. */
 const PREFIXES = ['x-ms-token-', 'x-cairn-'];
 
 const LEFT_OUT: ReadonlySet<string> = new Set([...PROOFS, ...OF_A_CONNECTION, ...OF_THE_BODY, ...OF_CAIRN]);
 
-/** In the order in which they came, with names in small letters. */
+/** In the order received, with lowercase names. */
 export function commandHeaders(request: HttpRequest): Pairs {
   const { inputs } = request.privacy();
-  // Any of them may be the one by which somebody is known here.
+  // Any of them may identify a client here.
   if (inputs === undefined) return [];
   const proofs = new Set(inputs.map((name) => name.toLowerCase()));
   const ofConnection = new Set(
@@ -69,7 +68,7 @@ export function commandHeaders(request: HttpRequest): Pairs {
     .filter(([name]) => !PREFIXES.some((prefix) => name.startsWith(prefix)));
 }
 
-/** Node gives bytes as characters; most who send others than those of ASCII mean UTF-8. */
+/** Node decodes header bytes as Latin-1. Most clients with bytes beyond ASCII send UTF-8. */
 function textOf(value: string): string {
   return decodeUtf8(Buffer.from(value, 'latin1')) ?? value;
 }

@@ -1,7 +1,8 @@
 /**
- * Commands: a State Change decides, and the transaction is committed. The body is the command, or says it as a method,
- * a path and a body; `dry_run=true` decides alone.
+ * Commands: a State Change decides, and its transaction is committed. The body is the command, or describes it as
+ * method, path and body. With `dry_run=true` nothing is committed.
  */
+
 import type { AskedRevision } from '#base';
 import {
   type AskedCommand,
@@ -27,6 +28,7 @@ import {
   storedEvents,
   undecidedError,
 } from '#service';
+import { executeCommand, type NamedVersion, runCommand } from '#ui';
 import { assertNotEncoded, readJsonBody } from './body.ts';
 import { BATCH_ID, commandHeaders, LAST_SEEN } from './command-headers.ts';
 import { errorReply, invalidField } from './errors.ts';
@@ -34,8 +36,6 @@ import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from '.
 import { COMMAND_REQUEST_BYTES_MAX } from './limits.ts';
 import { eventsJson } from './page.ts';
 import { parseRevision } from './query-string.ts';
-import { executeCommand, runCommand } from './rendering/actions.ts';
-import type { NamedVersion } from './rendering/paths.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import { parseSegment } from './revision-segment.ts';
@@ -78,12 +78,12 @@ export const COMMAND_ROUTES: readonly Route[] = [
   { ...COMMON, path: '/databases/{database}/state-changes/{name}/process', handle: processCommand },
 ];
 
-/** Of what is shown again, whose path is known. */
+/** The action of a form that is shown again at the path of its request. */
 function namedIn({ name = '' }: Readonly<Record<string, string>>): NamedVersion {
   return { name, version: 0 };
 }
 
-/** What was committed under an id is answered with what was recorded. */
+/** A repeated id is answered with the recorded result. */
 function namesBatch(request: HttpRequest): boolean {
   return request.header(BATCH_ID) !== undefined;
 }
@@ -93,7 +93,7 @@ function runAtRevision(request: HttpRequest, context: RouteContext): Promise<Htt
   return runBody(request, context, segment.kind === 'number' ? segment.revision : segment.kind);
 }
 
-/** The body is the command; what stands in the query string it gets with it. */
+/** The body is the command. The component receives the query string, too. */
 function runBody(request: HttpRequest, context: RouteContext, at: ReadAt): Promise<HttpReply> {
   const query = request.query();
   const queryParameters = [...query.names()]
@@ -121,7 +121,7 @@ async function runDescribed(request: HttpRequest, context: RouteContext): Promis
 
 interface Run {
   readonly asked: AskedCommand;
-  /** Where the parts of the command stand in the request. */
+  /** Fields of the request that have the parts of the command. */
   readonly field: string;
   readonly at: ReadAt;
   readonly lastSeen?: AskedRevision | undefined;
@@ -184,7 +184,7 @@ function dryReply(reply: DecideCommandReply): HttpReply {
   return jsonReply(200, body, scopeHeaders(reply));
 }
 
-/** A failure of the command is an answer, as over gRPC; what kept it from being decided at all is an error. */
+/** A refusal by the component is a reply, as over gRPC. A failure to decide is an error. */
 async function processCommand(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const faults = new Faults();
   const sent = bodyObject(request, ['command', 'parameters']);
@@ -214,7 +214,7 @@ function processedJson(reply: ExecuteCommandReply): JsonText {
 }
 
 const DESCRIBED = ['method', 'path', 'body'];
-/** What a component gets as it was written. */
+/** A value that the component receives as it was written. */
 const RAW: ReadonlySet<string> = new Set(['body', 'command']);
 
 function bodyObject(request: HttpRequest, known: readonly string[] = DESCRIBED): JsonObject {
@@ -232,7 +232,7 @@ function textMember(body: JsonObject, name: string, faults: Faults): string | un
   return node === undefined ? undefined : textFrom(node, place);
 }
 
-/** The value as it was written, for the body of a command. */
+/** The bytes of a value, for the body of a command. */
 function jsonMember(body: JsonObject, name: string): Pick<AskedCommand, 'contentType' | 'body'> {
   const node = body.members.get(name);
   return node?.kind === 'raw' ? { contentType: JSON_TYPE, body: node.bytes } : {};

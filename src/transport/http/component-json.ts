@@ -1,4 +1,4 @@
-/** Components as JSON: versions in the words of the metadata that publish them, and the entries of listings. */
+/** Components as JSON: versions with the members of their publishing metadata, and entries of lists. */
 import { type DefinedVersion, type Definition, parametersOf, selectorToJson } from '#model';
 import {
   type JsonMembers,
@@ -11,7 +11,7 @@ import {
   jsonTimestamp,
 } from './json-text.ts';
 
-/** Everything that is known of a version. */
+/** All members of a version. */
 export function versionMembers(defined: DefinedVersion): JsonMembers {
   const { definition, version, component, definedAt, definedAtMs, status, foldEpoch } = defined;
   const isView = definition.kind === 'state-view';
@@ -30,7 +30,7 @@ export function versionMembers(defined: DefinedVersion): JsonMembers {
   };
 }
 
-/** The entry of a listing at a revision: what a client needs to go on with. */
+/** Entry of a list at a revision. */
 export function listedVersion({ definition, version, status }: DefinedVersion): JsonText {
   const isView = definition.kind === 'state-view';
   return jsonObject({
@@ -41,7 +41,7 @@ export function listedVersion({ definition, version, status }: DefinedVersion): 
   });
 }
 
-/** The entry of a listing of the collection-style family: one a name, by its latest version. */
+/** Entry of a list of the collection-style family: the latest version of a name. */
 export function collectionEntry({ definition }: DefinedVersion): JsonText {
   const named = { name: jsonString(definition.name), description: jsonStringIfPresent(definition.description) };
   switch (definition.kind) {
@@ -59,7 +59,7 @@ export function collectionEntry({ definition }: DefinedVersion): JsonText {
   }
 }
 
-/** The latest of each name, in their order. */
+/** The latest version of each name, in the same order. */
 export function latestOfNames(versions: readonly DefinedVersion[]): readonly DefinedVersion[] {
   return [...new Map(versions.map((each) => [each.definition.name, each])).values()];
 }
@@ -104,7 +104,7 @@ function stateViewMembers(view: Definition & { readonly kind: 'state-view' }): J
   };
 }
 
-/** One that is held is JSON as it was written. */
+/** A stored schema is JSON as it was written. */
 function schemaJson(schema: NonNullable<(Definition & { readonly kind: 'state-view' })['schema']>): JsonText {
   return schema.kind === 'uri' ? jsonString(schema.uri) : Buffer.from(schema.bytes).toString('utf8');
 }

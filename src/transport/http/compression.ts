@@ -1,15 +1,15 @@
 /**
- * Compressed answers, for clients that accept gzip (RFC 9110, 12.5.3), where the node is told to.
+ * Compresses replies for clients that accept gzip (RFC 9110, 12.5.3), when the setting is on.
  *
  * ```
- *   a body of text, long enough ── accepted, and a thread free ──> gzip in the pool ── half as long ──> gzip
- *      └── short, or a stream           └── not, or nobody is free ─────────────────────── longer ────> as it was
+ *   a long text ── accepted, and a thread is free ──> gzip in the pool ── at most half as long ──> gzip
+ *      └── short, or a stream   └── not accepted, or no free thread ───────── longer ──────────────> unchanged
  * ```
  *
- * It is an offer, as that of gRPC (ADR 0085), and nothing waits for it. A weak tag is of what an answer says, so it is
- * the same for both forms; caches are told of each answer that has two (`Vary`), also when it has left as it was.
+ * No reply waits for a thread, as in gRPC (ADR 0085). Both forms have the same weak ETag. `Vary` names the header also
+ * when the reply is sent uncompressed.
  *
- * Not here: streams, which leave as they are made, and answers of other nodes, which pass as they are.
+ * Streams and relayed replies are not compressed.
  */
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -17,13 +17,13 @@ import { giveBack } from '#base';
 import type { HttpMemory } from './memory.ts';
 import type { HttpReply } from './reply.ts';
 
-/** They share the threads of the pool with the writes of the store. */
+/** Compression shares the thread pool with the writes of the store. */
 const AT_ONCE = 2;
 
-/** The quickest: what it saves is most of what there is to save. */
+/** The fastest level, which gives most of the saving. */
 const LEVEL = 1;
 
-/** Head and trailer of gzip, and what deflate adds to what it cannot make shorter, for a body of this size. */
+/** Overhead of gzip for a body of this size that does not compress. */
 const OVERHEAD_BYTES = 64;
 const OVERHEAD_PER_BODY = 1 / 1_000;
 
@@ -32,11 +32,11 @@ const VARIES: HttpReply['headers'] = { vary: 'accept-encoding' };
 const NO_HEADERS: HttpReply['headers'] = {};
 const NOT_MODIFIED = 304;
 
-/** Of a client: `required` when it takes nothing else. */
+/** Wish of a client; `required`: it accepts nothing but gzip. */
 export type GzipWish = 'refused' | 'accepted' | 'required';
 
 export interface CompressionParts {
-  /** Bodies that are shorter are left alone. */
+  /** Shorter bodies are not compressed. */
   readonly bytesMin: number;
   readonly memory: HttpMemory;
 }
@@ -53,14 +53,14 @@ export class Compression {
     this.#memory = memory;
   }
 
-  /** What is said of an answer that another client might get in another form; of 304 what is said of the answer. */
+  /** `Vary` of a reply that another client may get compressed. A 304 has that of its full reply. */
   varies(answer: HttpReply): HttpReply['headers'] {
     return answer.status === NOT_MODIFIED || textOf(answer) !== undefined ? VARIES : NO_HEADERS;
   }
 
   /**
-   * The body in its other form, or undefined, at once or later: it is to be sent as it is. It must stay as it is until
-   * then, and nobody looks at one that was replaced. Never rejects.
+   * Returns the compressed body, or undefined when the reply is to be sent unchanged. The body must not change until
+   * the promise resolves. Never rejects.
    */
   pack(request: FastifyRequest, reply: FastifyReply, answer: HttpReply): Packing | undefined {
     const body = textOf(answer);
@@ -83,10 +83,10 @@ export class Compression {
   }
 }
 
-/** The body of an answer that has another form: it is text, and nobody has encoded it, or said that nobody may. */
+/** The body, if it may be compressed: text that is not encoded yet, without a strong ETag. */
 function textOf({ body, stream, contentType, headers }: HttpReply): string | Buffer | undefined {
   if (body === undefined || stream !== undefined || !TEXT.test(contentType ?? '')) return undefined;
-  // What nobody may keep may have a secret, such as a key, whose length is not to be told by that of what it becomes.
+  // A reply with `no-store` may contain a secret, about which its compressed length would reveal something.
   const isKept = headers['cache-control'] !== 'no-store';
   const isWeak = headers['etag']?.startsWith('W/') ?? true;
   return isKept && isWeak && headers['content-encoding'] === undefined ? body : undefined;
@@ -96,7 +96,7 @@ function withOverhead(bytes: number): number {
   return bytes + OVERHEAD_BYTES + Math.ceil(bytes * OVERHEAD_PER_BODY);
 }
 
-/** Undefined: it has no such form within so many bytes, or there is no memory for it. */
+/** Undefined when the result would be too long, or there is no memory for it. */
 function gzipped(body: Buffer, bytesMax: number): Packing {
   return new Promise((resolve) => {
     gzip(body, { level: LEVEL, maxOutputLength: bytesMax }, (error, packed) => {
@@ -108,8 +108,8 @@ function gzipped(body: Buffer, bytesMax: number): Packing {
 const QUALITY = /^\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i;
 
 /**
- * What `Accept-Encoding` says of gzip. What nothing is said of is accepted as it is; gzip must be named, or be among
- * `*`. What cannot be read says nothing.
+ * Reads `Accept-Encoding`. gzip must be named or covered by `*`; the uncompressed form is accepted by default.
+ * Unreadable parts are ignored.
  */
 export function gzipWish(header: string | undefined): GzipWish {
   const weights = weightsOf(header ?? '');
@@ -127,7 +127,7 @@ function weightsOf(header: string): ReadonlyMap<string, number> {
     const [coding = '', ...parameters] = part.split(';');
     const [quality] = parameters.length === 0 ? ['1'] : (QUALITY.exec(parameters.join(';'))?.slice(1) ?? []);
     const name = coding.trim().toLowerCase();
-    // The older name of the same (RFC 9110, 8.4.1.3).
+    // The older name of gzip (RFC 9110, 8.4.1.3).
     if (name !== '' && quality !== undefined) weights.set(name === 'x-gzip' ? 'gzip' : name, Number(quality));
   }
   return weights;

@@ -1,7 +1,7 @@
-/** What a body is said to be. */
+/** The `Content-Type` of a body. */
 
 interface ContentType {
-  /** In lowercase, as its parameters are. */
+  /** In lowercase, like its parameters. */
   readonly essence: string;
   readonly parameters: readonly string[];
 }
@@ -11,7 +11,7 @@ export function contentTypeOf(text: string): ContentType {
   return { essence, parameters };
 }
 
-/** What would be right of the charset; undefined: it is, or there is none. */
+/** The rule that the charset breaks; undefined when it is valid or absent. */
 export function charsetFault(contentType: string): string | undefined {
   const charsets = contentTypeOf(contentType).parameters.filter((parameter) => /^charset\s*=/.test(parameter));
   const isUtf8 = charsets.every((charset) => /^charset=(?:utf-?8|"utf-?8")$/.test(charset));

@@ -1,9 +1,9 @@
 /**
- * Headers of every reply: those of CORS, so that a page of another origin can call the API and read the reply, and
- * `nosniff`, so that no browser takes stored bytes for a script.
+ * Headers of every reply: CORS, so that pages of other origins can call the API, and `nosniff`, so that no browser
+ * interprets stored bytes as a script.
  *
- * The specification guarantees two request headers (Content-Type, X-API-Key); the others are those that a client of
- * this API sends. No credentials mode: `*` and cookies do not go together, and Cairn sets no cookie.
+ * The specification guarantees two request headers (Content-Type, X-API-Key); the others are those of this API. There
+ * is no credentials mode: `*` excludes cookies, and Cairn sets none.
  */
 
 import type { AllowedOrigins } from '../origins.ts';
@@ -31,10 +31,10 @@ const SHARED: Headers = {
 
 const ANY_ORIGIN: Headers = { 'access-control-allow-origin': '*', ...SHARED };
 
-/** A list answers differently by origin, which caches must know. */
+/** With a list, the reply depends on the origin. */
 const OTHER_ORIGIN: Headers = { ...ALWAYS, vary: 'Origin' };
 
-/** The headers for a request of this origin. */
+/** Headers for a request from this origin. */
 export function corsHeaders(allowed: AllowedOrigins, origin: string | undefined): Headers {
   if (allowed === '*') return ANY_ORIGIN;
   if (origin === undefined || !allowed.includes(origin)) return OTHER_ORIGIN;

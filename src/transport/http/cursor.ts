@@ -1,8 +1,8 @@
 /**
- * Cursors: where the next page of events begins. Opaque to clients; they hand back what they were given.
+ * Cursors: the start of the next page of events, opaque to clients.
  *
- * A cursor names the database instance and the revision of the first page, so that all pages of one walk show the same
- * database at the same revision, and none continues in a re-created one (TH8).
+ * A cursor contains the database instance and the revision of the first page, so that all pages show the same database
+ * at the same revision, and none continues in a re-created database (TH8).
  *
  *   u8 format = 1 | 16 bytes database_id | varint read revision | varint event revision | varint event index
  *
@@ -27,9 +27,9 @@ import { invalidField } from './errors.ts';
 
 export interface Cursor {
   readonly databaseId: DatabaseId;
-  /** The revision that the pages are read at. */
+  /** Revision that the pages are read at. */
   readonly at: Revision;
-  /** The last event of the page before. */
+  /** Last event of the previous page. */
   readonly after: Position;
 }
 
@@ -46,7 +46,7 @@ export function writeCursor({ databaseId, at, after }: Cursor): string {
   return toBase64Url(writer.view());
 }
 
-/** The cursor behind the last event of a page. */
+/** Cursor after the last event of a page. */
 export function cursorBehind({ databaseId, revision }: ReadScope, last: StoredEvent): string {
   return writeCursor({ databaseId, at: revision, after: last.position });
 }
@@ -54,8 +54,7 @@ export function cursorBehind({ databaseId, revision }: ReadScope, last: StoredEv
 const CURSOR = 'the next_cursor of the page before';
 
 /**
- * The `after` of a request, when it has one. Throws when it is no cursor of ours; `otherwise` is what it could have
- * been, too.
+ * Reads the `after` of a request, if it has one. Throws for an invalid cursor; `otherwise` names another valid form.
  */
 export function cursorFrom(text: string | undefined, otherwise?: string): Cursor | undefined {
   if (text === undefined) return undefined;
@@ -65,7 +64,7 @@ export function cursorFrom(text: string | undefined, otherwise?: string): Cursor
   throw invalidField('after', rule, text);
 }
 
-/** Undefined when the text is no cursor of ours. */
+/** Undefined when the text is not a valid cursor. */
 export function readCursor(text: string): Cursor | undefined {
   const bytes = fromBase64Url(text);
   if (bytes === undefined) return undefined;

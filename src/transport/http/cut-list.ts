@@ -1,6 +1,6 @@
 /**
- * A list that the service gives as a whole: as JSON it is shown so, unless a `limit` is named; other renderings always
- * have one. It goes on behind the last that was shown, `after` its name.
+ * Pages of a list that the service returns as a whole. JSON has all of it unless the request has a `limit`; other
+ * renderings always have one. The next page begins `after` the last name.
  */
 import { pageLimit } from './page.ts';
 import type { HttpRequest } from './request.ts';
@@ -9,11 +9,11 @@ export const CUT_PARAMETERS = ['limit', 'after'] as const;
 
 export interface CutList<Item> {
   readonly shown: readonly Item[];
-  /** Where the list goes on, when it does. */
+  /** Path of the next page, if there is one. */
   readonly next: string | undefined;
 }
 
-/** How the items of a list are named, in whose order they are. */
+/** Names of the items. The list is sorted by them. */
 export interface Naming<Item> {
   readonly nameOf: (item: Item) => string;
   readonly isBehind: (item: Item, after: string) => boolean;

@@ -1,6 +1,4 @@
-/**
- * A database as JSON, in the two shapes of the specification.
- */
+/** A database as JSON, in the two forms of the specification. */
 
 import { toHex } from '#base';
 import type { DefinedVersion } from '#model';
@@ -16,7 +14,7 @@ import {
   jsonTimestamp,
 } from './json-text.ts';
 
-/** The revision-scoped family. Everything here is fixed by instance and revision, so a reply may be cached. */
+/** The revision-scoped family. All members follow from instance and revision, so replies may be cached. */
 export function databaseMetadata(database: DatabaseDescription): JsonMembers {
   return {
     database: jsonString(database.databaseName),
@@ -35,7 +33,7 @@ export function databaseObject(database: DatabaseDescription): JsonText {
   return jsonObject(collectionMembers(database));
 }
 
-/** The collection-style read of one database, with the first components of each kind that it has. */
+/** The collection-style read of one database, with the first components of each kind. */
 export function singleDatabaseObject(
   database: DatabaseDescription,
   versions: readonly DefinedVersion[],

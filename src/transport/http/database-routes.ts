@@ -1,9 +1,9 @@
-/**
- * Databases: the revision-scoped family, the variant path that creates one by its URL, and the collection-style family.
- */
+/** Databases: the revision-scoped family, the path that creates one by its URL, and the collection-style family. */
+
 import { type AskedRevision, quote } from '#base';
 import { Faults, type JsonObject, member, parseDatabaseName, spellingIn, textFrom } from '#model';
 import type { DatabaseDescription } from '#service';
+import { CREATE_DATABASE, catalogPage, collectionPage, databasePage } from '#ui';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { changesSince, SINCE } from './changes-since.ts';
 import { CUT_PARAMETERS, cutList, type Naming } from './cut-list.ts';
@@ -11,16 +11,14 @@ import { databaseMetadata, databaseObject, singleDatabaseObject } from './databa
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { parseRevision } from './query-string.ts';
-import { CREATE_DATABASE } from './rendering/actions.ts';
-import { catalogPage, collectionPage, databasePage } from './rendering/database-pages.ts';
-import { listBody, objectBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { emptyReply, type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
+import { listBody, objectBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
+import { show } from './show.ts';
 
-/** The parameter that names one instance. */
+/** Parameter with the id of one instance. */
 const INSTANCE = 'database_id';
 
 export const DATABASE_ROUTES: readonly Route[] = [
@@ -40,7 +38,7 @@ export const DATABASE_ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/databases/{database}', parameters: [INSTANCE], handle: deleteDatabase },
 ];
 
-/** The members under which a body may name the database, one for each family; each family takes either. */
+/** Members of a body that may have the name, one per family. Each family accepts both. */
 const SCOPED_NAME = 'database_name';
 const COLLECTION_NAME = 'name';
 const NAME_MEMBERS = [SCOPED_NAME, COLLECTION_NAME];
@@ -78,7 +76,7 @@ function createdReply(database: DatabaseDescription, body: JsonText, location: s
   return jsonReply(201, body, { ...scopeHeaders(database), location });
 }
 
-/** A well-formed name; `field` is what the family calls it when the body has none. */
+/** Reads a valid name. `field` is the member that an error names when the body has none. */
 function requiredName(body: JsonObject, field: string): string {
   const name = nameFrom(body);
   if (name === undefined) throw invalidField(field, 'is missing');
@@ -101,8 +99,8 @@ function nameMember(body: JsonObject): string {
 }
 
 /**
- * By name, or with `database_id` only that instance; a malformed id never deletes by name (SPEC-HTTP-R4), nor does one
- * that stands in a body.
+ * Deletes by name, or with `database_id` only that instance. An invalid id, or one in a body, never deletes by name
+ * (SPEC-HTTP-R4).
  */
 async function deleteDatabase(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
@@ -161,7 +159,7 @@ async function readInCollection(request: HttpRequest, { service }: RouteContext)
   const { versions } = await service.listVersions({ ...request.read(), at: database.revision });
   const componentsMax = request.rendering() === undefined ? versions.length : request.listSizes().itemsDefault;
   return show(request, {
-    // Where they are shown in part, a page of their own has all of them.
+    // The list of each kind has those that are left out.
     body: objectBody(singleDatabaseObject(database, versions, componentsMax)),
     headers: scopeHeaders(database),
     describe: () => collectionPage(database),

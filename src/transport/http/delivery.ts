@@ -1,18 +1,17 @@
 /**
- * How a body that is still being made is answered (SPEC-HTTP-R11): whole when it is soon complete, in chunks when it is
- * not, and as an error as long as nothing of it has left.
+ * Sends a body that is still being made (SPEC-HTTP-R11): with its length when it is complete soon, in chunks when not,
+ * and as an error while nothing was sent.
  *
  * ```
  *  nothing          collecting             settling                    sent in chunks
  *   └─ first chunk ──▶ └─ 64 KiB are here ──▶ └─ no chunk for 20 ms ─────▶ as the client takes them
  *                      └──────── 100 ms after the first chunk, or 256 KiB ─▶
- *   the end, here or there: whole, with its length             later: the last chunk
- *   a failure, here or there: its status                       later: the connection is cut
+ *   the end, up to here: sent with its length                  later: the last chunk
+ *   a failure, up to here: its status                          later: the connection is cut
  * ```
- * A client of HTTP/1.0 knows no chunks: for it the whole body is collected, in a limit of its own.
+ * HTTP/1.0 has no chunks: the whole body is collected, up to a limit of its own.
  *
- * Whoever makes the body is asked for one chunk at a time, and told when no more are wanted. How long a first chunk may
- * take is its own to say, as it is what a chunk costs; what a client waits for at most, and gets, is said here.
+ * The source of the body is asked for one chunk at a time, and closed when no more are wanted.
  */
 import { Readable } from 'node:stream';
 import { DatabaseError } from '#base';
@@ -34,31 +33,31 @@ export type BodyPart =
   | { readonly kind: 'end' }
   | { readonly kind: 'failed'; readonly error: DatabaseError };
 
-/** A body, as it comes. */
+/** A body in parts. */
 export interface BodySource {
-  /** The next part; never asked for twice at a time, nor behind the end or a failure. */
+  /** Returns the next part. Not called again before it resolves, or after the end or a failure. */
   next(): Promise<BodyPart>;
-  /** No more is wanted; may be said at any time, and more than once. */
+  /** No more parts are wanted. May be called at any time, repeatedly. */
   cancel(): void;
 }
 
 export type DeliveryTime = Pick<Timers, 'after' | 'monotonicMs'>;
 
 export interface Delivery {
-  /** Status, headers and content type of a success. */
+  /** Status, headers and content type of the reply. */
   readonly answer: Omit<HttpReply, 'body' | 'stream'>;
-  /** Whether the client knows no chunks. */
+  /** Whether the client does not support chunks. */
   readonly isBuffered: boolean;
-  /** Whether it wants no body. */
+  /** Whether only headers are sent. */
   readonly isHead: boolean;
-  /** What is left of the time for the request: for the first chunk. */
+  /** Time left for the first chunk. */
   readonly firstMs: number;
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   readonly time: DeliveryTime;
 }
 
-/** @throws DatabaseError when there is a failure before anything of the body has left; the reason of the signal. */
+/** @throws DatabaseError for a failure before anything was sent; the reason of the signal when that aborts */
 export async function deliver(source: BodySource, delivery: Delivery): Promise<HttpReply> {
   const { answer, isBuffered, isHead } = delivery;
   const body = new CollectedBody(source, delivery);
@@ -76,7 +75,7 @@ class CollectedBody {
   readonly #beganMs: number;
   #chunks: Uint8Array[] = [];
   #byteCount = 0;
-  /** Asked for, and not there when the time was over. */
+  /** Requested, but not there when the time was over. */
   #asked: Promise<BodyPart> | undefined;
 
   constructor(source: BodySource, { time, signal }: Delivery) {
@@ -90,7 +89,7 @@ class CollectedBody {
     return this.#byteCount;
   }
 
-  /** True: it is complete. False: the window is over. */
+  /** Returns whether the body is complete; false when the window ended first. */
   async collectHead(firstMs: number): Promise<boolean> {
     if (this.#isEnd(await this.#nextBy(firstMs))) return true;
     const endsMs = this.#time.monotonicMs() + BODY_SETTLE_MS;
@@ -113,21 +112,21 @@ class CollectedBody {
     }
   }
 
-  /** What was collected, which is not held here any longer. */
+  /** Returns what was collected and drops it. */
   take(): Buffer {
     const whole = Buffer.concat(this.#chunks, this.#byteCount);
     this.#chunks = [];
     return whole;
   }
 
-  /** The next part, which may have been asked for before. */
+  /** Returns the next part, which may have been requested before. */
   next(): Promise<BodyPart> {
     const asked = this.#asked ?? this.#source.next();
     this.#asked = undefined;
     return asked;
   }
 
-  /** Calls back when a body must have been sent. */
+  /** Calls back when the time for sending the body is over. Returns a function that cancels it. */
   onTimeUp(run: () => void): () => void {
     return this.#time.after(this.#beganMs + STREAMED_MS_MAX - this.#time.monotonicMs(), run);
   }
@@ -138,7 +137,7 @@ class CollectedBody {
     return part;
   }
 
-  /** Keeps what it is. @throws DatabaseError when it is a failure. */
+  /** Collects a part. @throws DatabaseError for a failure */
   #isEnd(part: BodyPart): boolean {
     if (part.kind === 'failed') throw part.error;
     if (part.kind === 'end') return true;
@@ -147,7 +146,7 @@ class CollectedBody {
     return false;
   }
 
-  /** Undefined: it is not there in time. */
+  /** Undefined when it does not arrive in time. */
   async #within(waitMs: number): Promise<BodyPart | undefined> {
     const asked = this.next();
     this.#asked = asked;
@@ -170,7 +169,7 @@ class CollectedBody {
   }
 }
 
-/** Chunks as they are taken. An error of the stream cuts the connection: what was sent is not the body. */
+/** Chunks at the pace of the client. An error cuts the connection, because the body is incomplete. */
 function streamOf(source: BodySource, body: CollectedBody): Readable {
   let byteCount = body.byteCount;
   const pull = async (stream: Readable): Promise<void> => {
@@ -178,7 +177,7 @@ function streamOf(source: BodySource, body: CollectedBody): Readable {
     if (stream.destroyed) return;
     if (part.kind === 'end') stream.push(null);
     else if (part.kind === 'failed') stream.destroy(part.error);
-    // Nothing is no chunk, and whoever reads would wait for the next one.
+    // An empty chunk would not wake the reader.
     else if (part.bytes.length === 0) await pull(stream);
     else take(stream, part.bytes);
   };

@@ -1,11 +1,10 @@
-/** Where a State View or a query at a revision is cut in effective time, and what `now` means there (SPEC-HTTP-R2). */
+/** The parameter that ends effective time for a State View or a query, and its value `now` (SPEC-HTTP-R2). */
 import { INSTANT_SECONDS_MAX, type Instant, instantFault, instantFromMs, parseInstant } from '#base';
 import type { DatabaseDescription, ReadAt } from '#service';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 import type { RouteContext } from './route.ts';
 
-/** The parameter. */
 export const CUT = 'effective_time_end_at';
 export const NOW = 'now';
 
@@ -22,14 +21,14 @@ const NOW_MS_MAX = INSTANT_SECONDS_MAX * 1000 + 999;
 
 export interface Now {
   readonly instant: Instant;
-  /** The database at the revision. */
+  /** Database at the revision. */
   readonly scope: DatabaseDescription;
 }
 
 /**
- * A time that a URL can name, so that the answer can be repeated. It is never before what the revision recorded: a
- * clock that was set back hides no transaction that was answered (ADR 0009). A clock beyond the last instant that can
- * be written means that one, before which everything is.
+ * Replaces `now` by a time for the URL, so that the reply can be repeated. It is never before the recorded time of the
+ * revision, so a clock that was set back hides no acknowledged transaction (ADR 0009), and never after the last instant
+ * that can be written.
  */
 export async function nowAt(request: HttpRequest, { service, clock }: RouteContext, at: ReadAt): Promise<Now> {
   const scope = await service.databaseAt({ ...request.read(), at });

@@ -1,8 +1,8 @@
 /**
- * What a failed request is answered with: `{"error": {"code", "message", "details"?}}` and a status (TH1, TH2).
+ * Replies to failed requests: `{"error": {"code", "message", "details"?}}` and a status (TH1, TH2).
  *
- * The specification knows six codes. Statuses that it uses beyond them (413, 507, 503, 406) carry the nearest of the
- * six; `reason` inside `details` and the status tell them apart. Nothing is decided by message text.
+ * The specification has six codes. For statuses beyond them (413, 507, 503, 406) the nearest code is used; `reason` in
+ * `details` and the status tell them apart. Clients need not read the text of a message.
  */
 import { challenge } from '#auth';
 import { type DatabaseError, type ErrorCode, type ErrorDetails, formatInstant, instantFromMs } from '#base';
@@ -16,7 +16,7 @@ export type WireCode =
   | 'FAILED_PRECONDITION'
   | 'RESOURCE_EXHAUSTED'
   | 'INTERNAL'
-  // The specification does not show how credentials are refused; the two names are gRPC's.
+  // The specification has no code for refused credentials; these are the names of gRPC.
   | 'UNAUTHENTICATED'
   | 'PERMISSION_DENIED';
 
@@ -25,7 +25,7 @@ export interface WireError {
   readonly code: WireCode;
 }
 
-/** Total over the codes: a new code does not compile until HTTP answers it. */
+/** Covers all codes: a new code does not compile without an entry. */
 const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
   invalid_argument: { status: 400, code: 'INVALID_ARGUMENT' },
   not_found: { status: 404, code: 'NOT_FOUND' },
@@ -46,7 +46,7 @@ const WIRE_ERRORS: Readonly<Record<ErrorCode, WireError>> = {
 
 const MS_PER_SECOND = 1000;
 
-/** The reply to a failed operation. Never carries caching headers (TH3). */
+/** The reply to a failed operation. It has no cache headers (TH3). */
 export function errorReply(error: DatabaseError): TextReply {
   const { status, code } = WIRE_ERRORS[error.code];
   const { retryAfterMs, scope } = error.details;
@@ -55,13 +55,13 @@ export function errorReply(error: DatabaseError): TextReply {
   return jsonReply(status, errorBody(code, error), { ...wait, ...readAt, ...challengeTo(error) });
 }
 
-/** How to say who asks (RFC 9110, section 11.6.1). */
+/** Challenge of an unauthenticated request (RFC 9110, section 11.6.1). */
 function challengeTo({ code, details }: DatabaseError): Readonly<Record<string, string>> {
   if (code !== 'unauthenticated') return {};
   return { 'www-authenticate': challenge(details.reason) };
 }
 
-/** A request with one malformed field. The message repeats what the details say, for people who read only it. */
+/** Error for one malformed field. The message repeats the details, for people who read only it. */
 export function invalidField(field: string, description: string, found?: Found): DatabaseError {
   const faults = new Faults();
   faults.add(field, description, found);
@@ -71,14 +71,14 @@ export function invalidField(field: string, description: string, found?: Found):
 function errorBody(code: WireCode, { code: ownCode, message, details }: DatabaseError): string {
   const known = JSON.stringify(wireDetails(ownCode, details));
   const { refusalDetails: own } = details;
-  // As the component spelled them: a number keeps its digits. There is a `reason` before them.
+  // Details of a component are inserted as text, so that numbers keep their digits.
   const all = own === undefined ? known : `${known.slice(0, -1)},"details":${own}}`;
   return `{"error":{"code":${JSON.stringify(code)},"message":${JSON.stringify(message)},"details":${all}}}`;
 }
 
 /**
- * The members of `details`. `reason` is the finest name that there is: our own code tells apart what shares a code of
- * the six. The first fault also stands at the top as `field` and `value`, as the specification shows it.
+ * The members of `details`. `reason` is the most specific name: our own code distinguishes errors that share one of the
+ * six. The first fault is repeated at the top as `field` and `value`, as in the specification.
  */
 function wireDetails(code: ErrorCode, details: ErrorDetails): Readonly<Record<string, unknown>> {
   const { reason = code, violations, constraints, leader, refused } = details;

@@ -1,7 +1,4 @@
-/**
- * What a list of events is narrowed down to by parameters of its own, each of which must hold: for forms and for
- * whoever types a URL. `q` says all that a query can.
- */
+/** Parameters that filter a list of events, combined by AND, for forms and typed URLs. `q` has full queries. */
 import {
   ALL,
   and,
@@ -30,7 +27,7 @@ const RANGE = ['start', 'end'] as const;
 
 export const FILTER_PARAMETERS: readonly string[] = [...TERMS.map(({ name }) => name), ...RANGE];
 
-/** Those that are given, but for the range, as a query string. */
+/** The filters of a request without the range, as a query string. */
 export function filtersIn(parameters: QueryParameters): string {
   const given = TERMS.flatMap(({ name }) => {
     const text = parameters.get(name);
@@ -39,7 +36,7 @@ export function filtersIn(parameters: QueryParameters): string {
   return new URLSearchParams(Object.fromEntries(given)).toString();
 }
 
-/** The events that have all of these, from the revision `start` to `end`, both inclusive. */
+/** Selects the events that match all filters, from revision `start` to `end` inclusive. */
 export function filterFrom(parameters: QueryParameters): Pick<EventQuery, 'selector' | 'revisions'> {
   const faults = new Faults();
   const terms = TERMS.flatMap(({ name, kind, parse }): readonly Selector[] => {

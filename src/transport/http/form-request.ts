@@ -1,26 +1,27 @@
 /**
- * Forms of pages that write: requests that a browser sends without scripts. Their fields become the body and the
- * headers that a client would have sent, before the route sees any of it (ADR 0141).
+ * Reads forms of pages, which browsers send without scripts. Their fields become the body and headers that another
+ * client would have sent, before the route sees the request (ADR 0141).
  *
- *   TH15 A form says nothing that the JSON of its route could not, and is judged by the same rules.
+ *   TH15 A form cannot express more than the JSON of its route, and the same rules apply to it.
  *
- * A request is a form where its route is one that pages offer, its content type is one that forms have, and it asks
- * for HTML. Everything else is what it was: the same bytes that ask for JSON are no form.
+ * A request is a form when a page offers an action on its route, it has a content type of forms, and it accepts HTML.
+ * The same bytes with another `Accept` are not a form.
  */
+
 import type { FastifyRequest } from 'fastify';
 import { Faults, parseJson, RAW_DATA } from '#model';
+import type { Action, Form, FormField } from '#ui';
 import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
 import { type JsonText, jsonObject, jsonString } from './json-text.ts';
 import { FORM_BYTES_MAX, FORM_FIELDS_MAX } from './limits.ts';
 import { parseFields, withoutBlanks } from './query-string.ts';
-import type { Action, Form, FormField } from './rendering/description.ts';
-import { renderingFor } from './rendering/renderings.ts';
+import { renderingFor } from './renderings.ts';
 
-/** What a form says, as a client would. */
+/** The request that a form stands for. */
 export interface SaidByForm {
   readonly body: Uint8Array;
-  /** In the place of those that were sent, or of none; lowercase names. */
+  /** Headers to set, or to remove when undefined; lowercase names. */
   readonly headers: ReadonlyMap<string, string | undefined>;
 }
 
@@ -28,7 +29,7 @@ const FIELDS_TYPE = 'application/x-www-form-urlencoded';
 const PARTS_TYPE = 'multipart/form-data';
 const NO_BYTES = new Uint8Array(0);
 
-/** The action that a page offers by this form; undefined: the request is none. */
+/** The action of the form; undefined when the request is not a form. */
 export function formOf({ headers, routeOptions, params }: FastifyRequest): (Action & { form: Form }) | undefined {
   const { offered } = routeOptions.config;
   if (offered === undefined) return undefined;
@@ -36,12 +37,12 @@ export function formOf({ headers, routeOptions, params }: FastifyRequest): (Acti
   if (essence !== FIELDS_TYPE && essence !== PARTS_TYPE) return undefined;
   if (renderingFor(headers.accept)?.hasForms !== true) return undefined;
   const action = offered(paramsIn(params));
-  // What is sent in fields where parts are wanted, and the other way round, is refused as it is in JSON.
+  // Fields in place of parts, or parts in place of fields, are refused as for other clients.
   const isOffered = (action.contentType === PARTS_TYPE) === (essence === PARTS_TYPE);
   return isOffered && action.form !== undefined ? { ...action, form: action.form } : undefined;
 }
 
-/** Of a request: no more than its route takes, and of a form in fields no more than of any. */
+/** Bytes allowed in the body of a request. Forms with fields have a lower limit of their own. */
 export function bodyBytesMax(request: FastifyRequest): number {
   const bytesMax = request.routeOptions.bodyLimit ?? 0;
   const form = formOf(request);
@@ -52,7 +53,7 @@ function paramsIn(params: unknown): Readonly<Record<string, string>> {
   return typeof params === 'object' && params !== null ? { ...params } : {};
 }
 
-/** @throws DatabaseError invalid_argument: they are not what a form sends */
+/** @throws DatabaseError invalid_argument: the body is not an encoded form */
 export function fieldsIn(body: Uint8Array, contentType: string): ReadonlyMap<string, string> {
   const fault = charsetFault(contentType);
   if (fault !== undefined) throw invalidField('Content-Type', fault, contentType);
@@ -69,7 +70,7 @@ function textOf(body: Uint8Array): string {
   }
 }
 
-/** @throws DatabaseError invalid_argument: with everything that is wrong in the fields themselves */
+/** @throws DatabaseError invalid_argument: with all faults of the fields */
 export function saidBy({ fields }: Form, given: ReadonlyMap<string, string>): SaidByForm {
   const faults = new Faults();
   const headers = new Map<string, string | undefined>();
@@ -78,7 +79,7 @@ export function saidBy({ fields }: Form, given: ReadonlyMap<string, string>): Sa
   for (const [name, value] of given) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined) faults.add(name, `is no field of this form: it has ${namesOf(fields)}`);
-    // Browsers send what nobody has filled in as well.
+    // Browsers send empty fields, too.
     else if (value === '') continue;
     else if (field.becomes === 'header') headers.set(name, withoutBlanks(value));
     else if (field.becomes === 'body') body = Buffer.from(asTyped(value));
@@ -96,12 +97,12 @@ function namesOf(fields: Readonly<Record<string, FormField>>): string {
   return names.length === 0 ? 'none' : names.join(', ');
 }
 
-/** Browsers write line breaks of two characters, which nobody has typed. */
+/** Browsers send line breaks as CR LF. */
 function asTyped(value: string): string {
   return value.replaceAll('\r\n', '\n');
 }
 
-/** One value, so that nothing behind it becomes a member of its own. */
+/** Checks that the text is one JSON value, so that it cannot add other members. */
 function jsonIn(name: string, text: string, faults: Faults): JsonText {
   const node = parseJson(Buffer.from(text), { raw: RAW_DATA });
   if (node.kind === 'fault') faults.add(name, `must be JSON: ${node.message}`);

@@ -1,10 +1,12 @@
-/**
- * Errors that fastify raises before a route is reached, as errors of ours (TH1). By their code, never by their text.
- */
-import { DatabaseError } from '#base';
+/** Errors before a route is reached: those that fastify raises, by their code (TH1), and unknown paths and methods. */
+import type { FastifyRequest } from 'fastify';
+import { cut, DatabaseError, escapeUnseen } from '#base';
 import { invalidField } from './errors.ts';
+import type { HttpReply } from './reply.ts';
+import { allowedMethods } from './routes.ts';
+import { refused } from './show.ts';
 
-/** What is known of the request when a framework error is translated. */
+/** The request of a framework error. */
 export interface FailedRequest {
   readonly url: string;
   readonly contentType: string | undefined;
@@ -13,8 +15,8 @@ export interface FailedRequest {
 type Translation = (request: FailedRequest) => DatabaseError;
 
 /**
- * What fastify can raise while it receives a request. Bodies, schemas and path lengths are not its business, so their
- * codes cannot occur.
+ * Errors that fastify can raise while it receives a request. It does not handle bodies, schemas and path lengths here,
+ * so their codes cannot occur.
  */
 const TRANSLATIONS: Readonly<Record<string, Translation>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ contentType }) =>
@@ -22,7 +24,7 @@ const TRANSLATIONS: Readonly<Record<string, Translation>> = {
   FST_ERR_BAD_URL: ({ url }) => invalidField('path', 'must have percent encodings of UTF-8, such as %C3%A9', url),
 };
 
-/** The error to answer with. Whatever is not known here is a fault of the server, and its text stays in the log. */
+/** Translates an error. An unknown one is an internal error, whose text is only logged. */
 export function toDatabaseError(error: unknown, request: FailedRequest): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = frameworkCode(error);
@@ -34,4 +36,21 @@ export function toDatabaseError(error: unknown, request: FailedRequest): Databas
 function frameworkCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' && Object.hasOwn(TRANSLATIONS, error.code) ? error.code : undefined;
+}
+
+const STARTS = '/databases, /db, /api/v1, /health, /livez, /readyz, /startupz or /assets';
+const ROUTES_RULE = `there is /, and those that begin with ${STARTS}; /api/v1/docs describes them`;
+/** Characters of an unknown path that its error repeats. */
+const SHOWN_PATH_LENGTH_MAX = 200;
+
+/** The reply for an unknown path, or for a method that a path does not have (ADR 0011). */
+export function notFound(request: FastifyRequest): HttpReply {
+  const path = request.url.split('?', 1)[0] ?? '';
+  const route = `${request.method} ${escapeUnseen(cut(path, SHOWN_PATH_LENGTH_MAX))}`;
+  const allow = allowedMethods(path);
+  if (allow === undefined)
+    return refused(request, new DatabaseError('not_found', `There is no route ${route}; ${ROUTES_RULE}.`));
+  const message = `There is no route ${route}; this path has ${allow}.`;
+  const reply = refused(request, new DatabaseError('not_found', message, { details: { reason: 'MethodNotAllowed' } }));
+  return { ...reply, headers: { ...reply.headers, allow } };
 }

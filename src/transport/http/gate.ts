@@ -1,10 +1,8 @@
 /**
- * Who asks, before anything of a request is looked at but its head: without a valid credential it is refused, whatever
- * it asks for, and its body is not read.
+ * Authenticates a request by its head. Without a valid credential the request is refused and its body is not read.
  *
- * Three things are answered to anybody: whether the process is there, and ready (`/health`, `/livez`, `/readyz`,
- * `/startupz`), because whoever probes has no credential, what OPTIONS says of a path, because browsers ask that
- * without one, and what pages load, because the page of a refusal does. None says what is stored.
+ * Three kinds of requests need no credential: health and probes (`/health`, `/livez`, `/readyz`, `/startupz`), OPTIONS,
+ * which browsers send without one, and the files of pages, which the page of a refusal loads. None reveals stored data.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
@@ -20,7 +18,7 @@ import type { RouteContext } from './route.ts';
 const FAILED = 400;
 const UNAUTHENTICATED = 401;
 const HTML = 'text/html';
-/** Of `Sec-Fetch-Dest`; older browsers do not say what they ask for. */
+/** Values of `Sec-Fetch-Dest` of a page; older browsers do not send the header. */
 const WHOLE_PAGE = 'document';
 const NO_HEADERS = {};
 const HTTP = { mayBeBrowser: true };
@@ -33,14 +31,14 @@ export class Gate {
 
   readonly #origins: AllowedOrigins;
 
-  /** `open`: the context of routes that anybody may ask. */
+  /** `open`: the context of routes without authentication. */
   constructor(access: Access, open: RouteContext, origins: AllowedOrigins) {
     this.#access = access;
     this.#open = open;
     this.#origins = origins;
   }
 
-  /** Goes on at once where it can; with an error: the request is refused. `span`: that of the request. */
+  /** Calls back with the refusal, or with undefined; synchronously when possible. `span`: the span of the request. */
   pass(request: FastifyRequest, span: Span | undefined, goOn: (refusal?: DatabaseError) => void): void {
     if (isForAnybody(request)) return goOn();
     let refusal: DatabaseError | undefined;
@@ -54,26 +52,25 @@ export class Gate {
     goOn(refusal);
   }
 
-  /** Undefined: it may go on. */
+  /** Undefined when the request is allowed. */
   #let(request: FastifyRequest, principal: Principal): DatabaseError | undefined {
     this.#principals.set(request, principal);
     return refusalOfOrigin(request, principal, this.#origins);
   }
 
-  /** Of a request that has passed; undefined where anybody may ask. */
+  /** Principal of an authenticated request; undefined for routes without authentication. */
   principalOf(request: FastifyRequest): Principal | undefined {
     return this.#principals.get(request);
   }
 
-  /** Of an answer that says nothing of keeping it: it is for who has asked. Errors never do (SPEC-HTTP-R6). */
+  /** Replies to authenticated requests are not cached, unless the route adds cache headers (SPEC-HTTP-R6). */
   headersOf(request: FastifyRequest, { status }: HttpReply): HttpReply['headers'] {
     return status >= FAILED || isForAnybody(request) ? NO_HEADERS : NO_STORE;
   }
 
   /**
-   * What has a browser ask its user, before what programs are told: of the page that says to a person that a credential
-   * is needed. Programs ask for something else, and no browser has a prompt for what a script has sent, or a frame in a
-   * page of others, who may ask for HTML as well.
+   * Adds a Basic challenge to the page of a refusal, so that a browser asks its user for a password. Programs, scripts
+   * and frames in pages of others do not get it, although they may accept HTML.
    */
   challengeWith(request: FastifyRequest, { status, headers, contentType = '' }: HttpReply): HttpReply['headers'] {
     const asked = this.#access.authenticator.challengeToBrowsers;
@@ -85,7 +82,7 @@ export class Gate {
     return { 'www-authenticate': `${asked}, ${others}` };
   }
 
-  /** What the route of a request that has passed works with. */
+  /** Context of the route, for an authenticated request. */
   contextOf(request: FastifyRequest): RouteContext {
     const principal = this.#principals.get(request);
     if (principal === undefined) return this.#open;
@@ -115,7 +112,7 @@ export function isForAnybody({ method, routeOptions }: FastifyRequest): boolean 
   return method === 'OPTIONS' || routeOptions.config.isForAnybody === true;
 }
 
-/** What is no refusal is a fault of ours, and lets nobody in either. */
+/** An error that is not a refusal is internal, and refuses the request, too. */
 function refusalIn(failure: unknown): DatabaseError {
   if (failure instanceof DatabaseError) return failure;
   return new DatabaseError('internal', 'Who asks could not be found out', { cause: failure });

@@ -1,36 +1,34 @@
 /**
- * Clients that end their side of the connection behind what they ask, and still want their answer (`nc -N`, and others
- * that send a request like a file). Node would end the other side, too, and the answer with it.
+ * Answers clients that close their side of the connection after the request and wait for the reply (`nc -N`, and others
+ * that send a request like a file). Node would close the other side, too, and lose the reply.
  *
  * ```
- *   FIN ── nothing is being answered ──> the connection ends
- *    └──── an answer is being made ────> it is sent, and the connection ends
- *             └── not soon ── 100 Continue ── the client is there ──> asked again, until it is sent
- *                                  └── a reset: it is not ──> the work for it ends (TH7)
+ *   FIN ── no request in progress ──> the connection ends
+ *    └──── a request in progress ──> the reply is sent, and the connection ends
+ *             └── not soon ── 100 Continue ── the client is there ──> repeated until the reply is sent
+ *                                  └── a reset: the client is gone ──> its work is cancelled (TH7)
  * ```
  *
- * Who has closed the connection sends the same FIN. Only what is written to it tells the two apart, and an interim
- * answer may be written at any time, and be passed over (RFC 9110, section 15.2). HTTP/1.0 has none; what is asked
- * there is worked on to its end.
+ * A client that closed the connection entirely sends the same FIN. Only a write tells the two apart. Clients ignore an
+ * interim response (RFC 9110, section 15.2). HTTP/1.0 has none, so its requests always run to their end.
  *
- * Behind the head of a body in chunks there is another thing that says nothing: a zero in front of the length of the
- * next chunk, or of the last one (RFC 9112, section 7.1). It is written a few times at most: some read 16 digits and
- * no more.
+ * Inside a chunked body the probe is a zero before the length of the next chunk (RFC 9112, section 7.1). It is written
+ * a few times at most, because some clients read no more than 16 digits.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PRESENCE_ASK_MS } from './limits.ts';
 import type { RequestLines } from './request-line.ts';
 
-/** One is answered by a reset where nobody is there; the others are for who goes later. */
+/** The first probe finds clients that are gone already, the others those that leave later. */
 const ZEROS_MAX = 4;
 
-/** Has the server answer such clients, and find out who is gone. */
+/** Lets the server answer such clients, and detect those that are gone. */
 export function answerHalfClosed(server: Server, lines: RequestLines): void {
-  // As old as node:http, and in none of its documents: the tests of this would see it go.
+  // `httpAllowHalfOpen` is undocumented, but as old as node:http; the tests would notice its removal.
   Object.assign(server, { httpAllowHalfOpen: true });
   const look = (socket: Socket): void => void socket.once('end', () => askWhetherThere(socket, lines));
-  // Of the second kind there are none but with TLS; what is beneath them tells of no end.
+  // Only TLS servers emit the second event; the sockets beneath TLS do not report the end.
   server.on('connection', look);
   server.on('secureConnection', look);
 }
@@ -46,7 +44,7 @@ function askWhetherThere(socket: Socket, lines: RequestLines): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-/** What Node writes of a body is whole chunks. */
+/** Node writes whole chunks of a body. */
 function isBetweenChunks(response: ServerResponse, socket: Socket): boolean {
   const { headersSent, writableEnded, destroyed, chunkedEncoding, req } = response;
   return headersSent && !writableEnded && !destroyed && chunkedEncoding && req.method !== 'HEAD' && socket.writable;

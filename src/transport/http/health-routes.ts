@@ -1,18 +1,18 @@
 /**
- * Health over HTTP: `/health` says that this process answers, `/health/detailed` what it knows of itself, and what the
- * cluster knows of its nodes and databases when that is asked for. The probes of a kubelet are beside them, and on the
- * metrics port.
+ * Health: `/health` shows that the process answers, `/health/detailed` the state of the node and, with `cluster=true`,
+ * of the cluster. The probes for a kubelet are here and on the metrics port.
  */
+
 import { PROBE_PATHS, type ProbePath, probeReply, VERBOSE } from '#observability';
+import { clusterPage, nodePage } from '#ui';
 import { clusterMembers } from './cluster-json.ts';
 import { invalidField } from './errors.ts';
 import { type JsonMembers, jsonInteger, jsonObject, jsonString } from './json-text.ts';
-import { clusterPage, nodePage } from './rendering/node-pages.ts';
-import { objectBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, textReply } from './reply.ts';
+import { objectBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
+import { show } from './show.ts';
 
 const CLUSTER = 'cluster';
 

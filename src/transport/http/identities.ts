@@ -1,13 +1,19 @@
 /**
- * Headers that identify a caller: an answer to one is not for others (SPEC-HTTP-R6). With authentication off they are
- * not evaluated (ADR 0130), but a cache in front of this node must still not give others an answer that a proxy allowed
- * one caller to read.
+ * Headers that identify a client: caches must not give its replies to others (SPEC-HTTP-R6). They count also when
+ * authentication is off (ADR 0130), because a proxy before this node may authenticate.
  */
 
-/** What clients send themselves. */
+export interface Privacy {
+  /** Whether the server requires a credential. */
+  readonly isRequired: boolean;
+  /** Headers that identify the client to the server; undefined: it does not know all of them. */
+  readonly inputs: readonly string[] | undefined;
+}
+
+/** Headers of credentials that clients send themselves. */
 export const CREDENTIALS = ['Authorization', 'Cookie', 'X-API-Key'] as const;
 
-/** How headers begin by which load balancers, gateways and proxies that authenticate say whom they have let in. */
+/** Prefixes of headers that authenticating load balancers, gateways and proxies set. */
 const BEGINNINGS = [
   // OAuth2 Proxy, and forwarded authentication of Traefik and nginx
   'x-forwarded-(?:user|email|groups|preferred-username|access-token)',
@@ -38,7 +44,7 @@ const BEGINNINGS = [
 ];
 const IDENTITY = new RegExp(`^(?:${BEGINNINGS.join('|')})`);
 
-/** Whether a name, in lower case, is one of those. */
+/** Whether a lowercase header name identifies a client. */
 export function isIdentity(name: string): boolean {
   return IDENTITY.test(name);
 }

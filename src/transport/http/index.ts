@@ -1,30 +1,28 @@
 /**
- * The HTTP API: both route families of the specification over one service, in JSON, and reads in TOON.
+ * The HTTP API: both route families of the specification over one service, in JSON; reads also as HTML and TOON.
  *
- * For: routing, reading requests without loss, replies as text with stored payloads spliced in, redirects, one error
- * body for everything that can fail, cross-origin headers, and an end that lets running requests finish.
+ * For: routing, reading requests without loss, replies with the bytes of stored payloads, redirects, one form of error
+ * body, CORS, and a shutdown that lets running requests finish.
  *
- * Not here: what an operation means (#service), who may do what. A read says once what it has found, where to read on
- * and what can be done; rendering/ shows it in the form that is asked for.
+ * Not here: what an operation means (#service), who may do what, and what pages look like (#ui).
  * docs/http.md has every route with an example that a test runs.
  *
  * Invariants:
- *   TH1  Every request that fails, and every byte on a socket that is no request, is answered with the error body of
- *        the specification; nothing that fastify or Node would say reaches a client.
+ *   TH1  Every failed request, and bytes that are not a request, are answered with the error body of the specification;
+ *        no error text of fastify or Node reaches a client.
  *   TH2  The mapping of error codes is total; statuses and codes are the specification's.
  *   TH3  An error carries no caching header; a redirect carries `no-store`.
- *   TH4  A reply that was read from a database carries `x-database-id` and `x-revision`, also when it is a refusal.
- *   TH5  Payloads pass through as the bytes they are: no number of theirs is parsed, no name of theirs is special.
+ *   TH4  A reply that was read from a database has `x-database-id` and `x-revision`, also when it is an error.
+ *   TH5  Payloads pass through byte for byte: none of their numbers is parsed, none of their names is special.
  *   TH6  Every transaction within the limits of the specification fits into a body, however its JSON is spelled.
- *   TH7  When a client goes away, the work below its request ends; one that has only ended what it sends is answered.
+ *   TH7  When a client disconnects, its work is cancelled; a client that only closed its sending side is answered.
  *   TH8  All pages of one walk show one database instance at one revision.
- *   TH9  A request that was received whole is answered, whatever follows it on its connection and while the server
- *        closes, unless too many others wait before it: then it is not tried, and the connection says that it ends.
- *   TH10 The requests of a connection are handled one after the other, in their order.
- *   TH11 However many large bodies and answers are worked on, the event loop comes round after a few milliseconds of
- *        it.
- *   TH12 A page in any rendering has the data of its JSON, and links to nothing that is not answered.
- *   TH13 In a page of HTML nothing that others wrote is markup, and the page loads nothing from elsewhere.
+ *   TH9  A complete request is answered, whatever follows it on its connection and also while the server shuts down.
+ *        When too many requests wait before it, it is dropped without effect, and the connection announces its end.
+ *   TH10 The requests of a connection are handled one after the other, in order.
+ *   TH11 Work on large bodies and replies takes at most a few milliseconds of each event-loop turn.
+ *   TH12 A page in any rendering has the data of its JSON, and all its links are answered.
+ *   TH13 No text of a client becomes markup of a page, and a page loads nothing from other origins.
  */
 export type { AllowedOrigins } from './cors.ts';
 export { type HttpServer, type HttpServerOptions, startHttpServer } from './server.ts';

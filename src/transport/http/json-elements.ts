@@ -1,22 +1,22 @@
 /**
- * The elements of a JSON array that may be long. A long one does not stay in the heap of V8, which collects large
- * strings late: its text becomes bytes as it grows (ADR 0017).
+ * The elements of a JSON array. The text of a long array becomes bytes as it grows, because V8 collects large strings
+ * late (ADR 0017).
  */
 import { assert, giveBack } from '#base';
 import type { JsonText } from './json-text.ts';
 import { PIECE_BYTES } from './limits.ts';
 
 export class JsonElements {
-  /** The first elements as bytes, each piece with the comma in front of it that it needs. */
+  /** The first elements as bytes. Each piece starts with a comma if it needs one. */
   readonly #pieces: Buffer[] = [];
   readonly #pieceLength: number;
-  /** Those behind them. */
+  /** The elements after them. */
   #texts: JsonText[] = [];
   #textLength = 0;
   #count = 0;
   #length = 0;
 
-  /** Of so many characters a piece becomes bytes; of an array that is known to be short none does. */
+  /** `pieceLength`: characters of a piece that becomes bytes. */
   constructor(pieceLength: number = PIECE_BYTES) {
     this.#pieceLength = pieceLength;
   }
@@ -32,7 +32,7 @@ export class JsonElements {
     return this.#count;
   }
 
-  /** Bytes, or characters where they are text. */
+  /** Bytes, or characters while the elements are text. */
   get length(): number {
     return this.#length;
   }
@@ -54,8 +54,8 @@ export class JsonElements {
   }
 
   /**
-   * An object of the first members, this array under its name, and the last members, or without a name the array alone:
-   * text when it is short, UTF-8 when it is not. The elements are gone afterwards.
+   * Returns an object of the first members, this array under its name, and the last members, or without a name the
+   * array alone: as text when it is short, as UTF-8 otherwise. Drops the elements.
    */
   inObject(first: string, name: string | undefined, last: string): JsonText | Buffer {
     if (name === undefined) return this.#between('[', ']');

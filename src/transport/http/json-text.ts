@@ -1,6 +1,4 @@
-/**
- * Writes JSON as text, so that stored payloads enter a reply byte for byte instead of being parsed and printed again.
- */
+/** Writes JSON as text, so that stored payloads enter a reply byte for byte, without parsing. */
 import { formatInstant, instantFromMs } from '#base';
 
 /** A value that is JSON text already. */
@@ -21,7 +19,7 @@ export function jsonInteger(value: number): JsonText {
   return String(value);
 }
 
-/** By name; a member without a value is left out. */
+/** Members by name. An undefined one is left out. */
 export type JsonMembers = Readonly<Record<string, JsonText | undefined>>;
 
 /** An object with the members in the given order. */

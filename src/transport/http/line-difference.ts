@@ -1,15 +1,15 @@
 /**
- * What differs between two texts, line by line, as a unified difference (diff -u): the fewest lines, where there are
- * few enough, found by Myers' greedy algorithm; otherwise all between the first and the last that differ.
+ * Compares two texts by line and writes a unified diff (diff -u). It is minimal, by Myers' greedy algorithm, unless the
+ * texts are too long or differ too much; then all lines between the first and the last difference are replaced.
  *
- * The work is bounded by `LINES_MAX` times `CHANGES_MAX` comparisons of two lines: a few milliseconds.
+ * The work is bounded by `LINES_MAX` times `CHANGES_MAX` comparisons of two lines, which take a few milliseconds.
  */
 
-/** Of either text; of longer ones the lines between are not compared with one another. */
+/** Lines of either text that the algorithm compares. */
 const LINES_MAX = 4_000;
-/** Lines that came or went; where more did, nobody reads which of them stayed. */
+/** Added and removed lines that the algorithm searches for. */
 const CHANGES_MAX = 250;
-/** Lines around what differs. */
+/** Unchanged lines around a difference. */
 const CONTEXT = 3;
 
 type Kind = ' ' | '-' | '+';
@@ -18,7 +18,7 @@ interface Step {
   readonly line: string;
 }
 
-/** Empty: nothing differs. */
+/** Empty when the texts are equal. */
 export function unifiedDifference(before: string, after: string): string {
   const steps = stepsBetween(before.split('\n'), after.split('\n'));
   return hunksOf(steps).flatMap(hunkLines).join('\n');
@@ -47,7 +47,7 @@ function step(kind: Kind, line: string): Step {
   return { kind, line };
 }
 
-/** Undefined: they are too long, or differ in too much. */
+/** Undefined when the texts are too long or differ too much. */
 function fewest(before: readonly string[], after: readonly string[]): readonly Step[] | undefined {
   if (before.length > LINES_MAX || after.length > LINES_MAX) return undefined;
   const rounds = roundsTo(before, after);
@@ -55,8 +55,8 @@ function fewest(before: readonly string[], after: readonly string[]): readonly S
 }
 
 /**
- * How far down `before` each diagonal comes with so many changes, round after round, until both ends are reached. The
- * diagonal k holds the places whose line in `before` is k behind that in `after`; element k + changes is its own.
+ * The furthest line of `before` on each diagonal, for 0, 1, 2, … changes, until both ends are reached. On the diagonal
+ * k the line in `before` is k after that in `after`; its element is k + changes.
  */
 function roundsTo(before: readonly string[], after: readonly string[]): readonly (readonly number[])[] | undefined {
   const rounds: (readonly number[])[] = [];
@@ -74,12 +74,12 @@ function roundsTo(before: readonly string[], after: readonly string[]): readonly
   return undefined;
 }
 
-/** What the round before had reached on the diagonal; below all where that had none. */
+/** The furthest line of the previous step on the diagonal; below all when it had none. */
 function at(last: readonly number[], changes: number, k: number): number {
   return last[k + changes - 1] ?? -1;
 }
 
-/** Whether a line of `after` is taken to come to the diagonal k, or else one of `before` is dropped. */
+/** Whether diagonal k is reached by inserting a line of `after`, and not by deleting one of `before`. */
 function comesDown(last: readonly number[], changes: number, k: number): boolean {
   return k === -changes || (k !== changes && at(last, changes, k - 1) < at(last, changes, k + 1));
 }
@@ -108,13 +108,13 @@ function stepsBack(
 }
 
 interface Hunk {
-  /** Lines in front of it, in either text. */
+  /** Lines before it, in either text. */
   readonly beforeStart: number;
   readonly afterStart: number;
   readonly steps: readonly Step[];
 }
 
-/** Runs of changes with what is around them; those that touch are one. */
+/** Runs of changes with the lines around them. Adjacent runs are joined. */
 function hunksOf(steps: readonly Step[]): readonly Hunk[] {
   const changed = steps.flatMap(({ kind }, place) => (kind === ' ' ? [] : [place]));
   const ranges: { from: number; to: number }[] = [];
@@ -140,7 +140,7 @@ function hunkLines({ beforeStart, afterStart, steps }: Hunk): readonly string[] 
   return [head, ...steps.map(({ kind, line }) => `${kind}${line}`)];
 }
 
-/** As diff writes it: the first line, from 1 on, and how many; of none the line before. */
+/** A range as diff writes it: first line and count; for an empty range the line before it. */
 function range(start: number, count: number): string {
   return `${count === 0 ? start : start + 1},${count}`;
 }

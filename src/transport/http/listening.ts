@@ -1,4 +1,4 @@
-/** The server of node:http beneath fastify, with the bounds on its requests, and what may keep it from listening. */
+/** The server of node:http beneath fastify, with the bounds on its requests, and messages for failures to listen. */
 import type { RequestListener, Server } from 'node:http';
 import type { SecurePorts } from '../secure.ts';
 import {
@@ -10,7 +10,7 @@ import {
   TIMEOUT_LOOK_MS,
 } from './limits.ts';
 
-// An import of it would also load what it offers lazily: a client for the web.
+// An import would also load the WebSocket client of node:http, which is lazy otherwise.
 const { createServer } = process.getBuiltinModule('node:http');
 
 export function createHttpServer(listener: RequestListener, secure: SecurePorts | undefined): Server {
@@ -27,7 +27,7 @@ export function createHttpServer(listener: RequestListener, secure: SecurePorts 
   return server;
 }
 
-/** What keeps a server from listening, and what would be right. */
+/** Why a server cannot listen, and a remedy. */
 export function bindingFault(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return 'another process listens there; give another port, or 0 for one that is free';

@@ -1,22 +1,20 @@
-/**
- * What a database holds at a revision: the names of its streams, subjects and event types, in the order of their bytes.
- */
+/** Names of the streams, subjects and event types of a database at a revision, in byte order. */
+
 import type { AskedRevision } from '#base';
 import { Faults, parseNamePrefix } from '#model';
 import type { ListedName, ListNamesReply, ListNamesRequest, Service } from '#service';
+import { type Attribute, namesPage } from '#ui';
 import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { pageLimit } from './page.ts';
-import { namesPage } from './rendering/name-pages.ts';
-import type { Attribute } from './rendering/paths.ts';
-import { listBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
+import { listBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Route } from './route.ts';
+import { show } from './show.ts';
 
 interface Listing {
-  /** Last segment of the path, and with `_` for `-` the member of the reply. */
+  /** Last segment of the path. With `_` for `-` it is the member of the reply. */
   readonly segment: Attribute;
   readonly list: (service: Service, request: ListNamesRequest) => Promise<ListNamesReply>;
 }

@@ -1,7 +1,4 @@
-/**
- * What the requests of HTTP hold in memory, counted before they hold it: bodies while they arrive and are worked on,
- * answers until they have left (TM1).
- */
+/** Counts the memory of HTTP requests before it is used: bodies until they are handled, replies until sent (TM1). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseError } from '#base';
 import type { Hold } from '../byte-budget.ts';
@@ -10,19 +7,19 @@ import type { Taker } from '../fair-budget.ts';
 import { bodyBytesMax } from './form-request.ts';
 import { SMALL_ANSWER_BYTES } from './limits.ts';
 
-/** Bodies and answers up to this size are not counted: the bound on connections bounds them. */
+/** Bodies and replies up to this size are not counted: the limit of connections bounds them. */
 export const UNCOUNTED_BYTES: number = 16 * 1024;
 
-/** Why something was refused, as it is counted. */
+/** Reason of a refusal, for metrics. */
 type RefusalReason = 'overload' | 'too_large';
 
-/** A small answer as it is stored and as text. */
+/** Bytes of a small reply, as stored and as text. */
 const SMALL_ANSWER_ROOM = 2 * SMALL_ANSWER_BYTES;
 
-/** For how large an answer there is room: for the one that was asked for, or for a small one only. */
+/** Size that was reserved: the requested one, or that of a small reply. */
 export type AnswerRoom = 'enough' | 'small';
 
-/** What takes the room for the answers of a connection. */
+/** Reserves memory for the replies of a connection. */
 interface Takers {
   readonly large: Taker;
   readonly small: Taker;
@@ -37,7 +34,7 @@ export class HttpMemory {
   readonly #budgets: ByteBudgets;
   readonly #onRefused: (why: RefusalReason) => void;
   readonly #held = new WeakMap<FastifyReply['raw'], Held>();
-  /** By connection, whose requests are answered in turn. */
+  /** Holds by connection. The requests of one are answered in order. */
   readonly #takers = new WeakMap<object, Takers>();
 
   constructor(budgets: ByteBudgets, onRefused: (why: RefusalReason) => void) {
@@ -46,18 +43,18 @@ export class HttpMemory {
   }
 
   /**
-   * The error: as things are, there is no room for the body that the headers announce, and it is not read. What was
-   * announced is not counted: only what arrives is held (TM3).
+   * Returns an error when there is no room now for the announced body, which is then not read. Announced bytes are not
+   * counted: only bytes that arrive are held (TM3).
    */
   admitBody(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
     const bytes = announcedBytes(request);
     if (bytes <= UNCOUNTED_BYTES || this.#budgets.requests.hasRoom(bytes)) return undefined;
-    // Nobody wants to read the rest of it.
+    // The rest of the body is not read.
     reply.raw.shouldKeepAlive = false;
     return this.#refuse();
   }
 
-  /** Counts so many bytes of the body, of which more may come. False: there is no room for them. */
+  /** Counts the bytes of a body so far. Returns false when there is no room for them. */
   bodyGrown(reply: FastifyReply, bytes: number): boolean {
     if (bytes <= UNCOUNTED_BYTES) return true;
     const known = this.#heldBy(reply).body;
@@ -68,29 +65,29 @@ export class HttpMemory {
     return begun !== undefined;
   }
 
-  /** What has arrived of the body is not held any more. */
+  /** Releases the bytes of a body. */
   dropBody(reply: FastifyReply): void {
     this.#held.get(reply.raw)?.body?.release();
   }
 
-  /** The body is here; from now on the node works with it. */
+  /** The body is complete; the node works with it from now on. */
   received(reply: FastifyReply): void {
     this.#held.get(reply.raw)?.body?.pin();
   }
 
-  /** Waits until there is room for an answer that may become so large. */
+  /** Waits for room for a reply of up to this size. */
   awaitRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<void> {
     const { large } = this.#takersOf(reply);
     return this.#awaited(signal, async (wait) => {
-      // That for a small one, in which it was tried.
+      // Releases the room for a small reply, which was not enough.
       this.#held.get(reply.raw)?.answer?.release();
       this.#keep(reply, { answer: await large.take(bytes, () => this.#cut(reply), wait) });
     });
   }
 
   /**
-   * Waits until there is room for an answer that may become so large, or for a small one, whichever comes first: most
-   * that might become large are small, and they do not wait for those that are (TM4).
+   * Waits for room for a reply of up to this size, or for a small one, whichever comes first. Most replies that may be
+   * large are small, and do not wait for large ones (TM4).
    */
   async awaitSomeRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<AnswerRoom> {
     const { large, small } = this.#takersOf(reply);
@@ -120,8 +117,8 @@ export class HttpMemory {
   }
 
   /**
-   * Counts an answer that is being sent. The error: there is no room for it, and nothing is lost if it is not sent,
-   * because the request was a read.
+   * Counts a reply that is being sent. Returns an error when there is no room for it and the request was a read, so
+   * that nothing is lost if it is not sent.
    */
   send(request: FastifyRequest, reply: FastifyReply, bytes: number): DatabaseError | undefined {
     const held = this.#heldBy(reply);
@@ -144,8 +141,8 @@ export class HttpMemory {
   }
 
   /**
-   * Takes room for what an answer that is being sent is made to, beside it; false: there is none. Nobody is cut off for
-   * it while it is made, because the node works.
+   * Reserves memory for a compressed copy of a reply. Returns false when there is none. The reply is not evicted while
+   * the copy is made, because the node is working on it.
    */
   tryPack(reply: FastifyReply, bytes: number): boolean {
     const { answer } = this.#heldBy(reply);
@@ -155,7 +152,7 @@ export class HttpMemory {
     return true;
   }
 
-  /** It has become so long, and it alone is held: the client can let go again. */
+  /** The copy is made, of this length, and the original is dropped. From now on the reply can be evicted. */
   packed(reply: FastifyReply, bytes: number): void {
     const { answer } = this.#heldBy(reply);
     answer?.unpin();
@@ -163,12 +160,12 @@ export class HttpMemory {
     answer?.renew();
   }
 
-  /** An answer passes through that another node makes: no more of it is held here than what is not counted. */
+  /** A relayed reply passes through: this node holds no more of it than is left uncounted. */
   passing(reply: FastifyReply): void {
     this.#held.get(reply.raw)?.answer?.release();
   }
 
-  /** Until the connection closes. If it has, the answer leaves for nobody, and nothing is held for it (TM1). */
+  /** Holds until the connection closes. If it is closed already, nothing is held (TM1). */
   #keep(reply: FastifyReply, part: Held): void {
     if (reply.raw.destroyed) release(part);
     else Object.assign(this.#heldBy(reply), part);
@@ -201,7 +198,7 @@ export class HttpMemory {
     release(this.#heldBy(reply));
   }
 
-  /** The error for a body that is too large, and in what. */
+  /** The error for a body that is too large, with the rule that it breaks. */
   refuseBody(fault: string): DatabaseError {
     this.#onRefused('too_large');
     return new DatabaseError('too_large', `The body ${fault}; send less in one request.`);
@@ -213,7 +210,7 @@ export class HttpMemory {
   }
 }
 
-/** The first of two holds that are waited for; what comes of the other one is given back. */
+/** Waits for the first of two holds, and releases the other one. */
 async function firstOf(
   signal: AbortSignal,
   waits: Readonly<Record<AnswerRoom, (undecided: AbortSignal) => Promise<Hold>>>,
@@ -239,12 +236,12 @@ function release({ body, answer }: Held): void {
   answer?.release();
 }
 
-/** Whether the headers announce more than the route takes, so that the body is refused without being read. */
+/** Whether the headers announce more than the route allows. Such a body is not read. */
 export function isBodyTooLong(request: FastifyRequest): boolean {
   return Number(request.headers['content-length'] ?? 0) > bodyBytesMax(request);
 }
 
-/** Unknown, and taken for none, of a body without a length; one that is too long is refused without being read. */
+/** Announced length; 0 when it is unknown, or too long, because such a body is not read. */
 function announcedBytes(request: FastifyRequest): number {
   const { headers } = request;
   if (headers['transfer-encoding'] !== undefined || isBodyTooLong(request)) return 0;

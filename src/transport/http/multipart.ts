@@ -1,7 +1,4 @@
-/**
- * Bodies of several parts, as `curl -F`, browsers and the usual libraries send them: in any order, with file names or
- * without, with any content type of a part, or none.
- */
+/** Reads multipart bodies of `curl -F`, browsers and common libraries: parts in any order, of any content type. */
 import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,22 +8,22 @@ import { assertNotEncoded } from './body.ts';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
-/** The bytes of the parts by their names: views of the body. */
+/** Bytes of the parts by name, as views of the body. */
 export type Parts = ReadonlyMap<string, Uint8Array>;
 
 const RULE = 'must be multipart/form-data with a boundary';
-/** Parts of any kind, also those without a name, which nobody reads: each costs the parser streams and listeners. */
+/** Parts of any kind, also unnamed ones. Each costs the parser streams and listeners. */
 const PARTS_MAX = 32;
-/** What is parsed in one turn of the event loop (TH11). */
+/** Bytes parsed in one turn of the event loop (TH11). */
 const SLICE_BYTES = 4096;
-/** What is read of the head of a part, and how many headers it may have: far more than any client sends. */
+/** Bytes and headers of the head of a part; clients send far fewer. */
 const PART_HEADERS_MAX = 32;
 const PART_HEADER_BYTES_MAX = 16_384;
-/** Of the name of a part that is ignored, in a message. */
+/** Characters of the name of an ignored part in a message. */
 const NAME_SHOWN_MAX = 100;
 
 /**
- * Every one of `names`, each once. Others are not looked at: a form sends its button, too.
+ * Returns the parts `names`, each of which must occur once. Other parts are ignored: a form sends its button, too.
  * @throws DatabaseError invalid_argument
  */
 export async function readParts(request: HttpRequest, names: readonly string[]): Promise<Parts> {
@@ -61,13 +58,13 @@ async function parsed(body: Uint8Array, { contentType, names }: Expected): Promi
       said: `${PARTS_MAX} or more`,
     });
   });
-  // A part that is cut off is told by its own stream, or by the whole.
+  // The stream of the part, or the parser, reports a truncated part.
   await pipeline(Readable.from(slices()), busboy).catch(broken);
   await Promise.all(reading);
   if (fault !== undefined) throw fault;
   return parts;
 
-  /** They end at a fault as a body ends that is cut off, so that nothing of it stays open. */
+  /** At a fault the parser is ended like a truncated body, so that no stream stays open. */
   async function* slices(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < body.length; at += SLICE_BYTES) {
       if (fault !== undefined) return;
@@ -91,7 +88,7 @@ function parserOf(contentType: string): BusboyInstance {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
-      // Whatever it is said to be: a part is bytes under a name.
+      // Whatever its content type, a part is bytes with a name.
       isPartAFile: () => true,
       limits: { parts: PARTS_MAX, headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_BYTES_MAX },
     });
@@ -111,8 +108,8 @@ function missing(
 }
 
 /**
- * The bytes of a part. They stand in the body in a row, so the part is a view of it as soon as a piece says where: what
- * is long is not copied.
+ * The bytes of a part. They are contiguous in the body, so the first piece locates the part, which is then a view: long
+ * parts are not copied.
  */
 async function collected(stream: Readable, body: Uint8Array): Promise<Uint8Array> {
   const loose: Buffer[] = [];
@@ -120,7 +117,7 @@ async function collected(stream: Readable, body: Uint8Array): Promise<Uint8Array
   let start: number | undefined;
   for await (const piece of stream) {
     if (!(piece instanceof Buffer)) continue;
-    // The parser keeps the last bytes of a slice in memory of its own while they may begin a boundary.
+    // The parser copies the last bytes of a slice while they may begin a boundary.
     if (isWithin(piece, body)) start ??= piece.byteOffset - body.byteOffset - byteCount;
     if (start === undefined) loose.push(Buffer.from(piece));
     byteCount += piece.length;

@@ -1,15 +1,14 @@
 /**
- * Which of the offered content types answers an `Accept` header (SPEC-HTTP-R10).
+ * Chooses one of the offered content types by an `Accept` header (SPEC-HTTP-R10).
  *
- * An offer is as good as the most specific range that takes it in says: a range of another type and its `q=0` hold for
- * what they name, and `*`/`*` for the rest. The best offer is taken; of those that are equally good, one that is named
- * by a more specific range; of those, the first offer.
+ * The most specific range that matches an offer gives its quality, also when that is 0. The offer of the highest
+ * quality wins; among equals the one with the more specific range, then the first.
  *
- * What cannot be read of the header asks for nothing and harms no other range: clients that write `*; q=.2` have been
- * there for decades, and their other ranges say enough. A header with nothing in it accepts everything.
+ * Unreadable parts of the header are ignored: clients have sent `*; q=.2` for decades, and their other ranges are
+ * valid. An empty header accepts everything.
  */
 
-/** A content type, or a range of them: in lowercase, with the values of its parameters as they stand. */
+/** A content type or a range, in lowercase except for the values of its parameters. */
 interface MediaRange {
   readonly type: string;
   readonly subtype: string;
@@ -26,7 +25,7 @@ interface Fit {
   readonly specificity: number;
 }
 
-/** The place of the offer that answers; undefined: none is accepted. */
+/** Index of the chosen offer; undefined when none is accepted. */
 export function negotiate(accept: string | undefined, offers: readonly string[]): number | undefined {
   const ranges = rangesOf(accept ?? '');
   if (ranges === undefined) return offers.length > 0 ? 0 : undefined;
@@ -45,14 +44,14 @@ function isBetter(fit: Fit, than: Fit | undefined): boolean {
   return fit.specificity > than.specificity;
 }
 
-/** What the most specific of the ranges that take the offer in says. */
+/** Quality of an offer by the most specific range that matches it. */
 function fitOf(offer: MediaRange, ranges: readonly Weighed[]): Fit | undefined {
   let fit: Fit | undefined;
   for (const range of ranges) {
     if (!isIn(offer, range)) continue;
     const specificity = specificityOf(range);
     const isFirst = fit === undefined || specificity > fit.specificity;
-    // Said twice of the same: the friendlier word counts.
+    // The higher quality of two equally specific ranges counts.
     if (isFirst || (specificity === fit?.specificity && range.quality > fit.quality)) {
       fit = { quality: range.quality, specificity };
     }
@@ -67,8 +66,8 @@ function isIn(offer: MediaRange, { type, subtype, parameters }: MediaRange): boo
 }
 
 /**
- * Names of character sets have no case (RFC 2046); other values are compared as they are. An offer without a charset is
- * UTF-8.
+ * Names of character sets are case-insensitive (RFC 2046); other values are compared exactly. An offer without a
+ * charset is UTF-8.
  */
 function isSameValue(name: string, asked: string, offered: string | undefined): boolean {
   return name === 'charset' ? asked.toLowerCase() === (offered ?? 'utf-8').toLowerCase() : asked === offered;
@@ -76,14 +75,14 @@ function isSameValue(name: string, asked: string, offered: string | undefined): 
 
 const NAMED = 2;
 
-/** Any type, any of one type, one type, one type with so many parameters. */
+/** `*`/`*`, `type/*`, `type/subtype`, and one more per parameter. */
 function specificityOf({ type, subtype, parameters }: MediaRange): number {
   if (subtype !== ANY) return NAMED + parameters.size;
   return type === ANY ? 0 : 1;
 }
 
 const ANY = '*';
-/** A part between commas, or between semicolons, neither of which count inside of quotes. */
+/** Parts between commas, and between semicolons, outside quotes. */
 const LISTED = /(?:[^",]+|"(?:[^"\\]+|\\.)*"?)+/g;
 const PARTED = /(?:[^";]+|"(?:[^"\\]+|\\.)*"?)+/g;
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
@@ -92,7 +91,7 @@ const PARAMETER = new RegExp(`^(${TOKEN})=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)")
 const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 const QUALITY_MAX = 1000;
 
-/** Those that can be read; undefined when there is nothing in the header. */
+/** The readable ranges; undefined when the header is empty. */
 function rangesOf(accept: string): readonly Weighed[] | undefined {
   const parts = (accept.match(LISTED) ?? []).map((part) => part.trim()).filter((part) => part !== '');
   if (parts.length === 0) return undefined;
@@ -107,7 +106,7 @@ function weighedOf(text: string): Weighed | undefined {
   const said = parameters.get(WEIGHT);
   if (said === undefined) return { ...range, quality: QUALITY_MAX };
   if (!QUALITY.test(said)) return undefined;
-  // Behind the weight stands what was once an extension of Accept, and nothing of the content type.
+  // Parameters after the weight were extensions of Accept, not of the content type.
   const own = [...parameters].slice(0, [...parameters.keys()].indexOf(WEIGHT));
   return { type, subtype, parameters: new Map(own), quality: Math.round(Number(said) * QUALITY_MAX) };
 }

@@ -1,60 +1,39 @@
 /**
- * The documents of this interface, for programs and for people. The list of routes, which has these as well, is asked
- * for when it is there.
+ * Routes of the OpenAPI documents and the pages that show them. The list of routes contains these, so it is a function
+ * that is called later.
  */
-import { fullDocument, schemasDocument } from './openapi/document.ts';
-import { referencePage } from './openapi/reference-page.ts';
-import { SWAGGER_HEADERS, swaggerPage } from './openapi/swagger-ui.ts';
-import { PAGE_HEADERS } from './rendering/html/page.ts';
-import { CATALOG_PATH } from './rendering/paths.ts';
+import { CATALOG_PATH, PAGE_HEADERS, referencePage, SWAGGER_HEADERS, swaggerPage } from '#ui';
+import { documentedRoutes, fullDocument, SCHEMAS, schemasDocument } from './openapi/document.ts';
 import { type HttpReply, jsonReply } from './reply.ts';
-import type { Route, RouteContext } from './route.ts';
+import type { Handler, Route } from './route.ts';
 
 const SCHEMAS_PATH = '/api/v1/openapi.json';
 const FULL_PATH = '/api/v1/openapi.full.json';
 const REFERENCE_PATH = '/api/v1/docs';
 const SWAGGER_PATH = '/api/v1/swagger-ui';
 
-const LINKS = {
-  document: FULL_PATH,
-  schemas: SCHEMAS_PATH,
-  swagger_ui: SWAGGER_PATH,
-  reference: REFERENCE_PATH,
-  databases: CATALOG_PATH,
-};
+const LINKS = { document: FULL_PATH, schemas: SCHEMAS_PATH, swagger_ui: SWAGGER_PATH, databases: CATALOG_PATH };
 
 export function openApiRoutes(routes: () => readonly Route[]): readonly Route[] {
-  const documents = new Map<string, string>();
-  const remembered = (path: string, make: () => string): string => {
-    const text = documents.get(path) ?? make();
-    documents.set(path, text);
+  const made = new Map<string, string>();
+  const once = (path: string, make: () => string): string => {
+    const text = made.get(path) ?? make();
+    made.set(path, text);
     return text;
   };
-  const full = (_request: unknown, { service }: RouteContext): HttpReply => {
-    const { version } = service.health();
-    return jsonReply(
-      200,
-      remembered(FULL_PATH, () => JSON.stringify(fullDocument(version, routes()))),
-    );
+  const json = (path: string, make: (version: string) => object): Handler => {
+    return (_request, { service }) =>
+      jsonReply(
+        200,
+        once(path, () => JSON.stringify(make(service.health().version))),
+      );
   };
-  const schemas = (_request: unknown, { service }: RouteContext): HttpReply => {
-    const { version } = service.health();
-    return jsonReply(
-      200,
-      remembered(SCHEMAS_PATH, () => JSON.stringify(schemasDocument(version))),
-    );
-  };
-  const reference = (): HttpReply =>
-    page(
-      remembered(REFERENCE_PATH, () => referencePage(routes(), { ...LINKS, reference: undefined })),
-      PAGE_HEADERS,
-    );
-  const swagger = (): HttpReply => page(swaggerPage(FULL_PATH), SWAGGER_HEADERS);
+  const reference = (): string => referencePage({ routes: documentedRoutes(routes()), schemas: SCHEMAS, links: LINKS });
   return [
-    { method: 'GET', path: SCHEMAS_PATH, handle: schemas },
-    { method: 'GET', path: FULL_PATH, handle: full },
-    { method: 'GET', path: REFERENCE_PATH, handle: reference },
-    { method: 'GET', path: SWAGGER_PATH, handle: swagger },
+    { method: 'GET', path: SCHEMAS_PATH, handle: json(SCHEMAS_PATH, schemasDocument) },
+    { method: 'GET', path: FULL_PATH, handle: json(FULL_PATH, (version) => fullDocument(version, routes())) },
+    { method: 'GET', path: REFERENCE_PATH, handle: () => page(once(REFERENCE_PATH, reference), PAGE_HEADERS) },
+    { method: 'GET', path: SWAGGER_PATH, handle: () => page(swaggerPage(FULL_PATH), SWAGGER_HEADERS) },
   ];
 }
 

@@ -1,19 +1,19 @@
 /**
- * Requests that a page of another origin has a browser send.
+ * Refuses requests that a browser sends for a page of another origin.
  *
- *   TH14 Where a browser or what stands before the server says by itself who asks, as cookies and proxies do, no page of
- *        another origin has that somebody write: unless the settings name its origin.
+ *   TH14 When a browser or a proxy authenticates a request by itself, as with cookies, a page of another origin cannot
+ *        write with it, unless the settings name its origin.
  *
- * A key or a bearer token is no such thing: a page of another origin has to know it. A password is (Basic, and whatever
- * other scheme there may be): a browser that was told it once sends it with all that any page has it ask here. What is
- * only read stays with the browser (cors.ts).
+ * This does not concern API keys and bearer tokens, which the page would have to know. It does concern passwords (Basic
+ * and similar schemes): a browser sends a password that it knows with every request to this origin. Pages of other
+ * origins cannot read replies (cors.ts).
  *
- * Where requests are not authenticated, the rule of MCP holds for writes, and its check of `Host` for reads
- * as well: a page whose name resolves to this machine would read as a page of this server.
+ * Without authentication the rule of MCP holds for writes, and its check of `Host` also for reads: a page whose host
+ * name resolves to this machine would read like a page of this server.
  *
- * Any page can send forms without a preflight. The node accepts only those of its own pages, also without
- * authentication, and only when the browser states the origin: a browser that does not is too old, and programs send
- * JSON (ADR 0141).
+ * Browsers send forms without a preflight request. Forms are accepted only when the browser confirms that they come
+ * from a page of this server, also without authentication. A browser that sends no such header is too old to be
+ * trusted, and programs send JSON (ADR 0141).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
@@ -23,13 +23,12 @@ import type { Origins } from '../origins.ts';
 import type { AllowedOrigins } from './cors.ts';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Of `Authorization`, what nobody but the code of a page sends. */
+/** Schemes of `Authorization` that browsers never send by themselves. */
 const BEARER = /^bearer /i;
 const SAME = ['same-origin', 'none'];
-/** Of every such refusal. */
 export const FOREIGN_ORIGIN = 'ForeignOrigin';
 
-/** Undefined: it may go on. */
+/** Undefined when the request is allowed. */
 export function refusalOfOrigin(
   { method, headers }: FastifyRequest,
   principal: Principal,
@@ -55,7 +54,7 @@ export function refusalOfStranger(
   return fault === undefined ? undefined : foreign(fault);
 }
 
-/** Of a form. Undefined: it may go on. */
+/** Refusal of a form; undefined when it is allowed. */
 export function refusalOfForm({ headers }: FastifyRequest, allowed: AllowedOrigins): DatabaseError | undefined {
   const from = whereFrom(headers, allowed);
   if (from === 'here') return undefined;
@@ -74,7 +73,7 @@ function whereFrom(
   if (typeof site === 'string') return SAME.includes(site) ? 'here' : 'elsewhere';
   if (origin === undefined) return 'unsaid';
   const named = hostOf(origin);
-  // A request of HTTP/1.0 may name no host: then nothing is known to be of here.
+  // HTTP/1.0 requests may have no host; then no origin is known to be our own.
   return named !== undefined && named === host ? 'here' : 'elsewhere';
 }
 
@@ -88,7 +87,7 @@ function isSentOnPurpose({ proof, isOfBrowser = false }: Principal): boolean {
   return headers.some(([name, value]) => name === 'x-api-key' || (name === 'authorization' && BEARER.test(value)));
 }
 
-/** Of what is no URL of the web, such as `null` and what apps call their own pages: none. */
+/** The host of an origin; undefined for `null` and the schemes of apps. */
 function hostOf(origin: string): string | undefined {
   const url = URL.parse(origin);
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.host : undefined;

@@ -1,6 +1,4 @@
-/**
- * A page of events: read one more than asked, or as many as fit, and say whether there is more.
- */
+/** Reads a page of events: one more than requested, or as many as fit, to know whether there are more. */
 import { assert, DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
 import { type Direction, type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
@@ -9,7 +7,7 @@ import { JsonElements } from './json-elements.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PAGE_ANSWER_BYTES, PAGE_SIZE_MAX, PIECE_BYTES, SMALL_ANSWER_BYTES } from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
-import type { ListSizes } from './rendering/renderings.ts';
+import type { ListSizes } from './renderings.ts';
 import type { HttpRequest } from './request.ts';
 
 /** A query that ends with its page. */
@@ -19,7 +17,7 @@ export interface PageQuery extends EventQuery {
 
 export interface PageRequest extends Pick<QueryEventsRequest, 'at'> {
   readonly query: PageQuery;
-  /** The instance that the page before was read from, when there is one. */
+  /** Database instance of the previous page, if there is one. */
   readonly databaseId?: DatabaseId | undefined;
 }
 
@@ -27,13 +25,13 @@ export interface EventPage {
   readonly scope: ReadScope;
   readonly events: JsonElements;
   readonly first: StoredEvent | undefined;
-  /** The last event of the page, when there are more behind it. */
+  /** Last event of the page, if there are more after it. */
   readonly more: StoredEvent | undefined;
 }
 
 /**
- * Waits until there is room for as large a page as the query can have, or for a small one, reads it and writes it,
- * piece by piece (TH11). A page that turns out to be too large for the room that came first is let go of and read anew.
+ * Waits for room for the largest page of the query, or for a small one, then reads and writes it in pieces (TH11). A
+ * page that is too large for its room is dropped and read again.
  */
 export async function readPage(service: Service, request: HttpRequest, wanted: PageRequest): Promise<EventPage> {
   const bytes = Math.min(PAGE_ANSWER_BYTES, wanted.query.limit * ITEM_ANSWER_BYTES);
@@ -47,7 +45,7 @@ export async function readPage(service: Service, request: HttpRequest, wanted: P
   return page;
 }
 
-/** Undefined when the events are more bytes. */
+/** Undefined when the events have more bytes. */
 async function readPageUpTo(
   bytesMax: number,
   service: Service,
@@ -57,13 +55,13 @@ async function readPageUpTo(
   const { limit } = wanted.query;
   const asked = { ...request.read(), ...wanted, query: { ...wanted.query, limit: limit + 1 } };
   const { chunks, ...scope } = await service.queryEvents(asked).catch((failure: unknown) => {
-    // Another instance may lack the revision; that is not what is wrong.
+    // A re-created database may lack the revision, but that is not the fault to report.
     if (failure instanceof DatabaseError) assertOfWalk(databaseId, asked.databaseName, failure.details.scope);
     throw failure;
   });
   assertOfWalk(databaseId, scope.databaseName, scope);
   const page = new Page(limit, request.listSizes().bytesMax);
-  // Other renderings take the events one by one.
+  // Other renderings read the events one by one.
   const events = new JsonElements(request.rendering() === undefined ? PIECE_BYTES : Number.POSITIVE_INFINITY);
   for await (const chunk of chunks) {
     const taken = page.takeAll(chunk);
@@ -75,7 +73,7 @@ async function readPageUpTo(
   return { scope, events, first: page.first, more: page.isFull ? page.last : undefined };
 }
 
-/** Each has one event at least. */
+/** Pieces of events; each has at least one. */
 function* piecesOf(events: readonly StoredEvent[]): Generator<readonly StoredEvent[]> {
   let start = 0;
   let byteCount = 0;
@@ -89,18 +87,18 @@ function* piecesOf(events: readonly StoredEvent[]): Generator<readonly StoredEve
   if (start < events.length) yield events.slice(start);
 }
 
-/** Fills up to the limit of events or, with one event at least, the limit of bytes. */
+/** Collects events up to the limit of events or of bytes, but at least one. */
 class Page {
   first: StoredEvent | undefined;
-  /** The last event that was taken. */
+  /** Last collected event. */
   last: StoredEvent | undefined;
   readonly #limit: number;
   readonly #bytesMax: number;
   #eventCount = 0;
   #byteCount = 0;
-  /** Of its events as they are stored. */
+  /** Bytes of its events as stored. */
   takenBytes = 0;
-  /** Whether an event was left out. */
+  /** Whether an event did not fit. */
   isFull = false;
 
   constructor(limit: number, bytesMax: number) {
@@ -108,7 +106,7 @@ class Page {
     this.#bytesMax = bytesMax;
   }
 
-  /** The events that there is room for. */
+  /** The events that fit. */
   takeAll(chunk: readonly StoredEvent[]): readonly StoredEvent[] {
     const end = chunk.findIndex((event) => !this.#take(event));
     return end < 0 ? chunk : chunk.slice(0, end);
@@ -126,7 +124,7 @@ class Page {
   }
 }
 
-/** The parameters of every list of events that is not given a query. */
+/** Parameters of every list of events without a query. */
 export const PAGE_PARAMETERS = ['limit', 'direction', 'after'] as const;
 
 /** The `direction` parameter. */
@@ -137,13 +135,13 @@ export function pageDirection(query: QueryParameters): Direction {
   throw invalidField('direction', 'must be forward or reverse', text);
 }
 
-/** The `limit` parameter, as far as the rendering goes. */
+/** The `limit` parameter, at most that of the rendering. */
 export function pageLimit(request: HttpRequest): number {
   const limit = request.query().integer('limit', { min: 1, max: PAGE_SIZE_MAX });
   return boundedLimit(request, limit);
 }
 
-/** The query with the limit that it names, as far as the rendering goes, or that of a page. */
+/** The query with its limit, at most that of the rendering, or the default limit. */
 export function boundedQuery(request: HttpRequest, query: EventQuery): PageQuery {
   return { ...query, limit: boundedLimit(request, query.limit) };
 }
@@ -153,7 +151,7 @@ function boundedLimit(request: HttpRequest, limit: number | undefined): number {
   return Math.min(limit ?? itemsDefault, itemsMax);
 }
 
-/** As many of the events as a page has that nobody set a limit for. */
+/** The events of a page without a limit. */
 export function firstOf(events: readonly StoredEvent[], { itemsDefault, bytesMax }: ListSizes): readonly StoredEvent[] {
   return new Page(itemsDefault, bytesMax).takeAll(events);
 }
@@ -167,7 +165,7 @@ export function eventsJson(events: readonly StoredEvent[]): JsonText {
   return jsonArray(events.map(eventJson));
 }
 
-/** Throws when a walk would go on in another instance than the one that it began in (TH8). */
+/** Throws when the next page would come from another database instance (TH8). */
 function assertOfWalk(
   began: DatabaseId | undefined,
   databaseName: string,

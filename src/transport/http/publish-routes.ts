@@ -1,19 +1,19 @@
-/** Publishing: components come as a multipart body with their metadata, and go on as versions. */
+/** Publishes components, which are sent with their metadata in a multipart body. */
+
 import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults, METADATA_BYTES_MAX } from '#model';
+import { type ComponentSegment, expireSnapshots as expireAction, publish, versionPath } from '#ui';
 import { lettingGo } from '../let-go.ts';
 import { readOptionalJsonObject } from './body.ts';
 import { versionMembers } from './component-json.ts';
 import { jsonInteger, jsonObject } from './json-text.ts';
 import { readParts } from './multipart.ts';
-import { expireSnapshots as expireAction, publish } from './rendering/actions.ts';
-import { type ComponentSegment, versionPath } from './rendering/paths.ts';
 import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
 
-/** Of what stands around the parts. */
+/** Bytes around the parts. */
 const AROUND_BYTES = 524_288;
-/** The version that a publication is to be. */
+/** Parameter with the expected version. */
 const VERSION = 'version';
 const BODY_BYTES_MAX = COMPONENT_BYTES_MAX + METADATA_BYTES_MAX + AROUND_BYTES;
 
@@ -29,7 +29,7 @@ const PUBLISHING: readonly Route[] = (['state-views', 'state-changes', 'presente
   status: 201,
   bodyBytesMax: BODY_BYTES_MAX,
   parameters: [VERSION],
-  // The same kind, name, bytes and metadata again are the same version.
+  // Publishing the same kind, name, bytes and metadata again returns the same version.
   isRepeatable: () => true,
   handle: publishing(segment),
   offered: ({ database = '' }) => publish({ databaseName: database }, segment),
@@ -64,7 +64,7 @@ function publishing(segment: ComponentSegment): Handler {
     };
     const published = await lettingGo(request.body(), 0, () => service.publishComponent(asked));
     const { version, databaseName } = published;
-    // The page of the version, which whoever has published it goes to.
+    // The page of the new version.
     const location = versionPath(databaseName, segment, { name: version.definition.name, version: version.version });
     return jsonReply(201, jsonObject(versionMembers(version)), { ...scopeHeaders(published), location });
   };
@@ -72,7 +72,7 @@ function publishing(segment: ComponentSegment): Handler {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Files of text that some editors and shells write begin with the byte order mark of UTF-8. */
+/** Some editors and shells write a UTF-8 byte order mark at the start of text files. */
 function withoutMark(text: Uint8Array): Uint8Array {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf ? text.subarray(3) : text;
 }
@@ -89,7 +89,7 @@ async function expireSnapshots(request: HttpRequest, { service }: RouteContext):
   return jsonReply(200, jsonObject({ epoch: jsonInteger(reply.foldEpoch) }), scopeHeaders(reply));
 }
 
-/** All of its versions. */
+/** Deletes all versions. */
 async function deleteStateView(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
   const deleted = await service.deleteVersions({

@@ -1,13 +1,12 @@
 /**
- * The page on which a query is put together. It is one of HTML, whatever is accepted: there is nothing else in it. With
- * what its form sends it leads to the events that are found.
+ * The query builder: a page with a form, always HTML. With the fields of its form the route redirects to the events of
+ * the query.
  */
+
 import { describeFault } from '#model';
 import type { DatabaseDescription } from '#service';
+import { belowDatabase, PAGE_HEADERS, queryBuilderPage } from '#ui';
 import { BUILDER_PARAMETERS, builtQuery } from './built-query.ts';
-import { PAGE_HEADERS } from './rendering/html/page.ts';
-import { queryBuilderPage } from './rendering/html/query-builder.ts';
-import { belowDatabase } from './rendering/paths.ts';
 import { type HttpReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
@@ -32,7 +31,7 @@ async function readBuilder(request: HttpRequest, { service }: RouteContext): Pro
     const location = `${belowDatabase(database, 'events')}?q=${built.q}`;
     return { status: 303, headers: { ...scopeHeaders(database), location, 'cache-control': 'no-store' } };
   }
-  // Whoever shows no pages is told as everywhere.
+  // Clients without pages get an error in JSON or TOON.
   if (request.rendering()?.hasForms !== true) throw built.error;
   const values = Object.fromEntries(BUILDER_PARAMETERS.map((name) => [name, fields.get(name) ?? '']));
   const faults = Object.fromEntries(built.faults.violations.map((each) => [each.field, describeFault(each)]));

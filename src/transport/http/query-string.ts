@@ -1,6 +1,4 @@
-/**
- * Query parameters, decoded strictly: a bad percent encoding or a parameter given twice is a fault, never a guess.
- */
+/** Decodes query parameters strictly: a bad percent encoding or a repeated parameter is a fault. */
 import type { AskedRevision } from '#base';
 import { integerRule, numberAsWritten, parseRevisionText, revisionRule } from '#model';
 import { invalidField } from './errors.ts';
@@ -21,12 +19,12 @@ export class QueryParameters {
     return new URLSearchParams([...new Map(this.#values).set(name, value)]).toString();
   }
 
-  /** The others. */
+  /** The other parameters. */
   without(name: string): QueryParameters {
     return new QueryParameters(new Map([...this.#values].filter(([each]) => each !== name)));
   }
 
-  /** The query string of those that are filled in; undefined when all are. A form sends empty fields, too. */
+  /** The query string without empty parameters, which forms send; undefined when there are none. */
   filledIn(): string | undefined {
     const filled = [...this.#values].filter(([, value]) => value !== '');
     return filled.length === this.#values.size ? undefined : new URLSearchParams(filled).toString();
@@ -36,7 +34,7 @@ export class QueryParameters {
     return new URLSearchParams([...this.#values]).toString();
   }
 
-  /** In the order in which they were sent. */
+  /** Names in the order sent. */
   names(): Iterable<string> {
     return this.#values.keys();
   }
@@ -50,7 +48,7 @@ export class QueryParameters {
 
 const DIGITS = /^(?:0|[1-9][0-9]{0,15})$/;
 
-/** A decimal integer without sign, leading zero or space. Throws what would be right. */
+/** Parses a decimal integer without sign, leading zero or space. Throws the valid range. */
 export function parseInteger(
   field: string,
   text: string,
@@ -61,7 +59,7 @@ export function parseInteger(
   throw invalidField(field, integerRule(`${min} to ${max}`, text), numberAsWritten(text));
 }
 
-/** Any uint64. Throws what would be right. */
+/** Parses a uint64. Throws the valid range. */
 export function parseRevision(field: string, text: string): AskedRevision {
   const revision = parseRevisionText(text);
   if (revision === undefined) throw invalidField(field, revisionRule(text), numberAsWritten(text));
@@ -70,19 +68,19 @@ export function parseRevision(field: string, text: string): AskedRevision {
 
 const NO_PARAMETERS: QueryParameters = new QueryParameters(new Map());
 
-/** Reads the part of a URL after `?`. `+` is a space, as forms and URLSearchParams write it. */
+/** Parses the part of a URL after `?`. `+` is a space, as in forms and URLSearchParams. */
 export function parseQueryString(text: string): QueryParameters {
   if (text === '') return NO_PARAMETERS;
   return new QueryParameters(parseFields(text, { place: 'query string', countMax: Number.POSITIVE_INFINITY }));
 }
 
 interface FieldsOptions {
-  /** Where they stand in the request. */
+  /** Part of the request, for faults. */
   readonly place: string;
   readonly countMax: number;
 }
 
-/** Names and values as forms write them, each name once. */
+/** Parses form-encoded names and values; each name may occur once. */
 export function parseFields(text: string, { place, countMax }: FieldsOptions): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (const pair of text.split('&')) {
@@ -108,8 +106,8 @@ function decode(text: string, place: string): string {
 const BLANKS = ' \t';
 
 /**
- * Without the spaces and tabs at its ends, as HTTP takes a header. What else looks like them stays, and is judged: a
- * no-break space, or a mark of byte order, is part of a value.
+ * Removes spaces and tabs at both ends, as HTTP does for headers. A no-break space or byte order mark is part of the
+ * value.
  */
 export function withoutBlanks(text: string): string {
   let [from, to] = [0, text.length];

@@ -1,8 +1,8 @@
 /**
- * How often a client may ask, by the head of a request alone (TM7).
+ * Applies the rate limit to a request, by its head alone (TM7).
  *
- * Not counted: what anybody may ask without a credential, for probes and browsers do, and what another server of ours
- * has counted. Everything else is, the files of Swagger UI too, whatever comes of it.
+ * Routes without authentication are not counted, except the files of Swagger UI, nor are requests that another node or
+ * the MCP endpoint has counted. All others are, whatever their outcome.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
@@ -21,7 +21,7 @@ export class RateLimiting {
     this.#limits = limits;
   }
 
-  /** Counts the request; undefined: it may go on. `principal`: undefined when nobody knows who asks. */
+  /** Counts the request and returns its refusal, if any. `principal`: undefined without authentication. */
   refusal(request: FastifyRequest, principal?: Principal): DatabaseError | undefined {
     if (isFree(request) || this.#limits.isCounted(request.headers[COUNTED]?.toString())) return undefined;
     const address = request.raw.socket.remoteAddress;
@@ -30,7 +30,7 @@ export class RateLimiting {
     return refusal;
   }
 
-  /** What the answer to a request that was counted says of it. */
+  /** Headers about the rate limit for the reply to a counted request. */
   headersOf(request: FastifyRequest): HttpReply['headers'] {
     return this.#headers.get(request) ?? NO_HEADERS;
   }

@@ -1,16 +1,17 @@
 /**
- * Which other transactions belong to one: later ones that name it as their cause, and those of its correlation id.
- * Neither is an index of a database; they are looked for in the log on both sides of it, as far as a page may look.
+ * Finds transactions related to one: later ones that name it as their cause, and those with its correlation id. Neither
+ * is indexed: the log before and after it is searched within the bounds of a page.
  */
+
 import { ProtoReader, toRevision } from '#base';
 import { type LoggedTransactionView, optionsOfBody, readLoggedTransaction, transactionIdOfBody } from '#model';
 import type { Cause, ReadScope } from '#service';
+import type { Related } from '#ui';
 import { PAGE_BYTES_MAX, RELATED_MAX, RELATED_TRANSACTIONS_MAX } from './limits.ts';
-import type { Related } from './rendering/event-pages.ts';
 import type { HttpRequest } from './request.ts';
 import type { RouteContext } from './route.ts';
 
-/** The transaction of `revision`, as it is seen in `scope`: what was committed behind that is no part of it. */
+/** The transaction of `revision`, as seen in `scope`: later transactions are not searched. */
 export interface Seen {
   readonly scope: ReadScope;
   readonly revision: number;
@@ -19,14 +20,14 @@ export interface Seen {
   readonly causes: readonly Cause[];
 }
 
-/** In the order of their revisions, without its causes. JSON names nothing but what is stored. */
+/** Related transactions by revision, without causes. Only for pages: JSON has only stored data. */
 export async function relatedTransactions(
   request: HttpRequest,
   context: RouteContext,
   seen: Seen,
 ): Promise<readonly Related[]> {
   if (request.rendering() === undefined) return [];
-  // An effect is behind its cause.
+  // An effect has a later revision than its cause.
   const before = seen.correlationId === undefined ? [] : await search(request, context, seen, 'reverse');
   const behind = seen.revision >= seen.scope.revision ? [] : await search(request, context, seen, 'forward');
   return [...before.toReversed(), ...behind];
@@ -45,7 +46,7 @@ async function search(
     direction,
     limit: RELATED_TRANSACTIONS_MAX + 1,
   });
-  // The name means another instance by now.
+  // The database was re-created meanwhile.
   if (databaseId !== seen.scope.databaseId) return [];
   const related: Related[] = [];
   let byteCount = 0;
@@ -62,7 +63,7 @@ async function search(
 
 const TRANSACTION_TAG = 0x0a;
 
-/** Of a proto LogBatch. */
+/** Transactions in a proto LogBatch. */
 function transactionsIn(bytes: Uint8Array): readonly LoggedTransactionView[] {
   const reader = new ProtoReader(bytes, 0, bytes.length);
   const found: LoggedTransactionView[] = [];
@@ -74,7 +75,7 @@ function transactionsIn(bytes: Uint8Array): readonly LoggedTransactionView[] {
   return found;
 }
 
-/** None: it has nothing to do with it, or is one of its causes. */
+/** None when the transaction is unrelated or is one of the causes. */
 function relationOf({ revision, body }: LoggedTransactionView, seen: Seen): readonly Related[] {
   if (revision === seen.revision || seen.causes.some((cause) => cause.revision === revision)) return [];
   const { causationId, correlationId } = optionsOfBody(body);

@@ -1,9 +1,8 @@
 /**
- * What the HTTP server has other nodes answer, because it holds no copy of the database.
+ * Relays requests for a database without a replica on this node to nodes that have one.
  *
- * The body of the request is here and counted (TM1); the answer passes as it comes, no faster than the client takes it.
- * Status, headers and body are those of the other node; what concerns one connection alone, and who may read the
- * answer, is this server's.
+ * The body of the request is received and counted first (TM1). The reply passes through at the pace of the client.
+ * Status, headers and body are those of the other node, except headers of the connection and of CORS.
  */
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -14,29 +13,29 @@ import { countedHeader, type RateLimits } from '../rate-limits.ts';
 import { type Asking, type Attempt, formatShown, isUntried, RELAYED, type Relay, SHOWN } from '../relay.ts';
 import { type HttpReply, varying } from './reply.ts';
 
-// An import of it would also load what it offers lazily: a client for the web.
+// An import would also load the WebSocket client of node:http, which is lazy otherwise.
 const { request: send } = process.getBuiltinModule('node:http');
 
-/** To the headers of an answer of a node that is there: longer than one waits for room, a leader and an outcome. */
+/** Timeout until the headers of a reply: longer than a node waits for room, a leader and an outcome. */
 const ANSWER_MS = 30_000;
-/** An error says who has not tried; it is looked at before it is passed on, and is never so long. */
+/** Bytes of an error, which is read before it is passed on; it may say that the node did not try the request. */
 const ERROR_BYTES_MAX: number = 64 * 1024;
 const UNAVAILABLE = 503;
-/** The first status that refuses. */
+/** The first status of errors. */
 const REFUSED_FROM = 400;
 
-/** Whether an answer may be read by a page of another origin is for the server to say that the page has asked. */
+/** Headers of CORS, which this server sets itself. */
 const isOfOrigins = (name: string): boolean => name.startsWith('access-control-');
 
 export interface RelayedRequest extends Traced {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: () => AbortSignal;
-  /** Called when an answer is about to be passed on; gives the headers that this server adds. */
+  /** Called before a reply is passed on. Returns the headers that this server adds. */
   readonly begin: () => HttpReply['headers'];
   readonly isRead: boolean;
-  /** Of a write. */
+  /** For a write. */
   readonly isRepeatable: () => boolean;
 }
 
@@ -51,7 +50,7 @@ export class HttpRelaying {
     this.#nodes = new OtherNodes(relay.dial);
   }
 
-  /** Has another node answer, if that can; undefined: the failure is the answer. */
+  /** Relays the request, if another node can answer it. Undefined: the failure is the reply. */
   elsewhere(failure: unknown, relayed: RelayedRequest): Promise<void> | undefined {
     const { request, isRead, isRepeatable, span } = relayed;
     const relayedBy = request.headers[RELAYED];
@@ -130,7 +129,7 @@ async function passOn(relayed: RelayedRequest, answer: IncomingMessage, { isAfte
   return { kind: 'answered', header: (name) => answer.headers[name]?.toString() };
 }
 
-/** That an answer depends on the origin of its request is for this server to say. */
+/** `Vary` without Origin, which this server adds itself. */
 function withoutOrigin(vary = ''): string {
   const names = vary.split(',').map((name) => name.trim());
   return names.filter((name) => name !== '' && name.toLowerCase() !== 'origin').join(', ');
@@ -141,7 +140,7 @@ function setVary(client: ServerResponse, { vary }: HttpReply['headers']): void {
   else client.setHeader('vary', vary);
 }
 
-/** Undefined when it does not come to its end, or is longer than any error. */
+/** Undefined when the body is incomplete, or longer than any error. */
 async function whole(answer: IncomingMessage): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let byteCount = 0;
@@ -159,7 +158,7 @@ async function whole(answer: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * In JSON or in TOON. Quotes and line breaks inside of a text are escaped: this stands nowhere but in the details of an
+ * Matches in JSON or TOON. Both escape quotes and line breaks in texts, so it can match only in the details of an
  * error.
  */
 function reasonIn(body: Buffer): string | undefined {

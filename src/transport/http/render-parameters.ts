@@ -1,26 +1,26 @@
 /**
- * What a render's query string says, and to whom (SPEC-HTTP-R5, SPEC-HTTP-R10).
+ * Reads the query string of a rendering (SPEC-HTTP-R5, SPEC-HTTP-R10).
  *
- * A parameter with a dot binds what the State View selects; one without is for the presenter alone, and nothing that a
- * view without one knows. The presenter gets both, as they were sent, and never the cut.
+ * A parameter with a dot binds a parameter of the selector. Others are for the presenter; a view without one refuses
+ * them. The presenter receives both kinds as sent, but never the end of effective time.
  */
 import { DatabaseError } from '#base';
 import type { QueryParameters } from './query-string.ts';
 
 const CUT_PARAMETER = 'effective_time_end_at';
-/** Where the next page of a presentation begins: a word of the presenter's own, which it gets back as it was. */
+/** Start of the next page of a presentation: a text of the presenter, which it gets back unchanged. */
 const CONTINUATION = 'continuation';
 
 export interface RenderParameters {
-  /** The cut as it was sent. */
+  /** End of effective time, as sent. */
   readonly cut: string | undefined;
-  /** By the names of what the view leaves open, `{attribute}.{parameter}`. */
+  /** Bindings by name, `{attribute}.{parameter}`. */
   readonly bindings: ReadonlyMap<string, string>;
-  /** In the order in which they were sent. */
+  /** Parameters for the presenter, in the order sent. */
   readonly presented: ReadonlyMap<string, string>;
 }
 
-/** @throws DatabaseError when there is one for a presenter, and no presenter. */
+/** @throws DatabaseError for a parameter of a presenter without a presenter */
 export function renderParameters(
   query: QueryParameters,
   view: { readonly name: string; readonly isPresented: boolean },
@@ -37,7 +37,7 @@ export function renderParameters(
   return { cut: query.get(CUT_PARAMETER), bindings, presented };
 }
 
-/** The URL of the next page. */
+/** URL of the next page. */
 export function continuationOf(path: string, query: QueryParameters, token: string): string {
   return `${path}?${query.with(CONTINUATION, token)}`;
 }

@@ -1,18 +1,16 @@
-/**
- * A reply as a value: routes return it, dispatch.ts sends it. No route touches the socket.
- */
+/** A reply as a value: routes return it, server.ts sends it. No route touches the socket. */
 import type { Readable } from 'node:stream';
 import type { JsonText } from './json-text.ts';
 
 export interface HttpReply {
   readonly status: number;
-  /** Lowercase names. Cross-origin headers are added when the reply is sent. */
+  /** Lowercase names. Headers of CORS are added when the reply is sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType?: string;
   readonly body?: string | Buffer;
-  /** Instead of a body: sent as it comes. An error of it cuts the connection; it is destroyed when nobody reads. */
+  /** Sent instead of a body. Its errors cut the connection. It is destroyed when the client disconnects. */
   readonly stream?: Readable;
-  /** What a redirect resolved, for the metrics. */
+  /** The resolved part of a redirect, for metrics. */
   readonly redirect?: RedirectReason;
 }
 
@@ -22,7 +20,7 @@ export interface TextReply extends HttpReply {
 
 export type RedirectReason = 'latest' | 'cached' | 'effective_time';
 
-/** The database instance and the revision that a reply was read at; in the headers of every such reply (TH4). */
+/** Database instance and revision of a read, which its reply has in headers (TH4). */
 export interface ReplyScope {
   readonly databaseId: string;
   readonly revision: number;
@@ -48,7 +46,7 @@ export function emptyReply(headers: Readonly<Record<string, string>> = NO_HEADER
   return { status: 204, headers };
 }
 
-/** 307: the method stays. `no-store`, because where it points changes (SPEC-HTTP-R6). */
+/** 307 keeps the method. `no-store`, because the target changes (SPEC-HTTP-R6). */
 export function redirectReply(
   redirect: RedirectReason,
   location: string,
@@ -57,7 +55,7 @@ export function redirectReply(
   return { status: 307, headers: { ...headers, location, 'cache-control': 'no-store' }, redirect };
 }
 
-/** Where the next page is, when there is one. */
+/** The `Link` to the next page, if there is one. */
 export function nextLink(target: string | undefined): Readonly<Record<string, string>> {
   return target === undefined ? NO_HEADERS : { link: `<${target}>; rel="next"` };
 }
@@ -66,7 +64,7 @@ export function scopeHeaders(scope: ReplyScope): Readonly<Record<string, string>
   return { 'x-database-id': scope.databaseId, 'x-revision': String(scope.revision) };
 }
 
-/** What an answer depends on according to any of them, as a header of its own. */
+/** Joins the `vary` headers of a reply. */
 export function varying(...headers: readonly HttpReply['headers'][]): HttpReply['headers'] {
   let named = '';
   for (const { vary = '' } of headers) if (vary !== '') named += named === '' ? vary : `, ${vary}`;

@@ -1,6 +1,6 @@
 /**
- * What must be right about a request before its path or body means anything, and what neither Node nor fastify insists
- * on (RFC 9112, sections 3.2, 6.1 and 6.3). Where two readers of the same bytes could disagree, the request is refused.
+ * Checks the head of a request for rules that neither Node nor fastify enforces (RFC 9112, sections 3.2, 6.1 and 6.3).
+ * Heads that two parsers could read differently are refused.
  */
 import { isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
@@ -8,21 +8,19 @@ import type { DatabaseError } from '#base';
 import { headerRule } from '../own-headers.ts';
 import { invalidField } from './errors.ts';
 
-/**
- * A name or an address, in brackets that of IPv6, and perhaps a port. The delimiters that a name might have are none.
- */
+/** A host name or address (IPv6 in brackets), optionally with a port. Delimiters are not allowed in names. */
 const AUTHORITY = /^(?:\[([\da-f:.]+)\]|(?:[\w.~-]|%[\da-f]{2})+)(?::(\d*))?$/i;
 
 const PORT_MAX = 65_535;
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
-/** Headers with one value, of which Node would keep one and drop the others, or make a list. */
+/** Headers with one value. Node would drop or join repeated ones. */
 const SINGLE_HEADERS: ReadonlyMap<string, string> = new Map(
   ['Host', 'Content-Type', 'x-batch-id', 'x-min-revision'].map((name) => [name.toLowerCase(), name]),
 );
 
-/** The path and query of a target, which may name the server before them, as it does towards a proxy. */
+/** Path and query of a target, which may be absolute, as for a proxy. */
 export function originForm(target: string): string {
   const authority = ABSOLUTE.exec(target)?.[0];
   if (authority === undefined) return target;
@@ -30,25 +28,25 @@ export function originForm(target: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Whether the request asks what the server as a whole can do. */
+/** Whether the request is `OPTIONS *`, about the whole server. */
 export function isAboutServer({ method, originalUrl }: FastifyRequest): boolean {
   return method === 'OPTIONS' && originalUrl === '*';
 }
 
-/** What is wrong with request line and headers. */
+/** The first fault of request line and headers. */
 export function headFault(request: FastifyRequest): DatabaseError | undefined {
   return (
     versionFault(request) ?? hostFault(request) ?? targetFault(request) ?? framingFault(request) ?? namesFault(request)
   );
 }
 
-/** Node's parser takes other versions too, and treats them as one of these. */
+/** Node's parser accepts other versions, too, and treats them as one of these. */
 function versionFault({ raw: { httpVersion } }: FastifyRequest): DatabaseError | undefined {
   if (httpVersion === '1.1' || httpVersion === '1.0') return undefined;
   return invalidField('HTTP version', 'must be 1.1 or 1.0', httpVersion);
 }
 
-/** HTTP/1.1 demands the header; Node would refuse without a body of ours. */
+/** HTTP/1.1 requires the header. Node would refuse the request without our error body. */
 function hostFault({ raw: { headers, httpVersion } }: FastifyRequest): DatabaseError | undefined {
   const { host } = headers;
   if (host === undefined) return httpVersion === '1.1' ? invalidField('Host', 'must be sent with HTTP/1.1') : undefined;
@@ -77,7 +75,7 @@ function framingFault({ raw: { headers, httpVersion } }: FastifyRequest): Databa
   return coding.toLowerCase() === 'chunked' ? undefined : invalidField('Transfer-Encoding', 'must be chunked', coding);
 }
 
-/** A header of ours that is unknown, or one with a single value that is sent twice. */
+/** An unknown header of ours, or a repeated header that may have one value. */
 function namesFault({ raw: { rawHeaders } }: FastifyRequest): DatabaseError | undefined {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {

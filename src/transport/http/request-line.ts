@@ -1,13 +1,13 @@
 /**
- * The requests of a connection, handled one after the other.
+ * Handles the requests of a connection one after the other.
  *
- * A client may send requests without awaiting answers. Node hands all of them over as they are parsed, hundreds from
- * one read of the socket; handled at once, each would gather its answer in memory until the ones before it have left.
+ * A client may send requests without waiting for replies. Node parses hundreds from one read of the socket. Handled at
+ * once, their replies would occupy memory until the previous ones are sent.
  *
  * ```
- *   arrived ── nobody before it ──> handled ── its answer has left ──> the next
+ *   arrived ── none before it ────> handled ── reply sent ──> the next
  *      ├────── others before it ──> waits; the connection is not read meanwhile
- *      └────── too many wait ─────> dropped: the connection ends behind the last of those that wait
+ *      └────── too many wait ─────> dropped; the connection ends after the last waiting one
  * ```
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ interface Exchange {
 interface Line {
   handled: ServerResponse;
   readonly waiting: Exchange[];
-  /** Set when a request was dropped: none behind it is handled either. */
+  /** Set when a request was dropped: no later one is handled. */
   isOver: boolean;
 }
 
@@ -33,7 +33,7 @@ export class RequestLines {
     this.#waitingMax = waitingMax;
   }
 
-  /** A listener that calls the other one for a request of a connection when the one before has been answered. */
+  /** Wraps a listener, so that it gets a request of a connection when the previous one was answered. */
   inTurn(handle: RequestListener): RequestListener {
     return (request, response) => {
       const { socket } = request;
@@ -46,14 +46,14 @@ export class RequestLines {
     };
   }
 
-  /** The answer that is being made, or sent. */
+  /** The reply that is being made or sent. */
   handled(socket: Duplex): ServerResponse | undefined {
     return this.#lines.get(socket)?.handled;
   }
 
   /**
-   * The answer that the last request that came whole gets, until it has left. A request that is cut off is forgotten,
-   * unless it is being handled already.
+   * The reply to the last complete request, until it is sent. A truncated request is forgotten, unless it is being
+   * handled already.
    */
   lastWhole(socket: Duplex): ServerResponse | undefined {
     const line = this.#lines.get(socket);

@@ -1,26 +1,26 @@
 /**
- * Counts requests: how long each took by method, route and status, and how many are being answered.
+ * Metrics of requests: durations by method, route and status, and requests in progress.
  *
- * Labels are closed: the route is its template, never a path with names in it; a method that no route has is `other`.
+ * Label values are bounded: the route is its template, and a method that no route has is `other`.
  */
 import { type Count, type Level, type Metrics, type Observe, PROBE_PATHS } from '#observability';
 import type { RedirectReason } from './reply.ts';
 import type { HttpMethod, Route } from './route.ts';
 
-/** The route label of a request that no route takes. */
+/** Route label of a request without a route. */
 export const UNMATCHED_ROUTE = 'unmatched';
 
-/** No requests of clients: their 503 says that a node is to get none. */
+/** Probes are not requests of clients: their 503 only says that the node wants none. */
 const PROBES: ReadonlySet<string> = new Set(PROBE_PATHS);
 
-/** The status label of a request whose client left before the reply was sent, as nginx has it. */
+/** Status label when the client disconnected before the reply was sent, as in nginx. */
 const CLIENT_GONE = 499;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
 
-/** Of a method, unless its route says otherwise. */
+/** Status of success by method, unless the route has another. */
 const SUCCESS: Readonly<Record<HttpMethod, number>> = { GET: 200, POST: 200, DELETE: 204 };
-/** What the node answers for, and not the client. */
+/** Statuses that are failures of the node. */
 const FAILURES = [500, 503];
 
 const MS_PER_SECOND = 1000;
@@ -28,7 +28,7 @@ const MS_PER_SECOND = 1000;
 export interface AnsweredRequest {
   readonly method: string;
   readonly route: string;
-  /** Undefined when the client left before the reply was sent. */
+  /** Undefined when the client disconnected before the reply was sent. */
   readonly status: number | undefined;
   readonly durationMs: number;
 }
@@ -39,10 +39,10 @@ export class RequestMetrics {
   readonly #redirects: Readonly<Record<RedirectReason, Count>>;
   readonly #durations = new Map<string, Observe>();
   readonly #templates: ReadonlySet<string>;
-  /** Methods and routes that were asked for. */
+  /** Requested methods and routes. */
   readonly #used = new Set<string>();
 
-  /** What nobody may ask where everybody may do everything shows nothing there until somebody does. */
+  /** Without authentication, routes that need it show no series until one is requested. */
   constructor(metrics: Metrics, routes: readonly Route[], isAuthenticated: boolean) {
     this.#metrics = metrics;
     this.#inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'http' });
@@ -73,7 +73,7 @@ export class RequestMetrics {
     this.#beginFailures(known, route);
   }
 
-  /** A route that is used shows the failures of the node from 0 on, before there are any. */
+  /** A requested route has series of failures from 0 on, before there are any. */
   #beginFailures(method: string, route: string): void {
     const key = `${method} ${route}`;
     if (this.#used.has(key) || !this.#templates.has(route)) return;

@@ -1,21 +1,21 @@
 /**
- * What a trace shows of a request of HTTP: its server span, by the names that OpenTelemetry has for them.
+ * Server spans of HTTP requests, with the attribute names of OpenTelemetry.
  *
- * The route is its template. Path and query are not told: they have what was asked about, such as subjects.
+ * The route is its template. Spans have no path and query, which contain data such as subjects.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Span, Tracer } from '#observability';
 import { UNMATCHED_ROUTE } from './request-metrics.ts';
 
-/** What came of a request. */
+/** Outcome of a request. */
 export interface TracedAnswer {
-  /** Undefined: its client has left before it was sent. */
+  /** Undefined when the client disconnected before it was sent. */
   readonly status: number | undefined;
-  /** That the answer was read at. */
+  /** Revision of the reply. */
   readonly revision: string | undefined;
 }
 
-/** Of a request that nobody waits for any more, which is no failure of ours. */
+/** Status of a request whose client disconnected, which is not a failure of the node. */
 const CLIENT_GONE = 'client_gone';
 
 export class RequestTraces {
@@ -26,7 +26,7 @@ export class RequestTraces {
     this.#tracer = tracer;
   }
 
-  /** Probes and what pages load are not traced: they say nothing, and there are many. */
+  /** Probes and files of pages are not traced: they are frequent and tell nothing. */
   begin(request: FastifyRequest): void {
     const { label: route = UNMATCHED_ROUTE, isForAnybody = false } = request.routeOptions.config;
     if (isForAnybody) return;
@@ -49,7 +49,7 @@ export class RequestTraces {
     span.end();
   }
 
-  /** Undefined: it is not traced. */
+  /** Undefined when the request is not traced. */
   spanOf(request: FastifyRequest): Span | undefined {
     return this.#spans.get(request);
   }

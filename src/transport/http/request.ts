@@ -1,6 +1,6 @@
 /**
- * One request, as the routes see it: decoded path parameters, strict query parameters, raw body bytes, and a signal
- * that ends the work below when the client goes away (TH7). Routes know this class and nothing of fastify.
+ * A request as routes see it: decoded path parameters, strict query parameters, raw body bytes, and a signal that
+ * cancels its work when the client disconnects (TH7). Routes use this class and nothing of fastify.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
@@ -8,19 +8,19 @@ import type { Span, Traced } from '#observability';
 import type { ReadRequest, RevisionFloor } from '#service';
 import { shownBy } from '../relay.ts';
 import type { SaidByForm } from './form-request.ts';
+import type { Privacy } from './identities.ts';
 import type { AnswerRoom, HttpMemory } from './memory.ts';
-import type { Privacy } from './privacy.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
-import { type ListSizes, listSizes, type Rendering, renderingFor } from './rendering/renderings.ts';
+import { type ListSizes, listSizes, type Rendering, renderingFor } from './renderings.ts';
 import type { Turns } from './turns.ts';
 
 const NO_BODY = new Uint8Array(0);
 const NOT_TRACED: Traced = {};
 
-/** fastify's request with path parameters as the router leaves them: percent-decoded strings. */
+/** A fastify request with percent-decoded path parameters. */
 export type RoutedRequest = FastifyRequest<{ Params: Readonly<Record<string, string | undefined>> }>;
 
-/** What all requests of the server share. */
+/** Parts that all requests of the server share. */
 export interface RequestLimits {
   readonly memory: HttpMemory;
   readonly turns: Turns;
@@ -35,10 +35,10 @@ export class HttpRequest {
   #said: SaidByForm | undefined;
   #controller: AbortController | undefined;
   #query: QueryParameters | undefined;
-  /** Looked up once: the header may be long. */
+  /** Read once: the header may be long. */
   #rendering: { readonly found: Rendering | undefined } | undefined;
 
-  /** `span`: what it is traced in. */
+  /** `span`: its span in a trace. */
   constructor(request: RoutedRequest, reply: FastifyReply, limits: RequestLimits, span?: Span) {
     this.#request = request;
     this.#reply = reply;
@@ -46,19 +46,17 @@ export class HttpRequest {
     this.#traced = span?.isRecorded === true ? { span } : NOT_TRACED;
   }
 
-  /**
-   * Waits until there is room for an answer that may become so large. Throws `busy` when there is none for too long.
-   */
+  /** Waits for room for a reply of up to this size. Throws `busy` after a timeout. */
   awaitRoom(bytes: number): Promise<void> {
     return this.#limits.memory.awaitRoom(this.#reply, bytes, this.signal());
   }
 
-  /** The same, or until there is room for a small answer: then the answer is made anew if it turns out to be larger. */
+  /** The same, or for room for a small reply. A reply that turns out to be larger is made again. */
   awaitSomeRoom(bytes: number): Promise<AnswerRoom> {
     return this.#limits.memory.awaitSomeRoom(this.#reply, bytes, this.signal());
   }
 
-  /** Does a piece of long work when it is its turn (TH11). Rejects without doing it when the client has gone. */
+  /** Runs a piece of long work in its turn (TH11). Rejects without running it when the client has disconnected. */
   inTurn<Result>(work: () => Result): Promise<Result> {
     const signal = this.signal();
     return this.#limits.turns.run(() => {
@@ -67,17 +65,17 @@ export class HttpRequest {
     });
   }
 
-  /** A segment of the path, percent-decoded. Only names that the route's path declares are asked for. */
+  /** A percent-decoded parameter of the path, by a name that the route declares. */
   param(name: string): string {
     return this.#request.params[name] ?? '';
   }
 
-  /** The path as it was sent, without the query string. */
+  /** The path as sent, without the query string. */
   path(): string {
     return this.#request.url.split('?', 1)[0] ?? '';
   }
 
-  /** The query string with its `?`, as it was sent; empty when there is none. */
+  /** The query string with its `?`, as sent; empty when there is none. */
   search(): string {
     const { url } = this.#request;
     const mark = url.indexOf('?');
@@ -89,7 +87,7 @@ export class HttpRequest {
     return this.#query;
   }
 
-  /** From now on it is what its form says. */
+  /** Replaces body and headers by those that its form stands for. */
   fillIn(said: SaidByForm): void {
     this.#said = said;
   }
@@ -100,70 +98,70 @@ export class HttpRequest {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  /** Of all headers that came, in lower case. */
+  /** Lowercase names of all headers. */
   headerNames(): readonly string[] {
     return Object.keys(this.#request.headers);
   }
 
-  /** In which a read is answered; undefined: JSON. */
+  /** Rendering of a read; undefined: JSON. */
   rendering(): Rendering | undefined {
     this.#rendering ??= { found: renderingFor(this.header('accept')) };
     return this.#rendering.found;
   }
 
-  /** Of the lists of the answer to a read. */
+  /** Sizes of the lists in the reply to a read. */
   listSizes(): ListSizes {
     return listSizes(this.rendering());
   }
 
-  /** All of them as they came, one behind the other. */
+  /** All headers as sent, names and values alternating. */
   headers(): readonly (readonly [name: string, value: string])[] {
     const { rawHeaders } = this.#request.raw;
     return rawHeaders.flatMap((name, place) => (place % 2 === 0 ? [[name, rawHeaders[place + 1] ?? ''] as const] : []));
   }
 
-  /** Who but the one that asks may keep the answer. */
+  /** Which headers identify clients, for caching. */
   privacy(): Privacy {
     return this.#limits.privacy;
   }
 
-  /** Whether the client asks for the headers alone. */
+  /** Whether the client requests headers alone. */
   isHead(): boolean {
     return this.#request.method === 'HEAD';
   }
 
-  /** Whether the client knows chunks, which those of HTTP/1.0 do not. */
+  /** Whether the client supports chunks, which HTTP/1.0 does not. */
   knowsChunks(): boolean {
     return this.#request.raw.httpVersion !== '1.0';
   }
 
-  /** The bytes of the body, empty when there is none. */
+  /** The bytes of the body; empty when there is none. */
   body(): Uint8Array {
     if (this.#said !== undefined) return this.#said.body;
     const body: unknown = this.#request.body;
     return body instanceof Uint8Array ? body : NO_BODY;
   }
 
-  /** The error for a body that is too large, and in what. */
+  /** The error for a body that is too large, with the rule that it breaks. */
   refuseBody(fault: string): DatabaseError {
     return this.#limits.memory.refuseBody(fault);
   }
 
-  /** What every read of a database says. `x-min-revision` asks for a node that has applied at least that revision. */
+  /** Members of every read. `x-min-revision`: the node must have applied at least that revision. */
   read(): ReadRequest {
     const shown = shownBy((name) => this.header(name));
     const read = { databaseName: this.param('database'), signal: this.signal() };
     return { ...read, ...this.floor(), ...shown, ...this.#traced };
   }
 
-  /** What a write says when it asks for the same. */
+  /** The same requirement for a write. */
   floor(): RevisionFloor | undefined {
     const text = this.header('x-min-revision');
     if (text === undefined) return undefined;
     return { minRevision: parseRevision('x-min-revision', text), signal: this.signal() };
   }
 
-  /** What a write is traced in, as a member of its request. */
+  /** Trace context of a write, as a member of its request. */
   traced(): Traced {
     return this.#traced;
   }

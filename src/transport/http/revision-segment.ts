@@ -1,8 +1,8 @@
 /**
  * The `{revision}` segment of a revision-scoped path: a number, `latest` or `cached` (SPEC-HTTP-R1).
  *
- * `latest` and `cached` are answered by a redirect to the number that they mean now, so that what a client then reads,
- * links and caches names the revision. Routes that take only a number say so.
+ * `latest` and `cached` redirect to their current number, so that links and caches of a client name a revision. Some
+ * routes take only a number.
  */
 import { type AskedRevision, quote } from '#base';
 import { type Keeping, keptRead } from './caching.ts';
@@ -16,14 +16,14 @@ export type RevisionSegment =
   | { readonly kind: 'number'; readonly revision: AskedRevision }
   | { readonly kind: 'latest' | 'cached' };
 
-/** Runs at a numeric revision. */
+/** Handler that runs at a numeric revision. */
 export type RevisionHandler = (
   request: HttpRequest,
   context: RouteContext,
   revision: AskedRevision,
 ) => Promise<HttpReply> | HttpReply;
 
-/** A route that redirects `latest` and `cached`; `below` is the part of its path behind the revision. */
+/** A route that redirects `latest` and `cached`; `below` is the part of its path after the revision. */
 export function redirecting(below: string, handle: RevisionHandler, keeping: Keeping = 'revision'): Handler {
   return async (request, context) => {
     const segment = parseSegment(request.param('revision'));
@@ -59,7 +59,7 @@ function kept({ request, context, at }: ReadAtNumber, handle: RevisionHandler, k
   });
 }
 
-/** What stands behind a revision: where its place is, nobody gave one. */
+/** Segments that may follow a revision: in its position they show that the revision is missing. */
 const BEHIND_REVISION = new Set(['events', 'streams', 'subjects', 'event-types', 'state-views', 'state-changes']);
 
 /** @throws DatabaseError invalid_argument */

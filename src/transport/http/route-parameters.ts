@@ -1,7 +1,6 @@
 /**
- * Which query parameters and headers of ours a route takes. Every other one is refused, and the error names the nearest
- * that is taken: a misspelt `limit` must not become another page, nor a misspelt `database_id` a deletion by name
- * (decisions 11.2).
+ * Refuses unknown query parameters and headers of ours; the error names the nearest known one. A misspelt `limit` must
+ * not return another page, nor a misspelt `database_id` delete by name (decisions 11.2).
  */
 import { nearestName } from '#base';
 import { OF_CLIENTS, untakenRule } from '../own-headers.ts';
@@ -10,13 +9,13 @@ import type { QueryParameters } from './query-string.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route } from './route.ts';
 
-/** Names that other stores and our own replies have for a parameter. */
+/** Other names of parameters, in other stores and in our replies. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['cursor', 'after'],
   ['next_cursor', 'after'],
 ]);
 
-/** @throws DatabaseError for the first parameter that the route does not take. */
+/** @throws DatabaseError for the first unknown parameter */
 export function refuseParameters(route: Route, query: QueryParameters): void {
   const { parameters = [], takesBindings = false, takesAnyParameter = false } = route;
   if (takesAnyParameter) return;
@@ -26,7 +25,7 @@ export function refuseParameters(route: Route, query: QueryParameters): void {
   }
 }
 
-/** @throws DatabaseError for the first of our headers that the route does not take. */
+/** @throws DatabaseError for the first of our headers that the route does not take */
 export function refuseHeaders({ headers = [] }: Route, request: HttpRequest): void {
   for (const name of OF_CLIENTS) {
     const value = request.header(name);

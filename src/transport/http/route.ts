@@ -1,21 +1,20 @@
-/**
- * What a route is: one line of the routing table, and the context that every route works in.
- */
+/** A route: one entry of the routing table, and the context of all routes. */
+
 import type { Clock } from '#base';
 import type { Probes } from '#observability';
 import type { Service } from '#service';
-import type { Action } from './rendering/description.ts';
+import type { Action } from '#ui';
 import type { HttpReply } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'DELETE';
 
-/** What the routes need of the node. */
+/** Parts of the node that routes use. */
 export interface RouteContext {
   readonly service: Service;
   readonly clock: Clock;
   readonly probes: Probes;
-  /** Looks after work that goes on behind its answer: what it ends with concerns nobody but the node. */
+  /** Watches work that continues after its reply. A fatal failure of it stops the node. */
   readonly goOn: (work: Promise<unknown>) => void;
 }
 
@@ -23,33 +22,33 @@ export type Handler = (request: HttpRequest, context: RouteContext) => Promise<H
 
 export interface Route {
   readonly method: HttpMethod;
-  /** Path with `{parameter}` segments, as the specification writes it; also the metrics' label. */
+  /** Path with `{parameter}` segments, as in the specification; also the label of metrics. */
   readonly path: string;
   readonly handle: Handler;
-  /** Of its success: 200, or 204 of a deletion, unless given. */
+  /** Status of success. Default: 200, or 204 for DELETE. */
   readonly status?: 201 | 202;
-  /** The query parameters that it takes; none unless given. */
+  /** Query parameters. Default: none. */
   readonly parameters?: readonly string[];
-  /** Headers of ours that it takes beside `x-min-revision`; none unless given. */
+  /** Headers of ours that it takes besides `x-min-revision`. Default: none. */
   readonly headers?: readonly string[];
-  /** Whether it takes those with a dot, too, which bind what a State View selects: `subject.account`. */
+  /** True: also takes parameters with a dot, which bind the selector of a State View: `subject.account`. */
   readonly takesBindings?: boolean;
-  /** Whether it takes any, because what they are for is not known before something is read. */
+  /** True: takes any parameter, because their meaning depends on stored definitions. */
   readonly takesAnyParameter?: boolean;
-  /** Whether it reads, which every GET does. */
+  /** True: the route only reads. Default: GET does. */
   readonly isRead?: boolean;
-  /** Whether it is answered without a credential, also where one is required. */
+  /** True: the route needs no credential. */
   readonly isForAnybody?: boolean;
-  /** Whether it is refused wherever everybody may do everything. */
+  /** True: refused when authentication is off. */
   readonly needsAuthentication?: boolean;
-  /** Of what is for anybody: whether it counts among the requests of its client. None does unless given. */
+  /** For a route without authentication: whether a request counts for the rate limit. Default: none does. */
   readonly isCounted?: (params: unknown) => boolean;
-  /** Of a write: whether it has the same effect twice as once. Default: it has not. */
+  /** For a write: whether it is idempotent. Default: no. */
   readonly isRepeatable?: (request: HttpRequest) => boolean;
-  /** What pages offer to do by it: then it takes their forms, too. */
+  /** Action that pages offer on this route, which then accepts their forms, too. */
   readonly offered?: (params: Readonly<Record<string, string>>) => Action;
-  /** Bytes of body, when the route takes more than most. */
+  /** Bytes of the body, if more than the default. */
   readonly bodyBytesMax?: number;
-  /** Bytes that there must be room for before the answer is made, when it may become large and is no page of events. */
+  /** Bytes to reserve before a reply is made that may be large. Pages of events reserve their own. */
   readonly answerBytes?: number;
 }

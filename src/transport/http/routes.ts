@@ -1,6 +1,4 @@
-/**
- * The routing table: every route of both families, and what a path without the asked method may be asked instead.
- */
+/** The routing table: all routes of both families, and the methods of a path. */
 import { ASSET_ROUTES } from './asset-routes.ts';
 import { AUTH_ROUTES } from './auth-routes.ts';
 import { COLLECTION_QUERY_ROUTES } from './collection-query-routes.ts';
@@ -36,7 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...openApiRoutes(() => ROUTES),
 ];
 
-/** Paths with the methods that they answer, as an `Allow` header lists them. */
+/** The value of `Allow` by path. */
 export function methodsByPath(routes: readonly Route[]): ReadonlyMap<string, string> {
   const methods = new Map<string, readonly string[]>();
   for (const { method, path } of routes) {
@@ -46,7 +44,7 @@ export function methodsByPath(routes: readonly Route[]): ReadonlyMap<string, str
   return new Map([...methods].map(([path, list]) => [path, [...list, 'OPTIONS'].toSorted().join(', ')]));
 }
 
-/** The methods that any path answers. */
+/** All methods that the server has. */
 export const SERVER_METHODS: string = [...new Set(['HEAD', 'OPTIONS', ...ROUTES.map(({ method }) => method)])]
   .toSorted()
   .join(', ');
@@ -55,7 +53,7 @@ const PATTERNS: readonly { readonly pattern: RegExp; readonly methods: string }[
   ([path, methods]) => ({ pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), methods }),
 );
 
-/** The methods of a requested path, or undefined when no route has it. */
+/** Methods of a requested path; undefined when no route has it. */
 export function allowedMethods(path: string): string | undefined {
   return PATTERNS.find(({ pattern }) => pattern.test(path))?.methods;
 }

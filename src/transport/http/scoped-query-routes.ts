@@ -1,9 +1,10 @@
 /**
  * Events of the revision-scoped family: the query in `q`, and one stream, subject or event type.
  *
- * All of them run at the number in the path. A page with more behind it names the whole next request, in the member
- * `next` and as a `Link`.
+ * All run at the revision in the path. A page that is not the last has the URL of the next one in the member `next` and
+ * in `Link`.
  */
+
 import { type AskedRevision, DatabaseError, formatInstant, quote } from '#base';
 import {
   type EventQuery,
@@ -18,6 +19,7 @@ import {
   term,
 } from '#model';
 import type { ReadScope } from '#service';
+import { eventsPage, type ListedEvents } from '#ui';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
@@ -25,13 +27,12 @@ import { FILTER_PARAMETERS, filterFrom, filtersIn } from './event-filters.ts';
 import { type JsonMembers, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './page.ts';
 import type { QueryParameters } from './query-string.ts';
-import { eventsPage, type ListedEvents } from './rendering/event-pages.ts';
-import { listBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
+import { listBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import { numeric, type RevisionHandler } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
+import { show } from './show.ts';
 
 export const SCOPED_QUERY_ROUTES: readonly Route[] = [
   {
@@ -62,7 +63,7 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
   },
 ];
 
-/** By `q`, which says all of a query; or by filters, listed as one stream is. */
+/** Events by `q`, a full query, or by filters. */
 async function queryAtRevision(request: HttpRequest, context: RouteContext, at: AskedRevision): Promise<HttpReply> {
   const parameters = request.query();
   const text = parameters.get('q');
@@ -95,7 +96,7 @@ function queryOf(text: string, parameters: QueryParameters): ScopedQuery {
   return query;
 }
 
-/** Now becomes a time that the URL names, so that the answer can be repeated (SPEC-HTTP-R2). */
+/** Redirects `now` to a time in the URL, so that the reply can be repeated (SPEC-HTTP-R2). */
 async function redirectToNow(
   request: HttpRequest,
   context: RouteContext,
@@ -108,15 +109,15 @@ async function redirectToNow(
 }
 
 interface Attribute {
-  /** Parameter of the path and member of the reply. */
+  /** Parameter of the path, and member of the reply. */
   readonly name: string;
   readonly kind: TermKind;
   readonly parse: (text: string, field: string, faults: Faults) => string | undefined;
-  /** The reason where no event has it. */
+  /** Reason of the error when no event has the value. */
   readonly absent: string;
 }
 
-/** The events that have this value; not_found when there is none at the revision. */
+/** Events with this value; not_found when there are none at the revision. */
 function eventsOf({ name, kind, parse, absent }: Attribute): RevisionHandler {
   return async (request, context, at) => {
     const faults = new Faults();
@@ -137,12 +138,12 @@ function eventsOf({ name, kind, parse, absent }: Attribute): RevisionHandler {
 
 interface Listed {
   readonly page: EventPage;
-  /** Path and query string of the page behind it. */
+  /** Path and query string of the next page. */
   readonly next: string | undefined;
   readonly isFirst: boolean;
 }
 
-/** A page of what is selected, by the parameters that every such list has. */
+/** A page of the selected events, by the parameters of all lists. */
 async function readListed(
   request: HttpRequest,
   { service }: RouteContext,
@@ -175,7 +176,7 @@ function nothingFound(
 interface PageParts extends Pick<ListedEvents, 'what' | 'path' | 'filters'> {
   readonly members: JsonMembers;
   readonly headers: Readonly<Record<string, string>>;
-  /** Path and query string of the page behind this one, when there is one. */
+  /** Path and query string of the next page, if there is one. */
   readonly next: string | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The HTTP server: fastify as router and connection keeper, everything else ours.
  *
- * fastify's own JSON parser, error bodies, query parser and 503 while closing are switched off, because the API
- * promises lossless JSON, one error body and that a request that was let in is finished.
+ * fastify's JSON parser, error bodies, query parser and 503 during shutdown are switched off, because the API promises
+ * lossless JSON, one form of errors, and that an admitted request is finished.
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -21,22 +21,18 @@ import type { SecurePorts } from '../secure.ts';
 import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
-import { withoutEmptyFields } from './empty-fields.ts';
 import { shownToForm, takeForm } from './form-answer.ts';
 import { formOf } from './form-request.ts';
-import { toDatabaseError } from './framework-errors.ts';
+import { notFound, toDatabaseError } from './framework-errors.ts';
 import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX, SMALL_ANSWER_BYTES } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { bindingFault, createHttpServer } from './listening.ts';
 import { HttpMemory, isBodyTooLong } from './memory.ts';
-import { notFound } from './not-found.ts';
 import { refusalOfForm, refusalOfStranger } from './other-origins.ts';
-import { PUBLIC, privacyOf } from './privacy.ts';
 import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
-import { refused } from './rendering/refusal.ts';
 import { emptyReply, type HttpReply, varying } from './reply.ts';
 import { HttpRequest, type RequestLimits, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
@@ -46,6 +42,7 @@ import { RequestTraces } from './request-traces.ts';
 import type { Route, RouteContext } from './route.ts';
 import { refuseHeaders, refuseParameters } from './route-parameters.ts';
 import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
+import { refused, withoutEmptyFields } from './show.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 import { Turns } from './turns.ts';
 
@@ -62,40 +59,40 @@ export interface HttpServerOptions {
   readonly metrics: Metrics;
   readonly allowedOrigins: AllowedOrigins;
   readonly budgets: ByteBudgets;
-  /** Bodies of answers that are so long are compressed for clients that accept it; undefined: none is. */
+  /** Minimum length of a body to compress; undefined: none is compressed. */
   readonly gzipBytesMin?: number | undefined;
-  /** Connections at a time; `CONNECTIONS_MAX` unless given. */
+  /** Connections at a time. Default: `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number;
-  /** `ANSWER_PACE` unless given. */
+  /** Default: `ANSWER_PACE`. */
   readonly answerPace?: AnswerPace;
-  /** Those of the API unless given. */
+  /** Default: those of the API. */
   readonly routes?: readonly Route[];
-  /** Absent: what this node cannot answer is refused. */
+  /** Absent: requests that this node cannot answer are refused. */
   readonly relay?: Relay;
-  /** Absent: everybody may do everything. */
+  /** Absent: requests are not authenticated. */
   readonly access?: Access | undefined;
-  /** Absent: clients may ask as often as they like. */
+  /** Absent: there is no rate limit. */
   readonly rateLimits?: RateLimits | undefined;
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
-  /** Told of a broken invariant, after which the node must stop. */
+  /** Called for a broken invariant, after which the node must stop. */
   readonly onFatal: (error: unknown) => void;
 }
 
 export interface HttpServer {
   /** `http://host:port` as bound, or `https:`. */
   readonly address: string;
-  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  /** Closes the connection that has waited longest for a complete request. Returns false when none waits. */
   makeRoom(): boolean;
-  /** Stops listening, closes idle connections, lets running requests finish until the deadline, then cuts them off. */
+  /** Stops listening, closes idle connections, and lets running requests finish until the deadline. */
   close(deadlineMs: number): Promise<void>;
 }
 
 /**
- * Listens when the promise resolves.
- * @throws DatabaseError when the address cannot be had.
+ * Resolves when the server listens.
+ * @throws DatabaseError when it cannot listen
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const front = new HttpFront(options);
@@ -105,9 +102,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route as the specification writes it, for metrics and logs. */
+    /** The path of the route, for metrics and logs. */
     readonly label?: string;
-    /** Whether it reads, and in the rendering that is asked for. */
+    /** True: the route reads, so its errors are rendered. */
     readonly isRead?: boolean;
     readonly isForAnybody?: boolean;
     readonly isCounted?: Route['isCounted'];
@@ -148,7 +145,7 @@ class HttpFront {
   readonly #fastify: FastifyInstance;
   readonly #connections: HttpConnections;
   readonly #sockets = new Set<Socket>();
-  /** Requests whose client sends the body when it is told to, and was not told yet. */
+  /** Requests whose client waits for 100 Continue. */
   readonly #unsentBodies = new WeakSet<IncomingMessage>();
   #closing = false;
 
@@ -175,7 +172,10 @@ class HttpFront {
     this.#limits = {
       memory: this.#memory,
       turns: new Turns(),
-      privacy: options.access === undefined ? PUBLIC : privacyOf(options.access.authenticator),
+      privacy: {
+        isRequired: options.access !== undefined,
+        inputs: options.access ? options.access.authenticator.inputs : [],
+      },
     };
     this.#traces = options.tracer && new RequestTraces(options.tracer);
     this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
@@ -185,7 +185,7 @@ class HttpFront {
     this.#fastify.addHook('onRequest', (request, reply, done) => {
       this.#track(request, reply);
       const fault = headFault(request);
-      // A body that no route asked for is not read, and neither is one of a request that is none.
+      // The body of a request with an invalid head is not read.
       if (fault !== undefined) {
         reply.raw.shouldKeepAlive = false;
         this.#send(request, reply, refused(request, this.#limiting?.refusal(request) ?? fault));
@@ -219,7 +219,7 @@ class HttpFront {
     });
   }
 
-  /** Answers the URL: the host as it was given, which may stand for every address, and the port that was bound. */
+  /** Returns the URL, with the given host and the bound port. */
   async listen(host: string, port: number, held: HeldPort | undefined): Promise<string> {
     try {
       await this.#fastify.listen(listenOptions({ host, port }, held));
@@ -241,7 +241,7 @@ class HttpFront {
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
     this.#connections.close();
-    // Node takes a connection on which nothing was ever sent for a busy one, and would wait for it.
+    // Node counts a connection without any input as busy, and would wait for it.
     for (const socket of this.#sockets) if (socket.bytesRead === 0 || socket.writableFinished) socket.destroy();
     const deadline = setTimeout(() => this.#fastify.server.closeAllConnections(), deadlineMs);
     try {
@@ -252,9 +252,9 @@ class HttpFront {
     }
   }
 
-  /** The body of one that is refused is not read, as that of a request that is none. */
+  /** Continues after authentication. The body of a refused request is not read. */
   #passed(stranger: DatabaseError | undefined, { request, reply, done }: Entering): void {
-    // It has gone while somebody else was asked who it is.
+    // The client disconnected during authentication.
     if (reply.raw.destroyed) {
       reply.hijack();
       return;
@@ -269,7 +269,7 @@ class HttpFront {
     }
   }
 
-  /** The refusal of a form that is of no page of this server, whoever sends it. */
+  /** Refuses a form from a page of another server. */
   #stray(request: FastifyRequest): DatabaseError | undefined {
     return formOf(request) && refusalOfForm(request, this.#options.allowedOrigins);
   }
@@ -279,7 +279,7 @@ class HttpFront {
     else done(this.#admit(request, reply));
   }
 
-  /** Asks a client that waits for it to send its body, once there is room for it (RFC 9110, section 10.1.1). */
+  /** Sends 100 Continue to a client that waits for it, once there is room (RFC 9110, section 10.1.1). */
   #admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
     const refusal = this.#bodies.admit(request, reply);
     const isWanted = refusal === undefined && !isBodyTooLong(request);
@@ -290,7 +290,7 @@ class HttpFront {
   #createServer(handle: RequestListener): Server {
     const inTurn = this.#lines.inTurn(handle);
     const server = createHttpServer(inTurn, this.#options.secure);
-    // Without a listener Node tells the client to go on before anybody has looked at the request.
+    // Without a listener Node would send 100 Continue before the request is checked.
     return server.on('checkContinue', (request, response) => {
       this.#unsentBodies.add(request);
       inTurn(request, response);
@@ -331,7 +331,7 @@ class HttpFront {
       },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       handler: async (request, reply) => {
-        // The router takes an empty segment for a parameter; a path that ends in a slash is not the path without it.
+        // The router accepts an empty segment as a parameter, but a path that ends in a slash is another path.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
         const routed = new HttpRequest(request, reply, this.#limits, this.#traces?.spanOf(request));
@@ -356,8 +356,8 @@ class HttpFront {
   }
 
   /**
-   * In a room for a small answer, if that is there first; what turns out to be larger is made anew when there is
-   * enough.
+   * Makes the reply in the room for small replies if that is free first. A larger reply is made again when there is
+   * room for it.
    */
   async #answer({ answerBytes, handle }: Route, routed: HttpRequest, context: RouteContext): Promise<HttpReply> {
     if (answerBytes === undefined) return handle(routed, context);
@@ -369,7 +369,7 @@ class HttpFront {
     return handle(routed, context);
   }
 
-  /** Has another node answer, if that can; undefined: the failure is the answer. */
+  /** Relays the request, if another node can answer it. Undefined: the failure is the reply. */
   #elsewhere(failure: unknown, route: Route, { request, reply, routed }: Routed): Promise<void> | undefined {
     return this.#relaying?.elsewhere(failure, {
       request,
@@ -400,9 +400,9 @@ class HttpFront {
     const fault = this.#memory.send(request, reply, heldBytes(built));
     if (fault !== undefined) built.stream?.destroy();
     const answer = fault === undefined ? built : refused(request, fault);
-    // The body may come all the same, or the next request: nobody could tell them apart.
+    // The client may send the body or the next request: the two cannot be told apart.
     if (this.#unsentBodies.has(request.raw)) reply.raw.shouldKeepAlive = false;
-    // What it sends all the same must not cost it the answer.
+    // Drain the unread body, so that a TCP reset does not destroy the reply.
     if (!request.raw.complete) lingerAfterAnswer(request.raw.socket);
     reply.code(answer.status);
     const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
@@ -423,7 +423,7 @@ class HttpFront {
 
   async #sendPacked(packing: Promise<Buffer | undefined>, reply: FastifyReply, answer: HttpReply): Promise<void> {
     const packed = await packing;
-    // It has gone meanwhile.
+    // The client disconnected meanwhile.
     if (reply.raw.destroyed) reply.hijack();
     else if (packed === undefined) sendBody(reply, answer);
     else sendBody(reply.header('content-encoding', 'gzip'), { body: packed });
@@ -434,7 +434,7 @@ class HttpFront {
   }
 
   #fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    // The client is gone: there is nobody to answer, and what the abort threw is no failure.
+    // The client disconnected, and the error comes from cancelling its work.
     if (reply.raw.destroyed) return reply.hijack();
     const failure = toDatabaseError(error, {
       url: request.url,
@@ -453,7 +453,7 @@ class HttpFront {
     return this.#send(request, reply, refused(request, failure));
   }
 
-  /** Counts the request. */
+  /** Measures and traces the request. */
   #track(request: FastifyRequest, reply: FastifyReply): void {
     const startedMs = performance.now();
     const response = reply.raw;
@@ -470,7 +470,7 @@ class HttpFront {
 }
 
 function sendBody(reply: FastifyReply, { body }: Pick<HttpReply, 'body'>): FastifyReply {
-  // Then nobody sends it any more, and V8 would let it lie until it has much to collect.
+  // The memory is free once it is sent; V8 would release it much later.
   if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
   return reply.send(body);
 }
@@ -479,19 +479,19 @@ function isRead(route: Route): boolean {
   return route.isRead ?? route.method === 'GET';
 }
 
-/** What is held of an answer until it has left: of one that is sent as it comes, what it begins with. */
+/** Bytes held until the reply is sent; for a stream, those that are ready. */
 function heldBytes({ body, stream }: HttpReply): number {
   return stream?.readableLength ?? body?.length ?? 0;
 }
 
-/** No route has a schema. fastify would load its compilers all the same, which are larger than itself. */
+/** No route has a schema, but fastify would load its compilers, which are larger than itself. */
 const NO_SCHEMAS = { buildValidator: unwanted, buildSerializer: unwanted };
 
 function unwanted(): never {
   throw new TypeError('A route has a schema, and nothing that compiles it is loaded');
 }
 
-/** `/db/{database}` as fastify writes it. */
+/** A path such as `/db/{database}` in the syntax of fastify. */
 function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }

@@ -1,10 +1,12 @@
 /**
- * The state of a State View as a part of the page of its version: laid out at a revision, and what differs from another
- * revision or version. Of text and JSON alone; whatever else it is, its own route renders it.
+ * The state of a State View on the page of its version: the state at a revision, and a diff to another revision or
+ * version. Only for text and JSON.
  */
+
 import { type AskedRevision, DatabaseError, formatInstant, quote } from '#base';
 import { isJsonType, parseJson } from '#model';
 import type { ReadAt, ReadScope } from '#service';
+import { isReadable, laidOut, type ShownState } from '#ui';
 import { CUT, cutFrom, NOW, nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
 import { type JsonMembers, jsonInteger, jsonStringIfPresent } from './json-text.ts';
@@ -12,8 +14,6 @@ import { STATE_SHOWN_BYTES_MAX } from './limits.ts';
 import { unifiedDifference } from './line-difference.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
 import { renderParameters } from './render-parameters.ts';
-import { isReadable, type ShownState } from './rendering/component-pages.ts';
-import { laidOut } from './rendering/laid-out.ts';
 import type { HttpRequest } from './request.ts';
 import type { RouteContext } from './route.ts';
 
@@ -22,7 +22,7 @@ const OTHER_REVISION = 'other_revision';
 const OTHER_VERSION = 'other_version';
 const OWN = [REVISION, OTHER_REVISION, OTHER_VERSION] as const;
 
-/** Beside those with a dot, which bind what the view selects. */
+/** Parameters besides those with a dot, which bind the selector. */
 export const STATE_PARAMETERS: readonly string[] = [...OWN, CUT];
 
 interface Asked {
@@ -31,7 +31,7 @@ interface Asked {
   readonly at: ReadAt;
 }
 
-/** Undefined: none is asked for. @throws DatabaseError when it cannot be shown */
+/** Undefined when no state is requested. @throws DatabaseError when it cannot be shown */
 export async function shownState(
   request: HttpRequest,
   context: RouteContext,
@@ -76,7 +76,7 @@ function atOf(name: string, text: string): AskedRevision | 'latest' {
   return text === 'latest' ? text : parseRevision(name, text);
 }
 
-/** What both sides have in common. */
+/** Parts that both states share. */
 function boundIn(query: QueryParameters): string {
   return OWN.reduce((rest, name) => rest.without(name), query).toText();
 }
@@ -86,7 +86,7 @@ interface ReadState extends Pick<ReadScope, 'revision'> {
   readonly text: string;
 }
 
-/** Reads states by the parameters of the request; both sides by the same time. */
+/** Reads states by the parameters of the request, both with the same `now`. */
 async function reader(request: HttpRequest, context: RouteContext): Promise<(asked: Asked) => Promise<ReadState>> {
   const query = OWN.reduce((rest, name) => rest.without(name), request.query());
   const { cut: text, bindings } = renderParameters(query, { name: request.param('name'), isPresented: true });
@@ -106,7 +106,7 @@ async function reader(request: HttpRequest, context: RouteContext): Promise<(ask
   };
 }
 
-/** Of the revisions of both sides. */
+/** The higher of the two revisions. */
 function laterOf(query: QueryParameters): AskedRevision | 'latest' {
   const sides = [REVISION, OTHER_REVISION].flatMap((name) => {
     const text = query.get(name);

@@ -1,24 +1,23 @@
-/**
- * One event: by its position, or by its stream and the id that it is stored under.
- */
+/** One event: by its position, or by its stream and stored id. */
+
 import type { AskedRevision } from '#base';
 import type { SingleEventReply } from '#service';
+import { eventPage } from '#ui';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './page.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
 import { relatedTransactions } from './related-transactions.ts';
-import { eventPage } from './rendering/event-pages.ts';
-import { textBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, scopeHeaders } from './reply.ts';
+import { textBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import { numeric } from './revision-segment.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
+import { show } from './show.ts';
 
-/** Places in a transaction: far beyond the limit of the specification, which the service knows. */
+/** Largest index in a request. The service checks the limit of the specification, which is far lower. */
 const INDEX_BOUNDS = { min: 0, max: 0xffff };
 
-/** The parameter that says which event of the transaction. */
+/** Parameter with the index in the transaction. */
 const INDEX = 'index';
 
 const eventById: Handler = numeric(async (request, context, at) => {
@@ -66,7 +65,7 @@ function eventIndex(query: QueryParameters): number {
   return query.integer(INDEX, INDEX_BOUNDS) ?? 0;
 }
 
-/** `nextIndex` is named by a link when the transaction has an event there (decisions 2.6). */
+/** `nextIndex` becomes a link when the transaction has an event there (decisions 2.6). */
 async function eventReply(
   request: HttpRequest,
   context: RouteContext,

@@ -1,9 +1,9 @@
 /**
- * Failures below the level of a request: bytes that are no HTTP, headers that are too large, a client that never
- * finishes, a method or an expectation that no route can serve. They get the same error body as everything else (TH1).
+ * Answers failures below the level of a request: bytes that are not HTTP, headers that are too large, timeouts, unknown
+ * methods and expectations. They get the same error body as other failures (TH1).
  *
- * What is written here ends the connection: after a parser error nobody knows where the next request would begin.
- * A request that was received whole before the broken bytes is answered first; it may be a write that commits.
+ * Such an error ends the connection, because the start of the next request is unknown. A complete request before the
+ * invalid bytes is answered first; it may be a write that commits.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,16 +15,16 @@ import { HEADER_BYTES_MAX, HEADERS_MAX, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS }
 import { endLingering } from './lingering.ts';
 import type { RequestLines } from './request-line.ts';
 
-// An import of it would also load what it offers lazily: a client for the web.
+// An import would also load the WebSocket client of node:http, which is lazy otherwise.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 const NOTHING = Buffer.alloc(0);
-/** As the line of a header begins. */
+/** Start of a header line. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+(?=:)/;
 
 export interface UnusualOptions {
   readonly allowedOrigins: AllowedOrigins;
-  /** Counts what no route is asked about, and no metric of requests knows. */
+  /** Counts failures that do not reach a route, and are in no metric of requests. */
   readonly onMalformed: () => void;
 }
 
@@ -32,7 +32,7 @@ export interface SocketErrorOptions extends UnusualOptions {
   readonly lines: RequestLines;
 }
 
-/** Answers what Node's parser refuses. */
+/** Answers input that Node's parser refuses. */
 export function answerClientError(error: Error, socket: Socket, options: SocketErrorOptions): void {
   if (socket.destroyed || !socket.writable || errorCode(error) === 'ECONNRESET') {
     socket.destroy();
@@ -52,7 +52,7 @@ export function answerClientError(error: Error, socket: Socket, options: SocketE
   response.once('close', () => endWith(socket, text));
 }
 
-/** Answers what Node would answer by itself with an empty body or not at all. */
+/** Answers requests that Node itself would answer with an empty body, or not at all. */
 export function answerUnusualRequests(server: Server, { allowedOrigins, onMalformed }: UnusualOptions): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     onMalformed();
@@ -91,17 +91,17 @@ function toClientError(error: Error): DatabaseError {
 }
 
 const ONLY = 'HTTP/1.1, which is all that this port speaks';
-/** So many characters of a line are shown before the one that is wrong, where the line is long. */
+/** Characters of a long line shown before the wrong one. */
 const SHOWN_BEFORE = 32;
 
 function isTls(bytes: Buffer): boolean {
   return bytes[0] === 0x16 && bytes[1] === 0x03;
 }
 
-/** The line at which the parser gave up, of a long one from shortly before that place, if there are bytes. */
+/** The line where the parser failed, or the end of it before the failure; undefined without bytes. */
 function offendingLine(bytes: Buffer, parsed: number): string | undefined {
   if (bytes.length === 0) return undefined;
-  // Where the line itself is at fault, the parser may stand behind its end.
+  // When the line end is wrong, the position of the parser may be after it.
   const at = Math.min(parsed, bytes.length - 1);
   const begin = at === 0 ? 0 : bytes.lastIndexOf('\n', at - 1) + 1;
   const end = bytes.indexOf('\n', at);
@@ -109,14 +109,14 @@ function offendingLine(bytes: Buffer, parsed: number): string | undefined {
   return line.replace(/\r$/, '');
 }
 
-/** The header at which the parser of Node gave up, as far as it stands in the bytes that came last. */
+/** The header where Node's parser failed, as far as the last bytes contain it. */
 function lastHeaderOf(error: Error): string | undefined {
   const { bytes, parsed } = lastBytes(error);
   const last = bytes.toString('latin1', 0, parsed).trimEnd().split('\n').at(-1) ?? '';
   return HEADER_NAME.exec(last)?.[0];
 }
 
-/** The bytes that the parser of Node was given last, and how many of them it had taken when it gave up. */
+/** The last bytes given to Node's parser, and how many it had parsed. */
 function lastBytes(error: Error): { readonly bytes: Buffer; readonly parsed: number } {
   return {
     bytes: 'rawPacket' in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : NOTHING,

@@ -1,6 +1,6 @@
 /**
- * State Views, rendered: in the revision-scoped family at a number, with a tag under which an answer may be kept; in
- * the collection-style family at what is asked for, without.
+ * Renderings of State Views: in the revision-scoped family at a revision, with an ETag; in the collection-style family
+ * at the requested revision, without cache headers.
  */
 import { type AskedRevision, DatabaseError, formatInstant } from '#base';
 import type { BoundStateView, OpenedPresenter, OpenedStateView, OpenStateViewRequest, RenderedState } from '#service';
@@ -30,8 +30,8 @@ export const STATE_VIEW_ROUTES: readonly Route[] = [
 ];
 
 /**
- * What is rendered is of whoever published it, in a content type of his choice: a browser is to run none of it, and not
- * on the origin of the API, where it would be whoever looks at it.
+ * A rendering comes from the code of a user, in any content type. A browser must not run scripts in it on the origin of
+ * the API, where they would act for its reader.
  */
 const SANDBOXED = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:",
@@ -39,10 +39,10 @@ const SANDBOXED = {
 
 type Scope = Pick<BoundStateView, 'databaseName' | 'revision'>;
 
-/** What is to be rendered, and how its URL is spelled where it names what was resolved. */
+/** The state to render, and its URL with resolved revision and version. */
 interface Asked extends Omit<OpenStateViewRequest, 'databaseName' | 'signal'> {
   readonly query: QueryParameters;
-  /** Whether the answer may be kept: its URL names the revision and the version. */
+  /** Whether the reply may be cached, because its URL names revision and version. */
   readonly isFixed: boolean;
 }
 
@@ -57,12 +57,12 @@ async function renderScoped(request: HttpRequest, context: RouteContext): Promis
   return redirectReply(segment.kind, `${pathOf(scope, name, version)}${request.search()}`, scopeHeaders(scope));
 }
 
-/** Where a version is rendered at a revision, now and later. */
+/** URL of a version at a revision. */
 function pathOf({ databaseName, revision }: Scope, name: string, version: number | bigint): string {
   return `/api/v1/db/${databaseName}/${revision}/state-views/${encodeURIComponent(name)}/v${version}`;
 }
 
-/** At the revision that a parameter names, or the latest; by the version of the path, or the latest. */
+/** Revision of the parameter, or the latest; version of the path, or the latest. */
 function renderNamed(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const text = request.query().get(REVISION);
   const at: AskedRevision | 'latest' =
@@ -93,8 +93,8 @@ async function render(request: HttpRequest, context: RouteContext, asked: Asked)
 }
 
 /**
- * What becomes of an answer: it is kept under its tag; or not, since its URL names no revision; or what it says is
- * folded anew, whoever has which tag (SPEC-HTTP-R7).
+ * Caching of a reply: by its ETag; not at all, because its URL names no revision; or folded again, whatever ETag the
+ * client has (SPEC-HTTP-R7).
  */
 type Keeping = 'kept' | 'passing' | 'refolded';
 
@@ -103,7 +103,7 @@ function keepingOf(request: HttpRequest, asked: { readonly isFixed: boolean; rea
   return asked.isFixed ? 'kept' : 'passing';
 }
 
-/** What the headers of an answer say of keeping it. */
+/** Cache headers of a reply. */
 function keepingHeaders(
   request: HttpRequest,
   keeping: Keeping,
@@ -133,7 +133,7 @@ async function plain(request: HttpRequest, view: BoundStateView, keeping: Keepin
   if (match === 'any' && hasState) return { status: 304, headers };
   const { contentType, schema, name } = view.version.definition;
   const described = schema?.kind === 'held' && describedBy(view.databaseName, name, view.version.version);
-  // A copy: what is sent is given back to the system, and the state may be kept.
+  // A copy, because the memory of a sent reply is released, and the state may be cached.
   return { status: 200, headers: { ...headers, ...described }, contentType, body: Buffer.from(bytes) };
 }
 
@@ -157,17 +157,17 @@ async function presented(request: HttpRequest, presentation: Presentation): Prom
   const settings = [...definition.settings];
   const etag = weakTag([...inputsOf(view), definition.name, version, settings, contentType, [...shown]]);
   const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, { etag, varies: ['accept'] }) };
-  // Any tag would do: but whether there is something to present, its presenter says.
+  // `*` matches any reply, but only the presenter knows whether there is one.
   if (keeping === 'kept' && tagMatch(request, etag) === 'named') return { status: 304, headers };
   const beganMs = performance.now();
   const state = await view.render({ signal: request.signal(), refolds: keeping === 'refolded' });
-  // Of the state that was presented, whichever was asked for: its pages belong together.
+  // The state that was presented: its next page must show the same one.
   const path = pathOf(view, view.version.definition.name, view.version.version);
   const nextPage = (token: string): string => continuationOf(path, query, token);
   return begun(request, { presenter, state, contentType, headers, shown, nextPage, beganMs });
 }
 
-/** @throws DatabaseError not_acceptable: the presenter offers nothing of what is accepted */
+/** @throws DatabaseError not_acceptable: the client accepts no content type of the presenter */
 function contentTypeFor(request: HttpRequest, { version: { definition } }: OpenedPresenter): string {
   const offers = definition.offers.map(({ contentType }) => contentType);
   const accept = request.header('accept');
@@ -206,7 +206,7 @@ async function begun(request: HttpRequest, beginning: Beginning): Promise<HttpRe
   });
 }
 
-/** Everything that a rendered state follows from (SPEC-HTTP-R6). */
+/** Everything that determines a rendered state (SPEC-HTTP-R6). */
 function inputsOf({ databaseId, revision, version, cut, parameters }: BoundStateView): readonly unknown[] {
   const { definition, version: number, foldEpoch } = version;
   const bindings = [...parameters].toSorted(([left], [right]) => (left < right ? -1 : 1));

@@ -1,10 +1,11 @@
 /**
- * Transactions: committing one in either family, and looking one up by its id.
+ * Transactions: committing one in either family, and reading one by its id.
  *
- * The shape of a body is judged first: what its members are called, each once, and that lists are lists. What is wrong
- * inside them is collected, not thrown: the service judges it only after it has seen whether there is the database,
- * whether the transaction_id is recorded already and whether the transaction is too large (decisions 4.4).
+ * The shape of a body is checked first: known members, each once, and lists that are lists. Faults inside them are
+ * collected: the service reports them only after it has checked whether the database exists, whether the transaction_id
+ * is recorded already and whether the transaction is too large (decisions 4.4).
  */
+
 import type { DatabaseError } from '#base';
 import {
   acceptJsonEvent,
@@ -35,6 +36,7 @@ import {
   type TransactReply,
   type TransactRequest,
 } from '#service';
+import { transact, transactionPage } from '#ui';
 import { type JsonBody, readJsonBody } from './body.ts';
 import { BATCH_ID } from './command-headers.ts';
 import { errorReply, invalidField } from './errors.ts';
@@ -42,12 +44,10 @@ import type { JsonText } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { firstOf } from './page.ts';
 import { relatedTransactions } from './related-transactions.ts';
-import { transact } from './rendering/actions.ts';
-import { transactionPage } from './rendering/event-pages.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
+import { show } from './show.ts';
 import { acceptedTransaction, storedTransaction, transactionReceipt, transactionRecord } from './transaction-json.ts';
 
 const TRANSACTING = {
@@ -85,7 +85,7 @@ export const TRANSACT_ROUTES: readonly Route[] = [
   },
 ];
 
-/** `conditions` is the wire word of one family, `constraints` of the other; both families take either. */
+/** `conditions` is the name in one family, `constraints` in the other. Both families accept both. */
 const CONSTRAINT_NAMES = ['constraints', 'conditions'];
 
 const BODY_NAMES = ['transaction_id', 'events', ...CONSTRAINT_NAMES, ...OPTION_NAMES];
@@ -99,8 +99,8 @@ function transacting(toJson: (recorded: RecordedTransaction) => JsonText): Handl
 }
 
 /**
- * Answers 202 as soon as the transaction is an entry of the log, or with the refusal if it does not become one. What
- * became of it, also that its conditions did not hold, is seen by looking it up.
+ * Returns 202 as soon as the transaction is a log entry, or a refusal. Its outcome, also a violated condition, is read
+ * by its id later.
  */
 async function transactWithoutWaiting(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const { promise: accepted, resolve: onAdmitted } = Promise.withResolvers<ProposedTransaction>();
@@ -113,18 +113,18 @@ async function transactWithoutWaiting(request: HttpRequest, context: RouteContex
   });
 }
 
-/** Only a recorded result comes before anything was proposed: of what was refused without one, the promise rejects. */
+/** Without a proposal only a recorded result resolves the promise; other refusals reject it. */
 function asProposed(reply: TransactReply): ProposedTransaction {
   if (reply.kind === 'recorded') return reply;
   throw refusalError(reply);
 }
 
-/** What was committed under an id is answered with what was recorded (V3). */
+/** A repeated id is answered with the recorded result (V3). */
 function namesTransaction(request: HttpRequest): boolean {
   return toTransactRequest(request).transactionId !== undefined;
 }
 
-/** A large one when it is its turn (TH11). */
+/** A large one is parsed in its turn (TH11). */
 async function readTransaction(request: HttpRequest): Promise<TransactRequest> {
   const isLarge = request.body().length > PIECE_BYTES;
   return isLarge ? request.inTurn(() => toTransactRequest(request)) : toTransactRequest(request);
@@ -155,7 +155,7 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   };
 }
 
-/** The id of the body, or of the header that means the same; undefined when they differ. */
+/** The id of the body or of the equivalent header; undefined when they differ. */
 function idOf(
   { namesId, transactionId }: Pick<TransactionParts, 'namesId' | 'transactionId'>,
   inHeader: string | undefined,
@@ -167,8 +167,8 @@ function idOf(
 }
 
 /**
- * A body of another shape or two ids that differ, with everything else that is wrong. The service is not asked, even
- * when an id is recorded: it is unknown which transaction is meant (ADR 0011).
+ * Error for a body of another shape or for two different ids, with all other faults. The service is not called, even
+ * when an id is recorded, because it is unclear which transaction is meant (ADR 0011).
  */
 function misshapen(
   { transactionId, items, constraints, constraintsField }: TransactionParts,
@@ -183,19 +183,19 @@ function misshapen(
 }
 
 interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {
-  /** Whether its members are the known ones, each once, the id is a text and the lists are lists. */
+  /** Whether all members are known and occur once, the id is a text and the lists are lists. */
   readonly isShaped: boolean;
-  /** Whether the body gives a transaction_id, if only a malformed one. */
+  /** Whether the body has a transaction_id, valid or not. */
   readonly namesId: boolean;
-  /** The events, not yet judged; undefined where what is given is no list, which is a fault by then. */
+  /** The events, unchecked; undefined when the member is not a list, which is already a fault. */
   readonly items: readonly JsonNode[] | undefined;
-  /** How this body calls its constraints. */
+  /** Name of the constraints in this body. */
   readonly constraintsField: string;
 }
 
 const NO_CONSTRAINTS: readonly Constraint[] = [];
 
-/** A body of CloudEvents alone says nothing else. */
+/** A body of CloudEvents has no other members. */
 const BARE = {
   isShaped: true,
   namesId: false,
@@ -241,7 +241,7 @@ function listFrom(body: JsonObject, faults: Faults): readonly JsonNode[] | undef
   return node === undefined ? [] : itemsFrom(node, place);
 }
 
-/** The well-formed ones in canonical bytes. Beyond the limit none is looked at: the count alone refuses them. */
+/** The valid events in canonical bytes. Beyond the limit none is parsed: the count alone refuses them. */
 function acceptEvents(items: readonly JsonNode[], faults: Faults): Pick<TransactRequest, 'events' | 'eventBytes'> {
   if (items.length > TRANSACTION_EVENTS_MAX) return { events: [], eventBytes: 0 };
   const events = items.flatMap((item, index) => acceptJsonEvent(item, { faults, list: 'events', index }) ?? []);

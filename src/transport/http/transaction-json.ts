@@ -1,6 +1,4 @@
-/**
- * A recorded transaction as JSON: the reply to the request that commits it, and the look-up by its id.
- */
+/** A recorded transaction as JSON: the reply to its commit, and the one to a read by its id. */
 import { toHex } from '#base';
 import { ORIGIN_NAMES, type TransactionOptions } from '#model';
 import {
@@ -22,7 +20,7 @@ import {
   jsonTimestamp,
 } from './json-text.ts';
 import { eventJson } from './page.ts';
-import { listBody, type ReplyBody } from './rendering/reply-body.ts';
+import { listBody, type ReplyBody } from './reply-body.ts';
 
 interface Summary extends Pick<RecordedTransaction, 'transactionId' | 'revision' | 'basis' | 'recordedTimeMs'> {
   readonly events: readonly unknown[];
@@ -39,7 +37,7 @@ export function transactionRecord(recorded: RecordedTransaction): JsonText {
   });
 }
 
-/** What a command has committed; without a transaction, where it was decided on no event. */
+/** The result of a command; without a transaction when the State Change emitted no event. */
 export function commandRecord(revision: number, recorded: RecordedTransaction | undefined): JsonText {
   return jsonObject({
     transaction: recorded && jsonObject({ ...summaryMembers(recorded, recorded), replayed: String(recorded.replayed) }),
@@ -48,7 +46,7 @@ export function commandRecord(revision: number, recorded: RecordedTransaction | 
   });
 }
 
-/** Of a transaction whose outcome was not waited for. */
+/** An accepted transaction, whose outcome is not known yet. */
 export function acceptedTransaction({ databaseName, databaseId, transactionId }: ProposedTransaction): JsonText {
   return jsonObject({
     transaction: jsonObject({
@@ -70,7 +68,7 @@ export function transactionReceipt(recorded: RecordedTransaction): JsonText {
   });
 }
 
-/** All that is stored of a transaction, with its first events. */
+/** A stored transaction with its first events. */
 export function storedTransaction(
   { transaction: stored, ...scope }: FetchTransactionReply,
   shown: readonly StoredEvent[],

@@ -1,32 +1,31 @@
 /**
- * Long work in short pieces, a few of them in each turn of the event loop.
+ * Runs long work in short pieces, a few per turn of the event loop (TH11).
  *
- * Judging, parsing and printing JSON takes tens of milliseconds a megabyte and cannot be interrupted. Done at once by
- * hundreds of requests it would keep everybody else waiting, a probe of `/health` too, for each of the turns that a new
- * connection needs. (TH11)
+ * Parsing, checking and writing JSON takes tens of milliseconds per megabyte, and cannot be interrupted. Hundreds of
+ * requests that do it at once would delay every other request, also a probe of `/health`.
  *
  * ```
- *   run ── nobody waits, and the turn has time left ──> done at once
- *    └──> queue, first come first served ── the next turn, while it has time left ──> done
+ *   run ── queue empty, and time left in this turn ──> runs at once
+ *    └──> queue, in order ── a later turn, while it has time left ──> runs
  * ```
  */
 
-/** How long the pieces of one turn may take; the last of them overshoots. */
+/** Time for the pieces of one turn. The last piece may exceed it. */
 const WORK_MS_PER_TURN = 5;
 
 export class Turns {
   readonly #pieces: (() => void)[] = [];
   readonly #nowMs: () => number;
-  /** What is left of the turn. */
+  /** Time left in the turn. */
   #leftMs = WORK_MS_PER_TURN;
-  /** Whether the next turn is awaited, in which the time begins anew. */
+  /** Whether the next turn is scheduled, which resets the time. */
   #isTurning = false;
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
   }
 
-  /** Does the work when it is its turn, and gives what it returns or throws. */
+  /** Runs the work in its turn, and returns or throws what it does. */
   async run<Result>(work: () => Result): Promise<Result> {
     this.#awaitTurn();
     if (this.#pieces.length === 0 && this.#leftMs > 0) return this.#timed(work);
@@ -66,7 +65,7 @@ export class Turns {
   }
 }
 
-/** How the work ended, to be repeated to whoever waits for it. */
+/** Outcome of the work, for the caller. */
 function attempt<Result>(work: () => Result): () => Result {
   try {
     const result = work();

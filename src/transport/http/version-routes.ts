@@ -3,24 +3,23 @@
 import { type AskedRevision, DatabaseError, quote } from '#base';
 import type { DefinedVersion } from '#model';
 import type { ListVersionsReply } from '#service';
+import { type ComponentSegment, versionPage, versionsPage } from '#ui';
 import { collectionEntry, latestOfNames, listedVersion, versionMembers } from './component-json.ts';
 import { CUT_PARAMETERS, type CutList, cutList, type Naming } from './cut-list.ts';
 import { jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { KIND_SEGMENTS } from './publish-routes.ts';
 import { parseRevision } from './query-string.ts';
-import { versionPage, versionsPage } from './rendering/component-pages.ts';
-import type { ComponentSegment } from './rendering/paths.ts';
-import { listBody, objectBody, type ReplyBody } from './rendering/reply-body.ts';
-import { show } from './rendering/show.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
+import { listBody, objectBody, type ReplyBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
+import { show } from './show.ts';
 import { STATE_PARAMETERS, shownState, stateMembers } from './shown-state.ts';
 
-/** One of the forms that a list has. */
+/** A form of a list. */
 interface ListForm {
-  /** The entries, of all versions. */
+  /** The entries of all versions. */
   readonly entries: (versions: readonly DefinedVersion[]) => readonly DefinedVersion[];
   readonly naming: Naming<DefinedVersion>;
   readonly body: (segment: ComponentSegment, list: ListVersionsReply, part: CutList<DefinedVersion>) => ReplyBody;
@@ -28,7 +27,7 @@ interface ListForm {
 
 const NAMED_VERSION = /^(.*)\/v(\d+)$/;
 
-/** `{name}/v{version}`; a name alone is behind all of its versions. */
+/** `{name}/v{version}`. A name alone comes after all of its versions. */
 const BY_VERSION: Naming<DefinedVersion> = {
   nameOf: ({ definition, version }) => `${definition.name}/v${version}`,
   isBehind: ({ definition: { name }, version }, after) => {
@@ -93,7 +92,7 @@ export const VERSION_ROUTES: readonly Route[] = [
       method: 'GET',
       path: `/db/{database}/{revision}/${segment}`,
       parameters: CUT_PARAMETERS,
-      // Versions are deleted and deactivated, at earlier revisions, too.
+      // Deleting or deactivating a version changes the list at earlier revisions, too.
       handle: redirecting(`/${segment}`, scoped(segment), 'content'),
     },
     {
@@ -156,7 +155,7 @@ function reading(segment: ComponentSegment): Handler {
   };
 }
 
-/** The bytes of a schema that a definition holds; one that it names is elsewhere. */
+/** Bytes of a schema that is stored in a definition, not one that it links to. */
 async function readSchema(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const asked = { name: request.param('name'), version: versionIn(request) };
   const found = await service.findVersion({ ...request.read(), at: 'latest', kind: 'state-view', ...asked });
@@ -178,7 +177,7 @@ function schemaNotHeld(name: string, uri: string | undefined): DatabaseError {
   });
 }
 
-/** The `{version}` of a path: any uint64; one that no component has is not found. */
+/** The `{version}` of a path, any uint64. */
 export function versionIn(request: HttpRequest): number | bigint {
   return parseRevision('version', request.param('version'));
 }

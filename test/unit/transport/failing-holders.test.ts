@@ -7,9 +7,9 @@ import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#tra
 import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
 import { errorReply } from '../../../src/transport/http/errors.ts';
-import { errorPage } from '../../../src/transport/http/rendering/error-page.ts';
-import { renderingFor } from '../../../src/transport/http/rendering/renderings.ts';
-import { textBody } from '../../../src/transport/http/rendering/reply-body.ts';
+import { renderingFor } from '../../../src/transport/http/renderings.ts';
+import { textBody } from '../../../src/transport/http/reply-body.ts';
+import { errorPage } from '../../../src/ui/error-page.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   BREAKS,

@@ -1,4 +1,4 @@
-/** Schemas of components: what publishes them, what is known of them, and what they are asked. */
+/** Schemas of components: publishing them, their versions, and requests to them. */
 import { ANYTHING, answer, count, FLAG, list, REVISION, ref, request, type Schema, TIME, text } from './schema.ts';
 
 const NAME = text('1 to 63 lowercase letters, digits, and hyphens inside.');
@@ -20,7 +20,7 @@ function versions(member: string): Schema {
 
 const OFFERS = list(answer({ content_type: text() }, { schema: text() }));
 
-/** Of a State View, with `revision`. */
+/** State of a State View, with `revision`. */
 const SHOWN_STATE = {
   state_revision: REVISION,
   effective_time_end_at: text(),
@@ -30,7 +30,7 @@ const SHOWN_STATE = {
   state: text('JSON over lines, or the text as it is.'),
 };
 
-/** That a member is there, and is not null. */
+/** Requires a member that is not null. */
 function has(member: string, type: string): Schema {
   return { required: [member], properties: { [member]: { type } } };
 }

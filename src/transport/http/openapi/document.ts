@@ -1,15 +1,22 @@
 /**
- * The documents of the interface: OpenAPI 3.1, with the schemas alone, as the specification has it, and with all
- * routes, for tools that need them.
+ * OpenAPI 3.1 documents: one with schemas alone, as in the specification, and one with all routes, for tools that need
+ * them.
  */
-import type { Action, FormField } from '../rendering/description.ts';
-import type { Route } from '../route.ts';
+import type { Action, DocumentedRoute, FormField } from '#ui';
 import { ACCESS_SCHEMAS } from './access-schemas.ts';
 import { COMPONENT_SCHEMAS } from './component-schemas.ts';
 import { DATABASE_SCHEMAS } from './database-schemas.ts';
 import { EVENT_SCHEMAS } from './event-schemas.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { ANYTHING, list, ref, request, type Schema, text } from './schema.ts';
+
+/** A route, as far as documents describe it. */
+interface Route extends Pick<DocumentedRoute, 'method' | 'path' | 'parameters' | 'headers'> {
+  readonly status?: number;
+  readonly isForAnybody?: boolean;
+  readonly isCounted?: unknown;
+  readonly offered?: (params: Readonly<Record<string, string>>) => Action;
+}
 
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ...DATABASE_SCHEMAS,
@@ -26,7 +33,7 @@ const INFO = {
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 };
 
-/** What a refusal says of the budget; the first three stand on other answers, too. */
+/** Headers of a refusal by the rate limit. Other replies have the first three, too. */
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'];
 
 interface OpenApi {
@@ -69,6 +76,14 @@ export function fullDocument(version: string, routes: readonly Route[]): OpenApi
   };
 }
 
+/** The routes with their descriptions, for the page that shows them. */
+export function documentedRoutes(routes: readonly Route[]): readonly DocumentedRoute[] {
+  return routes.flatMap(({ method, path, parameters = [], headers = [] }) => {
+    const operation = OPERATIONS[`${method} ${path}`];
+    return operation === undefined ? [] : [{ ...operation, method, path, parameters, headers }];
+  });
+}
+
 function operationOf(route: Route): object {
   const { method, path, parameters = [], headers = [], isForAnybody = false, isCounted, offered } = route;
   const { status = method === 'DELETE' ? 204 : 200 } = route;
@@ -101,7 +116,7 @@ function bodies({ offered }: Route, body: Operation['body']): object {
   return Object.keys(content).length === 0 ? {} : { requestBody: { content } };
 }
 
-/** What a form of a page says in fields. In parts it says what every client does. */
+/** Fields of a form of a page. A multipart form is the same as for other clients. */
 function formContent({ form, contentType }: Action): object {
   if (form === undefined || contentType !== undefined) return {};
   const fields = Object.entries(form.fields).map(([name, { becomes }]) => [name, text(BECOMES[becomes])] as const);
@@ -130,12 +145,12 @@ function contents(schemas: Readonly<Record<string, string>>): object {
   return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema: ref(schema) }]));
 }
 
-/** Values of parameters are texts; what they have to be, the message of their refusal says. */
+/** Values of parameters are texts; error messages name the valid ones. */
 function parameter(place: 'path' | 'query' | 'header', name: string): object {
   return { name, in: place, ...(place === 'path' && { required: true }), schema: text() };
 }
 
-function operationId({ method, path }: Pick<Route, 'method' | 'path'>): string {
+function operationId({ method, path }: Route): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return [method.toLowerCase(), ...words].join('_');
 }

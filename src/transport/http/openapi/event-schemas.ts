@@ -1,4 +1,4 @@
-/** Schemas of events, of what selects them, and of transactions. */
+/** Schemas of events, selectors and transactions. */
 import {
   ANYTHING,
   answer,

@@ -1,17 +1,17 @@
-/** What each route is for, takes and answers, in the words of OpenAPI. A test holds it against the routing table. */
+/** Purpose, body and reply of each route for OpenAPI. A test compares it with the routing table. */
 
 export interface Operation {
   readonly summary: string;
   readonly tag: 'databases' | 'transactions' | 'events' | 'components' | 'views and commands' | 'node' | 'access';
-  /** Of the body: the name of a schema by its content type. */
+  /** Names of the schemas of the body, by content type. */
   readonly body?: Readonly<Record<string, string>>;
-  /** Of what succeeds: the name of a schema; without one it answers no JSON. */
+  /** Name of the schema of the reply. Absent: the reply is not JSON. */
   readonly answer?: string;
-  /** Of what it answers instead of JSON. */
+  /** Content type of a reply that is not JSON. */
   readonly contentType?: string;
-  /** What succeeds beside the status of the route: a redirect. */
+  /** True: may redirect with 307. */
   readonly redirects?: boolean;
-  /** Where it leads with 303, if it does. */
+  /** Description of its 303, if it has one. */
   readonly leads?: string;
 }
 
@@ -39,7 +39,7 @@ const rendering = { ...running, contentType: '*/*', redirects: true };
 const commanding = { ...running, body: { [JSON_TYPE]: 'Command' }, answer: 'CommandRecord' };
 const state = 'renders a State View, in its own content type or that of its presenter';
 
-/** By method and path of the route. */
+/** Operations by method and path of the route. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v1/auth/keys': {
     ...access,

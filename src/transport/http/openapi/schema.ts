@@ -1,4 +1,4 @@
-/** JSON Schemas of draft 2020-12, as OpenAPI 3.1 has them, in as few words as they need. */
+/** Builders of JSON Schemas (draft 2020-12), as in OpenAPI 3.1. */
 
 export interface Schema {
   readonly [keyword: string]: unknown;
@@ -25,12 +25,12 @@ export function list(items: Schema, rules: Schema = {}): Schema {
   return { type: 'array', items, ...rules };
 }
 
-/** What an answer has. It may get more members with a release. */
+/** An object in a reply. Later releases may add members. */
 export function answer(required: Properties, optional: Properties = {}): Schema {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) };
 }
 
-/** What a request may have, and nothing else: unknown members are refused. null is as if a member were left out. */
+/** An object in a request. Unknown members are refused; null means absent. */
 export function request(required: Properties, optional: Properties = {}): Schema {
   const left = Object.entries(optional).map(([name, schema]) => [name, nullable(schema)] as const);
   return { ...answer(required, Object.fromEntries(left)), additionalProperties: false };
@@ -42,7 +42,7 @@ function nullable(schema: Schema): Schema {
   return schema === ANYTHING ? ANYTHING : { anyOf: [schema, NULL] };
 }
 
-/** One of the named schemas. */
+/** Reference to a named schema. */
 export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }

@@ -1,0 +1,86 @@
+/**
+ * Chooses the rendering of a read by its `Accept` header: JSON, or one that the client prefers. Each rendering is one
+ * entry of the table; routes know none of them.
+ */
+import { ASSETS_TAG, PAGE_HEADERS, renderHtml, renderHtmlNow, renderToon, renderToonNow } from '#ui';
+import {
+  HTML_PAGE_BYTES_MAX,
+  HTML_PAGE_SIZE_DEFAULT,
+  HTML_PAGE_SIZE_MAX,
+  PAGE_BYTES_MAX,
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  TOON_PAGE_BYTES_MAX,
+  TOON_PAGE_SIZE_DEFAULT,
+  TOON_PAGE_SIZE_MAX,
+} from './limits.ts';
+import { negotiate } from './negotiation.ts';
+
+/** Lengths of the lists of a rendering. */
+export interface ListSizes {
+  /** Events or names of a page by default. */
+  readonly itemsDefault: number;
+  /** Largest limit of a request. */
+  readonly itemsMax: number;
+  /** Bytes of the stored events of a page. */
+  readonly bytesMax: number;
+}
+
+const JSON_SIZES: ListSizes = {
+  itemsDefault: PAGE_SIZE_DEFAULT,
+  itemsMax: PAGE_SIZE_MAX,
+  bytesMax: PAGE_BYTES_MAX,
+};
+
+export interface Rendering {
+  /** Part of its ETags. The number is raised when it shows the same data in another way. */
+  readonly name: string;
+  readonly contentType: string;
+  readonly sizes: ListSizes;
+  /** Renders in pieces, one per turn of the event loop. */
+  readonly render: typeof renderToon;
+  /** Whether its pages have forms; browsers send the empty fields of a form, too. */
+  readonly hasForms: boolean;
+  /** Headers of its replies. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Renders an error, in one piece. */
+  readonly renderNow: typeof renderToonNow;
+}
+
+export const HTML_RENDERING: Rendering = {
+  name: `html/3-${ASSETS_TAG}`,
+  contentType: 'text/html; charset=utf-8',
+  sizes: { itemsDefault: HTML_PAGE_SIZE_DEFAULT, itemsMax: HTML_PAGE_SIZE_MAX, bytesMax: HTML_PAGE_BYTES_MAX },
+  hasForms: true,
+  headers: PAGE_HEADERS,
+  render: renderHtml,
+  renderNow: renderHtmlNow,
+};
+
+/** Renderings other than JSON. The first wins when the client prefers none. */
+const RENDERINGS: readonly Rendering[] = [
+  {
+    name: 'toon/3',
+    contentType: 'text/plain; charset=utf-8',
+    sizes: { itemsDefault: TOON_PAGE_SIZE_DEFAULT, itemsMax: TOON_PAGE_SIZE_MAX, bytesMax: TOON_PAGE_BYTES_MAX },
+    hasForms: false,
+    headers: {},
+    render: renderToon,
+    renderNow: renderToonNow,
+  },
+  HTML_RENDERING,
+];
+
+const OFFERS: readonly string[] = ['application/json; charset=utf-8', ...RENDERINGS.map((each) => each.contentType)];
+
+/** Undefined: JSON, also when the client accepts none of our content types (SPEC-HTTP-ACCEPT). */
+export function renderingFor(accept: string | undefined): Rendering | undefined {
+  // Most clients send no header, "*/*" or "application/json".
+  if (accept === undefined || !/text/i.test(accept)) return undefined;
+  const offer = negotiate(accept, OFFERS) ?? 0;
+  return RENDERINGS[offer - 1];
+}
+
+export function listSizes(rendering: Rendering | undefined): ListSizes {
+  return rendering?.sizes ?? JSON_SIZES;
+}

@@ -1,0 +1,64 @@
+/** Replies in the rendering that the client accepts. Writes that fail are answered in JSON. */
+import type { FastifyRequest } from 'fastify';
+import type { DatabaseError } from '#base';
+import { type Description, errorPage } from '#ui';
+import { errorReply } from './errors.ts';
+import { type Rendering, renderingFor } from './renderings.ts';
+import { type HttpReply, jsonReply } from './reply.ts';
+import { bodyJson, type ReplyBody, textBody } from './reply-body.ts';
+import type { HttpRequest } from './request.ts';
+
+/** The result of a read and its description. */
+export interface Shown {
+  readonly body: ReplyBody;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly describe: () => Description;
+}
+
+/** Caches keep one reply per value of this header. */
+export const VARIES = 'accept';
+
+export async function show(request: HttpRequest, { body, headers, describe }: Shown): Promise<HttpReply> {
+  const rendering = request.rendering();
+  if (rendering === undefined) return jsonReply(200, bodyJson(body), { ...headers, vary: VARIES });
+  const description = describe();
+  // A form with an id in it is for this reader alone.
+  const isForOne = rendering.hasForms && description.actions.some(({ filled }) => filled !== undefined);
+  const text = await rendering.render(body, description, (work) => request.inTurn(work));
+  const reply = rendered(rendering, { status: 200, headers }, text);
+  return isForOne ? { ...reply, headers: { ...reply.headers, 'cache-control': 'no-store' } } : reply;
+}
+
+/** The reply to a request that failed. A path without a route is rendered when it is read. */
+export function refused(request: FastifyRequest, error: DatabaseError): HttpReply {
+  const reply = errorReply(error);
+  const { isRead = request.method === 'GET' || request.method === 'HEAD' } = request.routeOptions.config;
+  if (!isRead) return reply;
+  const rendering = renderingFor(request.headers.accept);
+  if (rendering === undefined) return { ...reply, headers: { ...reply.headers, vary: VARIES } };
+  const page = errorPage(error, { databaseName: databaseIn(request.params), target: request.url });
+  return rendered(rendering, reply, rendering.renderNow(textBody(reply.body ?? '{}'), page));
+}
+
+/** Adds the headers of a rendering, and the body that it made. */
+export function rendered(rendering: Rendering, { status, headers }: HttpReply, body: string): HttpReply {
+  const all = { ...headers, vary: VARIES, ...rendering.headers };
+  return { status, headers: all, contentType: rendering.contentType, body };
+}
+
+export function databaseIn(params: unknown): string | undefined {
+  const named = typeof params === 'object' && params !== null && 'database' in params ? params.database : undefined;
+  return typeof named === 'string' ? named : undefined;
+}
+
+/**
+ * Redirects a read with empty fields, which browsers send for a form without scripts, to the URL without them.
+ * Undefined when there are none, or when the client shows no pages.
+ */
+export function withoutEmptyFields(request: HttpRequest): HttpReply | undefined {
+  if (request.search() === '' || request.rendering()?.hasForms !== true) return undefined;
+  const filledIn = request.query().filledIn();
+  if (filledIn === undefined) return undefined;
+  const location = filledIn === '' ? request.path() : `${request.path()}?${filledIn}`;
+  return { status: 307, headers: { location, 'cache-control': 'no-store', vary: VARIES } };
+}
