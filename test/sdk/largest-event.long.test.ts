@@ -1,5 +1,6 @@
 // Goal: the largest event that the database takes is folded, read and presented by TypeScript components at default
-// settings. Method: a real node, and the payloads that take most memory of a JavaScript engine.
+// settings, and a presenter writes more than it has memory. Method: a real node, and the payloads that take most memory
+// of a JavaScript engine.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TRANSACTION_BYTES_MAX } from '#model';
 import { ExampleNode } from '../support/example-node.ts';
@@ -40,6 +41,16 @@ beforeAll(async () => {
   const view = { content_type: 'application/json', query_temporality: 'revision', events: ['large'] };
   await node.publish('state-views', { ...view, state_view_name: 'seen' }, await built('seen'));
   await node.publish('state-views', { ...view, state_view_name: 'shown', presenter: 'shown' }, await built('seen'));
+  await node.publish(
+    'presenters',
+    { presenter_name: 'repeated', content_types: ['text/plain'] },
+    await built('repeated'),
+  );
+  await node.publish(
+    'state-views',
+    { ...view, state_view_name: 'repeated', presenter: 'repeated' },
+    await built('seen'),
+  );
   const change = { state_change_name: 'measure', state_view_names: ['seen'] };
   await node.publish('state-changes', change, await built('measure'));
 }, BUILD_MS);
@@ -83,3 +94,14 @@ describe('the largest event', () => {
     SLOW_MS,
   );
 });
+
+it(
+  'a presenter writes more than it has memory',
+  async () => {
+    const parts = 600;
+    const path = `/databases/large/state-views/repeated?parts=${parts}`;
+    const shown = await node.get(path, { accept: 'text/plain' });
+    expect([shown.status, (await shown.arrayBuffer()).byteLength]).toEqual([200, parts * 262_144]);
+  },
+  SLOW_MS,
+);

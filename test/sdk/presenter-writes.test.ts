@@ -1,6 +1,7 @@
 // Goal: a presenter gives parts of any length, and none leaves in a write that a host refuses (ADR 0115). Method: a
 // presenter of one long part, as plain code.
 import { expect, it } from 'vitest';
+import { withFree } from '../../sdk/component/build/freeing-writes.ts';
 import { definePresenter, type PresentationRecord } from '../../sdk/component/src/index.ts';
 import { plainPresenter } from '../../sdk/component/testing/plain.ts';
 
@@ -37,4 +38,11 @@ it.each([
 
 it('a part of a presentation leaves no further where nobody reads on', async () => {
   expect(await writesOf(new Uint8Array(3 * MOST), 2)).toHaveLength(2);
+});
+
+it('the bindings of a presenter free what a write was given, and others stay as they are', () => {
+  const write = 'ret = $import_cairn_component_sink_0_1_0$write(ptr0, len0);';
+  expect(withFree(`a; ${write} b;`)).toBe(`a; ${write} if (len0 !== 0) $dealloc(ptr0, len0, 1); b;`);
+  expect(withFree('ret = evolve();')).toBe('ret = evolve();');
+  expect(() => withFree('ret = $import_sink$write(ptr1, len1);')).toThrow('other bindings');
 });

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { componentize } from '@bytecodealliance/componentize-js';
 import { rolldown } from 'rolldown';
+import { freeingWrites } from './freeing-writes.ts';
 import { isKind, type Kind } from './kinds.ts';
 
 const SDK = resolve(import.meta.dirname, '../src/index.ts');
@@ -47,6 +48,7 @@ export async function componentFrom(source: string, kind: Kind): Promise<Uint8Ar
   try {
     const sourcePath = join(folder, 'component.js');
     writeFileSync(sourcePath, source);
+    await freeingWrites();
     const { component } = await componentize({
       sourcePath,
       witPath: WIT,

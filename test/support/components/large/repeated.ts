@@ -1,0 +1,10 @@
+/** A presenter of one part, as often as it is asked for. */
+import { definePresenter, type PresenterComponent } from '../../../../sdk/component/src/index.ts';
+
+const PART = new Uint8Array(262_144);
+
+export const component: PresenterComponent<unknown> = definePresenter<unknown>({
+  *present({ parameters: { parts } }) {
+    for (let left = Number(parts); left > 0; left--) yield PART;
+  },
+});
