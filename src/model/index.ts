@@ -254,5 +254,5 @@ export { optionsOfBody, type TransactionBodyView, transactionIdOfBody } from './
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';
-export { refuseField } from './unknown-field.ts';
+export { refuseField, unknownFieldRule } from './unknown-field.ts';
 export { isWellFormedJson } from './well-formed-json.ts';

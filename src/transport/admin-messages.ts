@@ -2,9 +2,19 @@
  * The messages of cairn.admin.v1 (proto/cairn/admin/v1/admin.proto) as the requests and replies of #cluster: the same
  * at the peer port and at the gRPC port. Readers take any bytes and return undefined for values that make no sense.
  */
-import { isDatabaseId, isGroupId, isLogIndex, isNodeId, isReplicaId, isRevision, isTerm, type NodeId } from '#base';
+import {
+  isDatabaseId,
+  isGroupId,
+  isLogIndex,
+  isNodeId,
+  isReplicaId,
+  isRevision,
+  isTerm,
+  type NodeId,
+  ProtoReader,
+} from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription, HeldCopy, RegisteredNode } from '#cluster';
-import { isDatabaseName } from '#model';
+import { isDatabaseName, unknownFieldRule } from '#model';
 import {
   type Copy,
   type Database,
@@ -47,6 +57,18 @@ type DescribedNode = ClusterDescription['nodes'][number];
 type DescribedDatabase = ClusterDescription['databases'][number];
 type DescribedMember = DescribedDatabase['members'][number];
 
+/** The fields of each request: number times 8 plus wire type. */
+const TAGS: Readonly<Record<AdminMethod, readonly number[]>> = {
+  describe: [0x78],
+  decommission: [0x08, 0x78],
+  replace: [0x08, 0x10, 0x78],
+  drain: [0x08, 0x10, 0x18, 0x20, 0x78],
+  undrain: [0x08, 0x78],
+  recommission: [0x08, 0x78],
+  finalize: [0x78],
+  recover: [0x0a, 0x10, 0x18, 0x78],
+  copy: [0x0a, 0x78],
+};
 /** The length of a chain hash: the hash becomes an entry of the catalog as it is. */
 const HASH_BYTES = 32;
 const MALFORMED = 'the request is malformed';
@@ -94,6 +116,8 @@ export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
 
 /** The request, or what is wrong with it. */
 export function readAdminRequest(method: AdminMethod, bytes: Uint8Array): AdminRequest | string {
+  const unknown = unknownField(method, bytes);
+  if (unknown !== undefined) return unknown;
   if (method === 'describe') return request(messageIn(DescribeClusterRequest, bytes), () => ({ kind: 'describe' }));
   if (method === 'finalize') return request(messageIn(FinalizeUpgradeRequest, bytes), () => ({ kind: 'finalize' }));
   if (method === 'copy') return request(messageIn(DescribeCopyRequest, bytes), ({ name }) => ({ kind: 'copy', name }));
@@ -109,6 +133,18 @@ export function readAdminRequest(method: AdminMethod, bytes: Uint8Array): AdminR
   return request(messageIn(OF_NODE[method], bytes), ({ node }) => {
     return isNodeId(node) ? { kind: method, node } : noNode(node);
   });
+}
+
+/** The first field that the request does not have. A later release has it, and this one would not do what it says. */
+function unknownField(method: AdminMethod, bytes: Uint8Array): string | undefined {
+  const reader = new ProtoReader(bytes);
+  while (!reader.done && !reader.failed) {
+    const tag = reader.tag();
+    const isUnknown = !reader.failed && !TAGS[method].includes(tag);
+    if (isUnknown) return `field ${Math.floor(tag / 8)} ${unknownFieldRule(tag, 'the request')}`;
+    reader.skipField(tag);
+  }
+  return undefined;
 }
 
 export function writeAdminReply(reply: Exclude<AdminReply, Refusal>): Buffer {

@@ -149,6 +149,12 @@ it.each(ORDERS)('an AdminRequest arrives as it was said: %j', (order) => {
   }
 });
 
+it.each(ORDERS)('an AdminRequest is refused with a field of a later release: %j', (order) => {
+  const bytes = Buffer.concat([writeAdminRequest({ order, isPassedOn: false }), Uint8Array.of(14 << 3, 1)]);
+  const rule = 'field 14 must be absent: the request has no field 14 of wire type 0';
+  expect(readAdminRequest(order.kind, bytes)).toBe(rule);
+});
+
 it.each([
   ['no node', Uint8Array.of()],
   ['node 0', Uint8Array.of(8, 0)],
