@@ -19,7 +19,7 @@ import { databaseOf, numbered, readOf, ViewWorld } from '../../support/component
 import { naiveState, runnableView, textArtifact } from '../../support/components/views.ts';
 import { CREATED_AT_MS, DATABASE_ID } from '../../support/known-database.ts';
 import { artifactOf } from '../../support/wasm/executors.ts';
-import { guestText } from '../../support/wasm/guests.ts';
+import { answer as answering, complaint, guestText } from '../../support/wasm/guests.ts';
 import { viewText } from '../../support/wasm/wat.ts';
 
 const world = new ViewWorld();
@@ -106,6 +106,23 @@ describe('a State View', { timeout: 60_000 }, () => {
     const steps = [await warm.render(read(100)), await warm.render(read(200)), await warm.render(read(400))];
     expect(steps.map(({ kind }) => kind)).toEqual(['rendered', 'rendered', 'rendered']);
     expect(steps.at(-1)).toMatchObject({ bytes: cold.kind === 'rendered' ? cold.bytes : undefined });
+  });
+
+  it.each([
+    [
+      'refuses',
+      complaint('64', '2'),
+      /^The component refuses the event "[^"]+" of type "t" at revision 2, index 0: no$/,
+    ],
+    ['traps at', 'unreachable', /^Trap: .* \(the event "[^"]+" of type "t" at revision 2, index 0\)$/],
+  ])('names the event that it %s', async (what, evolve, says) => {
+    const known = await databaseOf(3);
+    // The state of the first event is four bytes, and no event is folded on top of one.
+    const first = `(if (i32.eqz (local.get $sn)) (then ${answering('64', '4')} return))`;
+    const text = viewText({ core: '(data (i32.const 64) "no")', evolve: `${first} ${evolve}` });
+    const failing = { ...artifact, ...(await artifactOf(text)), key: what, pool: what };
+    const rendered = await (await world.views()).render(readOf(known, failing));
+    expect(rendered).toMatchObject({ kind: 'failed', message: expect.stringMatching(says) });
   });
 
   it('passes over what was folded in a history that is no longer there (F4)', async () => {
