@@ -70,6 +70,12 @@ it.each<readonly [string, Readonly<Record<string, unknown>>]>([
 describe('an event that a decision emits', () => {
   const routes = {
     'POST /': (command: Command) => [{ source: 'a', type: 't' }, command.json<NewEvent>()],
+    'POST /promise': () => Promise.resolve([]) as unknown as readonly NewEvent[],
+    'POST /hole': () => {
+      const events: NewEvent[] = [];
+      events.length = 1;
+      return events;
+    },
   };
   const asked = (event: Json): ReturnType<ReturnType<ReturnType<typeof change>['given']>['when']> =>
     change(plainChange(defineStateChange({ routes })))
@@ -79,6 +85,16 @@ describe('an event that a decision emits', () => {
   it('is named in the refusal when it is none', async () => {
     const message = /^The component emits what is no event: events\[1\]\.source is required$/;
     await asked({ type: 't' }).thenRefuses('validation-failed', { message, code: 'ValidationError' });
+  });
+
+  it.each([
+    ['/promise', /events must be a list$/],
+    ['/hole', /events\[0\] must be an object$/],
+  ])('is refused where it is none at all: %s', async (path, message) => {
+    const answered = change(plainChange(defineStateChange({ routes })))
+      .given({})
+      .when({ method: 'POST', path }, {});
+    await answered.thenRefuses('validation-failed', { message, code: 'ValidationError' });
   });
 
   it.each(['1965-03-01T00:00:00Z', '2016-12-31T23:59:60Z', '2026-01-31T09:00:00+01:00', '2026-01-31T09:00:00.100Z'])(

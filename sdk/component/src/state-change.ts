@@ -163,7 +163,10 @@ export function stateChangeGuest({ change }: StateChangeComponent, functions: Re
         if (found === undefined) {
           throw new CommandRefused('unknown-command', `There is no ${given.method} ${given.path}; ${router.known()}`);
         }
-        return found.target(commandOf(given, found.parameters), reader).map(toRecord);
+        const events: unknown = found.target(commandOf(given, found.parameters), reader);
+        // Authors write JavaScript, too: a decision may be a promise, and a list may have holes.
+        if (!Array.isArray(events)) throw new InvalidEvent('events must be a list');
+        return Array.from<NewEvent, CloudEventRecord>(events, toRecord);
       } catch (error) {
         if (error instanceof CommandRefused) throw error;
         if (error instanceof InvalidEvent) throw invalidEvent(error);
