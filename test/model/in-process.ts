@@ -6,7 +6,7 @@ import { spending } from '../support/costs.ts';
 import { foundingUnlessJoining } from '../support/founding.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { RECORDED_HOST, Target } from './bytes.ts';
-import { type Addresses, Clients, type Deployment, type Nodes, untilVoters } from './nodes.ts';
+import { type Addresses, Clients, type Deployment, type Nodes, untilServing } from './nodes.ts';
 
 const PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--shutdown-grace-ms=1000'];
 const DISK = ['--wal-segment-bytes=4MiB', '--disk-soft-bytes=0', '--disk-hard-bytes=0'];
@@ -38,7 +38,7 @@ class Starting {
   async cluster(founder: Started, seed: string): Promise<readonly Started[]> {
     const others = ['two', 'three'].map((name) => this.node(`--node-name=${name}`, ...MEMBER, `--join=${seed}`));
     const nodes = [founder, ...(await Promise.all(others))];
-    await untilVoters(founder.metrics, nodes.length);
+    await untilServing(nodes);
     return nodes;
   }
 

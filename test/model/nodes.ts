@@ -4,6 +4,9 @@ import { HttpClient } from './clients/http.ts';
 import { McpClient } from './clients/mcp.ts';
 import type { Answer, Sent } from './model/vocabulary.ts';
 
+const START_MS = 30_000;
+const OK = 200;
+
 export interface ModelNode {
   send(sent: Sent): Promise<Answer>;
   /** Only where it is a process of its own. */
@@ -46,11 +49,22 @@ export class Clients implements ModelNode, Disposable {
   }
 }
 
-/** Until then a database may get fewer replicas than it should. */
-export async function untilVoters(metrics: string, count: number): Promise<void> {
-  for (const endMs = Date.now() + 30_000; Date.now() < endMs; ) {
-    const text = await (await fetch(metrics)).text();
-    if (text.includes(`\ncairn_raft_members{role="voter"} ${count}\n`)) return;
+/**
+ * Resolves when all nodes vote, before which a database may get fewer replicas, and each of them answers reads: a node
+ * that has joined does when it has heard from a leader of the catalog.
+ */
+export async function untilServing(
+  nodes: readonly { readonly http: string; readonly metrics: string }[],
+): Promise<void> {
+  const endMs = Date.now() + START_MS;
+  const voters = `\ncairn_raft_members{role="voter"} ${nodes.length}\n`;
+  for (const { http, metrics } of nodes) {
+    while (!(await textOf(metrics)).includes(voters) || (await fetch(`${http}/databases`)).status !== OK) {
+      if (Date.now() > endMs) throw new Error(`${http} does not serve in a cluster of ${nodes.length} voters`);
+    }
   }
-  throw new Error(`the catalog has not come to ${count} voters`);
+}
+
+async function textOf(url: string): Promise<string> {
+  return (await fetch(url)).text();
 }

@@ -3,7 +3,7 @@ import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts
 import { tempDir } from '../support/temp-dir.ts';
 import { SMALL } from './in-process.ts';
 import type { Answer, Sent } from './model/vocabulary.ts';
-import { Clients, type ModelNode, type Nodes, untilVoters } from './nodes.ts';
+import { Clients, type ModelNode, type Nodes, untilServing } from './nodes.ts';
 
 const PORTS = ['grpc', 'http', 'mcp', 'metrics', 'peer'] as const;
 const FREE_PORTS = PORTS.map((name) => `--${name}-port=0`);
@@ -19,7 +19,7 @@ export async function startProcesses(): Promise<Nodes> {
   };
   const founder = await start('one');
   const others = await Promise.all(['two', 'three'].map((name) => start(name, `--join=${founder.addresses.peer}`)));
-  await untilVoters(founder.addresses.metrics, 3);
+  await untilServing([founder, ...others].map(({ addresses }) => addresses));
   const running = starting.move();
   return { deployments: [[founder, ...others]], errors, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

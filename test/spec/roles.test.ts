@@ -2,6 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toNodeId } from '#base';
+import type { AdminRequest } from '#cluster';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { WAYS } from '../../scripts/support/permissions-reference.ts';
 import { ROLES } from '../../src/model/access.ts';
@@ -202,8 +203,7 @@ const FIELDS: Readonly<Record<string, Asked>> = {
 async function call(name: string, databaseName: string, key: string): Promise<string> {
   const admin = Object.values(ADMIN_METHODS).find((path) => path.endsWith(`/${name}`));
   if (admin !== undefined) {
-    const order = admin === ADMIN_METHODS.recover ? RECOVERY : ORDER;
-    return outcomeOf(server.client.sendBytes(admin, order, { metadata: { 'x-api-key': key } }));
+    return outcomeOf(server.client.sendBytes(admin, orderOf(admin), { metadata: { 'x-api-key': key } }));
   }
   const [method = '', definition] =
     Object.entries(EventStoreService).find(([, { path }]) => path.endsWith(`/${name}`)) ?? [];
@@ -217,12 +217,22 @@ async function call(name: string, databaseName: string, key: string): Promise<st
   );
 }
 
-/** Node 9, for the methods that are about a node. */
-const ORDER = Buffer.from([8, 9]);
-const RECOVERY = writeAdminRequest({
-  order: { kind: 'recover', name: 'shop', from: toNodeId(9), acceptRevision: undefined },
-  isPassedOn: false,
-});
+function orderOf(admin: string): Buffer {
+  const write = (order: AdminRequest['order']): Buffer => writeAdminRequest({ order, isPassedOn: false });
+  switch (admin) {
+    case ADMIN_METHODS.describe:
+    case ADMIN_METHODS.finalize:
+      return Buffer.alloc(0);
+    case ADMIN_METHODS.copy:
+      return write({ kind: 'copy', name: 'shop' });
+    case ADMIN_METHODS.recover:
+      return write({ kind: 'recover', name: 'shop', from: toNodeId(9), acceptRevision: undefined });
+    default:
+      // Node 9.
+      return Buffer.from([8, 9]);
+  }
+}
+
 const LACKING = /^PERMISSION_DENIED RightLacking$/;
 
 function codeOf(operation: Operation): RegExp {
