@@ -18,7 +18,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a real API server'
       ahead: [504, true],
       held: [false, true],
       leaders: 2,
-      writes: [true, false],
+      isAgain: false,
       conditions: 1,
       counts: [2],
       ...DELETIONS,
