@@ -53,7 +53,7 @@ ${rows.join('\n')}
 A signal that comes before the program itself runs, in the first moments of Node, ends the process as any other; nothing is
 open then.
 
-A process that ends with 1, 2 or 74 before it was ready ends so again until somebody changes something.
+A process that ends with 1, 2 or 74 before it was ready ends the same way at each start, until its settings, its data or its disk are changed.
 
 ## How many connections a node takes
 

@@ -3,7 +3,7 @@
  * to be exported, and only then (tracing.ts).
  *
  * A span is handed on explicitly, in what a request carries anyway: Node carries no asynchronous context here
- * (docs/adr/0017-memory-of-the-process.md). Without a tracer there is no span, and nobody makes anything for one.
+ * (docs/adr/0017-memory-of-the-process.md). Without a tracer no span is created.
  *
  * What spans say is closed: names of operations and routes, codes, numbers, and of the data the names of databases and
  * components. No payload, credential, path or query string, and no message of an error, which may repeat what was sent.

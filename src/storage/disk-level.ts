@@ -41,9 +41,9 @@ export function defaultHardBytes(segmentBytes: number): number {
 }
 
 /**
- * Fills in the thresholds that are not set. Hard: two segments of the log, so that the log has room for each segment
- * that it begins. Soft: the hard threshold plus the largest of three sizes: a compaction, the hard threshold, and 1 %
- * of the disk (at most 1 GiB).
+ * Fills in the thresholds that are not set. The hard threshold is two segments of the log, so that the log has space
+ * for each new segment. The soft threshold is the hard one plus the largest of these: a compaction, the hard threshold,
+ * 1 % of the disk but at most 1 GiB.
  *
  * A compaction may begin after the last accepted write. If it runs out of space, the store is broken until the next
  * start. Compactions after a deletion need this space, too: only they free the space of the deleted database.

@@ -1,6 +1,6 @@
 /**
- * Health: `/health` shows that the process answers, `/health/detailed` the state of the node and, with `cluster=true`,
- * of the cluster. The probes for a kubelet are here and on the metrics port.
+ * Health: `/health` shows that the process answers. `/health/detailed` shows the state of the node, and the state of
+ * the cluster with `cluster=true`. A kubelet can send its probes to this port or to the metrics port.
  */
 
 import { PROBE_PATHS, type ProbePath, probeReply, VERBOSE } from '#observability';

@@ -86,9 +86,8 @@ export const PIECE_BYTES: number = 64 * 1024;
 export const PIPELINED_MAX = 64;
 
 /**
- * Minimum pace of a body of more than 16 KiB; a slower request is refused, because its bytes occupy memory. Every link
- * of today is faster, and the largest body must be much faster to be complete in time. Three seconds allow for a few
- * retransmissions of a lost packet.
+ * Minimum pace of a body of more than 16 KiB: 8 KiB in three seconds. A slower request is refused, because its bytes
+ * occupy memory. Networks in use are faster. In three seconds a lost packet can be sent again a few times.
  */
 export const BODY_PACE_BYTES: number = 8 * 1024;
 export const BODY_PACE_MS = 3_000;
