@@ -50,7 +50,6 @@ interface Result<Action> extends Outcome<Action> {
 export interface Pass {
   readonly controller: string;
   readonly key: string;
-  readonly ms: number;
   /** Number of actions that were carried out, without waits. */
   readonly actions: number;
   readonly failure: Error | undefined;
@@ -118,9 +117,7 @@ export class ControllerLoop<Observed, Action> {
   }
 
   async #pass(key: string, signal: AbortSignal): Promise<number | undefined> {
-    const { runtime, onPass } = this.#options;
     const { name: controller } = this.#controller;
-    const startedMs = runtime.nowMs();
     let outcome: Result<Action> | undefined;
     let failure: Error | undefined;
     try {
@@ -131,7 +128,7 @@ export class ControllerLoop<Observed, Action> {
     }
     const done = outcome?.plan.slice(0, outcome.done) ?? [];
     const actions = done.filter((action) => this.#controller.isWait?.(action) !== true).length;
-    onPass({ controller, key, ms: runtime.nowMs() - startedMs, actions, failure });
+    this.#options.onPass({ controller, key, actions, failure });
     if (failure !== undefined) throw failure;
     return outcome?.againMs;
   }

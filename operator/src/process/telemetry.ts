@@ -1,11 +1,8 @@
 /** Metrics of the operator, and its endpoints /healthz, /readyz and /metrics. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { Condition, Informer, KeyedQueue, KubeObject, Pass } from '../kube/index.ts';
-
-/** From a pass that changes nothing to one that waits for slow requests. */
-const PASS_BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60];
 
 /** All metrics, and their labels. */
 export const OPERATOR_METRICS = {
@@ -14,7 +11,6 @@ export const OPERATOR_METRICS = {
     labelNames: ['controller', 'result'],
   },
   cairn_operator_actions_total: { help: 'Changes that the operator made.', labelNames: ['controller'] },
-  cairn_operator_reconcile_seconds: { help: 'Duration of a pass.', labelNames: ['controller'] },
   cairn_operator_is_leader: { help: '1 while this process acts; another one stands by.', labelNames: [] },
   cairn_operator_queue_depth: { help: 'Objects that wait for a pass.', labelNames: ['controller'] },
   cairn_operator_queue_failing: { help: 'Objects whose last pass failed.', labelNames: ['controller'] },
@@ -43,10 +39,6 @@ export class Telemetry {
   readonly #queues = new Map<string, KeyedQueue>();
   readonly #passes = new Counter(this.#settingsOf('cairn_operator_reconciles_total'));
   readonly #actions = new Counter(this.#settingsOf('cairn_operator_actions_total'));
-  readonly #seconds = new Histogram({
-    ...this.#settingsOf('cairn_operator_reconcile_seconds'),
-    buckets: PASS_BUCKETS_SECONDS,
-  });
   readonly #leader = new Gauge(this.#settingsOf('cairn_operator_is_leader'));
 
   constructor() {
@@ -104,10 +96,9 @@ export class Telemetry {
     this.#queues.set(controller, queue);
   }
 
-  readonly onPass = ({ controller, ms, actions, failure }: Pass): void => {
+  readonly onPass = ({ controller, actions, failure }: Pass): void => {
     this.#passes.inc({ controller, result: failure === undefined ? 'success' : 'error' });
     this.#actions.inc({ controller }, actions);
-    this.#seconds.observe({ controller }, ms / 1000);
   };
 
   setLeader(isLeader: boolean): void {
