@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
 import { writeArchive } from '../../scripts/image/archive.ts';
 import { imageOf } from '../../scripts/image/image.ts';
+import { eventually } from '../support/eventually.ts';
 import { HttpClient, jsonOf, type TransactionRecord } from '../support/http-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -113,7 +114,10 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
   it('runs a node that publishes components, ends when it is told to, and keeps what it acknowledged', async () => {
     const dataDir = join(testDir(), 'data');
     const component = await builtComponent('examples/bank/accounts.ts');
+    const fromMs = performance.now();
     const node = await startContainer(image, { ...ROOMY, dataDir, settings: ['--bootstrap=alone'] });
+    await eventually(async () => expect(await fetch(new URL('/readyz', node.metrics))).toMatchObject({ ok: true }));
+    process.stdout.write(`a container of the image is ready after ${Math.round(performance.now() - fromMs)} ms\n`);
     const client = new HttpClient(node.http);
     await client.create('bank');
     const published = await client.publish('bank/state-changes', { state_change_name: 'accounts' }, component);
