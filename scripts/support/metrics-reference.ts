@@ -5,25 +5,28 @@ import { OPERATOR_METRICS } from '../../operator/src/process/index.ts';
 export function renderMetricsReference(): string {
   return `# Metrics
 
-A node answers Prometheus at \`/metrics\` on its metrics port. Beside the metrics below it exports those of the Node.js
-runtime and of the process (\`nodejs_*\`, \`process_*\`). Durations are in seconds, sizes in bytes. The port answers
-[probes](operations/probes.md) as well.
+A node serves its metrics to Prometheus at \`/metrics\` on its metrics port. It also exports metrics of the Node.js runtime
+and of the process (\`nodejs_*\`, \`process_*\`). Durations are in seconds, sizes in bytes. The port also answers
+[probes](operations/probes.md).
 
-Counters and histograms show 0 before anything has happened, so that \`rate\` sees the first increase: all series whose
-labels have closed values, and of the others those that are known beforehand. These are each gRPC method with OK and the
-codes that the node is responsible for (UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL), and each HTTP route
-except probes with its success, and with 500 and 503 once it was used. A gauge without labels is 0 until it is set. A gauge
-of peers or databases has no series while there are none.
+Counters and histograms start at 0, so that \`rate\` sees the first increase. This holds for all series whose labels have a
+fixed set of values, and for series that are known at startup:
 
-A label with a bound names so many values. A counter or a histogram adds up the rest as \`other\`; a gauge leaves the rest
-out, because a level of several things means nothing. A gauge with the label \`database\` has the first databases by name;
-one that is deleted is gone at the next scrape or measurement. A node that was removed from the cluster has no series; what
-it may still send counts as \`unknown\`.
+- each gRPC method with OK and with the codes that the node is responsible for (UNAVAILABLE, DEADLINE_EXCEEDED,
+  RESOURCE_EXHAUSTED, INTERNAL);
+- each HTTP route except probes with its success code, and with 500 and 503 after its first use.
 
-A scrape is at most a second old: all who ask within a second get the same answer. A fresh node answers some 3,000 lines
-(310 KB), and more when routes have failed. A line takes about 3 µs of the thread that serves clients, however many databases
-there are (\`bench/scrape.ts\`). A connection is closed after one answer, and after 10 s in any case; one more than 32 at a
-time closes the oldest.
+A gauge without labels is 0 until it is set. A gauge of peers or databases has no series while there are none.
+
+A label with a bound has at most that many values. Counters and histograms add further values up as \`other\`; gauges omit
+them, because a sum of levels means nothing. A gauge with the label \`database\` has the first databases by name. The series
+of a deleted database disappears at the next scrape or measurement. A node that was removed from the cluster has no series;
+its late messages count as \`unknown\`.
+
+A scrape is at most a second old: scrapes within a second get the same answer. A fresh node returns about 3,000 lines
+(310 KB), and more after routes have failed. A line takes about 3 µs of the thread that serves clients, independent of the
+number of databases (\`bench/scrape.ts\`). The node closes a connection after one answer, and after 10 s in any case. The
+33rd connection at a time closes the oldest.
 
 ## Counters
 
@@ -39,16 +42,16 @@ ${table(HISTOGRAMS)}
 
 ## What is not measured
 
-- LevelDB tells of its compactions what it has added up since it was opened, in whole seconds and MiB. Whether one runs now,
-  how many wait, and for how long it has held writers back, it does not tell: \`cairn_store_tables{level="0"}\` comes nearest.
-- The store as a whole has no quota: those of \`database-bytes-max\` are for a database each. What must stay free on the disk is
-  \`cairn_disk_threshold_bytes\`.
-- A node that lacks more than a log holds gets pages, which it installs as they come: there are no files of snapshots, and
-  the time and failures of installing are those of \`way="received"\`.
-- A node that comes across damage ends at once, so no scrape shows the damage itself: watch its exit code 70, and
-  \`cairn_corruption_alarm\` while it verifies its store at the next start, which it does before it serves.
-- Levels of Raft are of all groups of the node together, for a node may have thousands. What is one database's is in
-  \`cairn_database_revision\`, and in \`cairn cluster status\`.
+- LevelDB reports only totals of its compactions since it was opened, in whole seconds and MiB. It does not report running or
+  pending compactions, nor how long it has stalled writers; \`cairn_store_tables{level="0"}\` is the best indication.
+- The store as a whole has no quota: \`database-bytes-max\` limits single databases. \`cairn_disk_threshold_bytes\` is the disk
+  space that must stay free.
+- A node that lags too far for the log receives a snapshot as pages and installs them as they arrive. There are no snapshot
+  files; the metrics with \`way="received"\` include the installation.
+- A node that finds damaged data exits at once, so no scrape shows the damage. Watch for exit code 70, and for
+  \`cairn_corruption_alarm\` at the next start, while the node verifies its store before it serves requests.
+- Raft gauges are totals over all groups of the node, because a node may have thousands. For a single database see
+  \`cairn_database_revision\` and \`cairn cluster status\`.
 
 This page is generated from \`src/observability/metric-catalogue.ts\` by \`npm run docs\`.
 `;

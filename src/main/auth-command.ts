@@ -9,7 +9,7 @@ import { isKeyId } from '#model';
 import { optionFaults } from './option-faults.ts';
 import { table } from './table.ts';
 
-// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+// An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
 const EXIT_REFUSED = 1;

@@ -10,7 +10,7 @@ import type { PeerTlsFiles } from './peer-tls.ts';
 import { PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { variableName } from './setting.ts';
 
-// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+// An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
 type Order = AdminRequest['order'];

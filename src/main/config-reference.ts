@@ -1,4 +1,4 @@
-/** The settings as people read them: the help text of the command, and docs/configuration.md. */
+/** Renders the settings for people: the help text of the command, and docs/configuration.md. */
 import { flagName, variableName } from './setting.ts';
 import { buildConfig } from './settings.ts';
 
@@ -8,16 +8,16 @@ export function renderHelp(): string {
     return `${flag.padEnd(36)}${setting.help}\n${' '.repeat(36)}${setting.type.expects}; default ${defaultText}`;
   });
   return `Usage: cairn [--name value]...
-       cairn cluster COMMAND              What an operator asks of a cluster; cairn cluster --help shows it.
-       cairn auth key COMMAND             Issues and revokes API keys; cairn auth --help shows it.
-       cairn recover --data-dir DIRECTORY Goes on with a node that is left of a cluster; cairn recover --help says how.
-       cairn rejoin --data-dir DIRECTORY  Has a removed node join as a new one; cairn rejoin --help says how.
+       cairn cluster COMMAND              Administers a running cluster; see cairn cluster --help.
+       cairn auth key COMMAND             Issues and revokes API keys; see cairn auth --help.
+       cairn recover --data-dir DIRECTORY Founds a cluster from one surviving node; see cairn recover --help.
+       cairn rejoin --data-dir DIRECTORY  Lets a removed node join as a new one; see cairn rejoin --help.
 
-Starts one node. Every setting can also be given as a variable: --grpc-port as CAIRN_GRPC_PORT; a flag wins.
-When the node is ready it prints one line of JSON to stdout; logs go to stderr.
+Starts one node. Every setting is also an environment variable: --grpc-port is CAIRN_GRPC_PORT. A flag overrides a
+variable. When the node is ready, it prints one line of JSON to stdout. Logs go to stderr.
 
 ${lines.join('\n')}
-  --help                            Prints this.
+  --help                            Prints this text.
   --version                         Prints the release.
 `;
 }
@@ -29,11 +29,11 @@ export function renderConfigReference(): string {
   });
   return `# Configuration
 
-Every setting is a flag and a variable of the same name; a flag wins over a variable, a variable over the default.
-An empty variable counts as not set. Settings are read once, at the start. An unknown or malformed one is reported on
-stderr, also a variable that a flag overrides, and so are two that do not go together, such as two servers with one port; all
-of them at once, and the process ends with exit code 2. Variables that Kubernetes adds for a Service named \`cairn\` are not
-settings and are ignored.
+Every setting is a flag and an environment variable of the same name. A flag overrides a variable, and a variable overrides
+the default. An empty variable counts as not set. Settings are read once, at startup. Unknown and malformed settings are
+reported on stderr, also variables that a flag overrides. So are settings that contradict each other, such as two servers
+with one port. The node reports all faults at once and exits with code 2. Variables that Kubernetes adds for a Service named
+\`cairn\` are ignored.
 
 | setting | default | value | meaning |
 |---|---|---|---|
@@ -43,17 +43,17 @@ ${rows.join('\n')}
 
 | exit code | when | what stderr says |
 |---|---|---|
-| 0 | It was told to stop, by SIGTERM or SIGINT, and has drained, or had opened nothing yet. Also after \`--help\` and \`--version\`. | \`stopped\` |
-| 1 | It cannot start: the data directory is in use, damaged, or not to be written in; an address is taken. | \`cannot-start\` with a message; \`log-level=debug\` adds the stack |
-| 1 | It was not drained 15 s after \`shutdown-grace-ms\`, because a disk stands still or the like; or SIGINT came once more while it drained. Nothing that was acknowledged is lost. | \`stopped-without-drain\` |
-| 2 | A setting is unknown or malformed, or two do not go together; or the data directory is empty and neither \`join\` nor \`bootstrap\` says where the node belongs. Nothing was opened. | a line for each, or \`cannot-start\` |
-| 70 | Something broke that must not continue: a failed write, damaged data, a bug. The next start recovers. | \`fatal\` with the stack |
-| 74 | It cannot start because the disk of the data directory is full. | \`cannot-start\` with the reason \`DiskFull\` |
+| 0 | The node received SIGTERM or SIGINT and has drained, or had not opened anything yet. Also after \`--help\` and \`--version\`. | \`stopped\` |
+| 1 | The node cannot start: the data directory is in use, damaged or not writable, or an address is in use. | \`cannot-start\` with a message; \`log-level=debug\` adds the stack |
+| 1 | The node had not drained 15 s after \`shutdown-grace-ms\`, for example because a disk hangs; or it received SIGINT again while it drained. No acknowledged write is lost. | \`stopped-without-drain\` |
+| 2 | A setting is unknown or malformed, or settings contradict each other; or the data directory is empty and neither \`join\` nor \`bootstrap\` is set. Nothing was opened. | one line per fault, or \`cannot-start\` |
+| 70 | A fatal error: a failed write, damaged data or a bug. The next start recovers. | \`fatal\` with the stack |
+| 74 | The node cannot start because the disk of the data directory is full. | \`cannot-start\` with the reason \`DiskFull\` |
 
-A signal that comes before the program itself runs, in the first moments of Node, ends the process as any other; nothing is
-open then.
+A signal that arrives while Node.js itself starts ends the process as usual; nothing is open then.
 
-A process that ends with 1, 2 or 74 before it was ready ends the same way at each start, until its settings, its data or its disk are changed.
+A process that exits with 1, 2 or 74 before it is ready exits the same way at each start, until its settings, its data or its
+disk change.
 
 ## How many connections a node takes
 

@@ -1,9 +1,9 @@
 /**
  * Reads the command line and the environment into the frozen `Config`, once, before anything else happens.
  *
- * A flag wins over a variable, a variable over the default. Every unknown or malformed setting is reported, also one
- * that a flag overrides, and every two that do not go together; all of them at once, and the process ends with exit
- * code 2 (the caller's job): a node never runs with settings other than the ones that were meant.
+ * A flag overrides a variable, and a variable overrides the default. All faults are reported at once: unknown and
+ * malformed settings, also variables that a flag overrides, and settings that contradict each other. The caller then
+ * exits with code 2, so that a node never runs with unintended settings.
  */
 import { failure, ok, quote, type Result } from '#base';
 import { nearest } from './nearest.ts';
@@ -11,7 +11,7 @@ import { flagName, readSetting, variableName } from './setting.ts';
 import { faultsBetween } from './setting-pairs.ts';
 import { buildConfig, type Config, SETTINGS } from './settings.ts';
 
-// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+// An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
 export type Invocation =
@@ -22,12 +22,12 @@ export type Invocation =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Source {
-  /** As it was written: a flag or a variable. */
+  /** The flag or variable, as the user wrote it. */
   readonly name: string;
   readonly text: string;
 }
 
-/** What each setting was given as, and by which name. */
+/** The given settings, by key. */
 type Given = Map<string, Source>;
 
 const PREFIX = 'CAIRN_';
@@ -37,7 +37,7 @@ const KEY_OF_VARIABLE: ReadonlyMap<string, string> = new Map(
   Object.keys(SETTINGS).map((key) => [variableName(key), key]),
 );
 
-/** @returns what to do, or every fault as one sentence each. */
+/** @returns the invocation, or one sentence per fault. */
 export function readInvocation(
   args: readonly string[],
   environment: Environment,
@@ -58,7 +58,7 @@ export function readInvocation(
     });
     return value;
   });
-  // Nothing is said of two settings of which one is not known.
+  // A malformed setting has no value to compare with others.
   const nameOf = (key: keyof Config): string | undefined =>
     malformed.has(key) ? undefined : (flags.get(key)?.name ?? variables.get(key)?.name ?? `--${flagName(key)}`);
   faults.push(...faultsBetween(config, nameOf));
@@ -75,7 +75,7 @@ function readEnvironment(environment: Environment, faults: string[]): Given {
       faults.push(
         `${name} is set, but there is no such setting; ${nearest(name, [...KEY_OF_VARIABLE.keys()], SETTINGS_LISTED)}`,
       );
-    // Kubernetes gives an empty text where a pod lacks the label that a variable is taken from.
+    // Kubernetes sets an empty text when a variable comes from a label that the pod lacks.
     else if (text !== '') given.set(key, { name, text });
   }
   return given;

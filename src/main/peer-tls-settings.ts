@@ -1,4 +1,4 @@
-/** The settings of TLS between nodes. */
+/** Settings of TLS between nodes. */
 import { oneOf, plainText, type Setting, wordOr } from './setting.ts';
 
 export interface PeerTlsSettings {
@@ -13,22 +13,22 @@ export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting
   peerTlsCertFile: {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
-    help: 'The certificate of this node towards other nodes in PEM, and behind it those that lead to its authority, for servers and clients, and for advertise-host: peer-port then speaks TLS 1.3, and lets in nobody without a certificate of peer-tls-ca-file. A file that is replaced is used within seconds. none: it speaks no TLS.',
+    help: 'Certificate of this node for peers in PEM, followed by its intermediate certificates, valid for servers, for clients and for advertise-host. With it, peer-port uses TLS 1.3 and refuses clients without a certificate signed by peer-tls-ca-file. A replaced file is used within seconds. none: no certificate.',
   },
   peerTlsKeyFile: {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
-    help: 'The private key of that certificate in PEM, without a passphrase.',
+    help: 'Private key of peer-tls-cert-file in PEM, without a passphrase.',
   },
   peerTlsCaFile: {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
-    help: 'The authorities, in PEM, by whose certificates nodes and operators are let in at peer-port, and other nodes are known. Whoever has one may do there whatever a node may: let them sign for nothing else.',
+    help: 'Certificate authorities, in PEM, that sign the certificates of nodes and of operators for peer-port. Every holder of such a certificate has all rights of a node, so these authorities should sign nothing else.',
   },
   peerSecretFile: {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
-    help: 'Instead of certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. Read at the start. none: peers show certificates, or nothing.',
+    help: 'Alternative to certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. Read at startup. none: no secret.',
   },
   peerTls: {
     type: oneOf(['require', 'prefer', 'off']),

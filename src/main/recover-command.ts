@@ -23,7 +23,7 @@ import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 import { isRefusal } from './refusal.ts';
 
-// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+// An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
 const EXIT_REFUSED = 1;

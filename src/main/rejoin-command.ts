@@ -7,7 +7,7 @@ import { optionFaults } from './option-faults.ts';
 import { isRefusal } from './refusal.ts';
 import { setAside } from './removed-node.ts';
 
-// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+// An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
 const EXIT_REFUSED = 1;

@@ -1,10 +1,10 @@
-/** The files that settings name: what is in them, and whether those that hold a secret are for this user alone. */
+/** Reads the files that settings name, and warns when other users can read a secret file. */
 import { readFileSync, statSync } from 'node:fs';
 import { DatabaseError } from '#base';
 import type { Logger } from '#observability';
 import type { Config } from './settings.ts';
 
-/** Permission bits by which every user of the machine reads a file. */
+/** Permission bit that lets every user of the machine read a file. */
 const READ_BY_OTHERS = 0o004;
 
 /** @throws DatabaseError `unavailable` when the file cannot be read; it names the file and the setting. */

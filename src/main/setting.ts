@@ -1,5 +1,5 @@
 /**
- * One setting: how its text is read, what it means and what it is when nobody says.
+ * One setting: its type, its default and its help text.
  *
  * A setting has one name in three spellings: `grpcPort` in the code, `--grpc-port` on the command line, and
  * `CAIRN_GRPC_PORT` in the environment.
@@ -8,11 +8,11 @@ import { type Address, failure, formatAddress, isHost, ok, parseAddress, quote, 
 import { leadingZeroRule } from '#model';
 
 export interface SettingType<T> {
-  /** What the text must be, as a person reads it: `a port, 0 to 65535 (0: a free one)`. */
+  /** Describes valid values: `a port, 0 to 65535 (0: a free one)`. */
   readonly expects: string;
-  /** The end of that for a text that is nearly so. */
+  /** Addition to `expects` for a text that is almost valid. */
   hint?(text: string): string;
-  /** The value, or nothing when the text is not `expects`. */
+  /** The value, or `undefined` when the text is invalid. */
   read(text: string): T | undefined;
   /** The text of a value, as a person would write it. */
   write(value: T): string;
@@ -63,7 +63,7 @@ export const addresses: SettingType<readonly Address[]> = {
 const UNIT = /(?:KiB|MiB|GiB)$/;
 const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** A size in [min, max] bytes, with an optional unit KiB, MiB or GiB; of whole steps when `step` says so. */
+/** A size in [min, max] bytes, a multiple of `step`, with an optional unit KiB, MiB or GiB. */
 export function byteSize(range: {
   readonly min: number;
   readonly max: number;
@@ -84,7 +84,7 @@ export function byteSize(range: {
   };
 }
 
-/** A word that stands for itself, or a value of the type. */
+/** The given word, or a value of the type. */
 export function wordOr<const W extends string, T>(word: W, type: SettingType<T>): SettingType<T | W> {
   return {
     expects: `${word}, or ${type.expects}`,
@@ -121,7 +121,7 @@ export function oneWord(what: string, max: number): SettingType<string> {
   };
 }
 
-/** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas, and blanks around them. */
+/** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas and optional spaces. */
 export const origins: SettingType<'*' | readonly string[]> = {
   expects: '*, or origins such as https://shop.example:8443 separated by commas',
   read: (text) => {
@@ -136,7 +136,7 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:\/\//.test(text) && new URL(text).origin === text;
 }
 
-/** Of a server that is asked by HTTP. What is secret stands in no setting, so it has neither a user nor a query. */
+/** URL of an HTTP server. It has no user and no query, because settings must not contain secrets. */
 export const baseUrl: SettingType<string> = {
   expects: 'a URL such as http://host:port, without user, query and fragment',
   read: (text) => (isBaseUrl(text) ? text : undefined),
@@ -149,7 +149,7 @@ function isBaseUrl(text: string): boolean {
   return username === '' && password === '';
 }
 
-/** A part of a whole. */
+/** A fraction of a whole. */
 export const share: SettingType<number> = {
   expects: 'a number from 0 to 1, with up to six decimals',
   read: (text) => (/^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/.test(text) ? Number(text) : undefined),
@@ -163,7 +163,7 @@ export const host: SettingType<string> = {
   write: String,
 };
 
-/** Reads one text; the failure says what was given and what would be right. */
+/** Reads one text; the failure names the given text and what is expected. */
 export function readSetting<T>(
   setting: Setting<T>,
   given: { readonly name: string; readonly text: string },
@@ -193,7 +193,7 @@ function within(value: number | undefined, range: { readonly min: number; readon
   return value !== undefined && value >= range.min && value <= range.max ? value : undefined;
 }
 
-/** In the largest unit of which it is a whole number. */
+/** Formats a size in the largest unit that yields a whole number. */
 export function formatBytes(bytes: number): string {
   for (const [unit, factor] of Object.entries(BYTE_UNITS).toReversed()) {
     if (bytes >= factor && bytes % factor === 0) return `${bytes / factor}${unit}`;

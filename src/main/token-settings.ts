@@ -1,13 +1,13 @@
-/** The settings by which others than this cluster say who asks: an identity provider, and proxies in front of it. */
+/** Settings of external authentication: OpenID providers, and proxies that identify the client in a signed header. */
 import { plainText, type Setting, type SettingType, wordOr } from './setting.ts';
 
 export interface TokenSettings {
-  /** Exactly as it stands in tokens. */
+  /** Exactly as in the claim `iss` of the tokens. */
   readonly oidcIssuer: string;
   readonly oidcAudience: readonly string[];
   readonly oidcJwksUrl: string;
   readonly oidcRolesClaim: string;
-  /** `auto`, or in normal form. */
+  /** `auto`, or a normalized URL. */
   readonly mcpUrl: string;
   readonly albSigner: readonly string[];
   readonly albKeysUrl: string;
@@ -25,7 +25,7 @@ export interface TokenSettings {
 const URL_LENGTH_MAX = 2_048;
 const NAMES_MAX = 32;
 
-/** Kept as it was written: an issuer is compared letter by letter. */
+/** Not normalized: an issuer is compared exactly. */
 const url: SettingType<string> = {
   expects: 'a URL such as https://login.example/shop',
   read: (text) => (isPlainUrl(text) ? text : undefined),
@@ -38,8 +38,8 @@ function isPlainUrl(text: string): boolean {
   return parsed.protocol === 'https:' || parsed.protocol === 'http:';
 }
 
-/** In the form in which clients compare it with the one that they use. */
-const placeOfClients: SettingType<string> = {
+/** Normalized, because clients compare it with the URL that they use. */
+const clientUrl: SettingType<string> = {
   expects: 'a URL without a query such as https://shop.example/mcp',
   read: (text) => (isPlainUrl(text) && !text.includes('?') ? new URL(text).href : undefined),
   write: String,
@@ -56,7 +56,7 @@ const names: SettingType<readonly string[]> = {
   write: (list) => (list.length === 0 ? 'none' : list.join(',')),
 };
 
-/** Of others that say who asks, and of those that a request has for itself. */
+/** Headers that other authentication methods or the request itself use. */
 const TAKEN: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'x-amzn-oidc-data', 'x-api-key']);
 
 const headerName: SettingType<string> = {
@@ -77,67 +77,67 @@ export const TOKEN_SETTINGS: { readonly [K in keyof TokenSettings]: Setting<Toke
   oidcIssuer: {
     type: wordOr('none', url),
     default: 'none',
-    help: 'The OpenID provider whose bearer tokens are taken, as they name it in iss. none: of nobody.',
+    help: 'OpenID provider whose bearer tokens are accepted, exactly as in their claim iss. none: no OpenID tokens.',
   },
   oidcAudience: {
     type: names,
     default: [],
-    help: 'What tokens of oidc-issuer must be for (aud): any of these. Others are refused, though they are valid elsewhere.',
+    help: 'Accepted audiences (aud) of tokens of oidc-issuer. A token for none of them is refused, even when it is valid elsewhere.',
   },
   oidcJwksUrl: {
     type: wordOr('discovery', url),
     default: 'discovery',
-    help: 'Where oidc-issuer has its keys. discovery: where its /.well-known/openid-configuration says.',
+    help: 'URL of the signing keys of oidc-issuer. discovery: the jwks_uri in its /.well-known/openid-configuration.',
   },
   oidcRolesClaim: {
     ...rolesClaim,
-    help: 'The claim of tokens that has roles, a list or one text with blanks: grants such as reader:shop-*, or the names of auth-grants-file. One inside of others is written with dots, such as realm_access.roles.',
+    help: 'Claim of a token that contains roles, as a list or as text separated by spaces: grants such as reader:shop-*, or names defined in auth-grants-file. A nested claim is written with dots, such as realm_access.roles.',
   },
   mcpUrl: {
-    type: wordOr('auto', placeOfClients),
+    type: wordOr('auto', clientUrl),
     default: 'auto',
-    help: 'Where clients reach MCP. With oidc-issuer it is also the resource for which clients request their tokens. Behind a load balancer or a proxy, set the same URL on every node. auto: mcp-port at advertise-host.',
+    help: 'URL under which clients reach MCP. With oidc-issuer it is also the resource for which clients request their tokens. Behind a load balancer or a proxy, set the same URL on every node. auto: mcp-port at advertise-host.',
   },
   albSigner: {
     type: names,
     default: [],
-    help: 'ARNs of the Application Load Balancers of AWS that say in X-Amzn-OIDC-Data who asks. none: the header is not looked at.',
+    help: 'ARNs of AWS Application Load Balancers whose header X-Amzn-OIDC-Data identifies the client. none: the header is ignored.',
   },
   albKeysUrl: {
     type: wordOr('region', url),
     default: 'region',
-    help: 'Where the keys of alb-signer are; a slash and the name of a key are appended. region: where AWS has those of its region.',
+    help: 'Base URL of the signing keys of alb-signer; a slash and the key ID are appended. region: the URL of AWS for the region of the load balancer.',
   },
-  albRolesClaim: { ...rolesClaim, help: 'As oidc-roles-claim, of what a load balancer of AWS passes on.' },
+  albRolesClaim: { ...rolesClaim, help: 'Like oidc-roles-claim, for tokens of alb-signer.' },
   signedHeader: {
     type: wordOr('none', headerName),
     default: 'none',
-    help: 'A header in which a proxy says by a JSON Web Token who asks, such as X-Goog-IAP-JWT-Assertion.',
+    help: 'Header in which a proxy identifies the client by a JSON Web Token, such as X-Goog-IAP-JWT-Assertion.',
   },
   signedHeaderKeys: {
     type: wordOr('none', keysPlace),
     default: 'none',
-    help: 'The keys that signed-header is signed with, such as https://www.gstatic.com/iap/verify/public_key-jwk. A file is read at the start.',
+    help: 'Signing keys of signed-header, such as https://www.gstatic.com/iap/verify/public_key-jwk. A file is read at startup.',
   },
   signedHeaderIssuer: {
     type: wordOr('none', plainText('a name', 2048)),
     default: 'none',
-    help: 'What tokens of signed-header must name as iss, letter by letter.',
+    help: 'Required issuer (iss) of tokens in signed-header, compared exactly.',
   },
   signedHeaderAudience: {
     type: names,
     default: [],
-    help: 'What tokens of signed-header must be for (aud): any of these.',
+    help: 'Accepted audiences (aud) of tokens in signed-header.',
   },
-  signedHeaderRolesClaim: { ...rolesClaim, help: 'As oidc-roles-claim, of tokens of signed-header.' },
+  signedHeaderRolesClaim: { ...rolesClaim, help: 'Like oidc-roles-claim, for tokens in signed-header.' },
   authGrantsFile: {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
-    help: 'A file with what each role of an identity provider may do, such as {"clerks": ["writer:shop-*"]}. Roles that do not stand there grant nothing then. none: roles are grants themselves. Read at the start.',
+    help: 'JSON file that maps each role of an identity provider to grants, such as {"clerks": ["writer:shop-*"]}. Roles that are not in the file grant nothing. none: the roles are grants themselves. Read at startup.',
   },
   authExtractorModule: {
     type: wordOr('none', plainText('a file', 4096)),
     default: 'none',
-    help: 'A module of JavaScript that finds out who asks in a way of its own; it exports createExtractor (docs/security.md). It runs in the node, and may do what that may. Loaded at the start.',
+    help: 'JavaScript module that identifies the client of a request in its own way; it exports createExtractor (docs/security.md). It runs inside the node with all rights of the node. Loaded at startup.',
   },
 };

@@ -1,9 +1,9 @@
 /**
- * Every metric of a node, as data: the one place where a metric gets its help, its label bounds and its buckets (O1).
- * docs/metrics.md is generated from it.
+ * Every metric of a node as data: its help text, its label bounds and its buckets (O1). docs/metrics.md is generated
+ * from it.
  *
- * Names without the prefix `cairn_` are those that existing gRPC and HTTP dashboards already know. Counters end in
- * `_total`, durations are seconds, sizes bytes.
+ * Names without the prefix `cairn_` are the usual ones of gRPC and HTTP dashboards. Counters end in `_total`, durations
+ * are in seconds, sizes in bytes.
  */
 import {
   type CounterLabels,
@@ -14,10 +14,7 @@ import {
   type MetricName,
 } from './metric-names.ts';
 
-/**
- * For a closed label its values; for an open one the number of values that are named, beyond which counts go to
- * `other`.
- */
+/** The values of a closed label, or the maximum number of values of an open one; further values count as `other`. */
 export type LabelBound = readonly string[] | number;
 
 type LabelBounds<L> = { readonly [K in keyof L]: LabelBound };
@@ -33,7 +30,7 @@ type Table<T> = { readonly [N in keyof T]: MetricDefinition<T[N]> };
 
 const NONE = {};
 const PEER = { peer: 64 };
-/** Of LevelDB. */
+/** Levels of LevelDB. */
 const LEVEL = { level: ['0', '1', '2', '3', '4', '5', '6'] } as const;
 const POOL = { pool: ['views', 'changes', 'presenters'] } as const;
 const CACHE = { kind: ['artifacts', 'states'] } as const;
@@ -53,7 +50,7 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { reason: ['latest', 'cached', 'effective_time'] },
   },
   cairn_connections_closed_total: {
-    help: 'Connections closed as they came, to keep file descriptors for log and store, metrics, peers and the other port.',
+    help: 'Connections closed when they were accepted, to keep file descriptors free for log and store, metrics, peers and the other port.',
     labels: NONE,
   },
   cairn_connections_displaced_total: {
@@ -61,31 +58,31 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { protocol: ['grpc', 'http', 'mcp'], waiting: ['idle', 'head', 'body'] },
   },
   cairn_rejected_total: {
-    help: 'Requests refused before they were tried; malformed: by headers or frames of gRPC, or bytes that are no HTTP.',
+    help: 'Requests refused before they were processed. malformed: by gRPC headers or frames, or bytes that are not HTTP.',
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },
   },
   cairn_unauthenticated_total: {
-    help: 'Requests with a credential that is not valid: forged, expired, revoked or sent twice. Requests without one are not counted.',
+    help: 'Requests with an invalid credential: forged, expired, revoked or sent twice. Requests without a credential are not counted.',
     labels: NONE,
   },
   cairn_rate_limited_total: {
-    help: 'Requests refused because their client had made more than --rate-limit-per-second and --rate-limit-burst allow it. shared: so many other clients were over their rate that it had no count of its own.',
+    help: 'Requests refused because their client exceeded --rate-limit-per-second and --rate-limit-burst. shared: too many clients were over their rate for each to have its own count.',
     labels: { protocol: ['grpc', 'http', 'mcp'], by: ['principal', 'address', 'shared'] },
   },
   cairn_tls_handshakes_failed_total: {
-    help: 'Connections that ended before their handshake of TLS was over: no TLS, another version, no certificate that is valid, or too slow.',
+    help: 'Connections that ended before their TLS handshake was complete: no TLS, an unsupported version, no valid certificate, or too slow.',
     labels: NONE,
   },
   cairn_tls_reloads_total: {
-    help: 'Times that the files of TLS were found changed, and used (loaded), or could not be used (failed): then what was in use stays.',
+    help: 'Changes found in the TLS files. loaded: the new files are used; failed: they are invalid, and the previous ones stay in use.',
     labels: { result: ['loaded', 'failed'] },
   },
   cairn_peer_tls_reloads_total: {
-    help: 'The same of the files of TLS between nodes.',
+    help: 'Changes found in the TLS files for peers. loaded: the new files are used; failed: they are invalid, and the previous ones stay in use.',
     labels: { result: ['loaded', 'failed'] },
   },
   cairn_identity_keys_reads_total: {
-    help: 'Attempts to read the keys of those who sign tokens. failed: no answer in time, or one that is no keys.',
+    help: 'Attempts to fetch signing keys of identity providers. failed: no answer in time, or an answer without valid keys.',
     labels: { result: ['read', 'failed'] },
   },
   cairn_grpc_connections_ended_total: {
@@ -93,55 +90,61 @@ export const COUNTERS: Table<CounterLabels> = {
     labels: { reason: ['flood', 'frames', 'headers', 'pieces'] },
   },
   cairn_relayed_requests_total: {
-    help: 'Requests passed on to other nodes: for databases of which this node holds no copy, and of sessions of MCP that another node has.',
+    help: 'Requests relayed to other nodes: for databases without a replica on this node, and for MCP sessions of another node.',
     labels: { protocol: ['grpc', 'http', 'mcp'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
   },
   cairn_mcp_requests_total: {
-    help: 'Messages of MCP, on the node that has their session. How long tools take is seen by the requests of HTTP that they make.',
+    help: 'MCP messages, counted on the node that has their session. The duration of tools is that of the HTTP requests that they make.',
     labels: { method: MCP_METHODS },
   },
-  cairn_mcp_sessions_begun_total: { help: 'Sessions of MCP that began on this node.', labels: NONE },
+  cairn_mcp_sessions_begun_total: { help: 'MCP sessions started on this node.', labels: NONE },
   cairn_mcp_sessions_ended_total: {
-    help: 'Sessions of MCP that ended on this node: deleted by their clients, idle for too long, displaced by others when there were too many, or because the node was closing.',
+    help: 'MCP sessions that ended on this node. deleted: by their client; idle: for too long; displaced: evicted for a new session; closing: the node was closing.',
     labels: { reason: ['deleted', 'idle', 'displaced', 'closing'] },
   },
   cairn_trace_spans_ended_total: {
-    help: 'Spans of traces that ended on this node. The difference to the exported spans is lost or waits for up to a second.',
+    help: 'Trace spans that ended on this node. Those that were not exported are lost or wait for up to a second.',
     labels: NONE,
   },
   cairn_trace_spans_exported_total: {
-    help: 'Spans of traces that the collector of `otlp-endpoint` accepted.',
+    help: 'Trace spans that the collector of `otlp-endpoint` accepted.',
     labels: NONE,
   },
   cairn_raft_election_total: {
-    help: 'Elections in which this node wanted to lead a group. lost: most voted otherwise, or another one leads; timed_out: too few voted; not_held: too few said beforehand that they would vote for it.',
+    help: 'Elections in which this node was a candidate or a pre-candidate. won: it became leader; lost: most nodes voted for another one, or another node leads; timed_out: too few votes; not_held: the pre-vote failed, so no term was used.',
     labels: { result: ['won', 'lost', 'timed_out', 'not_held'] },
   },
   cairn_raft_heartbeat_send_failures_total: {
-    help: 'Frames with heartbeats, what answers them or appends, votes or reads that were refused or lost; each has those of many groups.',
+    help: 'Frames with heartbeats, replies, votes or read indexes that were refused or lost. A frame has messages of many groups.',
     labels: NONE,
   },
-  cairn_raft_leader_changes_total: { help: 'Leaders that groups on this node got.', labels: NONE },
+  cairn_raft_leader_changes_total: { help: 'Leader changes of groups on this node.', labels: NONE },
   cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
   cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: NONE },
-  cairn_raft_proposals_failed_total: { help: 'Proposals refused, or whose outcome is unknown.', labels: NONE },
+  cairn_raft_proposals_failed_total: {
+    help: 'Proposals that were refused, or whose outcome is unknown.',
+    labels: NONE,
+  },
   cairn_raft_snapshot_bytes_total: {
-    help: 'Bytes of state sent to members that lack it, and received from leaders.',
+    help: 'Snapshot bytes sent to members that lack them, and received from leaders.',
     labels: { ...PEER, ...WAY },
   },
-  cairn_raft_snapshot_failures_total: { help: 'Transfers of state that did not come to their end.', labels: WAY },
-  cairn_wal_write_bytes_total: { help: 'Bytes written to the log.', labels: NONE },
-  cairn_store_scrub_bytes_total: { help: 'Bytes of LevelDB tables read again and verified.', labels: NONE },
+  cairn_raft_snapshot_failures_total: { help: 'Snapshot transfers that were not completed.', labels: WAY },
+  cairn_wal_write_bytes_total: { help: 'Bytes written to the write-ahead log.', labels: NONE },
+  cairn_store_scrub_bytes_total: {
+    help: 'Bytes of LevelDB tables that the scrub has read and verified.',
+    labels: NONE,
+  },
   cairn_store_compaction_seconds_total: {
-    help: 'Time of compactions of LevelDB into a level, as it tells it: in whole seconds; read every 10 s.',
+    help: 'Time of LevelDB compactions into a level, as LevelDB reports it: in whole seconds; read every 10 s.',
     labels: LEVEL,
   },
   cairn_store_compaction_read_bytes_total: {
-    help: 'Bytes that compactions of LevelDB into a level have read, as it tells it: in whole MiB.',
+    help: 'Bytes read by LevelDB compactions into a level, as LevelDB reports them: in whole MiB.',
     labels: LEVEL,
   },
   cairn_store_compaction_written_bytes_total: {
-    help: 'Bytes that compactions of LevelDB into a level have written, and tables made of memory; in whole MiB.',
+    help: 'Bytes written by LevelDB compactions into a level, and by flushes of the write buffer; in whole MiB.',
     labels: LEVEL,
   },
   cairn_transactions_total: {
@@ -157,21 +160,21 @@ export const COUNTERS: Table<CounterLabels> = {
   },
   cairn_query_events_returned_total: { help: 'Events returned by reads.', labels: NONE },
   cairn_cpu_throttled_seconds_total: {
-    help: 'Time that a limit on processor time has kept the container of the node from running.',
+    help: 'Time in which the CPU limit of the container kept the node from running.',
     labels: NONE,
   },
   cairn_peer_sent_bytes_total: { help: 'Bytes of frames sent to another node.', labels: PEER },
   cairn_peer_received_bytes_total: { help: 'Bytes of frames received from another node.', labels: PEER },
   cairn_peer_sent_failures_total: {
-    help: 'Frames for another node that were refused (it is not reached, or too much waits for it) or lost with their connection.',
+    help: 'Frames for another node that were refused (no connection, or its queue is full) or lost with their connection.',
     labels: PEER,
   },
   cairn_peer_received_failures_total: {
-    help: 'Streams and frames of another node that were refused; cairn_peer_dropped_frames_total says why.',
+    help: 'Streams and frames of another node that were refused; cairn_peer_dropped_frames_total has the reasons.',
     labels: PEER,
   },
   cairn_peer_reading_stopped_total: {
-    help: 'Times that no more appends of another node were read, because log or state of this one had not taken a quarter of replication-memory-bytes yet that had been read.',
+    help: 'Times that this node stopped reading appends from another node, because its log or its state lagged by a quarter of replication-memory-bytes.',
     labels: NONE,
   },
   cairn_peer_dropped_frames_total: {
@@ -193,168 +196,171 @@ export const COUNTERS: Table<CounterLabels> = {
   },
   cairn_guest_calls_total: { help: 'Calls of components.', labels: POOL },
   cairn_guest_faults_total: {
-    help: 'Calls of components that gave no answer, by what happened (docs/components.md).',
+    help: 'Failed calls of components, by fault (docs/components.md).',
     labels: { ...POOL, code: GUEST_FAULTS },
   },
   cairn_guest_fuel_total: { help: 'Units of fuel that components have spent.', labels: POOL },
-  cairn_guest_host_calls_total: { help: 'Questions of components to the node.', labels: POOL },
-  cairn_guest_processes_started_total: { help: 'Processes begun to run components.', labels: POOL },
+  cairn_guest_host_calls_total: { help: 'Host calls: requests of components to the node.', labels: POOL },
+  cairn_guest_processes_started_total: { help: 'Guest processes started to run components.', labels: POOL },
   cairn_guest_processes_killed_total: {
-    help: 'Processes that run components and were ended, or ended, in the middle of a call.',
+    help: 'Guest processes that were killed, or ended, during a call.',
     labels: POOL,
   },
   cairn_guest_processes_recycled_total: {
-    help: 'Processes that run components and were replaced for what they held.',
+    help: 'Guest processes replaced because they used too much memory.',
     labels: POOL,
   },
-  cairn_guest_cache_damaged_total: { help: 'Cached files that were not what was put there.', labels: CACHE },
+  cairn_guest_cache_damaged_total: { help: 'Cached files whose content was damaged.', labels: CACHE },
   cairn_guest_cache_refused_total: {
-    help: 'Files that were not cached: the disk refused them, or had little room left.',
+    help: 'Files that were not cached, because the disk refused them or was almost full.',
     labels: CACHE,
   },
   cairn_stateview_events_folded_total: {
-    help: 'Events folded by State Views: for reads that waited for it, or by maintenance while nobody did.',
+    help: 'Events folded by State Views. reads: a read waited for the fold; maintenance: folded in the background.',
     labels: { by: ['reads', 'maintenance'] },
   },
   cairn_stateview_maintenance_steps_total: {
-    help: 'Steps of the maintenance of State Views. restarted: folded from the first event again, because what was kept is gone or an event came late; failed: the component gave no answer, or its state was not kept.',
+    help: 'Maintenance steps of State Views. restarted: folded again from the first event, because the stored state was lost or an event arrived late; failed: the component failed, or its state could not be stored.',
     labels: { result: ['advanced', 'restarted', 'failed'] },
   },
 };
 
 export const GAUGES: Table<GaugeLabels> = {
-  cairn_inflight_requests: { help: 'Requests being answered.', labels: { plane: ['grpc', 'http'] } },
+  cairn_inflight_requests: { help: 'Requests in progress.', labels: { plane: ['grpc', 'http'] } },
   cairn_request_memory_bytes: {
     help: 'Bytes that requests hold while they arrive and are worked on, and streams of gRPC that stand open.',
     labels: NONE,
   },
-  cairn_unsent_memory_bytes: { help: 'Bytes of replies that clients have not read yet.', labels: NONE },
-  cairn_raft_groups: { help: 'Groups of which this node has a replica that is open.', labels: NONE },
+  cairn_unsent_memory_bytes: { help: 'Bytes of responses that clients have not read yet.', labels: NONE },
+  cairn_raft_groups: { help: 'Groups with an open replica on this node.', labels: NONE },
   cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: NONE },
   cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: NONE },
   cairn_raft_term: { help: 'Highest term that a group on this node has been in.', labels: NONE },
-  cairn_raft_last_index: { help: 'Last log index, summed over the groups that are open.', labels: NONE },
-  cairn_raft_committed_index: { help: 'Committed log index, summed over the groups that are open.', labels: NONE },
+  cairn_raft_last_index: { help: 'Last log index, summed over the open groups.', labels: NONE },
+  cairn_raft_committed_index: { help: 'Commit index, summed over the open groups.', labels: NONE },
   cairn_raft_applied_index: {
-    help: 'Applied log index with its rows in the store, summed over the groups that are open.',
+    help: 'Applied index whose rows are in the store, summed over the open groups.',
     labels: NONE,
   },
   cairn_raft_members: {
-    help: 'Members of the group of the catalog, which is every node of the cluster, by what they are in it.',
+    help: 'Members of the catalog group, which every node of the cluster is in, by role.',
     labels: { role: ['voter', 'learner'] },
   },
   cairn_raft_follower_lag_entries: {
-    help: 'Log entries that a node is not known to hold of a group that this one leads: of the group of which it lacks most.',
+    help: 'Log entries that a node is not known to have, of the group led by this node in which it lags most.',
     labels: PEER,
   },
   cairn_worker_queue_depth: {
-    help: 'What waits for work done beside the clients: messages to the core, appends to the log that are not durable, committed entries whose rows are not in the store.',
+    help: 'Queue lengths of the threads beside the one that serves clients. core: messages to the core; log: appends that are not durable; store: committed entries whose rows are not in the store.',
     labels: { worker: ['core', 'log', 'store'] },
   },
   cairn_raft_members_behind: {
-    help: 'Members of groups led here that lack more than the log still has.',
+    help: 'Members of groups led by this node that lag so far that the log no longer has their next entry.',
     labels: NONE,
   },
-  cairn_raft_proposals_pending: { help: 'Proposals that wait to be committed and applied.', labels: NONE },
+  cairn_raft_proposals_pending: { help: 'Proposals that are not committed and applied yet.', labels: NONE },
   cairn_replicas_diverged: {
-    help: 'Replicas on this node that hold another history than their groups: they serve nothing, and the node is to be replaced. See the log for replica-diverged.',
+    help: 'Replicas on this node whose history differs from that of their group. They serve no requests, and the node must be replaced. See replica-diverged in the log.',
     labels: NONE,
   },
   cairn_replication_memory_bytes: {
-    help: 'Bytes that all databases hold of entries and requests that are not settled yet: not committed, not applied, or not known to all copies. The setting replication-memory-bytes bounds it.',
+    help: 'Memory of entries and requests of all databases that are not committed, not applied or not acknowledged by all replicas. The setting replication-memory-bytes limits it.',
     labels: NONE,
   },
   cairn_clock_offset_seconds: {
-    help: 'How far the clock of this node is ahead of that of another node (negative: behind), at the least: half of the round trip in which it was measured is subtracted.',
+    help: 'Lower bound of how far the clock of this node is ahead of that of another node (negative: behind). Half the round-trip time of the measurement is subtracted.',
     labels: PEER,
   },
   cairn_recorded_time_ahead_seconds: {
-    help: 'How far the last recorded time of a database that this node leads is ahead of the clock of this node, if by more than 2 s: of the one that is furthest. Later recorded times repeat it.',
+    help: 'Maximum, over the databases that this node leads, of how far the last recorded time is ahead of the clock of this node; 0 up to 2 s. Further events get the same recorded time.',
     labels: NONE,
   },
   cairn_store_size_bytes: {
-    help: 'Bytes of files on disk, by kind; log and LevelDB are measured every 10 s.',
+    help: 'Bytes of files on disk, by kind, measured every 10 s.',
     labels: { kind: ['wal', 'leveldb'] },
   },
   cairn_store_scrub_round_timestamp_seconds: {
-    help: 'When every table of LevelDB had last been verified, as Unix time; 0 before the first time.',
+    help: 'Unix time at which the scrub last completed a pass over all LevelDB tables; 0 before the first pass.',
     labels: NONE,
   },
   cairn_store_tables: {
-    help: 'Tables of LevelDB by level, every 10 s. With 8 at level 0 it slows writers down, with 12 it stops them.',
+    help: 'LevelDB tables by level, measured every 10 s. LevelDB slows writers down at 8 tables in level 0, and stops them at 12.',
     labels: LEVEL,
   },
-  cairn_disk_available_bytes: { help: 'Bytes that the file system of the data directory can take.', labels: NONE },
+  cairn_disk_available_bytes: { help: 'Free bytes in the file system of the data directory.', labels: NONE },
   cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: NONE },
-  cairn_disk_level: { help: '0 plenty, 1 soft (user writes refused), 2 hard (no appends).', labels: NONE },
+  cairn_disk_level: {
+    help: '0: enough free disk space, 1: below the soft threshold (user writes are refused), 2: below the hard threshold (nothing is appended).',
+    labels: NONE,
+  },
   cairn_disk_threshold_bytes: {
-    help: 'What must be available, or else user writes (soft) or all appends (hard) are refused.',
+    help: 'Free disk space below which user writes (soft) or all appends (hard) are refused.',
     labels: { level: ['soft', 'hard'] },
   },
   cairn_corruption_alarm: {
-    help: '1 while a node that came across damage in its store, and ended by it, verifies every row at its next start; 0 when all are whole.',
+    help: '1 while a node that exited because of damaged data verifies every row at its next start; 0 otherwise.',
     labels: NONE,
   },
   cairn_databases: { help: 'Databases in the catalog.', labels: NONE },
   cairn_databases_recovered: {
-    help: 'Databases in the catalog that go on with one copy of an instance that has lost its quorum.',
+    help: 'Databases in the catalog that were recovered from one replica after their group had lost its quorum.',
     labels: NONE,
   },
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
   cairn_database_size_bytes: {
-    help: 'About what a database takes of the disk of this node, beside the log. Only with database-bytes-max.',
+    help: 'Approximate disk space that a database uses on this node, without the log. Only with database-bytes-max.',
     labels: { database: 100 },
   },
   cairn_database_quota_bytes: {
-    help: 'What a database may take of the disk of this node. Only with database-bytes-max.',
+    help: 'Disk space that a database may use on this node. Only with database-bytes-max.',
     labels: { database: 100 },
   },
-  cairn_mcp_sessions: { help: 'Sessions of MCP that this node has.', labels: NONE },
+  cairn_mcp_sessions: { help: 'Open MCP sessions on this node.', labels: NONE },
   cairn_streams_open: {
-    help: 'Streaming reads that are open.',
+    help: 'Open streaming reads.',
     labels: { op: ['query', 'scan', 'scan_batches', 'subscribe'] },
   },
-  cairn_peer_active: { help: 'Whether another node is reached: 1 or 0.', labels: PEER },
+  cairn_peer_active: { help: 'Whether this node is connected to another node: 1 or 0.', labels: PEER },
   cairn_cluster_version: {
-    help: 'Feature level of the cluster, which every node must know; `cairn cluster finalize` raises it.',
+    help: 'Feature level of the cluster, which every node must support; `cairn cluster finalize` raises it.',
     labels: NONE,
   },
-  cairn_guest_waiting_calls: { help: 'Calls of components that wait or are worked on.', labels: POOL },
-  cairn_guest_resident_bytes: { help: 'Resident memory of the processes that run components.', labels: POOL },
+  cairn_guest_waiting_calls: { help: 'Calls of components that wait or run.', labels: POOL },
+  cairn_guest_resident_bytes: { help: 'Resident memory of the guest processes.', labels: POOL },
   cairn_guest_quarantined_components: {
-    help: 'Components that are not called for a while, because they ended too many processes.',
+    help: 'Components that are quarantined: not called for a while, because they killed too many guest processes.',
     labels: POOL,
   },
-  cairn_guest_cache_bytes: { help: 'Bytes of what is cached on disk for components.', labels: CACHE },
+  cairn_guest_cache_bytes: { help: 'Bytes in the on-disk cache for components.', labels: CACHE },
   cairn_stateview_maintained: {
-    help: 'State Views, each with the values of parameters that it was read with here, that this node folds while nobody reads them.',
+    help: 'State Views that this node folds in the background. A view counts once per combination of parameters that was read on this node.',
     labels: { mode: ['eager', 'scheduled'] },
   },
   cairn_stateview_maintenance_troubled: {
-    help: 'Of these, those that failed the last time; they are tried again after 1 s to 10 min (docs/components.md).',
+    help: 'Maintained State Views whose last maintenance step failed; they are retried after 1 s to 10 min (docs/components.md).',
     labels: NONE,
   },
   cairn_stateview_lag_revisions: {
-    help: 'Revisions that this node has applied and the eager State View of the database that is furthest behind has not seen.',
+    help: 'Revisions by which the eager State View that lags most is behind its database on this node.',
     labels: { database: 100 },
   },
   cairn_tls_certificate_expiry_timestamp_seconds: {
-    help: 'When the certificate of this node that is in use expires, in seconds since 1970. 0 without TLS.',
+    help: 'Unix time at which the certificate of the client ports expires; 0 without TLS.',
     labels: NONE,
   },
   cairn_peer_tls_certificate_expiry_timestamp_seconds: {
-    help: 'When the certificate that this node shows to other nodes expires, in seconds since 1970. 0 without one, such as with a shared secret.',
+    help: 'Unix time at which the certificate for peers expires; 0 without one, such as with a shared secret.',
     labels: NONE,
   },
   cairn_build_info: {
-    help: 'Always 1; the labels say what runs: the release, the Node.js under it, and the commit it was built from.',
+    help: 'Always 1. The labels are the release, the version of Node.js, and the commit of the build.',
     labels: { version: 2, node: 2, commit: 2 },
   },
 };
 
-/** 1 ms to 8 s, as etcd buckets its syncs and commits. */
+/** 1 ms to 8 s, the buckets of etcd for syncs and commits. */
 const DISK_SECONDS = exponential({ from: 0.001, factor: 2, count: 14 });
-/** 0.1 ms to 3.3 s, for what often takes no disk. */
+/** 0.1 ms to 3.3 s, for operations that often need no disk access. */
 const REQUEST_SECONDS = exponential({ from: 0.0001, factor: 2, count: 16 });
 
 export const HISTOGRAMS: Table<HistogramLabels> = {
@@ -369,7 +375,7 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
     buckets: REQUEST_SECONDS,
   },
   cairn_raft_proposal_duration_seconds: {
-    help: 'Time from a proposal to its outcome, as the caller on this node sees it.',
+    help: 'Time from a proposal to its outcome, as observed by the caller on this node.',
     labels: NONE,
     buckets: REQUEST_SECONDS,
   },
@@ -379,22 +385,22 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
     buckets: REQUEST_SECONDS,
   },
   cairn_raft_snapshot_duration_seconds: {
-    help: 'Time of a transfer of state from its first message to its last.',
+    help: 'Time of a snapshot transfer, from its first message to its last.',
     labels: WAY,
     buckets: exponential({ from: 0.1, factor: 2, count: 10 }),
   },
   cairn_core_tick_delay_seconds: {
-    help: 'How late the thread of the core was with a tick, one every 50 ms. What it stands still, elections and beats do; nodejs_eventloop_lag is that of the thread that serves clients.',
+    help: 'Delay of the ticks of the core thread (one every 50 ms). Elections and heartbeats are late by as much. For the thread that serves clients see nodejs_eventloop_lag.',
     labels: NONE,
     buckets: DISK_SECONDS,
   },
   cairn_wal_fsync_duration_seconds: {
-    help: 'Time of one write and fdatasync of the log.',
+    help: 'Time of one write and fdatasync of the write-ahead log.',
     labels: NONE,
     buckets: DISK_SECONDS,
   },
   cairn_store_commit_duration_seconds: {
-    help: 'Time of one applied batch in LevelDB.',
+    help: 'Time to write one applied batch to LevelDB.',
     labels: NONE,
     buckets: DISK_SECONDS,
   },
@@ -404,33 +410,33 @@ export const HISTOGRAMS: Table<HistogramLabels> = {
     buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
   },
   cairn_transaction_bytes: {
-    help: 'Bytes of the events of a committed transaction.',
+    help: 'Size of the events of a committed transaction in bytes.',
     labels: NONE,
     buckets: exponential({ from: 256, factor: 4, count: 7 }),
   },
   cairn_query_duration_seconds: {
-    help: 'Time of a read, to its last event.',
+    help: 'Time of a read, from its start to its last event.',
     labels: { op: 20 },
     buckets: REQUEST_SECONDS,
   },
   cairn_catchup_lag_revisions: {
-    help: 'Revisions between a live tail and its database, seen at each wake-up.',
+    help: 'Revisions by which a subscription lags its database, measured at each wake-up.',
     labels: NONE,
     buckets: [0, 1, 10, 100, 1000, 10_000, 100_000],
   },
   cairn_peer_round_trip_time_seconds: {
-    help: 'Time of a ping to another node and back, every 5 s.',
+    help: 'Round-trip time of a ping to another node, measured every 5 s.',
     labels: PEER,
     buckets: REQUEST_SECONDS,
   },
   cairn_component_call_duration_seconds: {
-    help: 'Duration of calls of a component, by its SHA-256, with the wait for a process. failed: a fold returned an error, or the call had a fault other than a trap. Calls that the node refused or gave up are not counted.',
+    help: 'Duration of component calls by SHA-256 of the component, including the wait for a process. failed: a fold returned an error, or the call had a fault other than a trap. Calls that the node refused or cancelled are not counted.',
     labels: { digest: 100, result: ['answered', 'failed', 'trapped'] },
     buckets: exponential({ from: 0.001, factor: 2, count: 16 }),
   },
 };
 
-/** The definition of any metric. */
+/** Returns the definition of a metric. */
 export function definitionOf(name: MetricName): MetricDefinition {
   const all: Readonly<Record<MetricName, MetricDefinition>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
   return all[name];
