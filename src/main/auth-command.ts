@@ -1,8 +1,8 @@
 /**
- * `cairn auth key …` and `cairn auth token …`: API keys and tokens of a running cluster, by its HTTP API.
+ * `cairn auth key …` and `cairn auth token …`: manages API keys and tokens of a running cluster by its HTTP API.
  *
- * A new one is all that stdout gets, so that it can be piped to where it is kept; who it is goes to stderr. Exit code
- * 0: it is so. 1: it is refused, or nobody answers; the reason is on stderr. 2: the command line is malformed.
+ * Only the new secret is written to stdout, so that it can be piped; its description goes to stderr. Exit code 0: done.
+ * 1: refused, or no answer; the reason is on stderr. 2: the command line is malformed.
  */
 import { failure, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
@@ -15,7 +15,7 @@ const { parseArgs } = process.getBuiltinModule('node:util');
 const EXIT_REFUSED = 1;
 const EXIT_USAGE = 2;
 const DEFAULT_URL = 'http://127.0.0.1:3000';
-/** What is issued: where, and by which members answers have them. */
+/** Per kind of credential: the path of the API, and the member of a list answer. */
 const KINDS = {
   key: { path: '/api/v1/auth/keys', list: 'keys' },
   token: { path: '/api/v1/auth/tokens', list: 'tokens' },
@@ -29,31 +29,30 @@ const AUTH_HELP = `Usage: cairn auth key | token COMMAND --key-file FILE [--url 
 cairn auth key, for administrators of all databases:
   create --name NAME --roles ROLES [--expires-in TIME]
                                     Issues a key and prints it, once. ROLES are reader, writer, deployer or admin, each for
-                                    all databases, or for those of a pattern: reader:shop-*,writer:shop. With
-                                    admin:shop-*:10 it creates databases while there are fewer than 10 of these.
-  list                              Shows all keys, without their secrets.
-  rotate ID [--overlap TIME]        Gives a key another secret and prints it; the one before counts on for so long, 1d
-                                    unless it is given, 0s: not at all.
-  revoke ID                         Ends a key for good, and the tokens that it has issued.
+                                    all databases or for a pattern: reader:shop-*,writer:shop. admin:shop-*:10 limits the
+                                    number of databases that the key may create to 10.
+  list                              Lists all keys, without their secrets.
+  rotate ID [--overlap TIME]        Issues a new secret for a key and prints it. The previous secret stays valid for TIME, 1d
+                                    by default; 0s ends it at once.
+  revoke ID                         Revokes a key and the tokens that it has issued.
 
-cairn auth token, for everybody:
+cairn auth token, for every principal:
   create --name NAME --roles ROLES [--expires-in TIME]
-                                    Issues a token, which may do some of what you may, for 15m unless TIME is given and for
-                                    1h at most, and prints it, once.
-  list                              Shows those that you have issued; to administrators of all databases, all.
-  revoke ID                         Ends one.
+                                    Issues a token with a subset of your roles and prints it, once. It expires after TIME,
+                                    15m by default, 1h at most.
+  list                              Lists the tokens that you have issued; administrators of all databases see all.
+  revoke ID                         Revokes a token.
 
-FILE holds your key, such as that of --auth-bootstrap-key-file; -: stdin has it. URL is
-that of the HTTP API of any node, ${DEFAULT_URL} unless it is given. TIME is a number and s, m, h or d. --json prints what
-the server says. --tls-ca-file names authorities in PEM whose certificates are taken from an https URL, beside those that
-Node comes with.
+FILE contains your key, such as the file of --auth-bootstrap-key-file; - reads it from stdin. URL is the HTTP API of any node,
+${DEFAULT_URL} by default. TIME is a number and s, m, h or d. --json prints the answer of the server. --tls-ca-file
+names certificate authorities in PEM to trust for an https URL, in addition to those of Node.js.
 `;
 
 export interface AuthPorts {
   readonly fetch: typeof fetch;
-  /** The content of a file; of stdin, by the name -. */
+  /** Reads a file; `-` reads stdin. */
   readonly read: (file: string) => string;
-  /** Takes certificates of these authorities, too, from then on. */
+  /** Adds certificate authorities to those that the process trusts. */
   readonly trust: (authorities: string, file: string) => void;
   readonly nowMs: () => number;
   readonly out: (text: string) => void;
@@ -87,13 +86,13 @@ export async function authCommand(args: readonly string[], ports: AuthPorts): Pr
   const asked = readArguments(args);
   if (asked.kind === 'failure') {
     for (const fault of asked.reason) err(`cairn auth: ${fault}\n`);
-    err('cairn auth --help shows what there is.\n');
+    err('See cairn auth --help.\n');
     return EXIT_USAGE;
   }
   try {
     return await carryOut(asked.value, ports);
   } catch (cause) {
-    // What fetch throws says only that it has failed.
+    // The error of fetch only says that it failed; its cause has the reason.
     const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
     const message = failed instanceof Error ? failed.message : String(failed);
     err(`cairn auth: no answer from ${asked.value.url} (${message})\n`);
@@ -113,7 +112,7 @@ async function carryOut({ kind, order, url, keyFile, caFile, isJson }: Asked, po
   try {
     if (caFile !== undefined) ports.trust(ports.read(caFile), caFile);
   } catch (cause) {
-    err(`cairn auth: there are no authorities to trust: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+    err(`cairn auth: --tls-ca-file cannot be used: ${cause instanceof Error ? cause.message : String(cause)}\n`);
     return EXIT_REFUSED;
   }
   const { method, path, body } = requestOf(kind, order, ports.nowMs());
@@ -125,7 +124,7 @@ async function carryOut({ kind, order, url, keyFile, caFile, isJson }: Asked, po
   });
   const text = await reply.text();
   if (!reply.ok) {
-    err(`cairn auth: ${reasonOf(text) ?? `${url} answers ${reply.status}, and is perhaps not Cairn`}\n`);
+    err(`cairn auth: ${reasonOf(text) ?? `${url} answered ${reply.status}; it may not be a Cairn node`}\n`);
     return EXIT_REFUSED;
   }
   if (isJson) out(text === '' ? '{}\n' : `${text}\n`);
@@ -203,7 +202,7 @@ function shown(key: Members): Shown {
   return { id: textIn(key, 'id'), name: textIn(key, 'name'), roles, expiry, by: textIn(key, 'created_by') };
 }
 
-/** What an answer says, as far as it says anything: the server may be of another release, or none of ours. */
+/** Members of an answer, none of them assured: the server may be of another release, or not Cairn. */
 type Members = Readonly<Record<string, unknown>>;
 
 const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
@@ -248,7 +247,7 @@ function readArguments(args: readonly string[]): Result<Asked, readonly string[]
   const faults: string[] = [];
   const [what, ...words] = positionals;
   const kind = what === 'key' || what === 'token' ? what : undefined;
-  if (kind === undefined) faults.push(`${quote(what ?? '')} is no command; there are key and token`);
+  if (kind === undefined) faults.push(`unknown command ${quote(what ?? '')}; commands are key and token`);
   const order = kind && readOrder(words, { kind, values, faults });
   const whose = kind === 'token' ? 'your key' : 'the key of an administrator';
   if (keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
@@ -274,7 +273,7 @@ interface Reading {
 
 function readOrder(words: readonly string[], { kind, values, faults }: Reading): Order | undefined {
   const [command, id, ...more] = words;
-  if (more.length > 0) faults.push(`${quote(more.join(' '))} is one word too many`);
+  if (more.length > 0) faults.push(`unexpected argument ${quote(more.join(' '))}`);
   for (const [option, of] of [
     ['name', 'create'],
     ['roles', 'create'],
@@ -284,16 +283,16 @@ function readOrder(words: readonly string[], { kind, values, faults }: Reading):
     if (values[option] !== undefined && command !== of) faults.push(`--${option} is only for ${of}`);
   }
   if (command === 'create' || command === 'list') {
-    if (id !== undefined) faults.push(`${command} is not asked for a ${kind}; ${quote(id)} is one word too many`);
+    if (id !== undefined) faults.push(`${command} takes no ${kind}; unexpected argument ${quote(id)}`);
     return command === 'list' ? { kind: 'list' } : readCreation(values, faults);
   }
   if ((command !== 'rotate' || kind === 'token') && command !== 'revoke') {
     const commands = kind === 'token' ? 'create, list and revoke' : 'create, list, rotate and revoke';
-    faults.push(`${quote(command ?? '')} is no command; there are ${commands}`);
+    faults.push(`unknown command ${quote(command ?? '')}; commands are ${commands}`);
     return undefined;
   }
   if (id === undefined || !isKeyId(id)) {
-    faults.push(`${command} is asked for a ${kind}: ${quote(id ?? '')} is not its id, 16 hex digits, which list shows`);
+    faults.push(`${command} needs the id of a ${kind}: ${quote(id ?? '')} is not one (16 hex digits); list shows them`);
     return undefined;
   }
   if (command === 'revoke') return { kind: 'revoke', id };
@@ -303,7 +302,7 @@ function readOrder(words: readonly string[], { kind, values, faults }: Reading):
 
 function readCreation(values: Values, faults: string[]): Order | undefined {
   const { name, roles } = values;
-  if (name === undefined) faults.push('--name is missing: what people call it');
+  if (name === undefined) faults.push('--name is missing');
   if (roles === undefined) faults.push('--roles is missing, such as writer:shop');
   const seconds = readDuration('expires-in', values['expires-in'], faults);
   if (name === undefined || roles === undefined) return undefined;

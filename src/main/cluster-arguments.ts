@@ -1,6 +1,6 @@
 /**
- * What `cairn cluster …` is asked for, from its command line; and where the node of the same container is, from the
- * environment that the node has (settings.ts).
+ * Parses the command line of `cairn cluster …`. Without an address, the node of the same container is found by its
+ * environment variables (settings.ts).
  */
 import { failure, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminRequest, DialledAddress } from '#cluster';
@@ -22,19 +22,19 @@ const DRAIN_SECONDS_MAX = 3_600;
 export interface Asked {
   readonly at: DialledAddress;
   readonly tls: PeerTlsFiles | undefined;
-  /** Undefined: it is asked as a node asks, at the peer port. */
+  /** Undefined: the request goes to the peer port. */
   readonly client: ClientFiles | undefined;
-  /** Without its node: of the node that is asked. */
+  /** A drain without a node is for the node that the command connects to. */
   readonly order: Exclude<Order, DrainOrder> | OfSomeNode<DrainOrder>;
   readonly isJson: boolean;
   readonly waits: boolean;
-  /** How long a node that stays may take to hand over. */
+  /** `--timeout` of `drain --stay`. */
   readonly withinMs: number;
-  /** How long that takes at least. */
+  /** `--linger`: the minimum duration of `drain --stay`. */
   readonly lingerMs: number;
 }
 
-/** By which a client is let in at the gRPC port. */
+/** Credentials of a client of the gRPC port. */
 export interface ClientFiles {
   readonly keyFile: string | undefined;
   readonly isTls: boolean;
@@ -47,7 +47,7 @@ type OfSomeNode<T> = T extends unknown ? Omit<T, 'node'> & { readonly node: Node
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What belongs to some commands only. */
+/** Options of single commands. */
 interface OrderOptions {
   readonly by?: string;
   readonly from?: string;
@@ -75,7 +75,7 @@ const OPTIONS = {
   ...PEER_TLS_OPTIONS,
 } as const;
 
-/** The commands that an option is for, where it is not for all. */
+/** Options that belong to one command. */
 const COMMANDS_OF: Readonly<Record<string, string>> = {
   'accept-revision': 'recover',
   by: 'replace',
@@ -113,7 +113,7 @@ const HTTPS = 'https://';
 
 type Values = { readonly [K in 'address' | (typeof CLIENT_OPTIONS)[number]]?: string } & { readonly at?: string };
 
-/** With --address: the gRPC port of a node, and what is shown there. */
+/** With --address: the gRPC address of a node, and the credentials for it. */
 function readClient(
   values: Values,
   faults: string[],
@@ -127,7 +127,7 @@ function readClient(
     faults.push('--at is the peer address and --address the gRPC address: give one of the two');
   const { 'tls-ca-file': tlsCaFile, 'tls-cert-file': tlsCertFile, 'tls-key-file': tlsKeyFile } = values;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
-    faults.push('--tls-cert-file and --tls-key-file belong together');
+    faults.push('--tls-cert-file and --tls-key-file must be given together');
   }
   const isTls = text.startsWith(HTTPS) || (tlsCaFile ?? tlsCertFile) !== undefined;
   const at = parseAddress(text.startsWith(HTTPS) ? text.slice(HTTPS.length) : text);
@@ -140,8 +140,8 @@ const PORT_DEFAULT = 50_052;
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::', 'auto']);
 
 /**
- * The peer address of the node whose container this is. Dialled where it listens; its certificate is for the host that
- * other nodes dial.
+ * Peer address of the node in this container. The connection goes to the address that the node listens on; its
+ * certificate is for the advertised host.
  */
 function localNode(environment: Environment): DialledAddress {
   const of = (name: string): string | undefined => environment[variableName(name)];
@@ -156,7 +156,7 @@ function localNode(environment: Environment): DialledAddress {
   };
 }
 
-/** The files of the node whose container this is. */
+/** TLS files of the node in this container. */
 function tlsOf(environment: Environment): PeerTlsFiles | undefined {
   const of = (name: string): string => environment[variableName(name)] ?? 'none';
   const files = {
@@ -173,13 +173,13 @@ function readOrder(
   options: OrderOptions,
   faults: string[],
 ): Asked['order'] | undefined {
-  if (more.length > 0) faults.push(`${JSON.stringify(more.join(' '))} is one word too many`);
+  if (more.length > 0) faults.push(`unexpected argument ${JSON.stringify(more.join(' '))}`);
   switch (command) {
     case 'recover':
       return readRecovery(text, options, faults);
     case 'status':
     case 'finalize':
-      if (text !== undefined) faults.push(`${command} is asked for the whole cluster, not for a node`);
+      if (text !== undefined) faults.push(`${command} applies to the whole cluster, not to a node`);
       return { kind: command === 'status' ? 'describe' : command };
     case 'undrain':
       return { kind: command, node: text === undefined ? undefined : readNode(text, command, faults) };
@@ -188,14 +188,14 @@ function readOrder(
     case 'replace':
     case 'decommission':
     case 'recommission': {
-      const node = readNode(text, `${command} is asked for a node`, faults);
+      const node = readNode(text, `${command} needs a node`, faults);
       if (command !== 'replace') return node && { kind: command, node };
       const { by } = options;
       return node && { kind: command, node, by: by === undefined ? undefined : readNode(by, '--by', faults) };
     }
     case undefined:
     default:
-      faults.push(`${JSON.stringify(command ?? '')} is no command; there are ${COMMANDS.join(', ')}`);
+      faults.push(`unknown command ${JSON.stringify(command ?? '')}; commands are ${COMMANDS.join(', ')}`);
       return undefined;
   }
 }
@@ -211,14 +211,14 @@ const COMMANDS = [
   'recover',
 ] as const;
 
-/** One that ends is named: nobody ends the node that is asked by leaving a word out. */
+/** A drain that stops the node must name it, so that a forgotten argument stops no node. */
 function readDrain(
   text: string | undefined,
   { stay: stays = false, 'dry-run': isDryRun = false }: OrderOptions,
   faults: string[],
 ): Asked['order'] {
   const isNamed = text !== undefined || !(stays || isDryRun);
-  const node = isNamed ? readNode(text, 'drain is asked for a node', faults) : undefined;
+  const node = isNamed ? readNode(text, 'drain needs a node', faults) : undefined;
   return { kind: 'drain', node, isGranted: false, stays, isDryRun };
 }
 
@@ -227,7 +227,7 @@ function readRecovery(
   { from, 'accept-revision': accepted }: OrderOptions,
   faults: string[],
 ): Asked['order'] | undefined {
-  if (name === undefined) faults.push('recover is asked for a database; status shows their names');
+  if (name === undefined) faults.push('recover needs the name of a database; status shows them');
   const node = readNode(from, '--from', faults);
   const acceptRevision = accepted === undefined ? undefined : readRevision(accepted, faults);
   if (name === undefined || node === undefined) return undefined;
@@ -244,7 +244,7 @@ function readRevision(text: string, faults: string[]): number | undefined {
 function readNode(text: string | undefined, what: string, faults: string[]): NodeId | undefined {
   const value = /^\d+$/.test(text ?? '') ? Number(text) : 0;
   if (isNodeId(value)) return value;
-  faults.push(`${what}: ${JSON.stringify(text ?? '')} is not its number, which status shows`);
+  faults.push(`${what}: ${JSON.stringify(text ?? '')} is not a node number; status shows them`);
   return undefined;
 }
 

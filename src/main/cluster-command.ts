@@ -1,8 +1,7 @@
 /**
- * `cairn cluster …`: what an operator asks of a running cluster, at the port by which its nodes reach each other, or as
- * a client at the gRPC port.
+ * `cairn cluster …`: admin requests to a running cluster, at the peer port of a node, or as a client at its gRPC port.
  *
- * The exit codes are in cluster-drain.ts; the reason of one that is not 0 is on stderr.
+ * The exit codes are in cluster-drain.ts; on failure the reason is on stderr.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
@@ -27,67 +26,66 @@ import type { PeerTlsFiles } from './peer-tls.ts';
 import { PEER_TLS_HELP } from './peer-tls-options.ts';
 import { isRefusal } from './refusal.ts';
 
-/** Longer than a node takes to ask others. */
+/** Longer than a node takes to query other nodes. */
 const TIMEOUT_MS = 15_000;
 const LOOK_MS = 1_000;
-const NO_CATALOG =
-  'Databases are recovered by the catalog, which takes most of the nodes that vote there: docs/operations/recovery.md';
-/** A node that was just started may not know yet that another one leaves: whoever waits asks so often before. */
+const NO_CATALOG = 'Recovering a database needs a quorum of the catalog: docs/operations/recovery.md';
+/** Number of consecutive answers before an active node counts as kept: a restarted node may not know that it leaves. */
 const KEPT_LOOKS = 5;
-/** Whoever waits gives up after so many questions in a row that nobody has answered. */
-const ASKED_IN_VAIN_MAX = 60;
+/** `--wait` gives up after this many consecutive requests without an answer. */
+const UNANSWERED_MAX = 60;
 
 const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT | --address HOST:PORT --key-file FILE]
 
-  status                            Shows nodes and databases. --json prints all that is known, as JSON.
-  decommission NODE                 Takes a node out of the cluster: what it holds moves to others first, then it is
-                                    removed for good. Refused when something would lose its quorum.
-  replace NODE [--by NODE]          The same, once the node that is to take its place has joined and answers.
+  status                            Shows nodes and databases. --json prints everything that is known.
+  decommission NODE                 Removes a node from the cluster for good, after its replicas have moved to other nodes.
+                                    Refused when the catalog or a database would lose its quorum.
+  replace NODE [--by NODE]          Like decommission, but requires that a replacement has joined and answers.
   recommission NODE                 Keeps a node that is leaving.
-  drain NODE                        Has a node hand over what it leads, and end as on SIGTERM; it stays a member, and is
-                                    started again by whoever runs it. Refused when something would have no quorum.
+  drain NODE                        Transfers the leaderships of a node and stops it like SIGTERM. It stays a member.
+                                    Refused when the catalog or a database would have no quorum.
   drain [NODE] --stay [--timeout SECONDS] [--linger SECONDS]
-                                    The process does not end: the node has no leaderships and is not ready until undrain,
-                                    or until its process starts again. Ends when everything is handed over, after
-                                    ${DRAIN_SECONDS_DEFAULT} s at most, and after the seconds of --linger at least: load balancers
-                                    notice meanwhile. For preStop of Kubernetes, and before work on a machine.
-  drain [NODE] --dry-run            Only says whether the node may drain, and what it would hand over.
-  undrain [NODE]                    Puts a node that is drained and stays into service again.
-  finalize                          Ends an upgrade: new things are written from now on that releases which do not know
-                                    them cannot read. Refused when a node still runs such a release.
+                                    Keeps the process running: the node has no leaderships and is not ready until undrain or
+                                    a restart. Returns when all leaderships are transferred, after ${DRAIN_SECONDS_DEFAULT} s at most, and
+                                    after --linger at least, so that load balancers notice. For preStop hooks of Kubernetes
+                                    and for work on a machine.
+  drain [NODE] --dry-run            Only reports whether the node may drain, and how many leaderships would move.
+  undrain [NODE]                    Puts a drained node back into service.
+  finalize                          Finalizes an upgrade: new formats are used, which older releases cannot read. Refused
+                                    while a node runs such a release.
   recover DATABASE --from NODE [--accept-revision REVISION]
-                                    Goes on, as another instance, with what one node holds of a database that has lost
-                                    its quorum for good. What only the lost copies had is lost. Without the revision it
-                                    only says what there is.
+                                    Continues a database that has lost its quorum for good from the replica of one node, as a
+                                    new instance. Data that only the lost replicas had is lost. Without the revision it only
+                                    shows what would be recovered.
 
-NODE is the number of a node, as status shows it; [NODE] is the node that is asked unless it is given. --at is the peer
-address of any node of the cluster. Without it the node is asked that has the same environment (CAIRN_PEER_PORT,
-CAIRN_ADVERTISE_HOST and so on), such as that of the same container; by default that is 127.0.0.1:50052. --wait waits until
-a node that leaves is removed, or one that drains has ended. Every command may be repeated.
+NODE is the number of a node in the output of status; [NODE] defaults to the node that the command connects to. --at is the
+peer address of any node. Without --at the command uses the environment of a node (CAIRN_PEER_PORT, CAIRN_ADVERTISE_HOST
+and so on), such as in its container; the default is 127.0.0.1:50052. --wait waits until a leaving node is removed, or a
+draining node has stopped. Every command may be repeated.
 
-Exit codes: 0 done, 1 refused or no answer, 2 malformed command line, 3 a drain is refused because something would have no
-quorum, 4 a drain has leaderships left when its time is over.
+Exit codes: 0 done, 1 refused or no answer, 2 malformed command line, 3 a drain is refused because there would be no quorum,
+4 a drain has timed out with leaderships left.
 
 ${PEER_TLS_HELP}
-From elsewhere the command is a client that needs the role admin on all databases:
-  --address HOST:PORT               The gRPC address of any node; https://HOST:PORT, or any --tls-… option: by TLS.
-  --key-file FILE                   An API key, or a token of the provider; -: stdin has it.
-  --tls-ca-file FILE                Authorities in PEM that the certificate of the node may be of, instead of those of Node.
-  --tls-cert-file FILE              A client certificate in PEM, in place of a key or beside it.
-  --tls-key-file FILE               Its private key.
+From outside the cluster the command is a client that needs the role admin on all databases:
+  --address HOST:PORT               The gRPC address of any node; https://HOST:PORT or any --tls-… option uses TLS.
+  --key-file FILE                   An API key, or a token of the identity provider; - reads it from stdin.
+  --tls-ca-file FILE                Certificate authorities to trust, in PEM, instead of those of Node.js.
+  --tls-cert-file FILE              A client certificate in PEM, instead of a key or in addition to it.
+  --tls-key-file FILE               Private key of the client certificate.
 `;
 
-/** Where the output goes, and who is asked. */
+/** Effects of the command; tests replace them. */
 export interface ClusterPorts {
   readonly ask: AskAdmin;
-  /** The same by TLS. @throws DatabaseError when the files are not what they should be. */
+  /** Asks by TLS. @throws DatabaseError when the files are invalid. */
   readonly askSecurely: (files: PeerTlsFiles) => AskAdmin;
-  /** Asks at the gRPC port. @throws DatabaseError when a file cannot be read; and later, when it is not let in. */
+  /** Asks at the gRPC port. @throws DatabaseError when a file cannot be read; later also when access is denied. */
   readonly askAsClient: (files: ClientFiles) => AskAdmin;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly environment: Environment;
-  /** By default as long as it says. */
+  /** Waits; tests replace it. */
   readonly pause?: (ms: number) => Promise<void>;
   readonly monotonicMs?: () => number;
 }
@@ -102,7 +100,7 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
   const asked = readArguments(args, ports.environment);
   if (asked.kind === 'failure') {
     for (const fault of asked.reason) err(`cairn cluster: ${fault}\n`);
-    err('cairn cluster --help shows what there is.\n');
+    err('See cairn cluster --help.\n');
     return EXIT_USAGE;
   }
   const { client, tls } = asked.value;
@@ -120,7 +118,7 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
 }
 
 interface Asking extends ClusterPorts {
-  /** Where another node is asked in the same way; undefined: nowhere. */
+  /** Address of another node for requests of the same kind, if it has one. */
   readonly placeOf: (node: DescribedNode) => Address | undefined;
 }
 
@@ -177,7 +175,7 @@ function isPrecondition(reply: AdminReply): boolean {
   return reply.kind === 'faulty' && reply.code === 'failed_precondition';
 }
 
-/** The node goes on leaving when nobody waits any more. */
+/** Waits until the node is removed. Leaving does not depend on this wait. */
 async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<number> {
   const { out, err } = ports;
   let said = -1;
@@ -190,19 +188,19 @@ async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<n
     }
     kept = found?.state === 'active' ? kept + 1 : 0;
     if (kept === KEPT_LOOKS) {
-      err(`cairn cluster: node ${node} does not leave any more; somebody has recommissioned it\n`);
+      err(`cairn cluster: node ${node} no longer leaves; it was recommissioned\n`);
       return EXIT_REFUSED;
     }
     if (found !== undefined && found.copies !== said) err(`node ${node} still holds ${found.copies} databases\n`);
     said = found?.copies ?? said;
   }
   err(
-    `cairn cluster: nobody answers any more; node ${node} goes on leaving, which status shows at any node that answers\n`,
+    `cairn cluster: no node answers any more; node ${node} continues to leave, as status shows at a node that answers\n`,
   );
   return EXIT_REFUSED;
 }
 
-/** The node that is asked may be the one that ends: who else is there is looked up before. */
+/** The draining node may be the one that is asked, so the addresses of the other nodes are read before. */
 async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
   const { at, order } = asked;
   const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
@@ -211,7 +209,7 @@ async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
   return code === 0 && order.kind === 'drain' ? awaitEnd([at, ...places], order.node, ports) : code;
 }
 
-/** Asks the others whether the node is there; whoever runs it may have started it again in between. */
+/** Polls the other nodes until the node has stopped. It may have been started again in between. */
 async function awaitEnd(known: readonly Address[], node: NodeId, ports: Asking): Promise<number> {
   const { out, err } = ports;
   for await (const { nodes } of looks(known, ports)) {
@@ -220,30 +218,30 @@ async function awaitEnd(known: readonly Address[], node: NodeId, ports: Asking):
     out(found?.answers === true ? `node ${node} has ended, and is back\n` : `node ${node} has ended\n`);
     return 0;
   }
-  err(`cairn cluster: nobody answers any more who could say whether node ${node} has ended\n`);
+  err(`cairn cluster: no node answers any more, so it is unknown whether node ${node} has ended\n`);
   return EXIT_REFUSED;
 }
 
 /**
- * The cluster as it is every now and then, until nobody answers any more. The node that is asked may be the one that
- * leaves or ends, so whoever else is there is asked when it does not answer.
+ * Polls the description of the cluster until no node answers any more. The polled node may be the one that leaves or
+ * drains, so the next one is polled when it does not answer.
  */
 async function* looks(
   known: readonly Address[],
   { ask, placeOf, pause = sleep }: Asking,
 ): AsyncGenerator<ClusterDescription, void> {
   let places = known;
-  for (let inVain = 0; inVain < ASKED_IN_VAIN_MAX; ) {
+  for (let unanswered = 0; unanswered < UNANSWERED_MAX; ) {
     await pause(LOOK_MS);
     const [place, ...others] = places;
     if (place === undefined) return;
     const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
     if (reply.kind === 'described') {
-      inVain = 0;
+      unanswered = 0;
       places = [place, ...placesBeside(place, reply.cluster, placeOf)];
       yield reply.cluster;
     } else {
-      inVain += 1;
+      unanswered += 1;
       places = [...others, place];
     }
   }
@@ -260,10 +258,10 @@ function reasonOf(
   order: AdminRequest['order'],
 ): string {
   if (reply.kind === 'faulty') return reply.reason;
-  if (order.kind === 'recover') return `${unanswered(reply.reason, at)}. ${NO_CATALOG}`;
-  return unanswered(reply.reason, at);
+  if (order.kind === 'recover') return `${noAnswer(reply.reason, at)}. ${NO_CATALOG}`;
+  return noAnswer(reply.reason, at);
 }
 
-function unanswered(reason: string, at: Address): string {
-  return `no answer from ${formatAddress(at)} (${reason}); name the peer address of a running node by --at, or its gRPC address by --address, and ask again`;
+function noAnswer(reason: string, at: Address): string {
+  return `no answer from ${formatAddress(at)} (${reason}); repeat with the peer address of a running node in --at, or its gRPC address in --address`;
 }

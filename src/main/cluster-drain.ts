@@ -1,5 +1,5 @@
 /**
- * `cairn cluster drain --stay`, `--dry-run` and `undrain`: what a preStop hook and an upgrade by hand ask of a node.
+ * `cairn cluster drain --stay`, `--dry-run` and `undrain`, for preStop hooks and manual upgrades.
  *
  * ```
  *   ask ── begun ──> look ── no leaderships left ──> 0
@@ -26,14 +26,14 @@ import { renderMovable } from './cluster-report.ts';
 /** The exit codes of `cairn cluster …` (docs/operations/cluster.md). */
 export const EXIT_REFUSED = 1;
 export const EXIT_USAGE = 2;
-/** The exit code of a drain when something would have no quorum without the node. */
+/** Exit code of a drain when the catalog or a database would have no quorum without the node. */
 export const EXIT_NO_QUORUM = 3;
-/** The exit code of a drain when its time is over and no other node has taken some leaderships of the node. */
+/** Exit code of a drain that has timed out with leaderships left. */
 const EXIT_LEFT = 4;
 
-/** Longer than a node takes to ask others. */
+/** Longer than a node takes to query other nodes. */
 const ANSWER_MS = 15_000;
-/** Of the last question, when the time is nearly over. */
+/** Minimum timeout of a request, when the drain has almost timed out. */
 const ANSWER_LEAST_MS = 1_000;
 const LOOK_MS = 250;
 /** Longer than an election. A catalog without a leader for this long has no quorum, and no leadership can move. */
@@ -43,14 +43,14 @@ export interface DrainPorts {
   readonly ask: AskAdmin;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** By default as long as it says. */
+  /** Waits; tests replace it. */
   readonly pause?: (ms: number) => Promise<void>;
   readonly monotonicMs?: () => number;
 }
 
 export interface AskedDrain {
   readonly at: DialledAddress;
-  /** Undefined: the node that is asked. */
+  /** Undefined: the node that the command connects to. */
   readonly node: NodeId | undefined;
   readonly isJson: boolean;
   readonly withinMs: number;
@@ -62,13 +62,13 @@ type DescribedNode = ClusterDescription['nodes'][number];
 interface Refused {
   readonly code: number;
   readonly why: string;
-  /** Whether the same order may be carried out in a moment. */
+  /** Whether the same request may succeed a moment later. */
   readonly isLater: boolean;
 }
 
 /**
- * The exit code. Load balancers find out meanwhile that the node takes no new clients, also where it is refused for a
- * quorum. Neither a node that is not in service nor the only node of a cluster waits for that: clients go nowhere else.
+ * Drains, and waits for `--linger` so that load balancers notice, also when the drain is refused for the quorum. A node
+ * that is not in service and the only node of a cluster do not wait: clients have no other node. Returns the exit code.
  */
 export async function drainAndStay(asked: AskedDrain, ports: DrainPorts): Promise<number> {
   const { pause = sleep, monotonicMs = () => performance.now() } = ports;
@@ -80,7 +80,7 @@ export async function drainAndStay(asked: AskedDrain, ports: DrainPorts): Promis
   return code;
 }
 
-/** Whether load balancers have no other node to give clients to. */
+/** Whether the cluster has no other node for clients. */
 async function isOnlyNode({ at }: AskedDrain, { ask: put }: DrainPorts): Promise<boolean> {
   const reply = await put(at, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
   return reply.kind === 'described' && reply.cluster.nodes.filter(({ state }) => state !== 'removed').length === 1;
@@ -94,7 +94,7 @@ async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number
   let left: number | undefined;
   let electedByMs: number | undefined;
   for (;;) {
-    // Each order is a line of the audit log; a dry run is none, and answers the same.
+    // Each drain request is recorded in the audit log. A dry run is not, and has the same answer.
     const isDryRun = left !== undefined;
     const order = { kind: 'drain', isGranted: false, stays: true, isDryRun } as const;
     const answer = await ask(
@@ -121,7 +121,7 @@ async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number
         const why = `node ${node} has ${movableLeads} leaderships left after ${withinMs / 1000} s`;
         return refuse({ code: EXIT_LEFT, why }, ports);
       }
-      if (movableLeads !== left) err(`node ${node} has ${movableLeads} leaderships to hand over\n`);
+      if (movableLeads !== left) err(`node ${node} has ${movableLeads} leaderships to transfer\n`);
       left = movableLeads;
       target = { ...asked, node };
     }
@@ -139,7 +139,7 @@ export async function checkDrain(asked: AskedDrain, ports: DrainPorts): Promise<
 export async function undrain(asked: AskedDrain, ports: DrainPorts): Promise<number> {
   const answer = await ask(asked, ports, { kind: 'undrain' });
   if ('why' in answer) return refuse(answer, ports);
-  return say(asked, ports, answer, `node ${answer.node} takes leaderships and clients\n`);
+  return say(asked, ports, answer, `node ${answer.node} accepts leaderships and clients\n`);
 }
 
 type OfAnyNode = Omit<DrainOrder, 'node'> | Omit<UndrainOrder, 'node'>;
@@ -159,7 +159,7 @@ async function ask(
   const why = reply !== undefined && 'reason' in reply ? reply.reason : 'the answer is malformed';
   const place = formatAddress(at);
   if (number === undefined) {
-    const hint = 'it starts, it was removed, or its peer address is another one';
+    const hint = 'it is starting, it was removed, or it has another peer address';
     return { code: EXIT_REFUSED, why: `no node is in service at ${place} (${why}): ${hint}`, isLater: false };
   }
   if (reply?.kind !== 'faulty') return { code: EXIT_REFUSED, why: `no answer from ${place} (${why})`, isLater: true };

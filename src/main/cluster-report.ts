@@ -1,11 +1,11 @@
-/** What `cairn cluster` prints. */
+/** Renders the output of `cairn cluster`. */
 import { CATALOG_GROUP, formatAddress, toHex } from '#base';
 import type { ClusterDescription, RecoveredDatabase, RegisteredNode } from '#cluster';
 import { table } from './table.ts';
 
 type Database = ClusterDescription['databases'][number];
 
-/** Databases that are shown in a table; the others are counted. */
+/** Maximum number of databases in the table; the rest is only counted. */
 const DATABASES_MAX = 50;
 
 export function renderCluster(cluster: ClusterDescription): string {
@@ -32,7 +32,7 @@ export function renderCluster(cluster: ClusterDescription): string {
   const shown = databases.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, DATABASES_MAX);
   const more = databases.length - shown.length;
   return [
-    `cluster ${clusterId}; ${leaderOf(cluster)}, says node ${cluster.node}`,
+    `cluster ${clusterId}; ${leaderOf(cluster)}; reported by node ${cluster.node}`,
     ...levelLine(cluster),
     '',
     ...table([
@@ -40,7 +40,7 @@ export function renderCluster(cluster: ClusterDescription): string {
       ...rows,
     ]),
     '',
-    `${databases.length} databases, ${moving} moving, ${unled} without a leader that was heard${alarm}`,
+    `${databases.length} databases, ${moving} moving, ${unled} without a known leader${alarm}`,
     ...(shown.length === 0 ? [] : ['', ...table([['DATABASE', 'ON', 'LEADER', 'LAG', 'STATE'], ...shown.map(rowOf)])]),
     ...(more === 0 ? [] : [`and ${more} more; --json shows all`]),
     ...originLines(shown),
@@ -51,9 +51,9 @@ export function renderCluster(cluster: ClusterDescription): string {
 }
 
 function leaderOf({ catalogLeader, isConfirmed }: ClusterDescription): string {
-  if (catalogLeader === undefined) return 'nobody leads its catalog';
+  if (catalogLeader === undefined) return 'its catalog has no leader';
   if (isConfirmed) return `node ${catalogLeader} leads its catalog`;
-  return `node ${catalogLeader} leads its catalog and was not heard, so more may have happened than is shown`;
+  return `node ${catalogLeader} leads its catalog but did not answer, so this may be out of date`;
 }
 
 export function renderDone({ node, state }: RegisteredNode): string {
@@ -61,42 +61,42 @@ export function renderDone({ node, state }: RegisteredNode): string {
     case 'active':
       return `node ${node} is active\n`;
     case 'leaving':
-      return `node ${node} is leaving: what it holds moves to other nodes, then it is removed\n`;
+      return `node ${node} is leaving: its replicas move to other nodes, then it is removed\n`;
     case 'removed':
       return `node ${node} is removed; its data directory can be deleted\n`;
   }
 }
 
 export function renderDraining({ node }: RegisteredNode): string {
-  return `node ${node} hands over what it leads, then it ends\n`;
+  return `node ${node} transfers its leaderships, then it exits\n`;
 }
 
-/** Answers a dry run. */
+/** Renders the answer of a dry run. */
 export function renderMovable({ node, isDraining, movableLeads }: ClusterDescription['nodes'][number]): string {
   const left = `${movableLeads} leaderships`;
   return isDraining
     ? `node ${node} drains, with ${left} left\n`
-    : `node ${node} may drain; it would hand over ${left}\n`;
+    : `node ${node} may drain; it would transfer ${left}\n`;
 }
 
 export function renderFinalized(level: number): string {
-  return `the cluster is at level ${level}, the highest that its nodes know\n`;
+  return `the cluster is at level ${level}, the highest that its nodes support\n`;
 }
 
-/** Said while an upgrade is under way. */
+/** Line that is shown during an upgrade. */
 function levelLine({ level, nodes }: ClusterDescription): readonly string[] {
   const levels = nodes.filter(({ state }) => state !== 'removed').map((node) => node.levels.max);
   const [lowest, highest] = [Math.min(...levels), Math.max(...levels)];
   if (levels.length === 0 || highest === level) return [];
   const next =
-    lowest < highest ? `some nodes know level ${highest}, others ${lowest}` : 'cairn cluster finalize raises it';
+    lowest < highest ? `some nodes support level ${highest}, others ${lowest}` : 'cairn cluster finalize raises it';
   return [`level ${level}; ${next}`];
 }
 
 export function renderRecovered({ name, databaseId, before, node, revision, chainHash }: RecoveredDatabase): string {
   return [
-    `${name} is recovered: it means ${databaseId} now, and goes on from revision ${revision}, which node ${node} holds`,
-    `its chain hash is ${toHex(chainHash)}; ${before} is given up wherever it is`,
+    `${name} is recovered: its name now means ${databaseId}, which continues from revision ${revision} of node ${node}`,
+    `its chain hash is ${toHex(chainHash)}; the previous instance ${before} is discarded`,
     '',
   ].join('\n');
 }
@@ -115,7 +115,7 @@ function originLines(databases: readonly Database[]): readonly string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-/** Clocks that agree so well are not mentioned. */
+/** Smallest difference of clocks that is shown. */
 const SHOWN_MS = 500;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -130,12 +130,12 @@ function spanOf(ms: number): string {
   return ms < 2 * DAY_MS ? `${(ms / HOUR_MS).toFixed(1)} h` : `${Math.round(ms / DAY_MS)} days`;
 }
 
-/** Replicas that serve nothing, and what to do about them. */
+/** Diverged replicas, and what to do about them. */
 function divergedLines({ diverged }: ClusterDescription): readonly string[] {
   if (diverged.length === 0) return [];
   const lines = diverged.map(
     ({ node, title, reason }) =>
-      `DIVERGED: node ${node} holds another history of the ${title}, and serves nothing of it: ${reason}`,
+      `DIVERGED: node ${node} has another history of the ${title}, and does not serve it: ${reason}`,
   );
   return ['', ...lines, 'keep a copy of the data directory, then replace the node (docs/operations/recovery.md)'];
 }
@@ -145,7 +145,7 @@ function otherClusterLines({ otherClusters }: ClusterDescription): readonly stri
   return ['', ...otherClusters.map(({ node, reason }) => `OTHER CLUSTER: node ${node} says: ${reason}`)];
 }
 
-/** What needs somebody's attention first. */
+/** Sort key: databases that need attention come first. */
 function rankOf(database: Database): number {
   if (database.leader === undefined || divergedNodes(database).length > 0) return 0;
   return database.isSettled ? 2 : 1;

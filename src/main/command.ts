@@ -1,4 +1,4 @@
-/** What the command `cairn` was asked to do, and its exit code. */
+/** Dispatches the command `cairn` to its subcommands, and sets the exit code. */
 import type { AskAdmin } from '#cluster';
 import type { ClientFiles } from './cluster-arguments.ts';
 import { readInvocation } from './config.ts';
@@ -9,7 +9,7 @@ import { RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 import type { StopSignals } from './stop-signals.ts';
 
-/** For whoever writes components. */
+/** Commands for authors of components. */
 const TOOL_COMMANDS: readonly string[] = ['init', 'build', 'test', 'publish'];
 const EXIT_CANNOT_SAY = 1;
 const EXIT_USAGE = 2;
@@ -44,7 +44,7 @@ export async function runCommand(signals: StopSignals): Promise<void> {
   }
 }
 
-/** Asks a cluster that runs somewhere. */
+/** Sends admin requests to a running cluster. */
 async function administrate(args: readonly string[]): Promise<void> {
   const { clusterCommand } = await import('./cluster-command.ts');
   const { askAdmin, askAdminAsClient } = await import('#transport/peer');
@@ -63,7 +63,7 @@ async function administrate(args: readonly string[]): Promise<void> {
   process.exitCode = await clusterCommand(args, ports);
 }
 
-/** Asks the HTTP API of a node that runs somewhere. */
+/** Calls the HTTP API of a running node. */
 async function authorise(args: readonly string[]): Promise<void> {
   const { authCommand } = await import('./auth-command.ts');
   const { readFileSync } = await import('node:fs');
@@ -78,7 +78,7 @@ async function authorise(args: readonly string[]): Promise<void> {
   process.exitCode = await authCommand(args, { fetch, read, trust, nowMs: () => Date.now(), out: say, err });
 }
 
-/** Works on the data directory of a node that is stopped. */
+/** Works on the data directory of a stopped node. */
 async function recover(args: readonly string[]): Promise<void> {
   const { recoverCommand } = await import('./recover-command.ts');
   const { askForCluster, refusalAt } = await import('#transport/peer');
@@ -94,14 +94,14 @@ async function recover(args: readonly string[]): Promise<void> {
   process.exitCode = await recoverCommand(args, { asking, out: say, err, environment: process.env });
 }
 
-/** Works on the data directory of a node that was removed. */
+/** Works on the data directory of a removed node. */
 async function rejoin(args: readonly string[]): Promise<void> {
   const { rejoinCommand } = await import('./rejoin-command.ts');
   const err = (text: string): unknown => process.stderr.write(text);
   process.exitCode = await rejoinCommand(args, { out: say, err, environment: process.env });
 }
 
-/** Of operators. */
+/** Commands for operators. */
 const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> = new Map([
   ['cluster', administrate],
   ['auth', authorise],
@@ -109,13 +109,13 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['rejoin', rejoin],
 ]);
 
-/** Loads the server only here: who asks for help is not to wait for it. */
+/** Loads the server only here, so that `--help` does not wait for it. */
 async function run(config: Config, signals: StopSignals): Promise<void> {
   const { serve } = await import('./serve.ts');
   await serve(config, signals);
 }
 
-/** Answers on stdout. A reader that has gone has read enough. */
+/** Writes to stdout. A reader that has closed the pipe is no error. */
 function say(text: string): void {
   process.stdout.once('error', (error: Error) => {
     if ('code' in error && error.code === 'EPIPE') return;

@@ -2,7 +2,7 @@
 import { quote } from '#base';
 import { nearest } from './nearest.ts';
 
-// An import of it would also load what it offers lazily, such as the comparison of texts for tests.
+// An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
 export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
@@ -16,8 +16,8 @@ export function optionFaults(args: readonly string[], options: Options): readonl
     if (token.kind !== 'option') return [];
     const option = known.get(token.name);
     if (option === undefined || !token.rawName.startsWith('--')) {
-      const all = `there are ${names.map((name) => `--${name}`).join(', ')}`;
-      return [`${quote(token.rawName)} is no option; ${nearest(token.name, names, all, '--')}`];
+      const all = `options are ${names.map((name) => `--${name}`).join(', ')}`;
+      return [`unknown option ${quote(token.rawName)}; ${nearest(token.name, names, all, '--')}`];
     }
     if (option.type === 'boolean') return token.value === undefined ? [] : [`${token.rawName} takes no value`];
     const isMissing = token.value === undefined || (!token.inlineValue && /^-./.test(token.value));

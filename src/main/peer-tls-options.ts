@@ -1,4 +1,4 @@
-/** The options by which commands that ask at the port of peers speak TLS there; all three, or none. */
+/** Options for TLS at the peer port, for commands that connect to it: the three files, or the secret. */
 import { failure, ok, type Result } from '#base';
 import type { PeerTlsFiles } from './peer-tls.ts';
 
@@ -9,12 +9,12 @@ export const PEER_TLS_OPTIONS = {
   'peer-secret-file': { type: 'string' },
 } as const;
 
-/** For their help. */
-export const PEER_TLS_HELP: string = `Where nodes speak TLS to each other, the command shows a certificate of theirs, for clients:
-  --peer-tls-cert-file FILE         The certificate, and those that lead to its authority, in PEM.
+/** Help text of these options. */
+export const PEER_TLS_HELP: string = `With TLS between nodes, the command needs a client certificate that the nodes accept, or their secret:
+  --peer-tls-cert-file FILE         The certificate, followed by its intermediate certificates, in PEM.
   --peer-tls-key-file FILE          Its private key.
-  --peer-tls-ca-file FILE           The authorities of the certificates of nodes, as the nodes have them.
-  --peer-secret-file FILE           Instead of the three: the secret that the nodes share.
+  --peer-tls-ca-file FILE           The certificate authorities of the nodes.
+  --peer-secret-file FILE           Instead of the three files: the secret of the nodes.
 `;
 
 const NO_FILES: PeerTlsFiles = {
@@ -26,13 +26,13 @@ const NO_FILES: PeerTlsFiles = {
 
 type Given = { readonly [K in keyof typeof PEER_TLS_OPTIONS]?: string };
 
-/** Undefined: none is given. The failure says which are lacking. */
+/** Returns undefined when no option is given. The failure names missing options. */
 export function readPeerTlsOptions(given: Given): Result<PeerTlsFiles | undefined, string> {
   const { 'peer-tls-cert-file': cert, 'peer-tls-key-file': key, 'peer-tls-ca-file': ca } = given;
   const secret = given['peer-secret-file'];
   const isCertified = cert !== undefined || key !== undefined || ca !== undefined;
   if (secret !== undefined && isCertified)
-    return failure('--peer-secret-file stands instead of --peer-tls-…-file: give one of the two');
+    return failure('--peer-secret-file and --peer-tls-…-file are alternatives: give one of the two');
   if (secret !== undefined) return ok({ ...NO_FILES, peerSecretFile: secret });
   if (cert === undefined && key === undefined && ca === undefined) return ok(undefined);
   if (cert !== undefined && key !== undefined && ca !== undefined) {
@@ -41,5 +41,5 @@ export function readPeerTlsOptions(given: Given): Result<PeerTlsFiles | undefine
   const lacking = Object.entries({ 'peer-tls-cert-file': cert, 'peer-tls-key-file': key, 'peer-tls-ca-file': ca })
     .filter(([, file]) => file === undefined)
     .map(([name]) => `--${name}`);
-  return failure(`${lacking.join(' and ')} ${lacking.length > 1 ? 'are' : 'is'} missing; TLS takes all three files`);
+  return failure(`${lacking.join(' and ')} ${lacking.length > 1 ? 'are' : 'is'} missing; TLS needs all three files`);
 }

@@ -1,9 +1,9 @@
 /**
- * `cairn recover`: what an operator does with the data directory of a stopped node when the catalog of its cluster has
- * lost its quorum for good. Without acceptance it only shows what the directory holds (ADR 0045).
+ * `cairn recover`: founds a new cluster from the data directory of a stopped node when the catalog of its cluster has
+ * lost its quorum for good. Without acceptance it only shows the content of the directory (ADR 0045).
  *
- * Exit code 0: it is so. 1: it is refused, or the data directory cannot be used; the reason is on stderr. 2: the
- * command line is malformed.
+ * Exit code 0: done. 1: refused, or the data directory cannot be used; the reason is on stderr. 2: the command line is
+ * malformed.
  */
 import { type Address, failure, formatAddress, ok, type Result, toHex } from '#base';
 import {
@@ -28,30 +28,30 @@ const { parseArgs } = process.getBuiltinModule('node:util');
 
 const EXIT_REFUSED = 1;
 const EXIT_USAGE = 2;
-/** Whoever does not answer by then is taken for gone. */
+/** A node that does not answer within this time counts as gone. */
 const ANSWER_MS = 1_500;
 const VARIABLE = 'CAIRN_DATA_DIR';
 
 const RECOVER_HELP = `Usage: cairn recover --data-dir DIRECTORY [--accept-loss CODE] [--json] [--peer-tls-cert-file FILE …]
 
-Goes on with what one node holds when most of the nodes that vote for the catalog are gone for good, with their disks. The
-node must be stopped. What only the others had is lost; they must never be started again with what they had.
+Founds a new cluster from the data of one node, when most voters of the catalog are gone for good, with their disks. The
+node must be stopped. Data that only the other nodes had is lost; never start them again with their old data.
 
-Without --accept-loss it changes nothing, and says what the node holds, and the code. With it the node becomes the first of
-another cluster: start it as before, and start other nodes with empty data directories and --join.
+Without --accept-loss the command changes nothing; it shows the data of the node, and the code. With --accept-loss the node
+becomes the first node of a new cluster: start it as before, and start other nodes with empty data directories and --join.
 
-  --data-dir DIRECTORY    The data directory of the node; also as the variable ${VARIABLE}.
-  --accept-loss CODE      That what it does not hold is lost, as it was shown.
-  --json                  Prints what is known, or was done, as JSON.
+  --data-dir DIRECTORY    Data directory of the node; also as the variable ${VARIABLE}.
+  --accept-loss CODE      Accepts the loss that was shown with this code.
+  --json                  Prints the result as JSON.
 
-While the catalog has a quorum, a database that has lost its own is recovered by cairn cluster recover. It may be repeated.
-docs/operations/recovery.md says more.
+While the catalog has a quorum, use cairn cluster recover for a database that has lost its quorum. The command may be
+repeated. See docs/operations/recovery.md.
 
 ${PEER_TLS_HELP}`;
 
-/** Where the output goes, and who is asked. */
+/** Effects of the command; tests replace them. */
 export interface RecoverPorts {
-  /** Who may be there: by TLS, if files are given. @throws DatabaseError when they are not what they should be. */
+  /** Access to other nodes, by TLS if files are given. @throws DatabaseError when the files are invalid. */
   readonly asking: (files: PeerTlsFiles | undefined) => RecoverAsking;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -59,9 +59,9 @@ export interface RecoverPorts {
 }
 
 export interface RecoverAsking {
-  /** The cluster of the node at an address; undefined when there is no answer in time. */
+  /** Returns the cluster of the node at an address; undefined without an answer in time. */
   readonly askForCluster: (address: Address, timeoutMs: number) => Promise<string | undefined>;
-  /** Why somebody who is there does not let this side ask; undefined: nobody is, or it is not for that. */
+  /** Returns the reason when a node at the address refuses this client; undefined when none does. */
   readonly refusalAt: (address: Address) => Promise<string | undefined>;
 }
 
@@ -82,7 +82,7 @@ export async function recoverCommand(args: readonly string[], ports: RecoverPort
   const asked = readArguments(args, environment);
   if (asked.kind === 'failure') {
     for (const fault of asked.reason) err(`cairn recover: ${fault}\n`);
-    err('cairn recover --help shows what there is.\n');
+    err('See cairn recover --help.\n');
     return EXIT_USAGE;
   }
   try {
@@ -107,7 +107,9 @@ async function carryOut(
   };
   const fault = faultInRefounding(node);
   if (fault?.isDone === true && acceptLoss !== undefined) {
-    out(isJson ? jsonOf({ identity: node.identity, bindings: node.catalog.list() }) : `It is done: ${fault.reason}.\n`);
+    out(
+      isJson ? jsonOf({ identity: node.identity, bindings: node.catalog.list() }) : `Done already: ${fault.reason}.\n`,
+    );
     return 0;
   }
   if (fault !== undefined) return refused(fault.reason);
@@ -119,10 +121,10 @@ async function carryOut(
     out(isJson ? jsonOf({ ...survey, acceptLoss: code }) : renderSurvey(survey));
     const why =
       acceptLoss === undefined
-        ? 'nothing is changed yet'
-        : `nothing is changed: ${acceptLoss} is not the code of what there is now`;
+        ? 'nothing was changed'
+        : `nothing was changed: ${acceptLoss} is not the code of the current data`;
     return refused(
-      `${why}. To go on with what this node holds: cairn recover --data-dir ${directory} --accept-loss ${code}`,
+      `${why}. To continue with the data of this node: cairn recover --data-dir ${directory} --accept-loss ${code}`,
     );
   }
   const done = await refound(node, { nowMs: wallClock.nowMs(), random: nativeRandom });
@@ -130,7 +132,7 @@ async function carryOut(
   return 0;
 }
 
-/** Whether so many voters are there that the catalog has its quorum, or can have it. */
+/** Returns a fault when so many voters answer that the catalog has a quorum, or can have one. */
 async function faultInOthers(
   { clusterId, node: self, nodes }: Survey,
   { askForCluster, refusalAt }: RecoverAsking,
@@ -145,20 +147,20 @@ async function faultInOthers(
     return faultInRefusals(silent, { lacking: voters.length - 2 * able.length, refusalAt });
   }
   const each = there.map(({ node, peer }) => `node ${node} at ${formatAddress(peer)}`).join(', ');
-  return `${each} answer${there.length > 1 ? '' : 's'}, so that with this node most of those are there that vote for the catalog: start it, there is nothing to recover`;
+  return `${each} answer${there.length > 1 ? '' : 's'}, so with this node the catalog has a quorum: start the node, there is nothing to recover`;
 }
 
-/** Whoever refuses to be asked is there, and may be one of those that vote: that is not to be taken for a loss. */
+/** A node that refuses this client is running, and may be a voter: it does not count as lost. */
 async function faultInRefusals(
   silent: Survey['nodes'],
-  /** Twice as many as that would be half of those that vote. */
+  /** Number of voters lacking for a quorum, doubled. */
   { lacking, refusalAt }: { readonly lacking: number; readonly refusalAt: RecoverAsking['refusalAt'] },
 ): Promise<string | undefined> {
   const said = await Promise.all(silent.map(({ peer }) => refusalAt(peer)));
   const each = silent.flatMap(({ node, peer }, at) =>
     said[at] === undefined
       ? []
-      : [`node ${node} at ${formatAddress(peer)} is there and is not to be asked so: ${said[at]}`],
+      : [`node ${node} at ${formatAddress(peer)} is running and refuses this command: ${said[at]}`],
   );
   return 2 * each.length > lacking ? each.join('; ') : undefined;
 }
@@ -176,7 +178,7 @@ function readArguments(
   const malformed = optionFaults(args, options);
   if (malformed.length > 0) return failure(malformed);
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-  if (positionals.length > 0) return failure([`${JSON.stringify(positionals.join(' '))} is one word too many`]);
+  if (positionals.length > 0) return failure([`unexpected argument ${JSON.stringify(positionals.join(' '))}`]);
   const { 'data-dir': directory = environment[VARIABLE], 'accept-loss': acceptLoss, json: isJson = false } = values;
   if (directory === undefined || directory === '')
     return failure(['--data-dir is missing; name the data directory of the stopped node']);

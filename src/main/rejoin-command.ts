@@ -1,7 +1,7 @@
 /**
- * `cairn rejoin`: has a node that was removed from its cluster join it as a new one, on the volume that it has.
+ * `cairn rejoin`: lets a node that was removed from its cluster join again as a new node, on the same volume.
  *
- * Exit code 0: it is so. 1: it is refused; the reason is on stderr. 2: the command line is malformed.
+ * Exit code 0: done. 1: refused; the reason is on stderr. 2: the command line is malformed.
  */
 import { optionFaults } from './option-faults.ts';
 import { isRefusal } from './refusal.ts';
@@ -17,12 +17,12 @@ const OPTIONS = { 'data-dir': { type: 'string' } } as const;
 
 const REJOIN_HELP = `Usage: cairn rejoin --data-dir DIRECTORY
 
-Sets aside what a node held that was removed from its cluster: into DIRECTORY/removed.1, or the next free number. Restart the
-node afterwards; with an empty directory and --join it joins as a new node. The node may be running: it waits, and serves nothing.
+Moves the data of a node that was removed from its cluster into DIRECTORY/removed.1, or the next free number. Restart the
+node afterwards with --join: it joins as a new node. The node may be running: a removed node only waits.
 
-  --data-dir DIRECTORY    The data directory of the node; also as the variable ${VARIABLE}.
+  --data-dir DIRECTORY    Data directory of the node; also as the variable ${VARIABLE}.
 
-It is refused for a directory that no start has found to be that of a removed node.
+Refused unless the node was started on this directory after its removal.
 `;
 
 interface RejoinPorts {
@@ -46,7 +46,7 @@ export async function rejoinCommand(args: readonly string[], { out, err, environ
     return EXIT_USAGE;
   }
   try {
-    out(`What the node held is in ${await setAside(directory)}. Restart the node: it joins as a new one.\n`);
+    out(`The old data is in ${await setAside(directory)}. Restart the node: it joins as a new one.\n`);
     return 0;
   } catch (error) {
     if (!isRefusal(error)) throw error;

@@ -1,11 +1,11 @@
 /**
- * A node that was removed from its cluster and is started on the data directory that it had, such as a pod on a volume
- * that was kept. It cannot come back as the node that it was. It says so once and waits, because to end would have it
- * started again and again; `cairn rejoin` sets what it held aside, and the next start joins as a new node.
+ * A node that was removed from its cluster and is started again with its old data directory, such as a pod on a volume
+ * that was kept. It cannot become a member again. It logs that once and waits, because it would only be restarted again
+ * and again; `cairn rejoin` moves its data aside, and the next start joins as a new node.
  *
  * ```
- *   <data>/removed      the note of a start that has found this out; without it nothing is set aside
- *   <data>/removed.N/   what was set aside; nothing reads it
+ *   <data>/removed      marker, written by a start that has found the removal; `cairn rejoin` requires it
+ *   <data>/removed.N/   the old data; nothing reads it
  * ```
  */
 import {
@@ -25,14 +25,14 @@ import { NODE_REMOVED } from '#cluster';
 import { isLevelStoreInUse } from '#storage';
 
 const NOTE = 'removed';
-/** Files of a node in its data directory beside the note. */
+/** Files of a node in its data directory, without the marker. */
 const HELD = /^(?:store|log(?:\..+)?|damage)$/;
 
 export function isOfRemovedNode(failure: unknown): failure is DatabaseError {
   return failure instanceof DatabaseError && failure.details.reason === NODE_REMOVED;
 }
 
-/** Notes that the directory is that of a removed node, or of a member. */
+/** Writes the marker of a removed node, or removes it for a member. */
 export function noteWhetherRemoved(dataDirectory: string, isRemoved: boolean): void {
   const note = join(dataDirectory, NOTE);
   if (isRemoved) writeFileSync(note, '');
@@ -40,14 +40,14 @@ export function noteWhetherRemoved(dataDirectory: string, isRemoved: boolean): v
 }
 
 /**
- * Sets what a removed node held aside, in the same directory; where. May be repeated when it was interrupted.
+ * Moves the data of a removed node aside, within its directory, and returns where. May be repeated after a crash.
  * @throws DatabaseError when the directory is not known to be that of a removed node, or is in use.
  */
 export async function setAside(dataDirectory: string): Promise<string> {
   const note = join(dataDirectory, NOTE);
   if (!existsSync(note))
     throw refused(
-      `${dataDirectory} is not known to be the data directory of a removed node: start the node on it once, and look for node-removed in its log`,
+      `${dataDirectory} is not known to be the data directory of a removed node: start the node with it once, and look for node-removed in its log`,
     );
   if (await isLevelStoreInUse(join(dataDirectory, 'store')))
     throw refused(`${dataDirectory} is open in another process`);

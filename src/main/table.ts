@@ -1,4 +1,4 @@
-/** Lines of a table for people: columns as wide as what they hold, two blanks between. */
+/** Formats a text table: columns as wide as their cells, with two spaces between. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

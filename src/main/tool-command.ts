@@ -1,6 +1,6 @@
 /**
- * The commands for whoever writes components, which are no part of the server: they stand in sdk/tool of a checkout,
- * with the toolchain, and run from their sources in a process of their own.
+ * The commands for authors of components. They are not part of the server: they are in sdk/tool of a checkout, with the
+ * toolchain, and run from their sources in a separate process.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const EXIT_NOT_THERE = 1;
 const EXIT_BY_SIGNAL = 128;
-/** From dist, and from src/main. */
+/** Paths relative to dist and to src/main. */
 const PLACES: readonly string[] = ['../sdk/tool/main.ts', '../../sdk/tool/main.ts'];
 
 /** The exit code. */
@@ -18,7 +18,7 @@ export async function toolCommand(args: readonly string[], err: (text: string) =
   const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   const tool = places.find((place) => existsSync(place));
   if (tool === undefined) {
-    err(`cairn ${args[0]}: ${places[0]} is not there; components are written in a checkout of Cairn\n`);
+    err(`cairn ${args[0]}: ${places[0]} does not exist; this command needs a checkout of Cairn\n`);
     return EXIT_NOT_THERE;
   }
   const child = spawn(process.execPath, ['--conditions=source', tool, ...args], { stdio: 'inherit' });

@@ -34,7 +34,7 @@ it('a node hands over and ends when it is told to, unless the others could not g
     await writeAt(second, DATABASE, `during ${count}`, POLL);
     isThere = (await Promise.race([ended, Promise.resolve('there' as const)])) === 'there';
   }
-  expect(await draining).toBe('node 1 hands over what it leads, then it ends\nnode 1 has ended\n');
+  expect(await draining).toBe('node 1 transfers its leaderships, then it exits\nnode 1 has ended\n');
   expect(await first.process.ended).toBe(0);
   expect(first.process.log()).toContain('"by":"cairn cluster drain"');
   expect(first.process.log()).toContain('"event":"leads-handed-over"');
@@ -96,7 +96,7 @@ it('a node is drained and stays: it hands over, is not ready, forwards writes, a
   const refused = { code: 3, stderr: expect.stringContaining('without node 2 these stay: 3') };
   await expect(clusterCommandAt(second.process.peer, 'drain', '2', '--stay')).rejects.toMatchObject(refused);
 
-  expect(await clusterCommandAt(second.process.peer, 'undrain', '1')).toBe('node 1 takes leaderships and clients\n');
+  expect(await clusterCommandAt(second.process.peer, 'undrain', '1')).toBe('node 1 accepts leaderships and clients\n');
   await expect.poll(health, POLL).toMatchObject({ status: 'ok' });
   expect(await readiness()).toBe('ok');
   await expect.poll(() => nodeOf(second.process.peer), POLL).toMatchObject({ isDraining: false });

@@ -70,7 +70,7 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
   const done = await recover(leftDir, `--accept-loss=${code}`);
   expect(done).toMatchObject({ code: 0, err: '' });
   expect(done.out).toMatch(
-    /^This node is node 3 of the cluster \S+ now, and alone in it\.\nshop means \S+, and goes on from revision 40\n/,
+    /^This node is now node 3 of the cluster \S+, and the only one\.\nshop now means \S+, which continues from revision 40\n/,
   );
   const out = expect.stringContaining('there is nothing to recover');
   expect(await recover(leftDir, `--accept-loss=${code}`)).toMatchObject({ code: 0, out });

@@ -57,14 +57,14 @@ async function codeOf(order: AdminRequest['order'], metadata: Readonly<Record<st
 describe('SPEC-AUTH-ROLES: the admin API at the gRPC port', () => {
   it('serves the command, with the key of an administrator', async () => {
     const { code, out } = await run('status', FIRST_KEY);
-    expect([code, out]).toEqual([0, expect.stringContaining('node 1 leads its catalog, says node 1')]);
+    expect([code, out]).toEqual([0, expect.stringContaining('node 1 leads its catalog; reported by node 1')]);
     const { key } = await issueKey(api, 'admin');
     expect(await run('drain --dry-run', key)).toEqual({
       code: 3,
       out: '',
       err: expect.stringMatching(/^cairn cluster: the catalog, in which 1 vote, would have no quorum/),
     });
-    expect(await run('undrain', key)).toMatchObject({ code: 0, out: 'node 1 takes leaderships and clients\n' });
+    expect(await run('undrain', key)).toMatchObject({ code: 0, out: 'node 1 accepts leaderships and clients\n' });
     const wanted = { code: 1, err: expect.stringContaining('is the only one') };
     expect(await run('decommission 1', key)).toMatchObject(wanted);
     expect(await run('recommission 9', key)).toMatchObject({ code: 1, err: expect.stringContaining('no node 9') });

@@ -73,7 +73,7 @@ export function faultInDraining(number: NodeId, cluster: ClusterDescription): Dr
 function goesOnWithout(number: NodeId, database: DescribedDatabase, staying: ReadonlySet<NodeId>): boolean {
   const { members, nodes, leaving } = database;
   const voters = members.filter(({ isVoter }) => isVoter);
-  // One without a leader that was heard may have any members.
+  // One without a known leader may have any members.
   if (voters.length === 0) return ![...nodes, ...leaving].includes(number);
   if (voters.every(({ node }) => node !== number)) return true;
   const left = voters.filter(({ node, standing }) => staying.has(node) && COUNTED.includes(standing));

@@ -138,7 +138,7 @@ function more({ name, from }: AskedRecovery, chosen: HeldCopy, further: HeldCopy
   );
 }
 
-/** What there is to know before somebody accepts it. */
+/** Describes what the operator would accept. */
 function unaccepted(order: AskedRecovery, chosen: HeldCopy, holders: readonly NodeId[]): OrderFault {
   const { name, from, acceptRevision, copies } = order;
   const { revision, chainHash, unapplied } = chosen;
@@ -146,13 +146,13 @@ function unaccepted(order: AskedRecovery, chosen: HeldCopy, holders: readonly No
   const missing = holders.filter((node) => !heard.has(node));
   const lines = [
     acceptRevision === undefined
-      ? `nothing is recovered yet. Node ${from} holds revision ${revision} of ${name}, chain hash ${toHex(chainHash)}.`
-      : `node ${from} holds revision ${revision} of ${name}, chain hash ${toHex(chainHash)}, and not revision ${acceptRevision}.`,
+      ? `nothing was recovered. Node ${from} has revision ${revision} of ${name}, chain hash ${toHex(chainHash)}.`
+      : `node ${from} has revision ${revision} of ${name}, chain hash ${toHex(chainHash)}, and not revision ${acceptRevision}.`,
     ...(unapplied === 0
       ? []
-      : [`Behind it stand ${unapplied} entries in its log, which may have been acknowledged: they are taken along.`]),
-    ...(missing.length === 0 ? [] : [`Not heard: ${named(missing)}. What only they have is lost for good.`]),
-    `To go on with what node ${from} holds: cairn cluster recover ${name} --from ${from} --accept-revision ${revision}`,
+      : [`Its log has ${unapplied} more entries, which may have been acknowledged: they are kept.`]),
+    ...(missing.length === 0 ? [] : [`No answer from ${named(missing)}. Data that only they have is lost for good.`]),
+    `To continue with the data of node ${from}: cairn cluster recover ${name} --from ${from} --accept-revision ${revision}`,
   ];
   return failed(lines.join('\n'));
 }

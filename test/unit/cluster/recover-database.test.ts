@@ -104,7 +104,7 @@ describe('a database that is recovered (C24, C25)', () => {
   it('goes on with all that its last copy has, as another instance; those that come back give the old one up', async () => {
     const { world, group, texts, left, gone } = await twoLost();
     const before = bound(left);
-    expect(await recover(world, left)).toMatchObject({ kind: 'faulty', reason: /nothing is recovered yet/ });
+    expect(await recover(world, left)).toMatchObject({ kind: 'faulty', reason: /nothing was recovered/ });
     expect(await recover(world, left, 19)).toMatchObject({ kind: 'faulty', reason: /and not revision 19\./ });
     expect(await recover(world, left, 20)).toMatchObject({
       kind: 'recovered',

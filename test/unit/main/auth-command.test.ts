@@ -103,7 +103,7 @@ describe('cairn auth key', () => {
   const cause = new Error('connect ECONNREFUSED');
   it.each([
     [Response.json({ error: { message: 'no such key' } }, { status: 404 }), 'no such key'],
-    [new Response('<html>', { status: 502 }), 'http://127.0.0.1:3000 answers 502, and is perhaps not Cairn'],
+    [new Response('<html>', { status: 502 }), 'http://127.0.0.1:3000 answered 502; it may not be a Cairn node'],
     [new TypeError('fetch failed', { cause }), 'no answer from http://127.0.0.1:3000 (connect ECONNREFUSED)'],
   ])('what is refused is said, and ends with 1', async (answer, said) => {
     const { code, out, err } = await run('key list --key-file first', answer);
@@ -115,7 +115,7 @@ describe('cairn auth key', () => {
     const { code, trusted } = await run('key list --key-file first --tls-ca-file ca --url https://h:1');
     expect([code, trusted]).toEqual([0, [AUTHORITY]]);
     const { code: refused, err, asked } = await run('key list --key-file first --tls-ca-file first');
-    expect([refused, err, asked]).toEqual([1, 'cairn auth: there are no authorities to trust: first has none\n', []]);
+    expect([refused, err, asked]).toEqual([1, 'cairn auth: --tls-ca-file cannot be used: first has none\n', []]);
   });
 
   it('a file that cannot be read ends with 1', async () => {
@@ -124,20 +124,20 @@ describe('cairn auth key', () => {
   });
 
   it.each([
-    ['', '"" is no command; there are key and token'],
-    ['tokens list --key-file first', '"tokens" is no command'],
-    ['token rotate 0123456789abcdef --key-file first', 'there are create, list and revoke'],
+    ['', 'unknown command ""; commands are key and token'],
+    ['tokens list --key-file first', 'unknown command "tokens"'],
+    ['token rotate 0123456789abcdef --key-file first', 'commands are create, list and revoke'],
     ['token list', '--key-file is missing: a file with your key'],
-    ['key --key-file first', 'there are create, list, rotate and revoke'],
+    ['key --key-file first', 'commands are create, list, rotate and revoke'],
     ['key list', '--key-file is missing'],
-    ['key list x --key-file first', 'one word too many'],
-    ['key revoke xyz --key-file first', '"xyz" is not its id, 16 hex digits'],
+    ['key list x --key-file first', 'unexpected argument'],
+    ['key revoke xyz --key-file first', '"xyz" is not one (16 hex digits)'],
     ['key create --roles reader --key-file first', '--name is missing'],
     ['key create --name x --key-file first', '--roles is missing'],
     ['key create --name x --roles reader --expires-in soon --key-file first', '--expires-in is "soon"'],
     ['key list --overlap 1d --key-file first', '--overlap is only for rotate'],
     ['key list --url ftp://x --key-file first', '--url is "ftp://x"'],
-    ['key list --key first', 'is no option'],
+    ['key list --key first', 'unknown option'],
   ])('%j is refused with 2', async (line, said) => {
     const { code, out, err, asked } = await run(line);
     expect([code, out, asked]).toEqual([2, '', []]);

@@ -132,7 +132,7 @@ describe('cairn cluster', () => {
     expect(asked).toMatchObject({ code: 0, secured: [given], asked: [{ length: 2 }] });
     const wrong = await run(`status ${files.replace('file c', 'file wrong')}`, DESCRIBED);
     expect(wrong).toMatchObject({ code: 1, err: 'cairn cluster: The file wrong is wrong\n' });
-    const missing = '--peer-tls-cert-file and --peer-tls-key-file are missing; TLS takes all three files';
+    const missing = '--peer-tls-cert-file and --peer-tls-key-file are missing; TLS needs all three files';
     const refused = await run('status --peer-tls-ca-file a', DESCRIBED);
     expect(refused).toMatchObject({ code: 2, asked: [], err: expect.stringContaining(missing) });
   });
@@ -141,14 +141,14 @@ describe('cairn cluster', () => {
     const { code, out, asked } = await run('status', DESCRIBED);
     expect(code).toBe(0);
     expect(asked).toEqual([['127.0.0.1:50052', { order: { kind: 'describe' }, isPassedOn: false }]]);
-    expect(out).toBe(`cluster 0199a5c8-3c1e-7a2b-9f00-0123456789ab; node 1 leads its catalog, says node 2
+    expect(out).toBe(`cluster 0199a5c8-3c1e-7a2b-9f00-0123456789ab; node 1 leads its catalog; reported by node 2
 
 NODE  NAME    STATE    ZONE  ANSWERS  CATALOG  COPIES  LEADS  LAG  RELEASE  PEER             GRPC
 1     node-1  active   a     yes      voter    1       2      0    0.1.0    127.0.0.1:50051  127.0.0.1:50051
 2     node-2  active   a     yes      voter    1       0      3    0.1.0    127.0.0.1:50052  127.0.0.1:50052
 3     node-3  leaving  a     no       learner  1       0      -    -        -                -
 
-3 databases, 1 moving, 1 without a leader that was heard
+3 databases, 1 moving, 1 without a known leader
 
 DATABASE  ON              LEADER  LAG  STATE
 gone      1 2             -       -    settled
@@ -165,7 +165,7 @@ shop      1 2             1       3    settled
     const { out } = await run('status', describedAs({ databases, diverged: [diverged] }));
     expect(out).toContain('2     node-2  active   a     yes      DIVERGED ');
     expect(out).toContain(`
-2 databases, 0 moving, 0 without a leader that was heard, 1 with a diverged replica
+2 databases, 0 moving, 0 without a known leader, 1 with a diverged replica
 
 DATABASE  ON   LEADER  LAG  STATE
 split     1 2  1       0    DIVERGED on 2
@@ -192,7 +192,7 @@ shop      1 2  1       3    settled
   ])('%s asks for it, and says what becomes of the node', async (line, order) => {
     const { code, out, asked } = await run(line, { kind: 'done', node: nodeOf(3, 'leaving') });
     expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
-    const says = 'node 3 is leaving: what it holds moves to other nodes, then it is removed\n';
+    const says = 'node 3 is leaving: its replicas move to other nodes, then it is removed\n';
     expect({ code, out }).toEqual({ code: 0, out: says });
   });
 
@@ -213,8 +213,8 @@ shop      1 2  1       3    settled
     const order = { kind: 'recover', name: 'shop', from: 3, acceptRevision };
     expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
     const hash = 'ab'.repeat(32);
-    const says = `shop is recovered: it means 0198c0de-0000-7000-8000-000000000001 now, and goes on from revision 812, which node 3 holds
-its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wherever it is
+    const says = `shop is recovered: its name now means 0198c0de-0000-7000-8000-000000000001, which continues from revision 812 of node 3
+its chain hash is ${hash}; the previous instance 0198c0de-0000-7000-8000-000000000002 is discarded
 `;
     expect({ code, out }).toEqual({ code: 0, out: says });
     const json = await run(`${line} --json`, { kind: 'recovered', database: shop });
@@ -238,7 +238,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const behind = [described('active'), described('active'), described('leaving'), described('active')];
     expect(await run('decommission 3 --wait', done, ...behind, described('removed'))).toMatchObject({ code: 0 });
     const kept = await run('decommission 3 --wait', done, ...Array.from({ length: 5 }, () => described('active')));
-    expect(kept).toMatchObject({ code: 1, err: expect.stringContaining('recommissioned it') });
+    expect(kept).toMatchObject({ code: 1, err: expect.stringContaining('it was recommissioned') });
     const again = await run('decommission 3 --wait', { kind: 'done', node: nodeOf(3, 'removed') });
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('is removed') });
   });
@@ -266,10 +266,10 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const before = described({ answers: true, isDraining: false });
     const ran = await run('drain 2 --wait', before, done, drains, LATER, described(end));
     expect(ran).toMatchObject({ code: 0, err: '' });
-    expect(ran.out).toBe(`node 2 hands over what it leads, then it ends\nnode 2 ${words}\n`);
+    expect(ran.out).toBe(`node 2 transfers its leaderships, then it exits\nnode 2 ${words}\n`);
     expect(ran.asked.map(([place]) => place).slice(-2)).toEqual(['127.0.0.1:50052', '127.0.0.1:50051']);
     const alone = await run('drain 2 --wait', LATER, done, LATER);
-    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('nobody answers any more') });
+    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('no node answers any more') });
     expect(await run('drain 2 --wait', before, LATER)).toMatchObject({ code: 1 });
   });
 
@@ -284,7 +284,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   it('drain --stay drains the node that is asked, once, and ends when it has no leaderships left', async () => {
     const ran = await run('drain --stay', DESCRIBED, LATER, DESCRIBED, left(2), left(2), LATER, left(1), left(0));
     expect(ran).toMatchObject({ code: 0, out: 'node 2 is drained: it has no leaderships, and is not ready\n' });
-    expect(ran.err).toBe('node 2 has 2 leaderships to hand over\nnode 2 has 1 leaderships to hand over\n');
+    expect(ran.err).toBe('node 2 has 2 leaderships to transfer\nnode 2 has 1 leaderships to transfer\n');
     const looks = Array.from({ length: 4 }, () => drainOf(true));
     const orders = [WHO, drainOf(false), WHO, drainOf(false), ...looks];
     expect(ran.asked.map(([, request]) => request)).toEqual(orders);
@@ -314,7 +314,7 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
     const { code, err, asked, elapsedMs } = await run('drain --stay --linger 5', refused);
     expect({ code, asked: asked.length, elapsedMs }).toEqual({ code: 1, asked: 1, elapsedMs: 0 });
     expect(err).toBe(
-      'cairn cluster: no node is in service at 127.0.0.1:50052 (connect ECONNREFUSED 127.0.0.1:50052): it starts, it was removed, or its peer address is another one\n',
+      'cairn cluster: no node is in service at 127.0.0.1:50052 (connect ECONNREFUSED 127.0.0.1:50052): it is starting, it was removed, or it has another peer address\n',
     );
   });
 
@@ -348,10 +348,10 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
 
   it('drain --dry-run and undrain say what would be handed over, and that the node is in service', async () => {
     const may = await run('drain 2 --dry-run', { kind: 'done', node: { ...nodeOf(2), movableLeads: 7 } });
-    expect(may).toMatchObject({ code: 0, out: 'node 2 may drain; it would hand over 7 leaderships\n' });
+    expect(may).toMatchObject({ code: 0, out: 'node 2 may drain; it would transfer 7 leaderships\n' });
     expect(may.asked.map(([, request]) => request)).toEqual([drainOf(true)]);
     const back = await run('undrain', DESCRIBED, { kind: 'done', node: nodeOf(2) });
-    expect(back).toMatchObject({ code: 0, out: 'node 2 takes leaderships and clients\n' });
+    expect(back).toMatchObject({ code: 0, out: 'node 2 accepts leaderships and clients\n' });
     const order = { order: { kind: 'undrain', node: 2 }, isPassedOn: false };
     expect(back.asked.map(([, request]) => request)).toEqual([WHO, order]);
     const ends = await run('undrain 2', { kind: 'faulty', code: 'failed_precondition', reason: 'about to end' });
@@ -391,39 +391,42 @@ its chain hash is ${hash}; 0198c0de-0000-7000-8000-000000000002 is given up wher
   });
 
   it.each([
-    ['', '"" is no command; there are status, decommission, replace, recommission, drain, undrain, finalize, recover'],
-    ['evict 3', '"evict" is no command'],
-    ['decommission', 'decommission is asked for a node: "" is not its number'],
-    ['decommission node-3', '"node-3" is not its number, which status shows'],
-    ['drain', 'drain is asked for a node: "" is not its number'],
+    [
+      '',
+      'unknown command ""; commands are status, decommission, replace, recommission, drain, undrain, finalize, recover',
+    ],
+    ['evict 3', 'unknown command "evict"'],
+    ['decommission', 'decommission needs a node: "" is not a node number'],
+    ['decommission node-3', '"node-3" is not a node number; status shows them'],
+    ['drain', 'drain needs a node: "" is not a node number'],
     ['drain 3 --by 4', '--by is only for replace'],
-    ['drain --wait', 'drain is asked for a node: "" is not its number'],
+    ['drain --wait', 'drain needs a node: "" is not a node number'],
     ['drain 3 --stay --timeout 1m', '--timeout is "1m"; it must be seconds, 0 to 3600'],
     ['drain 3 --stay --linger x', '--linger is "x"; it must be seconds, 0 to 3600'],
-    ['undrain x', 'undrain: "x" is not its number'],
+    ['undrain x', 'undrain: "x" is not a node number'],
     ['undrain 3 --stay', '--stay is only for drain'],
     ['status --dry-run', '--dry-run is only for drain'],
-    ['decommission 3 4', '"4" is one word too many'],
+    ['decommission 3 4', 'unexpected argument "4"'],
     ['decommission 3 --by 4', '--by is only for replace'],
-    ['replace 3 --by x', '--by: "x" is not its number'],
-    ['recover --from 3', 'recover is asked for a database'],
-    ['recover shop', '--from: "" is not its number'],
+    ['replace 3 --by x', '--by: "x" is not a node number'],
+    ['recover --from 3', 'recover needs the name of a database'],
+    ['recover shop', '--from: "" is not a node number'],
     ['recover shop --from 3 --accept-revision 1e3', '--accept-revision is "1e3"; it must be a revision'],
     ['recover shop --from 3 --accept-revision 07', 'it must be a revision, without a leading zero'],
     ['status --from 3', '--from is only for recover'],
     ['status --accept-revision 3', '--accept-revision is only for recover'],
-    ['status 3', 'status is asked for the whole cluster'],
-    ['finalize 3', 'finalize is asked for the whole cluster'],
+    ['status 3', 'status applies to the whole cluster'],
+    ['finalize 3', 'finalize applies to the whole cluster'],
     ['status --at nowhere', '--at is "nowhere"; it must be host:port'],
     ['status --address http://a:1', '--address is "http://a:1"; it must be host:port or https://host:port'],
     ['status --address a:1 --at b:2', '--at is the peer address and --address the gRPC address: give one of the two'],
     ['status --key-file k', '--key-file is only with --address'],
-    ['status --address a:1 --tls-cert-file c', '--tls-cert-file and --tls-key-file belong together'],
+    ['status --address a:1 --tls-cert-file c', '--tls-cert-file and --tls-key-file must be given together'],
     [
       'status --loud',
-      '"--loud" is no option; there are --accept-revision, --address, --at, --by, --dry-run, --from, --json, --key-file, --linger, --stay, --timeout, --tls-ca-file, --tls-cert-file, --tls-key-file, --wait, --peer-tls-ca-file, --peer-tls-cert-file, --peer-tls-key-file',
+      'unknown option "--loud"; options are --accept-revision, --address, --at, --by, --dry-run, --from, --json, --key-file, --linger, --stay, --timeout, --tls-ca-file, --tls-cert-file, --tls-key-file, --wait, --peer-tls-ca-file, --peer-tls-cert-file, --peer-tls-key-file',
     ],
-    ['status --jsn', '"--jsn" is no option; did you mean --json?'],
+    ['status --jsn', 'unknown option "--jsn"; did you mean --json?'],
     ['status --json=1', '--json takes no value'],
     ['status --at', '--at has no value; write --at VALUE'],
     ['replace 3 --by --wait', '--by has no value; write --by VALUE'],

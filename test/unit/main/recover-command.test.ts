@@ -79,32 +79,32 @@ describe('cairn recover', () => {
     const hash = /chain hash ([0-9a-f]{64})/.exec(shown.out)?.[1];
     expect(shown.out.replace(hash ?? '', 'HASH')).toBe(`\
 Node 3 of the cluster ${IDENTITY.clusterId}, store ${IDENTITY.storeId}
-Its log of the catalog ends with entry 8 of term 4.
-The last one is not known to be committed, but may have been acknowledged: it is taken along. It deletes old.
+The log of the catalog ends with entry 8 of term 4.
+The last entry is not known to be committed, but may have been acknowledged: it is kept. It deletes old.
 
 NODE  NAME    STATE   ZONE  CATALOG  PEER
 1     node-1  active        voter    127.0.0.1:50051
 2     node-2  active        voter    127.0.0.1:50052
 3     node-3  active        voter    127.0.0.1:50053
 
-It holds these databases. Each goes on as another instance, with the same history; cursors and subscriptions end:
+It has these databases. Each continues as a new instance with the same history; cursors and subscriptions end:
 
   shop (0198c0de-0000-7000-8000-000000000001)
     revision 4 of 2025-10-09T08:53:24.000Z, chain hash HASH
-    Behind it stands 1 entry, which may have been acknowledged: it is taken along.
-    Its log ends with entry 6 of term 4. Also held by nodes 1, 2.
+    Its log has 1 more entry, which may have been acknowledged: it is kept.
+    Its log ends with entry 6 of term 4. Also on nodes 1, 2.
 
-It holds nothing of these databases. They are lost with the nodes that held them, and their names are free again:
+It has no data of these databases. They are lost with the nodes that had them, and their names are free again:
 
 DATABASE  ON   DATABASE_ID
 carts     1 2  0198c0de-0000-7000-8000-000000000002
 
-What only other nodes had is lost for good: transactions that they acknowledged and this node has not, too. They must
-never be started again with the disks that they had.
+Data that only other nodes had is lost for good, including acknowledged transactions. Never start these nodes again with
+their old disks.
 `);
     const code = codeIn(shown);
     expect(shown.err).toBe(
-      `cairn recover: nothing is changed yet. To go on with what this node holds: cairn recover --data-dir ${directory} --accept-loss ${code}\n`,
+      `cairn recover: nothing was changed. To continue with the data of this node: cairn recover --data-dir ${directory} --accept-loss ${code}\n`,
     );
     expect(await run([`--data-dir=${directory}`])).toEqual(shown);
     expect(await run([], { environment: { CAIRN_DATA_DIR: directory } })).toEqual(shown);
@@ -114,7 +114,7 @@ never be started again with the disks that they had.
     const other = code === '00000000' ? '11111111' : '00000000';
     const refused = await run([`--data-dir=${directory}`, `--accept-loss=${other}`]);
     expect(refused).toMatchObject({ code: 1, out: shown.out });
-    expect(refused.err).toContain(`nothing is changed: ${other} is not the code of what there is now`);
+    expect(refused.err).toContain(`nothing was changed: ${other} is not the code of the current data`);
   });
 
   it('goes on with what the node holds when that is accepted, and says so when it is asked again', async () => {
@@ -123,7 +123,7 @@ never be started again with the disks that they had.
     const done = await run(words);
     expect(done).toMatchObject({ code: 0, err: '' });
     expect(done.out).toMatch(
-      /^This node is node 3 of the cluster \S{36} now, and alone in it\.\nshop means \S{36}, and goes on from revision 4\ncarts is given up: its name is free\nStart it as before/,
+      /^This node is now node 3 of the cluster \S{36}, and the only one\.\nshop now means \S{36}, which continues from revision 4\ncarts is lost: its name is free\nStart it as before/,
     );
     const again = await run(words);
     expect(again).toMatchObject({ code: 0, err: '' });
@@ -139,10 +139,10 @@ never be started again with the disks that they had.
     const other = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
     const answers = { '127.0.0.1:50052': IDENTITY.clusterId, '127.0.0.1:50051': other };
     const err =
-      'cairn recover: node 2 at 127.0.0.1:50052 answers, so that with this node most of those are there that vote for the catalog: start it, there is nothing to recover\n';
+      'cairn recover: node 2 at 127.0.0.1:50052 answers, so with this node the catalog has a quorum: start the node, there is nothing to recover\n';
     expect(await run([`--data-dir=${directory}`], { answers })).toEqual({ code: 1, out: '', err });
     const strangers = { '127.0.0.1:50052': other };
-    expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing is changed yet');
+    expect((await run([`--data-dir=${directory}`], { answers: strangers })).err).toContain('nothing was changed');
   });
 
   it('is refused on a store that was never taken into a cluster, or has nothing of its catalog', async () => {
@@ -164,7 +164,7 @@ never be started again with the disks that they had.
     for (const args of [[], ['--data-dir='], ['--data-dir=x', '--yes'], ['--data-dir=x', 'shop'], ['--accept-loss']]) {
       const { code, out, err } = await run(args);
       expect([code, out]).toEqual([2, '']);
-      expect(err).toMatch(/^cairn recover: .+\ncairn recover --help shows what there is\.\n$/);
+      expect(err).toMatch(/^cairn recover: .+\nSee cairn recover --help\.\n$/);
     }
     const out = expect.stringContaining('--accept-loss CODE');
     expect(await run(['--help'])).toMatchObject({ code: 0, out, err: '' });

@@ -33,7 +33,7 @@ async function rejoin(...args: readonly string[]): Promise<readonly [code: numbe
 
 it('a removed node waits and says why, and is a new one once its directory was set aside', async () => {
   const dir = await removedDirectory();
-  expect(await rejoin(`--data-dir=${dir}`)).toEqual([1, '', expect.stringContaining('start the node on it once')]);
+  expect(await rejoin(`--data-dir=${dir}`)).toEqual([1, '', expect.stringContaining('start the node with it once')]);
   const [port] = await freePorts(1);
   const ports = ['--grpc-port=0', `--http-port=${port}`, '--mcp-port=off', '--metrics-port=off'];
   const child = spawn(process.execPath, [...productArgs(), `--data-dir=${dir}`, ...ports]);
@@ -86,7 +86,7 @@ describe('cairn rejoin', () => {
 
   it.each([
     [[], '--data-dir is missing'],
-    [['--dir=x'], '"--dir" is no option'],
+    [['--dir=x'], 'unknown option "--dir"'],
   ])('says what is wrong with %j', async (args, fault) => {
     expect(await rejoin(...args)).toEqual([2, '', expect.stringContaining(fault)]);
   });

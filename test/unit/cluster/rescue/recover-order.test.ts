@@ -91,9 +91,9 @@ describe('a recovery (C25)', () => {
     [
       'no revision is accepted',
       { copies: [copyOn(3, { unapplied: 2 })] },
-      /nothing is recovered yet\. Node 3 holds revision 8 of db-1, chain hash (ab){32}\.\nBehind it stand 2 entries .*\nNot heard: nodes 1, 2\. What only they have is lost for good\.\nTo go on .*: cairn cluster recover db-1 --from 3 --accept-revision 8$/,
+      /nothing was recovered\. Node 3 has revision 8 of db-1, chain hash (ab){32}\.\nIts log has 2 more entries, .*\nNo answer from nodes 1, 2\. Data that only they have is lost for good\.\nTo continue .*: cairn cluster recover db-1 --from 3 --accept-revision 8$/,
     ],
-    ['another is accepted', { copies: [copyOn(3)], at: 9 }, /node 3 holds revision 8 of db-1, .*, and not revision 9/],
+    ['another is accepted', { copies: [copyOn(3)], at: 9 }, /node 3 has revision 8 of db-1, .*, and not revision 9/],
   ])('is refused with the reason when %s', (_name, order, reason) => {
     expect(fault(order)).toMatch(/^failed_precondition: /);
     expect(fault(order)).toMatch(reason);
