@@ -1,4 +1,4 @@
-/** Who may ask this node, by its settings. */
+/** Authentication and authorization of a node, from its settings. */
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
@@ -23,28 +23,28 @@ import type { Config } from './settings.ts';
 import { tokenExtractors } from './token-access.ts';
 
 interface AccessParts {
-  /** Of the operator: asked before those that are built in for tokens. */
+  /** The extractor of the operator; it is called before the built-in ones for tokens. */
   readonly custom?: Extractor | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
-/** What is known before a node is there. */
+/** Access rules that are known before the node is open. */
 export interface AccessRules {
-  /** Notes an act of administration. */
+  /** Records an administrative action. */
   readonly note: (record: AuditRecord) => void;
-  /** The operations of the node for whoever is not asked who he is. */
+  /** Wraps the operations of the node when requests are not authenticated. */
   readonly open: (service: Service) => Service;
-  /** The key of the first administrator; absent where there is none. */
+  /** Key of the first administrator, if the settings have one. */
   readonly bootstrap?: BootstrapKey | undefined;
   /**
-   * Over the operations of the node; undefined: everybody may do everything. `relayedBy`: the header by which a node
-   * says that it relays.
+   * Wraps the operations of the node; undefined: every client may do everything. `relayedBy` is the header that marks a
+   * relayed request.
    */
   readonly over: (service: Service, node: Node, relayedBy: string) => Access | undefined;
 }
 
-/** @throws DatabaseError when a file that the settings name is not usable. */
+/** @throws DatabaseError when a file of the settings cannot be used. */
 export function readAccess(config: Config, { custom, logger, metrics }: AccessParts): AccessRules {
   const note = openAuditTrail(config, logger);
   const open = (service: Service): Service => auditService(service, ANYBODY, note);
@@ -78,7 +78,7 @@ export function readAccess(config: Config, { custom, logger, metrics }: AccessPa
   };
 }
 
-/** Asked last: whoever says by a header who asks is that somebody, whatever connection the request comes by. */
+/** The last extractor: a header identifies the client, whatever connection the request uses. */
 function certificatesOf(
   { tlsClientCaFile, authCertificateRoles: rules }: Config,
   node: Node,
@@ -93,7 +93,7 @@ function certificatesOf(
   return [certificateExtractor({ rules, others, relayedBy, isOfNode, nowMs: () => wallClock.nowMs() })];
 }
 
-/** Whether it is a certificate for whoever is found there. */
+/** Whether the certificate is for a server at this address. */
 function isFor(certificate: X509Certificate, address: string): boolean {
   const { host } = parseAddress(address) ?? {};
   if (host === undefined) return false;
@@ -102,7 +102,7 @@ function isFor(certificate: X509Certificate, address: string): boolean {
   );
 }
 
-/** Those of the catalog, as this node has it. */
+/** API keys of the catalog, as this node has it. */
 function keysOf(node: Node): KnownKeys {
   return {
     find: (id) => node.catalog.apiKey(id),
@@ -112,7 +112,7 @@ function keysOf(node: Node): KnownKeys {
   };
 }
 
-/** Whoever reaches such a port reads, writes and deletes all there is: that is said as loudly as anything is. */
+/** Logs a warning: every client that reaches such a port may read, write and delete everything. */
 function warnOfOpenDoors({ host }: Config, logger: Logger): void {
   if (isLoopback(host)) return;
   const message = `Authentication is off and this node listens on ${host}: everybody who reaches its ports can read, change and delete all databases. Start it with --auth on, or keep the ports from strangers`;
@@ -127,8 +127,8 @@ function warnOfOpenPeers({ peerPort, peerTls }: Config, logger: Logger): void {
 }
 
 /**
- * Whether browsers may send keys as passwords. They do with every request from then on; so where anybody may listen on
- * the way they are not asked to, unless the settings say that nobody does.
+ * Whether browsers may send keys as passwords. They then send the key with every request, so Basic authentication is
+ * off where the connection may be observed, unless the settings turn it on.
  */
 function takesBasic({ authBasic, host, tlsCertFile }: Config, logger: Logger): boolean {
   if (authBasic === 'off') return false;

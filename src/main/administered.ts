@@ -2,7 +2,7 @@
 import type { Administered } from '#cluster';
 import { type AuditRecord, aboutAct, actOf } from '#service';
 
-/** Whoever reaches that port may order anything there: it is known by what certificate, or from where. */
+/** A client of the peer port may do everything, so it is recorded with its certificate or its address. */
 export function recordOf({ order, asker, isPassedOn, refusal }: Administered): AuditRecord {
   const { address, certificate } = asker;
   return {

@@ -1,4 +1,4 @@
-/** Where acts of administration are noted, by the settings. */
+/** Opens the audit log that the settings name. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { DatabaseError, formatInstant, instantFromMs } from '#base';
 import { wallClock } from '#cluster';
@@ -6,10 +6,10 @@ import type { Logger } from '#observability';
 import type { AuditRecord } from '#service';
 import type { Config } from './settings.ts';
 
-/** Of the file: who reads it learns who administers what. */
+/** Mode of the file: its lines show who administers what. */
 const MODE = 0o600;
 
-/** @throws DatabaseError when there is a file, and it cannot be written */
+/** @throws DatabaseError when the settings name a file that cannot be written */
 export function openAuditTrail(
   { auditLog, nodeName }: Pick<Config, 'auditLog' | 'nodeName'>,
   logger: Logger,
@@ -23,13 +23,13 @@ export function openAuditTrail(
     try {
       append(auditLog, `${line}\n`);
     } catch (error) {
-      // What was done stays done, and is to be found here then.
+      // The action was carried out, so its record goes to the log instead.
       logger.error('audit-not-written', { error, ...record, ...about });
     }
   };
 }
 
-/** Opened each time, so that whoever moves the file away for good finds the next line in another one. */
+/** Opens the file for each line, so that a rotated file is replaced by a new one. */
 function append(file: string, text: string): void {
   let descriptor: number | undefined;
   try {

@@ -76,7 +76,7 @@ interface Asked {
   readonly isJson: boolean;
 }
 
-/** The exit code. */
+/** Runs the command. @returns the exit code */
 export async function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
   const { out, err } = ports;
   if (args.includes('--help') || args[0] === 'help') {

@@ -1,6 +1,6 @@
 /**
- * What the thread runs that reads the events of folds. It is composed here, because #components does not know what
- * a store is kept in; the directory of the store is given to it.
+ * Entry point of the thread that reads events for folds. It is composed here because #components does not know the
+ * store; the thread receives the directory of the store.
  */
 import { workerData } from 'node:worker_threads';
 import { assert } from '#base';

@@ -1,4 +1,4 @@
-/** The setting that gives roles to those who show certificates. */
+/** The setting `auth-certificate-roles`: roles of clients by their certificates. */
 import type { CertificateRule } from '#auth';
 import { formatGrant, parseGrant } from '#model';
 import type { SettingType } from './setting.ts';
@@ -6,7 +6,7 @@ import type { SettingType } from './setting.ts';
 const RULES_MAX = 1_000;
 const NAME = /^(?:CN|DNS|URI)=[^;]{1,1024}$/;
 
-/** Rules separated by semicolons; or the word `none`. Roles are what stands behind the last equals sign. */
+/** Rules separated by semicolons, or the word `none`. The roles follow the last equals sign. */
 export const certificateRoles: SettingType<readonly CertificateRule[]> = {
   expects: 'none, or rules such as CN=ops=admin;URI=spiffe://shop/api=reader:shop,writer:shop',
   read: (text) => {

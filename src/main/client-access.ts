@@ -1,4 +1,4 @@
-/** What a command shows as a client at the gRPC port of a node, from its files. */
+/** Reads the credentials with which a command connects to the gRPC port of a node. */
 import { readFileSync } from 'node:fs';
 import { DatabaseError } from '#base';
 import type { ClientAccess } from '#transport/peer';

@@ -90,7 +90,7 @@ export interface ClusterPorts {
   readonly monotonicMs?: () => number;
 }
 
-/** The exit code. */
+/** Runs the command. @returns the exit code */
 export async function clusterCommand(args: readonly string[], ports: ClusterPorts): Promise<number> {
   const { out, err } = ports;
   if (args.includes('--help') || args[0] === 'help') {

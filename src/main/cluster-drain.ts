@@ -129,13 +129,13 @@ async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number
   }
 }
 
-/** Whether a node may drain, and what would move; the exit code. */
+/** Reports whether a node may drain, and how many leaderships would move. @returns the exit code */
 export async function checkDrain(asked: AskedDrain, ports: DrainPorts): Promise<number> {
   const answer = await ask(asked, ports, { kind: 'drain', isGranted: false, stays: true, isDryRun: true });
   return 'why' in answer ? refuse(answer, ports) : say(asked, ports, answer, renderMovable(answer));
 }
 
-/** The exit code. */
+/** @returns the exit code */
 export async function undrain(asked: AskedDrain, ports: DrainPorts): Promise<number> {
   const answer = await ask(asked, ports, { kind: 'undrain' });
   if ('why' in answer) return refuse(answer, ports);

@@ -1,18 +1,19 @@
 /**
- * Keeps connections from taking the last file descriptors of the process, and the connections of one port from taking
- * those of another: log and store must be able to open files, operators and other nodes must get in.
+ * Limits the number of connections, so that they do not use the last file descriptors of the process and one port does
+ * not use those of another. Log and store must be able to open files; operators and other nodes must be able to
+ * connect.
  *
  * ```
  *   |<── log, store ──>|<─ metrics ─>|<─── peers ───>|<──────────────────── clients ────────────────────>|
  *    128                32, or an     512, or a       HTTP alone |<──── whoever comes ────>| gRPC alone
  *                       eighth        quarter         a quarter              half            a quarter
  * ```
- * The shares are of what is left of the limit behind log and store. Half of those of peers are for whoever dials this
- * node.
+ * The shares divide the file descriptors that remain after those of log and store. Half of the share of peers is for
+ * incoming connections.
  *
- * A further connection replaces one that waits for a request (ADR 0015), if there is one.
+ * When a share is used up, a new connection replaces one that waits for a request, if there is one (ADR 0015).
  *
- * LevelDB never gets over a file that it could not open: every later write fails, and the process has to end.
+ * LevelDB does not recover from a failure to open a file: every later write fails, and the process has to exit.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
@@ -22,22 +23,22 @@ import type { Logger, Metrics } from '#observability';
 
 /** An idle node has about 40 open; a start, a compaction and a checkpoint take a few more at a time. */
 const RESERVED = 128;
-/** A node that can serve nobody is of no use. */
+/** A node with fewer connections is of no use. */
 const CONNECTIONS_MIN = 32;
-/** Far more than there are scrapers, and a few hundred nodes. */
+/** Well above the number of scrapers, and of nodes in the largest clusters. */
 const METRICS_MAX = 32;
 const PEERS_MAX = 512;
 const METRICS_PART = 1 / 8;
 const PEERS_PART = 1 / 4;
-/** Of the connections of clients, what one port may have. */
+/** Maximum share of the connections of clients that one port may use. */
 const PORT_PART = 3 / 4;
-/** Node's names for: a server has accepted a connection, and this process dials somebody. */
+/** Diagnostics channels of Node.js: a server has accepted a connection; this process has opened one. */
 const ACCEPTED = 'net.server.socket';
 const DIALLED = 'net.client.socket';
-/** Linux: the soft limit, which Node has raised to the hard one by then. */
+/** Linux: the soft limit. Node.js has raised it to the hard limit at startup. */
 const LIMIT_LINE = /^Max open files\s+(\d+)/m;
 
-/** How many files the process may have open; undefined where that cannot be read, or is not limited. */
+/** Maximum number of open files of the process; undefined when it is unknown or unlimited. */
 export function openFilesMax(): number | undefined {
   try {
     const [, soft] = LIMIT_LINE.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
@@ -47,14 +48,14 @@ export function openFilesMax(): number | undefined {
   }
 }
 
-/** The most connections at a time. */
+/** Maximum numbers of connections. */
 export interface ConnectionShares {
-  /** Of clients on all ports; what this node dials for them counts, too. */
+  /** Client connections of all ports, including those that this node opens to relay requests. */
   readonly clients: number;
-  /** Of those, on the port of gRPC or of HTTP. */
+  /** Client connections of one port, gRPC or HTTP. */
   readonly clientsOfPort: number;
   readonly metrics: number;
-  /** That other nodes have dialled; this one may have dialled as many. */
+  /** Incoming connections of other nodes; this node may open as many to them. */
   readonly peers: number;
 }
 
@@ -75,18 +76,18 @@ const CLIENT_SERVERS = ['grpc', 'http', 'mcp'] as const;
 
 export type ServerName = (typeof CLIENT_SERVERS)[number] | 'metrics';
 
-/** Closes the connection of a port that is worth least; false: all are being answered. */
+/** Closes the least useful connection of a port; returns false when all of them have a request in progress. */
 export type MakeRoom = () => boolean;
 
-/** A connection that was closed as it came. */
+/** A connection that was closed when it was accepted. */
 export interface ClosedConnection {
   readonly server: 'grpc' | 'http' | 'mcp';
-  /** Which of the two was reached, and how many that is. */
+  /** The exceeded limit, and its value. */
   readonly bound: 'of the port' | 'of all clients';
   readonly countMax: number;
 }
 
-/** From its making on, of connections beyond the shares closes those that are worth least, or as they come. */
+/** Counts the connections of the process, and closes idle or new ones beyond the shares. */
 export class ConnectionBound implements Disposable {
   readonly #shares: ConnectionShares;
   readonly #onClosed: (closed: ClosedConnection) => void;
@@ -105,8 +106,8 @@ export class ConnectionBound implements Disposable {
   }
 
   /**
-   * Says whose port it is, and how it makes room; absent: what comes beyond its share is closed. The server of metrics
-   * bounds its connections itself.
+   * Registers the port of a server, and how it frees a connection. Without `makeRoom`, new connections beyond the share
+   * are closed. The metrics server limits its connections itself.
    */
   name(port: number, server: ServerName, makeRoom?: MakeRoom): void {
     this.#servers.set(port, server);
@@ -125,7 +126,7 @@ export class ConnectionBound implements Disposable {
     const { clients, clientsOfPort } = this.#shares;
     const isCrowded = this.#open[server] >= clientsOfPort;
     if (isCrowded || this.#clients >= clients) {
-      // What that closes is counted out when its end is told of; it has no descriptor any more.
+      // The evicted connection has no descriptor any more; it is counted out by its close event.
       if (this.#hasMadeRoom(server, isCrowded) && !socket.destroyed) {
         this.#count(socket, server);
         return;
@@ -140,7 +141,9 @@ export class ConnectionBound implements Disposable {
     this.#count(socket, server);
   }
 
-  /** The port itself has to, if it has its share; else those with more connections may, too. */
+  /**
+   * The port evicts one of its own connections if it has used up its share; otherwise ports with more connections may.
+   */
   #hasMadeRoom(server: Exclude<ServerName, 'metrics'>, isCrowded: boolean): boolean {
     const others = isCrowded ? [] : CLIENT_SERVERS.filter((other) => this.#open[other] > this.#open[server]);
     return [server, ...others].some((name) => this.#makesRoom.get(name)?.() === true);
@@ -155,7 +158,7 @@ export class ConnectionBound implements Disposable {
     });
   }
 
-  /** It serves connections that have come, so it is not closed. */
+  /** An outgoing connection serves a client, so it is counted but not closed. */
   #dialled(message: unknown): void {
     const socket = socketOf(message);
     if (socket === undefined) return;
@@ -169,8 +172,8 @@ export class ConnectionBound implements Disposable {
 const leaving = new WeakMap<Socket, (() => void)[]>();
 
 /**
- * Every node of a process counts what any of them dials. They share one listener on each socket: Node warns of a leak
- * where one has more than ten.
+ * Every node of a process counts all outgoing connections. They share one listener per socket, because Node.js warns of
+ * a leak beyond ten listeners.
  */
 function whenClosed(socket: Socket, leave: () => void): void {
   const known = leaving.get(socket);
@@ -190,10 +193,10 @@ function socketOf(message: unknown): Socket | undefined {
   return socket instanceof Socket ? socket : undefined;
 }
 
-/** The log names a repeated crowd at most once in this time. */
+/** Minimum time between two log lines about closed connections. */
 const NOTE_EVERY_MS = 60_000;
 
-/** Counts connections that were closed for want of file descriptors, and logs some of them. */
+/** Counts connections that were closed to save file descriptors, and logs some of them. */
 export function closedConnections(logger: Logger, metrics: Metrics): (closed: ClosedConnection) => void {
   const total = metrics.counter('cairn_connections_closed_total', {});
   let notedMs = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * Where the thread of the core begins: beside this file, and under the same extension: `.ts` from source, `.js` when
- * built.
+ * URL of the entry point of the core thread: next to this file, with the same extension (`.ts` from source, `.js` when
+ * built).
  */
 const FILE = import.meta.url.endsWith('.ts') ? './core-worker.ts' : './core-worker.js';
 

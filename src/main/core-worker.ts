@@ -1,6 +1,6 @@
 /**
- * What the thread of the core runs. It is composed here, because #cluster does not know how nodes reach each other; and
- * what that takes is loaded only when there are others to reach.
+ * Entry point of the core thread. It is composed here because #cluster does not know the transport between nodes. The
+ * transport is loaded only when there are other nodes.
  */
 import { MessagePort, workerData } from 'node:worker_threads';
 import { runCore } from '#cluster';
@@ -11,7 +11,7 @@ import type { CoreTls } from './peer-tls.ts';
 collectUnderPressure();
 
 const given: unknown = workerData;
-/** Undefined where no TLS is spoken between nodes. */
+/** Undefined without TLS between nodes. */
 const securing = isCoreTls(given) ? secured(given) : undefined;
 
 function isCoreTls(data: unknown): data is CoreTls {

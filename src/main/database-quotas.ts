@@ -1,4 +1,4 @@
-/** The setting that says what databases may take of the disk. */
+/** The setting `database-bytes-max`: disk quotas of databases. */
 import type { DatabaseQuota } from '#cluster';
 import { ALL_DATABASES, isDatabaseName, isPattern } from '#model';
 import { byteSize, formatBytes, type SettingType } from './setting.ts';
@@ -6,7 +6,7 @@ import { byteSize, formatBytes, type SettingType } from './setting.ts';
 const QUOTAS_MAX = 1_000;
 const size = byteSize({ min: 2 ** 20, max: 1024 * 2 ** 30 });
 
-/** A size for all databases, and sizes of some by name or pattern, separated by commas; or the word `off`. */
+/** One size for all databases, and sizes by name or pattern, separated by commas; or the word `off`. */
 export const databaseQuotas: SettingType<readonly DatabaseQuota[]> = {
   expects: 'off, or sizes from 1MiB to 1024GiB such as 10GiB or *=10GiB,shop=100GiB,acme-*=1GiB',
   read: (text) => {

@@ -1,4 +1,4 @@
-/** The extractor of an operator: a module of JavaScript, loaded at the start. */
+/** Loads the extractor of the operator, a JavaScript module, at startup. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { customExtractor, type Extractor } from '#auth';
@@ -7,13 +7,13 @@ import { wallClock } from '#cluster';
 import type { Logger } from '#observability';
 import type { Config } from './settings.ts';
 
-/** What a module exports. */
+/** Name of the function that the module exports. */
 const FACTORY = 'createExtractor';
 const LOAD_MS = 10_000;
-/** A fault that comes with every request is said so often. */
+/** Minimum time between two log lines about the same fault of the extractor. */
 const LOGGED_MS = 10_000;
 
-/** @throws DatabaseError when it cannot be loaded, or makes no extractor. */
+/** @throws DatabaseError when the module cannot be loaded or returns no extractor. */
 export async function loadExtractor(
   { auth, authExtractorModule: file }: Config,
   logger: Logger,

@@ -1,10 +1,10 @@
 /**
- * Waits for a port that nobody listens on and that cannot be had all the same.
+ * Waits for a port that is in use although no process listens on it.
  *
- * Connections that go out take any port of the range that the system keeps for them, which the usual ports of gRPC are
- * in (`net.ipv4.ip_local_port_range`, 32768 to 60999), and hold it for another minute after their end (TIME_WAIT of
- * TCP). A node that asked others before it listens, or runs where another one has just ended, may find its own port
- * taken so.
+ * Outgoing connections use any port in a range of the system that contains the usual gRPC ports
+ * (`net.ipv4.ip_local_port_range`, 32768 to 60999), and keep it for a minute after they end (TCP TIME_WAIT). A node
+ * that connected to others before it listens, or that starts right after another one has stopped, may find its port
+ * used that way.
  */
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,8 +17,8 @@ const LOOK_MS = 200;
 const ANSWERS_WITHIN_MS = 500;
 
 /**
- * Resolves when the port can be bound, or when waiting is of no use: somebody listens there, or the address is not one
- * of this machine. Whoever listens then hears why.
+ * Resolves when the port can be bound, or when waiting does not help: a process listens there, or the address does not
+ * belong to this machine. A later listen then fails with the reason.
  */
 export async function untilFree(address: Address, logger: Logger): Promise<void> {
   if (address.port === 0) return;
@@ -30,7 +30,7 @@ export async function untilFree(address: Address, logger: Logger): Promise<void>
   }
 }
 
-/** Why the port cannot be bound now; undefined: it can. */
+/** Error code of binding the port now; undefined when it can be bound. */
 function codeOfBinding({ host, port }: Address): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -47,7 +47,7 @@ function isAnswered({ host, port }: Address): Promise<boolean> {
       resolve(answered);
     };
     socket.once('connect', () => end(true));
-    // Whoever does not answer at once may be too busy, and listens.
+    // A listener that does not answer at once may only be busy.
     socket.once('timeout', () => end(true));
     socket.once('error', () => end(false));
   });

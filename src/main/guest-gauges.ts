@@ -1,4 +1,4 @@
-/** What components do on this node, as its metrics show it. */
+/** Metrics of the components on this node. */
 import type { GuestCache, GuestFault, GuestPool, Metrics, Series } from '#observability';
 import type { CallListener } from '#wasm';
 import type { GuestFigures, Guests } from './guests.ts';
@@ -8,14 +8,14 @@ type Caches = GuestFigures['caches'][GuestCache];
 
 const MS_PER_SECOND = 1000;
 
-/** Measures calls by component and result. */
+/** Records the duration of calls by component and result. */
 export function callMeter(metrics: Metrics): CallListener {
   return (digest, result, ms) => {
     metrics.histogram('cairn_component_call_duration_seconds', { digest, result }).observe(ms / MS_PER_SECOND);
   };
 }
 
-/** Shown from the first scrape on; while nothing was used, as 0. */
+/** Registers the metrics from the first scrape on; they are 0 until a component is used. */
 export function showGuests(guests: Pick<Guests, 'figures'>, metrics: Metrics): void {
   const views = poolGauges('views', metrics);
   const changes = poolGauges('changes', metrics);
@@ -57,7 +57,7 @@ function viewGauges(metrics: Metrics): (figures: GuestFigures) => void {
   };
 }
 
-/** In the order of their names: all nodes show the same ones when there are more than the label may name. */
+/** Sorted by name, so that all nodes show the same databases when there are more than the label may have values. */
 function lagSeries({ lags }: GuestFigures['maintenance']): readonly Series<'cairn_stateview_lag_revisions'>[] {
   const named = [...lags].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return named.map(([database, value]) => ({ labels: { database }, value }));
@@ -105,7 +105,7 @@ function cacheGauges(kind: GuestCache, metrics: Metrics): (figures: Caches) => v
   };
 }
 
-/** Counts what a total has risen by since it was last told. */
+/** Adds the increase of a total since the last update to a counter. */
 function rising(counter: { add(by: number): void }): (total: number) => void {
   let before = 0;
   return (total) => {

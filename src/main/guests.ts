@@ -1,14 +1,14 @@
 /**
- * What a node runs components with: processes for each kind of component, a process that publishes, and folders of what
- * can be made again.
+ * Runs components on a node: guest processes for each kind of component, a process that checks publications, and caches
+ * on disk.
  *
  * ```
  *   <data>/guests/artifacts    components as executors run them     \ either may be removed while the node is stopped
  *   <data>/guests/states       folded states to go on from          /
  * ```
- * Nothing of it exists before the first component is compiled or used: a node without components has no process more,
- * and its start reads no folder more. A decision waits in its executor for the State Views that it reads, and a
- * presenter for its reader, so each kind has executors of its own and nobody waits for himself.
+ * Nothing of this exists before the first component is compiled or used, so a node without components has no extra
+ * processes. A decision waits in its executor for the State Views that it reads, and a presenter for its reader. Each
+ * kind has its own executors, so that no call waits for an executor that it occupies itself.
  */
 import { join } from 'node:path';
 import { storeDirectoryOf } from '#cluster';
@@ -71,13 +71,13 @@ export interface GuestFigures {
   readonly maintenance: MaintenanceFigures;
 }
 
-/** What a node runs components with, and whom it tells. */
+/** Dependencies and listeners. */
 export interface GuestParts {
   readonly settings: GuestSettings;
-  /** Whether the disk has room for what can be made again. */
+  /** Whether the disk has space for cached files. */
   readonly mayWrite: () => boolean;
   readonly maintenance: MaintenanceListeners;
-  /** Receives the digest of each component that the node can run from now on. */
+  /** Receives the digest of each component that the node has compiled. */
   readonly onComponent: (digest: string) => void;
   readonly onCall?: CallListener;
 }
@@ -90,17 +90,19 @@ interface Opened extends Components {
 
 const FOLDER = 'guests';
 const MIB = 2 ** 20;
-/** Of what was used lately; artifacts are sent to an executor when it begins, and when it has had too many others. */
+/**
+ * Memory for recently used artifacts. They are sent to an executor when it starts, and again after it has evicted them.
+ */
 const ARTIFACT_MEMORY_BYTES = 128 * MIB;
 const STATE_MEMORY_BYTES = 32 * MIB;
-/** Of a view that is kept up, folds of so many values of its parameters are. */
+/** Maximum number of parameter combinations of a maintained view that are folded in the background. */
 const ASKED_BINDINGS_MAX = 100;
-/** Beside this file, and under the same extension: `.ts` from source, `.js` when built. */
+/** Next to this file, with the same extension (`.ts` from source, `.js` when built). */
 const BATCH_WORKER = new URL(
   import.meta.url.endsWith('.ts') ? './batch-worker.ts' : './batch-worker.js',
   import.meta.url,
 );
-/** A smoke call has this much fuel. */
+/** Limits of a smoke call, which checks a component when it is published. */
 const SMOKE: Limited = {
   limits: { fuel: 10_000_000, outputBytesMax: MIB, hostCallsMax: 0 },
   wasi: { timeNs: 0n, seed: 0n },
@@ -127,7 +129,9 @@ export class Guests implements AsyncDisposable {
     this.#onCall = onCall;
   }
 
-  /** What was opened stays; a folder that cannot be had is tried again by the next who asks. */
+  /**
+   * Opens the caches and starts the processes. What was opened is kept; a failed folder is retried by the next caller.
+   */
   async open(): Promise<Components> {
     this.#opening ??= this.#open();
     try {
@@ -138,7 +142,7 @@ export class Guests implements AsyncDisposable {
     }
   }
 
-  /** Undefined: no component was used so far. */
+  /** Undefined until a component is used. */
   figures(): GuestFigures | undefined {
     if (this.#opened === undefined || this.#pools === undefined) return undefined;
     const { views, changes, presenters } = this.#pools;
@@ -152,12 +156,12 @@ export class Guests implements AsyncDisposable {
     };
   }
 
-  /** No State View is brought further from now on, other than by its readers. */
+  /** Stops folding State Views in the background. */
   stopMaintenance(): void {
     this.#opened?.maintenance.stop();
   }
 
-  /** Calls that wait or run are given up. */
+  /** Cancels all calls. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#opening?.catch(() => undefined);
     this.stopMaintenance();
@@ -224,7 +228,7 @@ export class Guests implements AsyncDisposable {
     return new StateChanges(executors, views, { ...DEFAULT_STATE_CHANGES, guest });
   }
 
-  /** The times of a presentation are the specification's; what it may compute for one write is as for other calls. */
+  /** The specification limits the time of a presentation; the limits for one write are those of other calls. */
   #presenters(executors: Executors): Presenters {
     const { guest } = DEFAULT_PRESENTERS;
     const limits = { ...guest.limits, fuel: this.#settings.guestFuel * PRESENTER_FUEL_FACTOR };
@@ -243,7 +247,7 @@ async function closed(one: AsyncDisposable): Promise<void> {
   await one[Symbol.asyncDispose]();
 }
 
-/** Logs a State View that cannot be folded in the background, and when it can again. */
+/** Logs when a State View cannot be folded in the background, and when it can again. */
 export function maintenanceLog(logger: Logger): MaintenanceListeners {
   return {
     onTrouble: (view, message, retryMs) => logger.warn('view-not-maintained', { ...titleOf(view), message, retryMs }),

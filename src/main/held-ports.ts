@@ -1,11 +1,11 @@
 /**
- * The ports of clients, bound before the node opens its data directory or asks to join a cluster: a port that another
- * process has ends the start while nothing was written, and no other node knows of this one.
+ * Binds the client ports before the node opens its data directory or asks to join a cluster. If another process uses a
+ * port, the start fails before anything was written and before another node knows of this one.
  *
  * ```
  *   bound ── answers 503 or UNAVAILABLE ──> taken by its server, with what waits in its backlog ──> served
  * ```
- * Connections that came before end with their first answer, or when all ports are served.
+ * Connections from that time end with their first answer, or when all ports are served.
  */
 import type { Server as HttpServer, ServerResponse } from 'node:http';
 import type { ServerHttp2Session, Settings } from 'node:http2';
@@ -15,7 +15,7 @@ import { answerProbe, type Logger, type Probes } from '#observability';
 import type { FrameFloods, HeldPort, SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
 
-/** Those that wait for the start of a node only learn that they have to. */
+/** Clients that connect during a start only learn that they have to wait. */
 const CONNECTIONS_MAX = 64;
 const CONNECTION_MS = 5_000;
 const STREAMS_MAX = 16;
@@ -24,7 +24,7 @@ const UNAVAILABLE = 14;
 
 export interface HeldPortsOptions {
   readonly logger: Logger;
-  /** Absent: the ports speak no TLS. */
+  /** Absent: the ports do not use TLS. */
   readonly secure: SecurePorts | undefined;
 }
 
@@ -38,12 +38,12 @@ export class HeldPorts implements Disposable {
     this.#options = options;
   }
 
-  /** What the node waits for, for clients that are refused. */
+  /** Reason why the node does not serve yet; it is part of each refusal. */
   set reason(reason: string | undefined) {
     this.#reason = reason;
   }
 
-  /** `probes`: those that are answered there. @throws DatabaseError when the address cannot be had. */
+  /** `probes`: the probes that are answered at the port. @throws DatabaseError when the address cannot be bound. */
   http(what: 'HTTP' | 'MCP', address: Address, probes?: Probes): Promise<HeldPort> {
     const create = this.#options.secure?.createHttpServer ?? process.getBuiltinModule('node:http').createServer;
     return this.#hold(
@@ -55,7 +55,7 @@ export class HeldPorts implements Disposable {
     );
   }
 
-  /** @throws DatabaseError when the address cannot be had. */
+  /** @throws DatabaseError when the address cannot be bound. */
   grpc(address: Address): Promise<HeldPort> {
     const create = this.#options.secure?.createServer ?? process.getBuiltinModule('node:net').createServer;
     return this.#hold(
@@ -67,7 +67,7 @@ export class HeldPorts implements Disposable {
     );
   }
 
-  /** Ends what is left of the connections, and closes the ports that no server has taken. */
+  /** Closes the remaining connections, and the ports that no server has taken over. */
   [Symbol.dispose](): void {
     for (const each of this.#held) each.close();
   }
@@ -93,7 +93,7 @@ export class HeldPorts implements Disposable {
     response.end(JSON.stringify({ error }));
   }
 
-  /** Imports #transport with the first connection: it is loaded while the core recovers, not at start. */
+  /** Imports #transport on the first connection, because it is loaded while the core recovers and not at startup. */
   async #openGrpc(socket: Socket): Promise<void> {
     socket.on('error', () => socket.destroy());
     const { announceSettings, FrameFloods: Floods, headBytes, NO_HPACK_TABLE: own } = await import('#transport');
@@ -114,7 +114,7 @@ export class HeldPorts implements Disposable {
     session.on('error', () => socket.destroy());
     session.on('stream', (stream) => {
       stream.on('error', () => undefined);
-      // A request that its client has cancelled in the same packet is gone by now.
+      // The stream no longer exists if the client has cancelled it in the same packet.
       if (stream.destroyed || stream.closed) return;
       stream.respond(
         {
@@ -160,7 +160,7 @@ class Held {
       port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
       take: () => {
         this.#isTaken = true;
-        // `server.listen` of Node takes a handle, and there is no other name for the one of a server.
+        // `server.listen` of Node.js accepts a handle, but a server has no public property for its handle.
         return { handle: Reflect.get(this.#server, '_handle') };
       },
     };

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * The command `cairn`: reads its settings, then runs one node until it is told to stop.
+ * The command `cairn`: reads its settings, then runs one node until it receives a signal to stop.
  *
- * For: the way in from a shell. node-version.ts, permissions.ts, v8-options.ts, stop-signals.ts, thread-pool.ts and
- * buffer-pool.ts see to what must be set before anything is loaded; command.ts does what was asked, with the settings
- * that config.ts reads; servers.ts puts the parts of a node together, serve.ts takes it from its ready line to its end.
+ * Purpose: entry point from a shell. node-version.ts, permissions.ts, v8-options.ts, stop-signals.ts, thread-pool.ts
+ * and buffer-pool.ts set up the process before anything is loaded. command.ts runs the command with the settings that
+ * config.ts reads. servers.ts composes the parts of a node; serve.ts runs it from its ready line to its end.
  *
- * Not here: any decision about data; this layer knows all others and adds nothing to what they do.
+ * Not here: decisions about data. This layer knows all others and only connects them.
  *
  * Invariants:
  *   N1  A node runs with exactly the settings that were meant, or not at all: what is unknown, malformed or

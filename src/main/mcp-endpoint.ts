@@ -1,4 +1,4 @@
-/** The MCP endpoint of a node, unless it is off. */
+/** Starts the MCP endpoint of a node, unless it is off. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { NodeId } from '#base';
@@ -20,14 +20,14 @@ import type { Tls } from './tls.ts';
 
 export interface McpParts {
   readonly transport: { readonly startMcpServer: typeof startMcpServer };
-  /** Where others find what listens at an address, as a URL. */
+  /** Turns a listening address into the URL that clients use. */
   readonly urlOf: (address: string) => string;
-  /** Where this process reaches its HTTP API: `http://host:port`, or `https:`. */
+  /** URL at which this process reaches its own HTTP API: `http://host:port`, or `https:`. */
   readonly api: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly node: Node;
-  /** How other nodes are reached. */
+  /** Connects to other nodes. */
   readonly dial: Dial;
   readonly budgets: ByteBudgets;
   readonly access: Access | undefined;
@@ -37,7 +37,7 @@ export interface McpParts {
   readonly tracer: Tracer | undefined;
 }
 
-/** Listens when the promise resolves. @throws DatabaseError when the address cannot be had. */
+/** Resolves when the endpoint listens. @throws DatabaseError when the address cannot be bound. */
 export async function openMcp(config: Config, parts: McpParts): Promise<McpServer | undefined> {
   const { host, mcpPort: port, nodeName: name } = config;
   if (port === 'off') return undefined;
@@ -52,7 +52,10 @@ export async function openMcp(config: Config, parts: McpParts): Promise<McpServe
   return transport.startMcpServer({ host, port, held, api, version, docs, nodes, dial, ...shared, mintId: randomUUID });
 }
 
-/** Only where there is a provider that gives tokens: keys and tokens of this cluster come from people. */
+/**
+ * The OAuth resource of the endpoint, if there is an identity provider. API keys and tokens of the cluster are handed
+ * out by people, so clients need no resource for them.
+ */
 function resourceIn(
   { oidcIssuer: issuer, mcpUrl }: Config,
   { urlOf }: Pick<McpParts, 'urlOf'>,
@@ -61,7 +64,7 @@ function resourceIn(
   return (address) => ({ url: mcpUrl === 'auto' ? new URL(urlOf(address)).href : mcpUrl, issuer });
 }
 
-/** By the catalog as it is here. */
+/** MCP address of another node in the local catalog. */
 function mcpOf({ catalog }: Node, other: NodeId): string | undefined {
   const known = catalog.nodes().find((each) => each.node === other);
   return known?.state === 'removed' ? undefined : known?.mcp;

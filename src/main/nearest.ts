@@ -1,12 +1,12 @@
-/** What somebody may have meant who wrote a name that does not exist. */
+/** Suggests an existing name for a misspelled one. */
 
-/** Every variable begins with it, so that its letters do not count. */
+/** Prefix of every variable, which does not count in the comparison. */
 const PREFIX = 'CAIRN_';
-/** Edits for each of which a name must have three letters, so that a short name is not taken for every other one. */
+/** A name needs this many letters per edit, so that short names do not match everything. */
 const LETTERS_PER_EDIT = 3;
 const EDITS_MAX = 3;
 
-/** Which of the names was meant, as a question; `otherwise` when none is close. */
+/** Suggests the closest name as a question; returns `otherwise` when none is close. */
 export function nearest(name: string, names: readonly string[], otherwise: string, prefix = ''): string {
   const [best] = names
     .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
@@ -17,7 +17,7 @@ export function nearest(name: string, names: readonly string[], otherwise: strin
   return isClose ? `did you mean ${prefix}${best.candidate}?` : otherwise;
 }
 
-/** Levenshtein's distance; the names are short. */
+/** Levenshtein distance; the names are short. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

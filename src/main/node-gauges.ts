@@ -1,4 +1,4 @@
-/** What is cheaper to read just before a scrape than to keep: how much there is of everything. */
+/** Gauges that are computed for each scrape, because that is cheaper than keeping them up to date. */
 import type { Node } from '#cluster';
 import type { Metrics, Series } from '#observability';
 import type { ByteBudgets } from '#transport';
@@ -18,12 +18,12 @@ export function showNode(node: Node, metrics: Metrics): void {
   });
 }
 
-/** In the order of their names, so that all nodes show the same ones when there are more than the label may name. */
+/** Sorted by name, so that all nodes show the same databases when there are more than the label may have values. */
 function* revisions(node: Node): Generator<Series<'cairn_database_revision'>> {
   for (const { name, group } of node.catalog.list()) yield { labels: { database: name }, value: node.applied(group) };
 }
 
-/** What clients hold. */
+/** Shows the memory that clients use. */
 export function showBudgets(
   { requests, streams, unsent, smallReplies, smallPages }: ByteBudgets,
   metrics: Metrics,

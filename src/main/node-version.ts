@@ -1,18 +1,18 @@
 /**
- * The Node that the command runs on: whoever calls `cairn` by hand may have an older one than `npm start`, which brings
- * its own. Asked before anything is loaded that an older Node cannot even read.
+ * Checks the version of Node.js: `cairn` may be called with an older one than that of `npm start`. It runs before
+ * anything is loaded that an older version cannot parse.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The oldest that has what is used; the one that it is tested with is that of the package `node`. */
+/** Oldest supported version; the tested version is that of the package `node`. */
 const MAJOR_MIN = 24;
 const EXIT_USAGE = 2;
-/** From dist and from src/main alike there is one package above. */
+/** The package directory, relative to dist and to src/main. */
 const PACKAGE_FOLDERS = ['..', '../..'];
 
-/** Ends the process with one line on a Node that is too old. */
+/** Ends the process with one line when the version of Node.js is too old. */
 export function refuseOldNode(): void {
   const { version } = process;
   if (Number(/^v(\d+)\./.exec(version)?.[1] ?? 0) >= MAJOR_MIN) return;

@@ -1,4 +1,4 @@
-/** Opens the node beneath the interfaces, with what the settings say of it. */
+/** Opens the node without its servers, with the values of the settings. */
 import { hostname } from 'node:os';
 import { type Administered, type Administers, type Node, startNode } from '#cluster';
 import type { Logger, Metrics } from '#observability';
@@ -16,7 +16,7 @@ import type { Config } from './settings.ts';
 const AUTO = 'auto';
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** What other nodes and clients dial. */
+/** Host that other nodes and clients use for this node. */
 export function advertisedHost({ advertiseHost, host }: Config): string {
   if (advertiseHost !== AUTO) return advertiseHost;
   return EVERY_ADDRESS.has(host) ? hostname() : host;
@@ -28,16 +28,16 @@ export interface NodeParts {
   readonly metrics: Metrics;
   readonly shares: ConnectionShares | undefined;
   readonly peerTls: NodePeerTls | undefined;
-  /** Notes an act of administration. */
+  /** Records an administrative action. */
   readonly note: (record: AuditRecord) => void;
   readonly onToldToStop: () => void;
-  /** Called when the data directory is open, and the thread of the core begins to recover. */
+  /** Called when the data directory is open and the core thread starts its recovery. */
   readonly onRecovering: () => void;
-  /** Receives what a node without a cluster waits for; undefined: for nothing any more. */
+  /** Receives the reason why a node without a cluster waits; undefined when it no longer waits. */
   readonly onWaiting: (why: string | undefined) => void;
 }
 
-/** Does not resolve for a node that was removed. @throws DatabaseError when the node refuses to start. */
+/** Never resolves for a removed node. @throws DatabaseError when the node refuses to start. */
 export async function openNode(parts: NodeParts): Promise<Node & Administers> {
   const { dataDir } = parts.config;
   try {
@@ -109,7 +109,7 @@ function start(parts: NodeParts): Promise<Node & Administers> {
   });
 }
 
-/** Also where there is no audit log. */
+/** Logs joins also without an audit log. */
 function logJoin({ order, asker, refusal }: Administered, logger: Logger): void {
   if (order.kind !== 'join') return;
   const fields = { peer: order.name, store: order.storeId, at: order.at, from: asker.address };
@@ -117,7 +117,7 @@ function logJoin({ order, asker, refusal }: Administered, logger: Logger): void 
   else logger.warn('join-refused', { ...fields, message: refusal.reason });
 }
 
-/** Most of what a start loads. Whoever needs it awaits it, and hears of a failure. */
+/** Starts loading the largest part of the program. Failures are reported to the code that awaits it later. */
 function loadTransport(): void {
   import('#transport').catch(() => undefined);
 }

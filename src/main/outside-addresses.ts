@@ -1,12 +1,12 @@
 /**
- * Addresses of all nodes for clients outside of the cluster, by the setting `advertise-outside`, which is equal on
+ * Addresses of all nodes for clients outside the cluster, from the setting `advertise-outside`, which is the same on
  * every node (ADR 0178).
  */
 import { formatAddress, parseAddress } from '#base';
 import type { OutsideAddresses } from '#transport';
 import type { SettingType } from './setting.ts';
 
-/** The address of one node, or of those whose name stands for the `*` in its first label. */
+/** The address of one node, or a pattern whose `*` in the first label is replaced by the node name. */
 export interface OutsideRule {
   readonly node: string | undefined;
   readonly host: string;
@@ -15,10 +15,10 @@ export interface OutsideRule {
 
 const RULES_MAX = 100;
 const ANY = '*';
-/** Stands for the name of a node where the rest is looked at. */
+/** Placeholder for the node name when the rest of a pattern is checked. */
 const SOME_NAME = 'n';
 
-/** Rules separated by commas; or the word `none`. */
+/** Rules separated by commas, or the word `none`. */
 export const outsideRules: SettingType<readonly OutsideRule[]> = {
   expects: 'none, *.DOMAIN:PORT, or NODE=HOST:PORT for each node, separated by commas',
   read: (text) => {
@@ -30,7 +30,7 @@ export const outsideRules: SettingType<readonly OutsideRule[]> = {
   write: (rules) => (rules.length === 0 ? 'none' : rules.map(formatRule).join(',')),
 };
 
-/** Undefined: there is no outside. */
+/** Undefined without rules. */
 export function outsideAddresses(rules: readonly OutsideRule[]): OutsideAddresses | undefined {
   if (rules.length === 0) return undefined;
   const hosts = new Set(rules.filter(({ node }) => node !== undefined).map(({ host }) => host));

@@ -1,11 +1,11 @@
 /**
- * TLS between nodes: the files of its settings, read at the start, and again while a node runs (reloaded-files.ts).
+ * TLS between nodes: reads the files of its settings at startup, and again while the node runs (reloaded-files.ts).
  *
  * ```
  *   files ── read, and found to be right ──> this thread: asks the own node
  *                                     └────> the thread of the core: lanes and questions, both ways
  * ```
- * They are read here alone: a disk that stands still does not hold up the core.
+ * Only this thread reads the files, so that a hanging disk does not block the core thread.
  */
 import { createHash, type X509Certificate } from 'node:crypto';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
@@ -23,10 +23,10 @@ import { ReloadedFiles } from './reloaded-files.ts';
 import { contentOf } from './setting-files.ts';
 import { certificatesIn, checked, checkValidity, contentIfNamed, keyIn, validityFault, wrong } from './tls-files.ts';
 
-/** Those of certificates, or that of the secret; the others are `none`. */
+/** The files of certificates, or of the secret; the others are `none`. */
 export type PeerTlsFiles = Omit<PeerTlsSettings, 'peerTls'>;
 
-/** What the thread of the core is given: it hears of other material by the port. */
+/** Material for the core thread; later changes arrive at the port. */
 export interface CoreTls {
   readonly mode: PeerTlsMode;
   readonly material: PeerTlsMaterial;
@@ -34,11 +34,11 @@ export interface CoreTls {
 }
 
 export interface NodePeerTls extends Disposable {
-  /** For this thread. */
+  /** TLS for this thread. */
   readonly tls: PeerTls;
-  /** For that of the core, once. */
+  /** TLS for the core thread; used once. */
   readonly forCore: CoreTls;
-  /** Why no other node connects now. */
+  /** Reason why other nodes cannot connect now. */
   readonly certificateFault: string | undefined;
 }
 
@@ -49,8 +49,8 @@ interface PeerTlsParts {
 }
 
 /**
- * Undefined when no files are given.
- * @throws DatabaseError when one cannot be read, or is not what it should be.
+ * Returns undefined when no files are given.
+ * @throws DatabaseError when a file cannot be read or is invalid.
  */
 export function openPeerTls(settings: PeerTlsSettings, parts: PeerTlsParts): NodePeerTls | undefined {
   if (settings.peerSecretFile !== 'none') return new Shared(settings, parts);
@@ -61,11 +61,11 @@ function modeOf({ peerTls }: PeerTlsSettings): PeerTlsMode {
   return peerTls === 'prefer' ? 'prefer' : 'require';
 }
 
-/** By a secret that all nodes share; it is read once. */
+/** TLS with a secret that all nodes share; it is read once. */
 class Shared implements NodePeerTls {
   readonly tls: PeerTls;
   readonly forCore: CoreTls;
-  /** There is no certificate. */
+  /** A secret has no certificate. */
   readonly certificateFault = undefined;
   readonly #core: MessagePort;
 
@@ -85,10 +85,10 @@ class Shared implements NodePeerTls {
   }
 }
 
-/** Long enough that the key cannot be guessed without the file. */
+/** Long enough that the secret cannot be guessed. */
 const SECRET = /^[\x21-\x7e]{32,1024}$/;
 
-/** @throws DatabaseError which names the file and the setting, and repeats nothing of the secret */
+/** @throws DatabaseError that names the file and the setting, but nothing of the secret */
 function secretIn(file: string): PeerSecret {
   const text = contentOf(file, 'peer-secret-file').trim();
   if (!SECRET.test(text))
@@ -107,7 +107,7 @@ function warnIfOptional(mode: PeerTlsMode, logger: Logger): void {
   logger.warn('peer-tls-optional', { message });
 }
 
-/** For a command, which is over before anything is replaced. @throws DatabaseError as `openPeerTls` */
+/** Reads the files once, for a command. @throws DatabaseError like `openPeerTls` */
 export function readPeerTls(files: PeerTlsFiles): PeerTls {
   if (files.peerSecretFile !== 'none') return new PeerTls(secretIn(files.peerSecretFile));
   const material = readFiles(files);
@@ -156,7 +156,7 @@ class Reloaded implements NodePeerTls {
     this.#core.close();
   }
 
-  /** @throws DatabaseError when it is not right */
+  /** @throws DatabaseError when the material is invalid */
   #use(material: PeerCertificates): void {
     const certificate = certificateOf(material, this.#settings);
     checkValidity(certificate, this.#certificate, 'peer-tls-cert-file');
@@ -192,7 +192,7 @@ function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFi
   };
 }
 
-/** @throws DatabaseError invalid_argument, which names the file and the setting, and repeats nothing of a key */
+/** @throws DatabaseError invalid_argument, which names the file and the setting, but nothing of the key */
 function certificateOf({ cert, key, ca }: PeerCertificates, files: PeerTlsFiles): X509Certificate {
   const { peerTlsCertFile: certFile, peerTlsKeyFile: keyFile, peerTlsCaFile: caFile } = files;
   certificatesIn(ca, caFile, 'peer-tls-ca-file');

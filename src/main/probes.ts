@@ -1,6 +1,6 @@
 /**
- * What the probes of a kubelet look at (docs/operations/probes.md). None of them looks at a quorum, another node, one
- * database or a component: what restarts a node, or takes it out of a Service, must not spread from one to the others.
+ * State behind the probes of a kubelet (docs/operations/probes.md). No probe depends on a quorum, another node, a
+ * database or a component: a failure that restarts a node or removes it from a Service must not spread to other nodes.
  *
  * ```
  *   opens its store ──> recovers its log ──> listens ──> drains
@@ -10,12 +10,12 @@
 import type { Node, NodeHealth } from '#cluster';
 import type { ProbeCheck, Probes } from '#observability';
 
-/** The thread of the core says something every second; one that has been silent for so long does not run any more. */
+/** The core thread reports every second. After this time without a report it counts as hanging. */
 const CORE_SILENT_MS = 60_000;
 
-/** The certificate that a port speaks TLS by. */
+/** Port with a certificate. */
 interface Certified {
-  /** Why nobody who verifies it connects now. */
+  /** Reason why clients that verify the certificate cannot connect now. */
   readonly certificateFault: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export class NodeProbes {
   #listens = false;
   #drains = false;
 
-  /** `certified`: what speaks TLS. */
+  /** `certified`: the ports with TLS. */
   constructor(certified: readonly (Certified | undefined)[]) {
     this.#certified = certified;
   }
@@ -52,12 +52,12 @@ export class NodeProbes {
     ],
   };
 
-  /** What a new node waits for; undefined: for nothing any more. */
+  /** Reason why a new node waits; undefined when it no longer waits. */
   set waitsFor(why: string | undefined) {
     this.#waitsFor = why;
   }
 
-  /** The store is open, and the node belongs to a cluster. */
+  /** Called when the store is open and the node belongs to a cluster. */
   opened(): void {
     this.#hasOpened = true;
   }
@@ -78,7 +78,7 @@ export class NodeProbes {
     return this.#node?.health();
   }
 
-  /** A new node that waits for others has done what it can by itself. */
+  /** A new node that waits for other nodes has completed its own part of the start. */
   #unlessWaiting(isDone: boolean, fault: string): string | undefined {
     return unless(isDone || this.#waitsFor !== undefined, fault);
   }

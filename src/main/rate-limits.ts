@@ -1,4 +1,4 @@
-/** How often clients may ask this node, by its settings. */
+/** Rate limits of clients, from the settings. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { BootstrapKey } from '#auth';
 import { wallClock } from '#cluster';
@@ -8,17 +8,17 @@ import type { RateLimits } from '#transport';
 import type { Config } from './settings.ts';
 
 const PROOF_BYTES = 32;
-/** What is made of the key for this purpose says nothing of the key. */
+/** Label for deriving a value from the key; the value reveals nothing of the key. */
 const PURPOSE = 'cairn: a request that another node of the cluster has counted';
 
 interface RateLimitsParts {
   readonly transport: { readonly RateLimits: typeof RateLimits };
   readonly metrics: Metrics;
-  /** The secret that nodes have in common, if there is one. */
+  /** A secret that all nodes share, if there is one. */
   readonly bootstrap: BootstrapKey | undefined;
 }
 
-/** Undefined: as often as they like. */
+/** Undefined without a rate limit. */
 export function rateLimitsOf(
   { rateLimitPerSecond: perSecond, rateLimitBurst }: Config,
   { transport, metrics, bootstrap }: RateLimitsParts,

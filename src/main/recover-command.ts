@@ -72,7 +72,7 @@ interface Asked {
   readonly isJson: boolean;
 }
 
-/** The exit code. */
+/** Runs the command. @returns the exit code */
 export async function recoverCommand(args: readonly string[], ports: RecoverPorts): Promise<number> {
   const { out, err, environment } = ports;
   if (args.includes('--help')) {

@@ -1,12 +1,10 @@
-/** What is said in one line, and what is a bug. */
+/** Distinguishes refusals, which are reported in one line, from bugs. */
 import { DatabaseError } from '#base';
 import { StorageFailure } from '#storage';
 
-/**
- * Whether somebody can do something about it who runs the command: the place, the settings, or the operating system.
- */
+/** Whether the person who runs the command can fix the cause: an address, a setting, or the operating system. */
 export function isRefusal(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  // By its name, for the class is lost where the core's thread says it; and whatever the operating system refuses.
+  // Compared by name, because an error from the core thread loses its class; and every error of the operating system.
   return error instanceof DatabaseError || error.name === StorageFailure.name || 'syscall' in error;
 }

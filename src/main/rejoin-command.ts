@@ -31,7 +31,7 @@ interface RejoinPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The exit code. */
+/** Runs the command. @returns the exit code */
 export async function rejoinCommand(args: readonly string[], { out, err, environment }: RejoinPorts): Promise<number> {
   if (args.includes('--help')) {
     out(REJOIN_HELP);

@@ -1,15 +1,15 @@
 /**
- * Which release this is, from which commit it was built, and where its files are, found from this file: the same in
+ * The release, the commit it was built from, and the directory of the package, found relative to this file both in
  * `src` and in `dist`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '#base';
 
-/** The directory of package.json. */
+/** The directory that contains package.json. */
 export const PACKAGE_DIR: string = packageDirOf(import.meta.dirname);
 export const RELEASE: string = readRelease();
-/** As scripts/bundle.ts found it; `unknown` when the sources run, or were no checkout. */
+/** Commit recorded by scripts/bundle.ts; `unknown` when running from source or built without a checkout. */
 export const COMMIT: string = readCommit();
 
 function packageDirOf(dir: string): string {

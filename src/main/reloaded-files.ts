@@ -1,5 +1,5 @@
 /**
- * Files that are read again and again while a node runs.
+ * Re-reads files while a node runs.
  *
  * ```
  *   every 2 s: read ── as it is in use ──> nothing
@@ -8,22 +8,23 @@
  *                                          └── not yet: it may still be written
  * ```
  *
- * Wrong content is tried again at each look, because a certificate may become valid later.
+ * Invalid content is tried again at each check, because a certificate may become valid later.
  *
- * The content is compared, and not its time: Kubernetes swaps a link to a folder of links, and others write in place.
+ * Content is compared, not modification times: Kubernetes replaces a symbolic link to a folder of links, and other
+ * tools write in place.
  */
 import { failure, ok, type Result } from '#base';
 
 const LOOK_MS = 2_000;
 
 export interface ReloadedFilesParts<Contents> {
-  /** What was read, and is in use. */
+  /** Content that is in use. */
   readonly used: Contents;
   /** @throws DatabaseError when a file cannot be read. */
   readonly read: () => Contents;
-  /** @throws DatabaseError when it is not right: then nothing has changed. */
+  /** @throws DatabaseError when the content is invalid; then nothing has changed. */
   readonly use: (contents: Contents) => void;
-  /** Something else was found: whether it is used now, or why it is not. */
+  /** Reports that new content is in use, or why it is not. */
   readonly onReload: (outcome: Result<void, string>) => void;
   readonly lookMs?: number | undefined;
 }
@@ -32,7 +33,7 @@ export class ReloadedFiles<Contents> implements Disposable {
   readonly #parts: ReloadedFilesParts<Contents>;
   readonly #looking: NodeJS.Timeout;
   #used: string;
-  /** What was found at the look before, and is not in use. */
+  /** Content of the previous check that is not in use. */
   #other: { readonly content: string; isTold: boolean } | undefined;
 
   constructor(parts: ReloadedFilesParts<Contents>) {

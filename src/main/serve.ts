@@ -1,6 +1,6 @@
 /**
- * One node, from its settings to its end: builds everything, says that it is ready, and drains when it is told to. Told
- * before it has built anything, it ends with 0 at once.
+ * Runs one node from its settings to its end: builds it, prints the ready line, and drains it when it receives a
+ * signal. A signal that arrives before anything is built ends the process with code 0 at once.
  *
  * ```
  *   build ──> ready line on stdout ──> serving ── SIGTERM, SIGINT, or an operator ──> draining ──> exit 0
@@ -23,22 +23,22 @@ import { ownLackingV8Options } from './v8-options.ts';
 
 const EXIT_CANNOT_START = 1;
 const EXIT_USAGE = 2;
-/** EX_IOERR of sysexits. The operator enlarges the volume of a node that ends so. */
+/** EX_IOERR of sysexits. The operator enlarges the volume of a node that exits with it. */
 const EXIT_DISK_FULL = 74;
 const EXITS: Readonly<Record<string, number>> = { [BELONGS_NOWHERE]: EXIT_USAGE, DiskFull: EXIT_DISK_FULL };
 const BY_OPERATOR = 'cairn cluster drain';
 
-/** After the grace a node has so long to answer what is left and to close; then it ends as it is. */
+/** After the grace period, the time for the last responses and for closing; then the process exits anyway. */
 const CLOSING_MS = 15_000;
 
 /** Resolves when the node has stopped, with the exit code set. */
 export async function serve(config: Config, signals: StopSignals): Promise<void> {
   const logger = createLogger({ level: config.logLevel }).with({ node: config.nodeName });
-  // Nothing may go on after an error that nobody expected: the log is the truth, and the next start recovers.
+  // The process must not continue after an unexpected error: the next start recovers from the log.
   const remains = { logger, dataDirectory: config.dataDir };
   process.on('uncaughtException', (error) => stopProcess(remains, 'front', error));
   process.on('unhandledRejection', (reason) => stopProcess(remains, 'front', reason));
-  // Whoever reads stdout may have gone. The line is in the log, too.
+  // The reader of stdout may have closed it. The log has the same line.
   process.stdout.on('error', ({ message }: Error) => logger.warn('stdout-lost', { message }));
   const lacking = ownLackingV8Options();
   if (lacking.length > 0) logger.warn('v8-options-lacking', { lacking });
@@ -58,7 +58,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
     logger.flush();
     return;
   }
-  // A node that is told to stop from here on stops as soon as it has started, or at once while it has no cluster.
+  // From here on a signal stops the node when it has started, or at once while it waits for a cluster.
   let isWaiting = false;
   const endWhileWaiting = (): void => {
     if (!isWaiting || signals.first === undefined) return;
@@ -74,7 +74,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   logger.info('resources', resources());
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...running.addresses })}\n`);
   logger.info('ready', { ...running.addresses });
-  // For a person at a terminal. Whatever collects stderr reads lines of JSON alone.
+  // For a person at a terminal. Programs that collect stderr expect only lines of JSON.
   if (process.stderr.isTTY) process.stderr.write(`Open ${running.addresses.http}\n`);
   const by = await Promise.race([signals.told, running.toldToStop.then(() => BY_OPERATOR)]);
   logger.info('draining', { by, graceMs: config.shutdownGraceMs });
@@ -84,7 +84,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   logger.flush();
 }
 
-/** What the process may use, and what it makes of it; a limit that is not seen here is the container's to show. */
+/** Resources that the process may use and derived values, so that a container without visible limits is noticed. */
 function resources(): LogFields {
   const heapBytesMax = getHeapStatistics().heap_size_limit;
   const poolThreads = Number(process.env['UV_THREADPOOL_SIZE']);
@@ -93,7 +93,7 @@ function resources(): LogFields {
   return { ...memory, processors: usableProcessors(), poolThreads };
 }
 
-/** Ends the process when that takes longer: the log has all that was acknowledged, and the next start reads it. */
+/** Drains within a limit, then exits the process: the log has everything that was acknowledged. */
 async function drained(running: RunningNode, withinMs: number, logger: Logger): Promise<void> {
   const late = setTimeout(() => {
     const message = `Not drained within ${withinMs} ms: what stands still, such as a disk, is not waited for any longer`;
@@ -116,7 +116,7 @@ async function start(config: Config, logger: Logger, waiting: (isWaiting: boolea
     logger.fatal('cannot-start', { message, ...(reason === undefined ? {} : { reason }) });
     logger.debug('cannot-start-because', { error });
     logger.flush();
-    // At once: a thread that was being started may still be there.
+    // At once, because a thread that was starting may still run.
     process.exit(EXITS[reason ?? ''] ?? EXIT_CANNOT_START);
   }
 }

@@ -1,9 +1,8 @@
 /**
- * The composition root: the one place that knows all parts of a node and puts them together.
+ * The composition root: the only file that knows all parts of a node and connects them.
  *
- * Started from the bottom up, stopped from the top down. New clients are sent elsewhere first; then others take what
- * the node leads, while it forwards the requests of those that it has; then these are finished, and sent away; then the
- * node closes its groups.
+ * Parts start from the bottom up and stop from the top down. A drain first turns new clients away, then transfers the
+ * leaderships while requests of existing clients continue, then finishes these requests, and finally closes the groups.
  */
 import { join } from 'node:path';
 import { formatAddress } from '#base';
@@ -66,17 +65,17 @@ import { showThrottledTime } from './throttled-time.ts';
 import { openTls } from './tls.ts';
 import { openTracing } from './traces.ts';
 
-/** Where a running node is found; part of the ready line. */
+/** Addresses of a running node; part of the ready line. */
 export interface Addresses {
   /** host:port. */
   readonly grpc: string;
-  /** http://host:port, with TLS https:. */
+  /** http://host:port, or https: with TLS. */
   readonly http: string;
-  /** The same of MCP; absent where it is off. */
+  /** URL of MCP; absent when it is off. */
   readonly mcp?: string;
-  /** The URL that Prometheus scrapes; absent where it is off. */
+  /** The URL that Prometheus scrapes; absent when it is off. */
   readonly metrics?: string;
-  /** host:port where other nodes find this one; absent when nobody can join. */
+  /** host:port of the peer port; absent when it is off. */
   readonly peer?: string;
   /** The directory of the documentation. */
   readonly docs: string;
@@ -84,21 +83,18 @@ export interface Addresses {
 
 export interface RunningNode {
   readonly addresses: Addresses;
-  /** Resolves when an operator wants it to end (`cairn cluster drain`). */
+  /** Resolves when an operator drains the node (`cairn cluster drain`). */
   readonly toldToStop: Promise<void>;
-  /**
-   * Hands over what the node leads and lets what is in flight finish, both within the grace of the settings; then
-   * closes everything.
-   */
+  /** Transfers the leaderships and finishes requests in flight within the grace period, then closes everything. */
   drain(): Promise<void>;
-  /** What it has left by now. */
+  /** Work that is still pending. */
   readonly unfinished: Unfinished;
 }
 
 /**
- * What serves clients is loaded while the core recovers, on its thread. `waiting` receives whether the node has no
- * cluster yet and waits for one: nothing of it would be lost by its end.
- * @throws DatabaseError when the data directory or an address cannot be had.
+ * Starts all servers. The transport is loaded while the core recovers on its thread. `waiting` receives whether the
+ * node waits for a cluster: nothing would be lost if it ended then.
+ * @throws DatabaseError when the data directory or an address cannot be used.
  */
 export async function startServers(
   config: Config,
@@ -109,7 +105,7 @@ export async function startServers(
   await using starting = new AsyncDisposableStack();
   const shares = sharesOf(config);
   const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
-  // A node that takes long to start, or never does, is seen by its metrics; what keeps it from starting comes first.
+  // The metrics server starts first, so that a slow or failed start is visible.
   const tls = starting.use(openTls(config, { logger, metrics }));
   const peerTls = openPeerTls(config, { logger, metrics });
   starting.defer(() => peerTls?.[Symbol.dispose]());
@@ -158,7 +154,7 @@ export async function startServers(
       probed.drains();
       looking[Symbol.dispose]();
       const graceMs = await handOver(node, config, logger);
-      // Both fronts at once: a client of one must not wait for the clients of the other.
+      // Both protocols drain in parallel, so that clients of one do not wait for clients of the other.
       await Promise.all([grpc.drain(graceMs), mcp?.close(graceMs), http.close(graceMs)]);
       lists.close();
       await guests[Symbol.asyncDispose]();
@@ -171,7 +167,7 @@ export async function startServers(
   };
 }
 
-/** Undefined where nothing bounds the files that this process may open. */
+/** Undefined when the number of open files is unlimited. */
 function sharesOf({ peerPort }: Config): ConnectionShares | undefined {
   const filesMax = openFilesMax();
   return filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: peerPort !== 'off' });
@@ -187,7 +183,7 @@ function openMetrics(): Metrics {
 type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin' | 'outside'> &
   Omit<McpParts, 'api' | 'urlOf' | 'held'> & {
     readonly probes: Probes;
-    /** Closes those that listen when another one cannot. */
+    /** Closes the listening servers when another one fails. */
     readonly starting: AsyncDisposableStack;
     readonly bound: ConnectionBound | undefined;
     readonly transport: typeof Transport;
@@ -197,7 +193,7 @@ type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin' | 'ou
 interface Ports {
   readonly grpc: HeldPort;
   readonly http: HeldPort;
-  /** Undefined where MCP is off. */
+  /** Undefined when MCP is off. */
   readonly mcp: HeldPort | undefined;
 }
 
@@ -207,7 +203,7 @@ interface OpenPorts {
   readonly ports: Ports;
 }
 
-/** Those of metrics and of clients; the port for other nodes is bound by the node, before it does anything else. */
+/** Binds the ports of metrics and of clients. The node binds the peer port itself, before anything else. */
 async function openPorts(parts: ScrapeParts, starting: AsyncDisposableStack): Promise<OpenPorts> {
   const { host, grpcPort, httpPort, mcpPort } = parts.config;
   const scrape = await openScrape(parts);
@@ -219,7 +215,7 @@ async function openPorts(parts: ScrapeParts, starting: AsyncDisposableStack): Pr
   return { scrape, held, ports: { grpc, http, mcp } };
 }
 
-/** Shows what a start waits for, and how far it is. */
+/** Shows the progress of a start in logs and probes. */
 function startListeners(
   [held, probed]: readonly [HeldPorts, NodeProbes],
   waiting: (isWaiting: boolean) => void,
@@ -240,7 +236,7 @@ interface Fronts {
   readonly mcp: McpServer | undefined;
 }
 
-/** What clients of every interface reach. */
+/** Opens the servers of clients. */
 async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
   const { starting, bound, transport, ports, tls, node, dial, ...shared } = parts;
   const { shutdownGraceMs: graceMs } = config;
@@ -262,7 +258,7 @@ async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
   return { grpc, http, mcp };
 }
 
-/** Says where clients reach the node. */
+/** Registers the client addresses of the node in the catalog. */
 function advertise(node: Node, config: Config, { grpc, http, mcp }: Fronts): void {
   node.advertise({
     grpc: advertised(config, grpc.address),
@@ -335,7 +331,7 @@ interface KeepingParts {
   readonly onFatal: (failure: unknown) => void;
 }
 
-/** State Views are kept up, and components compiled before they are used, until it is disposed of. */
+/** Maintains State Views and compiles components in the background, until it is disposed. */
 function lookingAfter(config: Config, parts: KeepingParts): Disposable {
   const both = [compilingAhead(parts), keepingViews(config, parts)];
   return {
@@ -368,10 +364,10 @@ function compilingAhead({ service, logger, onFatal }: KeepingParts): Disposable 
   });
 }
 
-/** Whoever asks when all the time has gone into handing over has so much left. */
+/** Minimum time for finishing requests when the transfers have used up the grace period. */
 const LEAST_GRACE_MS = 1_000;
 
-/** Returns what is left of the grace, in which requests go on all the while. */
+/** Transfers the leaderships while requests continue. @returns the rest of the grace period */
 async function handOver(node: Node, { shutdownGraceMs }: Config, logger: Logger): Promise<number> {
   const beganMs = performance.now();
   const { leads } = node.unfinished;
@@ -415,14 +411,14 @@ function schemeOf({ tlsCertFile }: Config): 'http' | 'https' {
 }
 
 const AUTO = 'auto';
-/** Where this process itself reaches what listens at an address, as a URL. */
+/** URL at which this process itself reaches a listening address. */
 function reached(config: Config, address: string): string {
   const { host } = config;
   const own = host === '::' ? '::1' : host === '0.0.0.0' ? '127.0.0.1' : host;
   return `${schemeOf(config)}://${formatAddress({ host: own, port: portOf(address) })}`;
 }
 
-/** Where others find what listens at an address. */
+/** Address at which other nodes and clients reach a listening address. */
 function advertised(config: Config, address: string): string {
   return formatAddress({ host: advertisedHost(config), port: portOf(address) });
 }

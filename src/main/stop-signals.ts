@@ -1,32 +1,31 @@
 /**
- * The signals that tell a node to stop, from the first moment on: loading what a node consists of takes a good part of
- * its start. Imports nothing, because it listens before anything is loaded.
+ * Listens for stop signals from the first moment, because loading the program takes a large part of a start. It imports
+ * nothing, because it runs before anything is loaded.
  *
- * Listen only in the process that stays. One that is about to replace itself (v8-options.ts) would take a signal and
- * never get to it; without a listener the signal ends it, and nothing was opened.
+ * Listen only in the final process. A process that is about to replace itself (v8-options.ts) would receive the signal
+ * and never handle it; without a listener the signal ends it, and nothing was opened.
  */
 
 const EXIT_IMPATIENT = 1;
 
 /**
- * A signal right behind the first is the same one: Ctrl-C reaches a process from the terminal and again from the npm
- * that started it. SIGTERM is the same one however often it comes, for whoever sends it may not know of the first: a
- * hook before the stop of a container, and then what stops it.
+ * A signal shortly after the first counts as the same one: Ctrl-C reaches a process from the terminal and again from
+ * npm. A repeated SIGTERM always counts as the same one: a preStop hook and the container runtime may both send it.
  */
 const SAME_SIGNAL_WITHIN_MS = 500;
 
 export class StopSignals {
-  /** Resolves with the first. */
+  /** Resolves with the first signal. */
   readonly told: Promise<NodeJS.Signals>;
-  /** The first, once it has come. */
+  /** The first signal, once it has arrived. */
   first: NodeJS.Signals | undefined;
-  /** Called for a later one of somebody who does not want to wait. */
+  /** Called for a later SIGINT of a person who does not want to wait. */
   onAnother: (signal: NodeJS.Signals) => void = endAtOnce;
-  /** Listens no more: a signal ends the process, as where nobody listens. For commands that leave nothing half done. */
+  /** Stops listening, so that a signal ends the process as usual. For commands that leave nothing half done. */
   readonly close: () => void;
   #toldAtMs = 0;
 
-  /** Listens from now on. */
+  /** Starts listening. */
   constructor() {
     const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
     this.told = promise;
@@ -47,7 +46,7 @@ export class StopSignals {
     };
   }
 
-  /** The first, if it has come by now: the process notices it only between two pieces of work. */
+  /** Returns the first signal if it has arrived: the process notices a signal only between two tasks. */
   async firstSoFar(): Promise<NodeJS.Signals | undefined> {
     await new Promise((resolve) => {
       setImmediate(resolve);
@@ -56,7 +55,7 @@ export class StopSignals {
   }
 }
 
-/** Without a drain. */
+/** Ends the process without a drain. */
 export function endAtOnce(): never {
   process.exit(EXIT_IMPATIENT);
 }

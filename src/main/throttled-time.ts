@@ -1,28 +1,27 @@
 /**
- * Shows how long the system has kept this process from running although it had work to do. A limit on processor time
- * is a share of every 100 ms: what uses its share up stands still until the next, and a leader that stands still
- * misses its beats.
+ * Metric of the time in which a CPU limit kept this process from running. The limit is a quota per 100 ms: a process
+ * that has used up its quota stands still until the next period, and a stopped leader misses heartbeats.
  */
 import { readFile } from 'node:fs/promises';
 import type { Metrics } from '#observability';
 
-/** Linux: where a container finds the figures of its own group, in the second and the first form of control groups. */
+/** Linux: files with the figures of the container's own control group, version 2 and version 1. */
 const CPU_STATS: readonly string[] = ['/sys/fs/cgroup/cpu.stat', '/sys/fs/cgroup/cpu/cpu.stat'];
 
-/** How each form names the time, and how many of its units make a second. */
+/** Name and unit of the throttled time in each version. */
 const FIELDS = [
   { pattern: /^throttled_usec (\d+)$/m, perSecond: 1_000_000 },
   { pattern: /^throttled_time (\d+)$/m, perSecond: 1_000_000_000 },
 ];
 
-/** Read before each scrape; where there is no such file, or no limit, it stays 0. */
+/** Read before each scrape; it stays 0 without the file or without a limit. */
 export function showThrottledTime(metrics: Metrics, files: readonly string[] = CPU_STATS): void {
   let counted = 0;
   metrics.beforeScrape(async () => {
     for (const file of files) {
       const seconds = throttledSeconds(await textOf(file));
       if (seconds === undefined) continue;
-      // The group may be older than the process: what was before counts, too, for it is the same container.
+      // The group may be older than the process. Earlier throttling counts, because it is the same container.
       if (seconds >= counted) metrics.counter('cairn_cpu_throttled_seconds_total', {}).add(seconds - counted);
       counted = seconds;
       return;
@@ -42,7 +41,7 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch {
-    // Another system, or a container that does not show it: there is nothing to count.
+    // Another system, or a container without the file: there is nothing to count.
     return '';
   }
 }

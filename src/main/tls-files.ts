@@ -1,11 +1,11 @@
-/** What the files of TLS hold, and what is wrong with them: a certificate, its key, and whom to trust. */
+/** Reads and checks the TLS files: a certificate, its key, and certificate authorities. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { DatabaseError } from '#base';
 import { contentOf } from './setting-files.ts';
 import type { Config } from './settings.ts';
 
-/** By the names of the settings; a file that is not given has no content. */
+/** Contents by setting; a file that is not given has no content. */
 export interface TlsContents {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
@@ -13,25 +13,27 @@ export interface TlsContents {
   readonly authorities: string | undefined;
 }
 
-/** What was read, and is right. */
+/** Valid material. */
 export interface TlsMaterial {
-  /** For a server; undefined: there is none that speaks TLS. */
+  /** For a server; undefined without a certificate. */
   readonly serving: ServingMaterial | undefined;
-  /** For asking other nodes; undefined: the authorities that Node comes with are trusted, and nothing is presented. */
+  /**
+   * For connections to other nodes; undefined: the authorities of Node.js are trusted, and no certificate is presented.
+   */
   readonly asking: SecureContextOptions | undefined;
 }
 
 export interface ServingMaterial {
-  /** Of the node itself; those behind it in the file lead to its authority. */
+  /** Certificate of the node itself; the file continues with its intermediate certificates. */
   readonly certificate: X509Certificate;
   readonly context: SecureContextOptions;
-  /** Whose certificates clients of gRPC may show; undefined: they are not asked for any. */
+  /** Authorities for certificates of gRPC clients; undefined: clients are not asked for one. */
   readonly clientAuthorities: string | undefined;
 }
 
 export type TlsSettings = Pick<Config, 'tlsCertFile' | 'tlsKeyFile' | 'tlsClientCaFile' | 'tlsCaFile'>;
 
-/** A certificate in PEM; what stands around it, such as its subject in words, is nothing. */
+/** A certificate in PEM. Text around it, such as its subject, is ignored. */
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** @throws DatabaseError unavailable, which names the file and the setting */
@@ -44,7 +46,7 @@ export function readTlsFiles(settings: TlsSettings): TlsContents {
   };
 }
 
-/** @throws DatabaseError invalid_argument, which names the file and the setting, and repeats nothing of a key */
+/** @throws DatabaseError invalid_argument, which names the file and the setting, but nothing of the key */
 export function tlsMaterial(contents: TlsContents, settings: TlsSettings): TlsMaterial {
   const { certificate: chain, key, clientAuthorities, authorities } = contents;
   if (clientAuthorities !== undefined)
@@ -65,12 +67,12 @@ export function tlsMaterial(contents: TlsContents, settings: TlsSettings): TlsMa
   };
 }
 
-/** Undefined where the setting names no file. @throws DatabaseError as `contentOf` */
+/** Undefined when the setting names no file. @throws DatabaseError like `contentOf` */
 export function contentIfNamed(file: string, setting: string): string | undefined {
   return file === 'none' ? undefined : contentOf(file, setting);
 }
 
-/** In PEM. @throws DatabaseError invalid_argument, which names the file */
+/** Splits PEM certificates. @throws DatabaseError invalid_argument, which names the file */
 export function certificatesIn(
   content: string,
   file: string,
@@ -88,7 +90,7 @@ export function certificatesIn(
   return [first, ...others];
 }
 
-/** @throws DatabaseError invalid_argument, which repeats nothing of it */
+/** @throws DatabaseError invalid_argument, without the content of the key */
 export function keyIn(content: string, file: string, setting: string): KeyObject {
   try {
     return createPrivateKey(content);
@@ -97,7 +99,7 @@ export function keyIn(content: string, file: string, setting: string): KeyObject
   }
 }
 
-/** Why nobody who verifies the certificate connects at that time. */
+/** Reason why clients that verify the certificate cannot connect at that time. */
 export function validityFault(
   { validFrom, validTo }: X509Certificate,
   setting: string,
@@ -108,8 +110,8 @@ export function validityFault(
 }
 
 /**
- * A certificate that is valid is not replaced by one that is not.
- * @throws DatabaseError invalid_argument; one that becomes valid later can be used then
+ * Keeps a valid certificate from being replaced by one that is not valid now.
+ * @throws DatabaseError invalid_argument; a certificate that becomes valid later is accepted then
  */
 export function checkValidity(next: X509Certificate, used: X509Certificate | undefined, setting: string): void {
   const nowMs = Date.now();
@@ -118,7 +120,7 @@ export function checkValidity(next: X509Certificate, used: X509Certificate | und
   throw new DatabaseError('invalid_argument', `In the changed files ${fault}`);
 }
 
-/** What OpenSSL does not take, such as a key that is too short, it says only here. */
+/** Creates a context, because OpenSSL reports faults such as a short key only then. */
 export function checked(options: SecureContextOptions): SecureContextOptions {
   try {
     createSecureContext(options);

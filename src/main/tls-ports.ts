@@ -1,13 +1,13 @@
 /**
- * Servers that speak TLS, with a certificate that can be replaced while they run.
+ * TLS servers whose certificate can be replaced while they run.
  *
  * ```
  *   accepted ── handshake ──> handed to the server
  *      └── no TLS, another version, no valid certificate, too slow ──> closed, and told of
  * ```
  *
- * What is open goes on with the certificate that it began with. A connection in its handshake is no request of anybody,
- * and is closed with the server.
+ * Open connections keep the certificate of their handshake. A connection in its handshake has no request yet, and is
+ * closed with the server.
  */
 import { constants } from 'node:crypto';
 import type { Server as HttpServer, RequestListener, ServerOptions } from 'node:http';
@@ -16,14 +16,14 @@ import { createServer, type SecureContextOptions, type TLSSocket, type TlsOption
 import type { SecurePorts } from '#transport';
 import type { ServingMaterial } from './tls-files.ts';
 
-/** What the client of a handshake may take; a node of another continent takes less than one second. */
+/** Time limit of a handshake; a client on another continent needs less than a second. */
 const HANDSHAKE_MS = 10_000;
 
 export interface TlsPortsOptions {
-  /** Of clients of gRPC, where there are authorities for them. */
+  /** Whether gRPC clients need a certificate, when there are authorities for them. */
   readonly clientAuth: 'request' | 'require';
   readonly handshakeMs?: number;
-  /** Told of each connection that has ended before its handshake was over, and why. */
+  /** Called for each connection that ended before its handshake was complete, with the reason. */
   readonly onFailed: (why: string) => void;
 }
 
@@ -42,7 +42,7 @@ export class TlsPorts implements SecurePorts {
     this.#options = options;
   }
 
-  /** From the next handshake on. */
+  /** Takes effect from the next handshake on. */
   replace(serving: ServingMaterial): void {
     this.#serving = serving;
     for (const { server, asksClients } of this.#listening) server.setSecureContext(this.#context(asksClients));
@@ -52,7 +52,7 @@ export class TlsPorts implements SecurePorts {
     const https = process.getBuiltinModule('node:https');
     const secure = { ...this.#context(false), ...this.#handshake(), ALPNProtocols: ['http/1.1'] };
     const server = https.createServer({ ...options, ...secure }, listener);
-    // It would have a failed handshake answered as a request that is none.
+    // The default listener would answer a failed handshake as a malformed request.
     server.removeAllListeners('tlsClientError');
     this.#add({ server, asksClients: false });
     return server;
@@ -87,7 +87,7 @@ export class TlsPorts implements SecurePorts {
     const { context, clientAuthorities } = this.#serving;
     const shared = { ...context, minVersion: 'TLSv1.2' } as const;
     if (!asksClients) return shared;
-    // Whoever comes back shows its certificate again: one that has expired meanwhile is then found.
+    // A resumed session would skip the check of the certificate, which may have expired meanwhile.
     return { ...shared, ca: clientAuthorities, secureOptions: constants.SSL_OP_NO_TICKET };
   }
 
@@ -111,7 +111,7 @@ export class TlsPorts implements SecurePorts {
     server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
       if (!isClosing)
         this.#options.onFailed('code' in error && typeof error.code === 'string' ? error.code : error.message);
-      // After its time Node tells of it, and leaves it open.
+      // Node.js reports the timeout, but leaves the socket open.
       socket.destroy();
     });
     const close = server.close.bind(server);
@@ -124,14 +124,14 @@ export class TlsPorts implements SecurePorts {
   }
 }
 
-/** Of the two sockets of a connection, the one beneath and the one above, the same. */
+/** Key that is the same for the TLS socket and the TCP socket of a connection. */
 function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Why a connection that is through its handshake is of no use all the same. */
+/** Reason to close a connection although its handshake succeeded. */
 function faultOf(socket: TLSSocket, asksClients: boolean): string | undefined {
-  // Who has not said what it speaks is not known to speak HTTP/2.
+  // A client without ALPN is not known to speak HTTP/2.
   if (socket.alpnProtocol !== 'h2') return 'no ALPN protocol';
   const hasShown = asksClients && socket.getPeerX509Certificate() !== undefined;
   return hasShown && !socket.authorized ? String(socket.authorizationError) : undefined;

@@ -1,6 +1,6 @@
 /**
- * TLS of a node at the ports of clients: what its settings name is read at the start, and again while it runs
- * (reloaded-files.ts). What is found is used from the next handshake on.
+ * TLS of the client ports: reads the files of its settings at startup, and again while the node runs
+ * (reloaded-files.ts). New files are used from the next handshake on.
  */
 import type { X509Certificate } from 'node:crypto';
 import { connect } from 'node:net';
@@ -22,13 +22,13 @@ import {
 import { TlsPorts } from './tls-ports.ts';
 
 export interface Tls extends Disposable {
-  /** Undefined: no certificate is given. */
+  /** Undefined without a certificate. */
   readonly ports: SecurePorts | undefined;
-  /** For asking other nodes; undefined: nothing is trusted or shown but what Node comes with. */
+  /** For connections to other nodes; undefined: the defaults of Node.js, without a client certificate. */
   readonly context: SecureContext | undefined;
-  /** Why nobody who verifies the certificate connects now. */
+  /** Reason why clients that verify the certificate cannot connect now. */
   readonly certificateFault: string | undefined;
-  /** For asking this node itself, by an address that its certificate need not name. */
+  /** Connects to this node itself, at an address that its certificate need not contain. */
   readonly dialSelf: Dial;
 }
 
@@ -38,7 +38,7 @@ interface TlsParts {
   readonly lookMs?: number;
 }
 
-/** @throws DatabaseError when a file cannot be read, or is not what it should be. */
+/** @throws DatabaseError when a file cannot be read or is invalid. */
 export function openTls(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts): Tls {
   return new Reloaded(settings, parts);
 }
@@ -49,7 +49,7 @@ class Reloaded implements Tls {
   readonly #parts: TlsParts;
   readonly #files: ReloadedFiles<TlsContents> | undefined;
   #context: SecureContext | undefined;
-  /** The certificate in use, and the one before: a handshake may have begun with that. */
+  /** The certificate in use, and the previous one: a handshake may have started with it. */
   #own: readonly X509Certificate[] = [];
 
   constructor(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts) {
@@ -91,10 +91,10 @@ class Reloaded implements Tls {
     const socket = connectSecurely({
       socket: connect({ host, port, noDelay: true }),
       ALPNProtocols: [protocol],
-      // Verified below, and by more than a name: it is the very certificate.
+      // Verified below more strictly than by name: the certificate must be the node's own.
       rejectUnauthorized: false,
     });
-    // Node tells of it before it sends what was written meanwhile.
+    // Node.js emits the event before it sends data written meanwhile.
     socket.once('secureConnect', () => {
       const shown = socket.getPeerX509Certificate();
       const isOwn = this.#own.some(({ raw }) => shown !== undefined && raw.equals(shown.raw));
@@ -114,7 +114,7 @@ class Reloaded implements Tls {
     logger.error('tls-not-reloaded', { message: `${outcome.reason}; what is in use stays in use` });
   }
 
-  /** @throws DatabaseError when it is not right */
+  /** @throws DatabaseError when the material is invalid */
   #use(contents: TlsContents): void {
     const material = tlsMaterial(contents, this.#settings);
     if (material.serving !== undefined) {

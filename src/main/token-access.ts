@@ -1,4 +1,4 @@
-/** Who asks by the word of others than this cluster, as the settings say: extractors for the chain. */
+/** Extractors for external authentication: OpenID providers and proxies, from the settings. */
 import {
   type Extractor,
   type GrantsOfRoles,
@@ -23,7 +23,7 @@ interface TokenParts {
   readonly metrics: Metrics;
 }
 
-/** @throws DatabaseError when a file that the settings name is not usable. */
+/** @throws DatabaseError when a file of the settings cannot be used. */
 export function tokenExtractors(config: Config, parts: TokenParts): readonly Extractor[] {
   const grantsOfRoles = grantsOfRolesIn(config);
   return [
@@ -47,7 +47,7 @@ function loadBalancerExtractors(
   return [loadBalancerExtractor({ keys, signers, roles: { rolesClaim, grantsOfRoles }, nowMs })];
 }
 
-/** Of an ARN: the settings are refused that have one without (setting-pairs.ts). */
+/** Region of an ARN; setting-pairs.ts has refused ARNs without one. */
 function regionOf(arn: string): string {
   return arn.split(':')[3] ?? '';
 }

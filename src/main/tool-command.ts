@@ -13,7 +13,7 @@ const EXIT_BY_SIGNAL = 128;
 /** Paths relative to dist and to src/main. */
 const PLACES: readonly string[] = ['../sdk/tool/main.ts', '../../sdk/tool/main.ts'];
 
-/** The exit code. */
+/** Runs the command. @returns the exit code */
 export async function toolCommand(args: readonly string[], err: (text: string) => void): Promise<number> {
   const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   const tool = places.find((place) => existsSync(place));

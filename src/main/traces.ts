@@ -1,4 +1,4 @@
-/** The traces of a node, by its settings. */
+/** Opens tracing, from the settings. */
 import { type Logger, type Metrics, startTracing, type Tracing } from '#observability';
 import { RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
@@ -8,7 +8,7 @@ interface TraceParts {
   readonly metrics: Metrics;
 }
 
-/** Undefined: nothing is traced, and nothing is loaded for it. */
+/** Undefined without tracing; nothing is loaded then. */
 export async function openTracing(config: Config, { logger, metrics }: TraceParts): Promise<Tracing | undefined> {
   const { otlpEndpoint: endpoint, traceSampleRatio: sampleRatio, nodeName: name } = config;
   if (endpoint === 'off') return undefined;

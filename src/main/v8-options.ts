@@ -1,58 +1,55 @@
 /**
- * The options of V8, and one of Node, that a node runs with. They are taken on the command line only, before the first
- * line of a program, so a process that was started without them becomes one that was: same process id, same arguments,
- * same output.
+ * Options of V8 and Node.js that a node runs with. They can only be given on the command line, so a process that was
+ * started without them replaces itself by one with them: same process id, arguments and output.
  *
- * None of them is a limit. They only say how soon V8 collects garbage. Reasons and costs:
+ * None of the options is a limit. They only make V8 collect garbage earlier. Reasons and costs:
  * docs/adr/0017-memory-of-the-process.md.
  */
 import { usableProcessors } from './processors.ts';
 
-/**
- * Pools of malloc that the threads share; by itself glibc makes eight for each processor, and each keeps what it had.
- */
+/** Number of malloc arenas; the default of glibc is eight per processor, and each keeps its freed memory. */
 const ARENAS_MAX = '2';
 
 /**
- * Size from which an allocation has memory of its own, which returns to the system with it, and how much may be free at
- * the end of a pool. By default glibc raises both with what is freed, up to 32 and 64 MiB. It then keeps the memory of
- * a large publication as long as a small allocation follows it (ADR 0017).
+ * Size from which an allocation gets its own mapping, which is returned to the system when it is freed, and the maximum
+ * of free memory at the end of an arena. By default glibc raises both with freed sizes, up to 32 and 64 MiB, and then
+ * keeps the memory of a large publication as long as a small allocation follows it (ADR 0017).
  */
 const OWN_MEMORY_BYTES = '1048576';
 const FREE_BYTES_MAX = '16777216';
 
-/** What malloc reads when a process begins. */
+/** Variables that malloc reads when a process starts. */
 const MALLOC: NodeJS.ProcessEnv = {
   MALLOC_ARENA_MAX: ARENAS_MAX,
   MALLOC_MMAP_THRESHOLD_: OWN_MEMORY_BYTES,
   MALLOC_TRIM_THRESHOLD_: FREE_BYTES_MAX,
 };
 
-/** What Node takes by itself. */
+/** Default of Node.js. */
 const POOL_THREADS_MAX = 4;
 
-/** With less memory the young generations of all threads would be a third of it. */
+/** Below this size, the young generations of all threads would be a third of the memory. */
 const SMALL_MEMORY_BYTES = 512 * 2 ** 20;
 const isSmall = process.constrainedMemory() > 0 && process.constrainedMemory() < SMALL_MEMORY_BYTES;
 
 const OPTIONS: ReadonlyMap<string, string> = new Map([
-  // MiB of one half of the young generation of each thread. By itself V8 goes to 64, and comes down from there late.
+  // MiB of a semi-space of each thread. By default V8 grows it to 64 and shrinks it late.
   ['--max-semi-space-size', isSmall ? '=2' : '=8'],
-  // MiB of a thread's old generation at which it is first collected as a whole; by itself hundreds.
+  // MiB of a thread's old generation at its first full collection; the default is hundreds.
   ['--initial-old-space-size', '=24'],
-  // And again whenever it has grown by so many percent since; by itself up to 300.
+  // Growth in percent until the next full collection; the default is up to 300.
   ['--heap-growing-percent', '=50'],
-  // What a place in the code allocates is young, however long the first of it lived.
+  // All allocations start in the young generation, even if earlier objects from the same place in the code lived long.
   ['--no-allocation-site-pretenuring', ''],
-  // Nobody here asks in whose context work is done. Node carries it along with every callback all the same.
+  // The code does not use AsyncLocalStorage, whose context Node.js would carry along with every callback.
   ['--no-async-context-frame', ''],
-  // Threads that collect and compile beside those that work: as many as there are processors left.
+  // V8 threads for garbage collection and compilation: as many as there are other processors.
   ['--v8-pool-size', `=${Math.min(Math.max(usableProcessors() - 1, 1), POOL_THREADS_MAX)}`],
 ]);
 
 /**
- * Starts the process anew with the options that it lacks; returns when there are none, or when this Node cannot. Then
- * it runs without them, and says so in its log.
+ * Replaces the process by one with the missing options. Returns when none are missing, or when this Node.js cannot do
+ * it; then the process runs without them and logs it.
  */
 export function ensureV8Options(): void {
   const lacking = ownLackingV8Options();
@@ -61,19 +58,19 @@ export function ensureV8Options(): void {
   process.execve(process.execPath, args, { ...MALLOC, ...process.env });
 }
 
-/** The options that this process runs without. */
+/** Options that this process runs without. */
 export function ownLackingV8Options(): readonly string[] {
   const { NODE_OPTIONS: variable = '' } = process.env;
   return lackingV8Options([...process.execArgv, ...variable.split(/\s+/)]);
 }
 
-/** The options that are not among those given; one that was given, whatever its value, stays as it is. */
+/** Options that are not among the given ones; a given option is kept whatever its value. */
 export function lackingV8Options(given: readonly string[]): readonly string[] {
   const names = new Set(given.map(optionName));
   return [...OPTIONS].filter(([name]) => !names.has(optionName(name))).map(([name, value]) => name + value);
 }
 
-/** V8 takes `--a_b=1` and `--a-b=1` alike, and `--no-c` says something about `--c`. */
+/** V8 accepts `--a_b=1` and `--a-b=1` alike, and `--no-c` is an option about `--c`. */
 function optionName(option: string): string {
   return (option.split('=')[0] ?? '').replaceAll('_', '-').replace(/^--no-/, '--');
 }
