@@ -1,11 +1,11 @@
 /**
- * API keys as text.
+ * The text format of API keys.
  *
  * ```
  *   cairn_ <id: 16 hex digits> _ <secret: 64 hex digits> <check: 8 hex digits>
  * ```
- * The id is no secret and names the key; the secret has 256 random bits, so that one pass of SHA-256 is enough to keep
- * it by. The check is of what stands before it, and lets scanners for leaked secrets be sure. It proves nothing.
+ * The id names the key and is not secret. The secret has 256 random bits, so a single SHA-256 is a safe way to store
+ * it. The check is a checksum of the text before it; it lets scanners recognize leaked keys, and proves nothing else.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { toHex } from '#base';
@@ -22,18 +22,20 @@ export interface ParsedKey {
 }
 
 export interface IssuedKey extends ParsedKey {
-  /** What its holder sends; nobody can make it again. */
+  /** The full text that a client sends; it cannot be recovered later. */
   readonly text: string;
 }
 
-/** Undefined: this is no API key. In this one spelling alone: nothing is trimmed, and no case is changed. */
+/**
+ * Returns undefined when the text is not an API key. The text must match exactly: nothing is trimmed, and case matters.
+ */
 export function parseApiKey(text: string): ParsedKey | undefined {
   const [, id, secret, check] = SHAPE.exec(text) ?? [];
   if (id === undefined || secret === undefined || check !== checkOf(id, secret)) return undefined;
   return { id, hash: secretHash(secret) };
 }
 
-/** A new secret for a key with this id; a new id, too, unless one is given. */
+/** Issues a new secret for the key with this id, or for a new id if none is given. */
 export function issueKey(random: (bytes: number) => Uint8Array, id: string = toHex(random(ID_BYTES))): IssuedKey {
   const secret = toHex(random(SECRET_BYTES));
   return { id, hash: secretHash(secret), text: formatApiKey(id, secret) };
@@ -47,7 +49,7 @@ export function secretHash(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer');
 }
 
-/** In a time that does not depend on where they differ. */
+/** Compares in constant time. */
 export function isSameHash(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }

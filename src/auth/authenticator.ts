@@ -1,28 +1,30 @@
-/** The chain of extractors, and what it refuses. */
+/** Runs the chain of extractors, and refuses requests. */
 import { DatabaseError } from '#base';
 import type { Credentials, Extractor, Found } from './extractor.ts';
 import type { Principal } from './principal.ts';
 
 const REFUSED = 'CredentialRefused';
 
-/** What a refusal with this reason says in WWW-Authenticate (RFC 6750, section 3); a key is a bearer token, too. */
+/**
+ * Value of WWW-Authenticate for a refusal with this reason (RFC 6750, section 3); an API key counts as a bearer token.
+ */
 export function challenge(reason: string | undefined): string {
   return reason === REFUSED ? 'Bearer realm="cairn", error="invalid_token"' : 'Bearer realm="cairn"';
 }
 
 export interface AuthenticatorParts {
-  /** In the order in which they are asked. */
+  /** Extractors in the order in which they are called. */
   readonly chain: readonly Extractor[];
-  /** Told of each credential that is not valid. */
+  /** Called for each invalid credential. */
   readonly onRefused: (why: string) => void;
 }
 
 const NOTHING: Found = { kind: 'nothing' };
 
 export class Authenticator {
-  /** The headers that the answers to a principal depend on; undefined: nobody has said all of them. */
+  /** The headers that responses to a principal vary on; undefined when an extractor does not declare its headers. */
   readonly inputs: readonly string[] | undefined;
-  /** What has a browser ask its user; undefined: nobody here would take what it sends then. */
+  /** Challenge that makes a browser ask its user; undefined when no extractor accepts such a credential. */
   readonly challengeToBrowsers: string | undefined;
   readonly #chain: readonly Extractor[];
   readonly #names: readonly string[];
@@ -38,7 +40,8 @@ export class Authenticator {
   }
 
   /**
-   * At once where it can: only tokens of somebody else are waited for.
+   * Identifies the client of a request. The result is a promise only when an extractor has to wait, such as for the
+   * keys of a provider.
    * @throws DatabaseError unauthenticated, also as a rejection
    */
   identify(credentials: Credentials): Principal | Promise<Principal> {

@@ -1,25 +1,28 @@
 /**
- * API keys and tokens as passwords of HTTP Basic (RFC 7617): the one way in which a browser asks its user by itself.
+ * API keys and tokens as passwords of HTTP Basic authentication (RFC 7617), the only credential that a browser asks its
+ * user for without a page.
  *
- * The name is whatever the user likes. The password is judged as the same text would be as a bearer token, so that
- * there is one place that knows keys; what is no key is left to others, who may take passwords of their own. Where
- * nothing but programs ask, over gRPC and MCP, nobody is identified so.
+ * The user name is ignored. The password is checked like a bearer token, so that API keys are checked in one place. A
+ * password that is not an API key is left to other extractors. gRPC and MCP do not use this extractor, because their
+ * clients are programs.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Credentials, Extractor, Found } from './extractor.ts';
 import type { Principal } from './principal.ts';
 
-/** What has a browser ask its user. It is to send in UTF-8 what the user types (RFC 7617, section 2.1). */
+/** Challenge that makes a browser ask its user, and send the input in UTF-8 (RFC 7617, section 2.1). */
 const BASIC_CHALLENGE = 'Basic realm="cairn", charset="UTF-8"';
 
-/** No key is nearly as long, and names are short. */
+/** Well above the length of any key and name. */
 const LENGTH_MAX = 4_096;
 const BASIC = /^basic +([\da-z+/]+={0,2})$/i;
-/** Neither has control characters (RFC 7617, section 2), and a key has no blanks; a password may have colons. */
+/**
+ * Neither part has control characters (RFC 7617, section 2), and a key has no spaces; a password may contain colons.
+ */
 const PAIR = /^[^:\p{Cc}]*:([^\p{Cc}\s]+)$/u;
 const NOTHING: Found = { kind: 'nothing' };
 
-/** `keys`: those that know keys, in the order in which they are asked. */
+/** `keys`: extractors of API keys, in the order in which they are called. */
 export function basicExtractor(keys: readonly Extractor[]): Extractor {
   const known = new WeakMap<Principal, Principal>();
   const asSignedIn = (found: Found): Found => {
@@ -40,7 +43,7 @@ export function basicExtractor(keys: readonly Extractor[]): Extractor {
   };
 }
 
-/** At once where all are. */
+/** Synchronous if all extractors are. */
 function firstOf(keys: readonly Extractor[], credentials: Credentials): Found | Promise<Found> {
   const [first, ...rest] = keys;
   if (first === undefined) return NOTHING;
@@ -58,7 +61,7 @@ function asBearer(password: string): Credentials {
   return { values: (name) => (name === 'authorization' ? bearer : []) };
 }
 
-/** In the one spelling that there is of its base64, and in UTF-8; undefined: there is none. */
+/** The password of valid, canonical base64 in UTF-8; undefined without one. */
 function passwordIn(credentials: Credentials): string | undefined {
   if (credentials.mayBeBrowser !== true) return undefined;
   const [sent = ''] = credentials.values('authorization');

@@ -1,6 +1,6 @@
 /**
- * The first key, which an operator gives to a node in a file: with it the others are issued. It may do everything, and
- * counts on the nodes that were started with it, for as long as they run.
+ * The bootstrap key, which an operator gives to a node in a file and with which other keys are issued. It may do
+ * everything. It is valid on nodes that were started with it, as long as they run.
  */
 import { failure, ok, type Result } from '#base';
 import { isSameHash, secretHash } from './api-key.ts';
@@ -8,7 +8,7 @@ import type { Extractor, Found } from './extractor.ts';
 import { KEY_INPUTS, proofOf, type SentSecret, sentSecret } from './key-extractor.ts';
 import type { Principal } from './principal.ts';
 
-/** SHA-256 of it. */
+/** SHA-256 of the key. */
 export type BootstrapKey = Uint8Array;
 
 const LENGTH_MIN = 32;
@@ -16,7 +16,7 @@ const LENGTH_MAX = 512;
 const SHAPE = new RegExp(`^[\\x21-\\x7e]{${LENGTH_MIN},${LENGTH_MAX}}$`);
 const NOTHING: Found = { kind: 'nothing' };
 
-/** Of the content of the file: one line. The reason does not repeat what stands there. */
+/** Reads the content of the file, which is one line. The reason of a failure does not repeat the content. */
 export function readBootstrapKey(content: string): Result<BootstrapKey, string> {
   const text = content.replace(/\r?\n$/, '');
   if (SHAPE.test(text)) return ok(secretHash(text));
@@ -24,7 +24,7 @@ export function readBootstrapKey(content: string): Result<BootstrapKey, string> 
   return failure(`${rule}; it has ${text.length} characters`);
 }
 
-/** Asked before the keys of the catalog: what is not this one may be one of those. */
+/** Runs before the extractor of catalog keys: any other key may be one of those. */
 export function bootstrapExtractor(key: BootstrapKey): Extractor {
   const known: Partial<Record<SentSecret['header'], Principal>> = {};
   return {

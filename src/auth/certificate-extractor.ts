@@ -1,5 +1,6 @@
 /**
- * Certificates of clients, where a connection is of one client (gRPC). That they are valid is found in the handshake.
+ * Identifies clients by their certificates, where a connection belongs to one client (gRPC). The TLS handshake has
+ * verified the certificates.
  *
  * ```
  *   a header of another kind is sent ──────────────────────────> nothing: it decides, right or wrong
@@ -9,39 +10,39 @@
  *                          └── absent ─────────────────────────> nothing: the node asks for somebody, not for itself
  * ```
  *
- * Over HTTP nobody is identified so: what stands between a client and a node answers many clients by one connection,
- * and a cache could not tell them apart.
+ * HTTP clients are not identified by certificates: a proxy sends requests of many clients over one connection, and a
+ * cache could not tell them apart.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Grant } from '#model';
 import type { Extractor, Found } from './extractor.ts';
 import type { Principal } from './principal.ts';
 
-/** What whoever shows a certificate with this name may do: `CN=ops`, `DNS=shop.example`, `URI=spiffe://shop/api`. */
+/** Grants for certificates with this name: `CN=ops`, `DNS=shop.example`, `URI=spiffe://shop/api`. */
 export interface CertificateRule {
   readonly name: string;
   readonly grants: readonly Grant[];
 }
 
-/** The certificate of a client, from the node that it has connected to (RFC 9440). */
+/** Header with the certificate of a client, set by the node that relays its request (RFC 9440). */
 export const CLIENT_CERT = 'client-cert';
 
 export interface CertificateOptions {
   readonly rules: readonly CertificateRule[];
-  /** The headers by which somebody else is identified. */
+  /** Headers with credentials of other kinds. */
   readonly others: readonly string[];
-  /** The header by which a node says that it relays, with its name. */
+  /** Header with the name of the node that relays the request. */
   readonly relayedBy: string;
-  /** Whether that is the certificate of the node of the cluster with this name. */
+  /** Whether the certificate belongs to the cluster node with this name. */
   readonly isOfNode: (certificate: X509Certificate, name: string) => boolean;
   readonly nowMs: () => number;
 }
 
-/** Of certificates that come with requests: parsing one costs more than most requests. */
+/** Maximum number of cached certificates from headers: parsing one costs more than most requests. */
 const KEPT_MAX = 1_000;
 const NOTHING: Found = { kind: 'nothing' };
 
-/** The header for another node. */
+/** Value of the header for another node. */
 export function clientCertOf({ raw }: X509Certificate): string {
   return `:${raw.toString('base64')}:`;
 }
@@ -75,7 +76,7 @@ class CertificateReader {
   found(certificate: X509Certificate): Found {
     const principal = this.#shown.get(certificate) ?? this.#principalOf(certificate);
     this.#shown.set(certificate, principal);
-    // A connection may last longer than what it began with.
+    // A connection may outlast the validity of its certificate.
     return principal.holds()
       ? { kind: 'principal', principal }
       : refused(`the certificate of ${principal.name} has expired`);
@@ -110,7 +111,7 @@ class CertificateReader {
   }
 }
 
-/** `URI=`, `DNS=` and `CN=`, in this order. */
+/** Returns the names as `URI=`, `DNS=` and `CN=`, in this order. */
 export function namesOf(certificate: X509Certificate): readonly string[] {
   const { subject } = certificate.toLegacyObject();
   const alternatives = [...(certificate.subjectAltName ?? '').matchAll(ALTERNATIVE)].map(
@@ -121,7 +122,7 @@ export function namesOf(certificate: X509Certificate): readonly string[] {
   return [...ofKind('URI='), ...ofKind('DNS='), ...common];
 }
 
-/** As Node writes them: one that could be taken for several is a text of JSON. */
+/** One alternative name as Node.js prints it; ambiguous names are JSON strings. */
 const ALTERNATIVE = /(?:^|, )([A-Za-z ]+):(?:("(?:[^"\\]|\\.)*")|([^",]*))(?=, |$)/g;
 
 function certificateIn(text: string): X509Certificate | undefined {

@@ -1,8 +1,9 @@
 /**
- * Who asks, by code of an operator: what it is given, what it may answer, and how long it may take.
+ * The extractor of an operator: its input, its valid answers, and its time limit.
  *
- * It runs in the process of the node and may do whatever that may; bounded is what comes of its mistakes. What it
- * throws, and what it answers that is no answer, refuses the request; what it does not answer in time nobody can tell.
+ * The code runs in the process of the node with all of its rights; only the effects of mistakes are bounded. If it
+ * throws or returns an invalid answer, the request is refused. If it does not answer in time, the request fails as
+ * unavailable.
  */
 import { hash } from 'node:crypto';
 import { failure, ok, type Result } from '#base';
@@ -14,7 +15,7 @@ import { isObject } from './tokens/token-text.ts';
 
 export interface CustomParts {
   readonly nowMs: () => number;
-  /** Told what the code has done wrong. */
+  /** Receives a description of each fault of the code. */
   readonly onFault: (why: string) => void;
   readonly deadlineMs?: number;
 }
@@ -29,12 +30,12 @@ const GRANTS_MAX = 256;
 const ATTRIBUTES_MAX = 32;
 const HEADER = /^[\da-z-]{1,64}$/i;
 const KEY = /^[\w.-]{1,64}$/;
-/** Of an id, a name and a value. */
+/** Maximum length of an id, a name and a value. */
 const TEXT_LENGTH_MAX = 255;
 const LATE = Symbol('late');
 const NOTHING: Found = { kind: 'nothing' };
 
-/** Of what its factory has given: `{inputs, extract}`. */
+/** Wraps the result of the factory function: `{inputs, extract}`. */
 export function customExtractor(made: unknown, parts: CustomParts): Result<Extractor, string> {
   if (!isObject(made)) return failure('has not given an object with inputs and extract');
   const { inputs, extract } = made;
@@ -57,7 +58,7 @@ class CustomJudge {
   readonly #extract: Extract;
   readonly #inputs: ReadonlySet<string> | undefined;
   readonly #parts: CustomParts;
-  /** By what they are made of: whoever asks again is the same principal. The oldest first. */
+  /** Cache of principals by their identity, so that the same client gets the same object. The oldest is first. */
   readonly #principals = new Map<string, Principal>();
   #pending = 0;
 
@@ -78,7 +79,7 @@ class CustomJudge {
     }
   }
 
-  /** Only what it has said that it looks at: answers would not vary on the rest. */
+  /** Shows only the declared headers, because responses would not vary on others. */
   #values(credentials: Credentials, name: unknown, seen: Map<string, string>): readonly string[] {
     const header = String(name).toLowerCase();
     if (this.#inputs?.has(header) === false) return [];
@@ -94,7 +95,7 @@ class CustomJudge {
     const timer = setTimeout(() => late.resolve(LATE), this.#pending < PENDING_MAX ? deadlineMs : 0);
     this.#pending++;
     const settled = answer.finally(() => this.#pending--);
-    // Whoever is late may fail, too.
+    // A late rejection must not be reported as unhandled.
     settled.catch(() => undefined);
     try {
       const given = await Promise.race([settled, late.promise]);
@@ -145,7 +146,7 @@ interface CustomIdentity extends Pick<Principal, 'id' | 'name' | 'attributes' | 
   readonly endsAtMs: number;
 }
 
-/** Or what is wrong with it. */
+/** Returns the identity, or a description of the fault in the answer. */
 function identityOf(answer: unknown): CustomIdentity | string {
   if (!isObject(answer)) return 'its answer is no object';
   const { id, name = id, roles, attributes = {}, expires_at_ms: endsAtMs = Number.POSITIVE_INFINITY } = answer;

@@ -1,14 +1,14 @@
-/** One way of finding out who asks. */
+/** An extractor identifies the client of a request by one kind of credential. */
 import type { X509Certificate } from 'node:crypto';
 import type { Principal } from './principal.ts';
 
-/** The headers of a request. */
+/** Credentials of a request: its headers, and the certificate of its connection. */
 export interface Credentials {
-  /** Every value of a header as it was sent, by its lowercase name. */
+  /** All values of a header as sent, by its lowercase name. */
   values(name: string): readonly string[];
-  /** What the client has shown in the handshake, and is valid; absent where a connection says nothing of its client. */
+  /** Verified client certificate of the connection; absent where a connection does not identify its client. */
   readonly certificate?: X509Certificate | undefined;
-  /** Whether a browser may have sent it, which does so on its own once its user has signed in: over HTTP. */
+  /** Whether a browser may have added the credential by itself, after its user has signed in: HTTP only. */
   readonly mayBeBrowser?: boolean;
 }
 
@@ -16,16 +16,16 @@ export type Found =
   | { readonly kind: 'principal'; readonly principal: Principal }
   /** The request has no credential of this kind. */
   | { readonly kind: 'nothing' }
-  /** It has one, which is not valid. `why` is for the log of the node, never for who asks. */
+  /** It has an invalid one. `why` is for the log of the node, never for the client. */
   | { readonly kind: 'refused'; readonly why: string };
 
 export interface Extractor {
   /**
-   * The headers that it looks at, as they are usually spelled: answers that are private vary on them. Undefined: it
-   * does not say, so that no answer may be kept by anybody.
+   * Headers that the extractor reads, in their usual spelling: private responses vary on them. Undefined: not declared,
+   * so no response may be cached.
    */
   readonly inputs: readonly string[] | undefined;
-  /** What has a browser ask its user for such a credential (WWW-Authenticate); absent: nothing does. */
+  /** Value of WWW-Authenticate that makes a browser ask its user for such a credential. */
   readonly challenge?: string;
   extract(credentials: Credentials): Found | Promise<Found>;
 }

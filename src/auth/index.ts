@@ -1,22 +1,22 @@
 /**
- * #auth: who asks.
+ * #auth: authentication.
  *
- * For: the chain of extractors that find out from the headers of a request, or the certificate of its connection, on
- * whose behalf it is made, the principals that they find, API keys, and tokens of identity providers. What a principal
- * may do is said by the grants that it has (#model) and by the one table of operations (#service, permissions.ts).
+ * Purpose: the chain of extractors that identify the principal of a request from its headers or the certificate of its
+ * connection, the principals, API keys, and tokens of identity providers. The grants of a principal (#model) and the
+ * table of operations (#service, permissions.ts) decide what it may do.
  *
- * Not here: HTTP, gRPC and MCP, which hand in headers and answer refusals in their own words; where keys are kept
+ * Not here: HTTP, gRPC and MCP, which pass headers in and turn refusals into responses; the storage of keys
  * (#database).
  *
  * Invariants:
- *   U1  A request is of one principal or is refused: the first extractor that finds a credential of its kind decides,
- *       and no other is asked behind a credential that is wrong.
- *   U2  A header that says who asks is sent once; twice is refused, whatever stands in it.
- *   U3  A refusal says that there is no credential, or that it is not valid, and nothing more.
- *   U4  No secret is kept but in the memory of whoever is identified by it, and no object that has one shows it when it
+ *   U1  A request has one principal or is refused: the first extractor that finds a credential of its kind decides,
+ *       and after an invalid credential no other extractor is called.
+ *   U2  A header with a credential is sent once; a repeated header is refused, whatever its values.
+ *   U3  A refusal only says that a credential is missing, or that it is invalid.
+ *   U4  A secret is kept only in the principal that it identifies, and no object shows it when it
  *       is printed or written as JSON.
- *   U5  Nothing that a token says is believed before its signature is verified, by a key of whom the settings name and
- *       by an algorithm with two keys; where keys are is never for the token to say.
+ *   U5  No claim of a token is trusted before its signature is verified, by a key of an issuer in the settings and
+ *       with an asymmetric algorithm; a token never decides where its keys come from.
  */
 export { issueKey } from './api-key.ts';
 export { Authenticator, challenge } from './authenticator.ts';

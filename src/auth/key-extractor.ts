@@ -1,4 +1,6 @@
-/** API keys and tokens: in X-API-Key, or as a bearer token for clients that know no other, such as those of MCP. */
+/**
+ * API keys and tokens in X-API-Key, or as bearer tokens for clients that support nothing else, such as those of MCP.
+ */
 import { toHex } from '#base';
 import { type Grant, isStillIssued } from '#model';
 import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';
@@ -6,10 +8,10 @@ import type { Credentials, Extractor, Found } from './extractor.ts';
 import type { Principal } from './principal.ts';
 
 export interface KnownSecret {
-  /** SHA-256. */
+  /** SHA-256 of a secret. */
   readonly hash: Uint8Array;
   readonly createdAtMs: number;
-  /** From then on it is not valid; absent: as long as its key is. */
+  /** Time from which the secret is invalid; absent: it is valid as long as its key. */
   readonly expiresAtMs?: number | undefined;
 }
 
@@ -18,20 +20,20 @@ export interface KnownKey {
   readonly name: string;
   readonly grants: readonly Grant[];
   readonly createdAtMs: number;
-  /** The id of the principal that has issued it. */
+  /** Id of the principal that issued it. */
   readonly createdBy: string;
   readonly expiresAtMs?: number | undefined;
-  /** Of a token; `keyId`: the key that has issued it, by a secret without which it does not count. */
+  /** Present for a token. `keyId`: the key that issued it; without that key the token is invalid. */
   readonly token?: { readonly keyId?: string | undefined } | undefined;
   readonly secrets: readonly KnownSecret[];
 }
 
 export interface KnownKeys {
-  /** As it is now; another object as soon as anything of it is different. */
+  /** Returns the current state of a key; a changed key is another object. */
   find(id: string): KnownKey | undefined;
   /**
-   * Resolves when `find` knows all that was acknowledged anywhere before: a key that another node has issued just now
-   * may not be known here. Rejects when that cannot be found out.
+   * Resolves when `find` knows every key that was acknowledged before the call, because another node may just have
+   * issued one. Rejects when that is impossible now.
    */
   refresh(): Promise<void>;
 }
@@ -40,11 +42,11 @@ export const KEY_INPUTS: readonly string[] = ['Authorization', 'X-API-Key'];
 
 const NOTHING: Found = { kind: 'nothing' };
 const BEARER = /^bearer +(\S+)$/i;
-/** What every key begins with; another bearer token is for somebody else to judge. */
+/** Prefix of every key; other bearer tokens are left to other extractors. */
 const KEY_PREFIX = 'cairn_';
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
-/** What a request has where keys stand, and by which header. */
+/** A secret as the request has sent it, and its header. */
 export interface SentSecret {
   readonly text: string;
   readonly header: 'x-api-key' | 'authorization';
@@ -57,7 +59,7 @@ export function sentSecret(credentials: Credentials): SentSecret | undefined {
   return token === undefined ? undefined : { text: token, header: 'authorization' };
 }
 
-/** The headers by which it is sent on. */
+/** Headers that pass the secret on to another node. */
 export function proofOf({ text, header }: SentSecret): Readonly<Record<string, string>> {
   return { [header]: header === 'authorization' ? `Bearer ${text}` : text };
 }
@@ -80,7 +82,7 @@ export function keyExtractor(keys: KnownKeys, nowMs: () => number): Extractor {
 class Judge {
   readonly #keys: KnownKeys;
   readonly #nowMs: () => number;
-  /** One for each secret of a key: what is made for a principal is made once. */
+  /** One principal per secret of a key, created once. */
   readonly #principals = new WeakMap<KnownKey, Map<string, Principal>>();
 
   constructor(keys: KnownKeys, nowMs: () => number) {
@@ -101,7 +103,7 @@ class Judge {
     return { kind: 'principal', principal };
   }
 
-  /** Whether the secret is known, and has expired: nothing that is not known here would change that. */
+  /** Whether the secret is known and has expired; refreshing the keys would not change that. */
   isPast({ id, hash }: ParsedKey): boolean {
     const key = this.#keys.find(id);
     return key !== undefined && this.#faultIn(key, hash) === EXPIRED;

@@ -9,10 +9,10 @@
  * Not here: decisions about data. This layer knows all others and only connects them.
  *
  * Invariants:
- *   N1  A node runs with exactly the settings that were meant, or not at all: what is unknown, malformed or
- *       contradictory ends the process with exit code 2 before anything is opened.
+ *   N1  A node runs with exactly the intended settings or not at all: unknown, malformed or contradictory settings end
+ *       the process with exit code 2 before anything is opened.
  *   N2  stdout carries one line, when the node is ready; everything else goes to stderr.
- *   N3  Told to stop, a node answers what it has taken in before it closes.
+ *   N3  After a signal to stop, a node answers the requests in flight before it closes.
  */
 import { narrowBufferPool } from './buffer-pool.ts';
 import { refuseOldNode } from './node-version.ts';

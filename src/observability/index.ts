@@ -1,17 +1,17 @@
 /**
- * #observability: what a node tells its operators.
+ * #observability: logs, metrics and traces.
  *
- * For: structured logs (one constant event name and fields), the catalogue of every metric, the endpoint that
- * Prometheus scrapes, and the spans of traces. Layers receive the ports `Logger`, `Metrics` and `Tracer`; pino,
- * prom-client and OpenTelemetry are known only here.
+ * Purpose: structured logs (one constant event name and fields), the catalogue of every metric, the endpoint that
+ * Prometheus scrapes, and trace spans. Layers receive the ports `Logger`, `Metrics` and `Tracer`; only this layer knows
+ * pino, prom-client and OpenTelemetry.
  *
- * Not here: deciding what is worth telling (the layers do), health (the service answers that).
+ * Not here: the decision what to log or count (the layers make it), and health (#service).
  *
  * Invariants:
  *   O1  Every metric is in the catalogue and in docs/metrics.md, with help, unit suffix and closed labels; a label
- *       with open values is cut off at its bound, beyond which counts go to `other` and levels are left out.
+ *       with open values has a bound, beyond which counts go to `other` and levels are omitted.
  *   O2  A log line is one JSON object on stderr with a constant `event`; stdout belongs to the ready line.
- *   O3  Without an endpoint for spans nothing of OpenTelemetry's SDK is loaded. With one, what a collector does not take is
+ *   O3  Without an endpoint for spans the OpenTelemetry SDK is not loaded. With one, spans that a collector refuses are
  *       dropped and counted: no request waits for it, or fails.
  */
 export { createLogger, LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger } from './logger.ts';

@@ -1,11 +1,11 @@
 /**
- * Keeps open labels within their bound (O1): the values seen first keep their name. Beyond the bound a count goes to
- * `other`; a level has no sum that would mean something, and is left out.
+ * Limits the number of values of open labels (O1): the values seen first keep their name. Beyond the bound, counts go
+ * to `other`, and levels are omitted because their sum means nothing.
  */
 import { definitionOf, type LabelBound } from './metric-catalogue.ts';
 import type { MetricName } from './metric-names.ts';
 
-/** What every value beyond a label's bound is counted as. */
+/** Label value for everything beyond the bound. */
 const OTHER = 'other';
 
 type Labels = Readonly<Record<string, string>>;
@@ -13,23 +13,23 @@ type Labels = Readonly<Record<string, string>>;
 export class LabelLimiter {
   readonly #seen = new Map<string, Set<string>>();
 
-  /** The labels to count under. A label or closed value that the catalogue does not list is a bug and throws. */
+  /** Returns the labels to count under. A label or closed value that is not in the catalogue is a bug and throws. */
   within(name: MetricName, labels: Labels): Record<string, string> {
     const beyond = this.#beyond(name, labels);
     return { ...labels, ...Object.fromEntries(beyond.map((label) => [label, OTHER])) };
   }
 
-  /** Whether every value has its own name. Throws as `within` does. */
+  /** Whether every value is within its bound. Throws like `within`. */
   admits(name: MetricName, labels: Labels): boolean {
     return this.#beyond(name, labels).length === 0;
   }
 
-  /** Gives the place of a value to another, wherever it has one. */
+  /** Frees the slot of a value in every metric. */
   forget(label: string, value: string): void {
     for (const [key, seen] of this.#seen) if (key.endsWith(` ${label}`)) seen.delete(value);
   }
 
-  /** The labels whose value is beyond their bound. */
+  /** Labels whose value is beyond the bound. */
   #beyond(name: MetricName, labels: Labels): readonly string[] {
     const bounds: Readonly<Record<string, LabelBound>> = definitionOf(name).labels;
     return Object.entries(labels).flatMap(([label, value]) => {

@@ -1,10 +1,10 @@
 /**
  * Structured logs: the port that layers receive, and its adapter on pino.
  *
- * One log line is one thing that happened: a constant event name (kebab-case, searchable) and fields. Field names are
- * the field's standard words (`database`, `revision`, `group`, `term`). Event payloads and credentials are never
- * fields. A field that is called like one of the line's own (`level`, `time`, `event`) stands there as `field_level`
- * and so on: with a key twice, the severity of the line would be whatever the reader takes.
+ * One log line is one event: a constant event name (kebab-case, searchable) and fields. Field names are the field's
+ * standard words (`database`, `revision`, `group`, `term`). Event payloads and credentials are never fields. A field
+ * with the name of a standard key of the line (`level`, `time`, `event`) is renamed to `field_level` and so on, because
+ * readers resolve duplicate keys differently.
  *
  * stdout carries only the ready line, so logs go to stderr (O2).
  */
@@ -22,25 +22,25 @@ export interface Logger {
   warn(event: string, fields?: LogFields): void;
   /** `fields.error` may be an Error; it is logged with its stack and its causes. */
   error(event: string, fields?: LogFields): void;
-  /** Why the process ends, or does not start: an error that is logged at every level, `silent` too. */
+  /** Logs why the process exits or does not start, at every level including `silent`. */
   fatal(event: string, fields?: LogFields): void;
   /** A logger that adds these fields to every line. */
   with(fields: LogFields): Logger;
-  /** Writes what is buffered, synchronously; for the last words of a process. */
+  /** Writes buffered lines synchronously, before the process exits. */
   flush(): void;
 }
 
 const REDACTED = ['authorization', 'cookie', 'apiKey', '*.authorization', '*.cookie', '*.apiKey'];
 
-/** The level of pino above all that can be asked for. */
+/** The highest level of pino, above every level of the settings. */
 const LAST_WORDS = 'fatal';
 
-/** What every line says by itself. */
+/** Standard keys of every line. */
 const OWN_KEYS: readonly string[] = ['level', 'time', 'event'];
 
 /**
- * Logs at `level` and above, and at every level why the process ends, to the file descriptor, 2 (stderr) unless told
- * otherwise. Writes are synchronous.
+ * Logs at `level` and above, and fatal errors at every level, to the file descriptor, 2 (stderr) by default. Writes are
+ * synchronous.
  */
 export function createLogger(options: { readonly level: LogLevel; readonly fd?: number }): Logger {
   // Synchronous writes: a line that explains an exit must not be lost with the process.
@@ -60,7 +60,7 @@ export function createLogger(options: { readonly level: LogLevel; readonly fd?: 
   return wrap(root, () => sink.flushSync());
 }
 
-/** Says nothing; for tests and tools. */
+/** Logs nothing; for tests and tools. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -83,7 +83,7 @@ function wrap(target: PinoLogger, flush: () => void): Logger {
   };
 }
 
-/** With its causes, and with traces that name the sources. */
+/** An error with its causes and with stack traces that name the sources. */
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const serialized = pino.stdSerializers.errWithCause(error);
@@ -96,7 +96,7 @@ function nameSources(serialized: { stack?: unknown; cause?: unknown }): void {
   if (typeof serialized.cause === 'object' && serialized.cause !== null) nameSources(serialized.cause);
 }
 
-/** The fields under names that are not those of the line itself. */
+/** Renames fields that have the name of a standard key. */
 function besideOwn(fields: LogFields = {}): LogFields {
   if (!OWN_KEYS.some((key) => Object.hasOwn(fields, key))) return fields;
   const renamed: Record<string, unknown> = {};

@@ -1,7 +1,7 @@
 /**
- * The names of all metrics and the values of their labels, as types: what a layer may count at compile time.
+ * The names of all metrics and the values of their labels as types, so that the compiler checks every use.
  *
- * A label typed `string` is open; metric-catalogue.ts bounds it.
+ * A label typed `string` is open; metric-catalogue.ts limits its values.
  */
 
 type NoLabels = { readonly [label: string]: never };
@@ -12,10 +12,10 @@ export type GrpcMethodLabels = {
   readonly grpc_method: string;
 };
 
-/** Another node, by its number; `unknown` for whoever does not say who it is. */
+/** Another node, by its number; `unknown` when its number is not known. */
 type PeerLabels = { readonly peer: string };
 
-/** Why a frame of another node was dropped, or a stream of them refused. */
+/** Reason why a frame or a stream of another node was dropped or refused. */
 type PeerDropReason =
   | 'malformed'
   | 'cluster'
@@ -34,19 +34,19 @@ type LevelLabels = { readonly level: '0' | '1' | '2' | '3' | '4' | '5' | '6' };
 /** Sent to a member of a group, or received from its leader. */
 type SnapshotWay = 'sent' | 'received';
 
-/** What runs components: processes for State Views, for State Changes, for presenters. */
+/** Guest processes by the kind of component they run. */
 export type GuestPool = 'views' | 'changes' | 'presenters';
 
-/** Whether somebody waited for the fold, or it was brought further while nobody did. */
+/** Whether a read waited for the fold, or it ran in the background. */
 type FoldedBy = 'reads' | 'maintenance';
 
-/** How a step of the maintenance of a State View ended. */
+/** Result of a maintenance step of a State View. */
 type MaintenanceResult = 'advanced' | 'restarted' | 'failed';
 
-/** Modes of State Views in which they are kept up. */
+/** Modes of State Views that are folded in the background. */
 type MaintainedMode = 'eager' | 'scheduled';
 
-/** How a call of a component ended that gave no answer: docs/components.md. */
+/** Faults of component calls: docs/components.md. */
 export const GUEST_FAULTS = [
   'Trap',
   'StackOverflow',
@@ -66,16 +66,19 @@ export const GUEST_FAULTS = [
 ] as const;
 export type GuestFault = (typeof GUEST_FAULTS)[number];
 
-/** Components as they are run; folded states to go on from. */
+/** Compiled components, and folded states. */
 export type GuestCache = 'artifacts' | 'states';
 
 export type TransactionResult = 'committed' | 'replayed' | 'conflict' | 'invalid' | 'too_large' | 'failed';
 
-/** `unreached`: by no holder; `lost`: a write whose outcome nobody knows; `abandoned`: by the client. */
+/**
+ * `unreached`: no node with a replica was reached; `lost`: a write with unknown outcome; `abandoned`: cancelled by the
+ * client.
+ */
 export type RelayResult = 'answered' | 'broken' | 'unreached' | 'lost' | 'abandoned';
 export type RelayProtocol = 'grpc' | 'http' | 'mcp';
 
-/** Methods of MCP that are told apart; any other is `other`. */
+/** Counted MCP methods; any other counts as `other`. */
 export const MCP_METHODS = [
   'initialize',
   'notifications/initialized',
@@ -91,11 +94,11 @@ export const MCP_METHODS = [
 ] as const;
 export type McpMethod = (typeof MCP_METHODS)[number];
 
-/** By its client, for want of use, for another session, or with its node. */
+/** Ended by its client, after a timeout, evicted for another session, or with its node. */
 export type McpSessionEnd = 'deleted' | 'idle' | 'displaced' | 'closing';
 
 export type RateLimitedProtocol = 'grpc' | 'http' | 'mcp';
-/** `shared`: a client for which there was no bucket of its own. */
+/** `shared`: a client without its own bucket. */
 export type RateLimitedBy = 'principal' | 'address' | 'shared';
 
 export interface CounterLabels {

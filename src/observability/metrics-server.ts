@@ -1,9 +1,9 @@
 /**
- * The scrape endpoint: `GET /metrics` on a port of its own, so that a busy or shut client port never hides a node
- * from its operators. The probes of a kubelet are answered there, too: the port is open before recovery.
+ * The scrape endpoint: `GET /metrics` on a separate port, so that a busy or closed client port never hides a node from
+ * its operators. It also answers the probes of a kubelet, because the port is open before recovery.
  *
- * The port is on the thread that serves clients, so a flood of scrapes must not keep that from them: there is one
- * rendering at a time, for all who ask, and it is kept for a second; a connection has one request, and 10 s in all.
+ * The port runs on the thread that serves clients, so a flood of scrapes must not block it: there is one rendering at a
+ * time, shared by all scrapes and cached for a second. A connection may send one request and lasts at most 10 s.
  */
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -12,7 +12,7 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { answerProbe, PROBE_PATHS, type Probes } from './probes.ts';
 
-// An import of it would also load what it offers lazily: a client for the web.
+// An import would also load the lazy parts of the module, such as the HTTP client.
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface MetricsServer {
@@ -22,18 +22,18 @@ export interface MetricsServer {
 
 export interface MetricsServerOptions {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly metrics: Metrics;
   readonly probes: Probes;
   readonly logger: Logger;
-  /** For how long a rendering answers those who ask next; 1,000 unless given. */
+  /** How long a rendering is cached; 1,000 by default. */
   readonly keptMs?: number;
-  /** After which a connection is closed, whatever it waits for; 10,000 unless given. */
+  /** Maximum duration of a connection; 10,000 by default. */
   readonly connectionMs?: number;
-  /** Connections at a time, 32 unless given; one more closes the oldest. */
+  /** Maximum number of connections, 32 by default; one more closes the oldest. */
   readonly connectionsMax?: number | undefined;
-  /** In place of that of node:http, for one that speaks TLS. */
+  /** Replaces the server of node:http, for TLS. */
   readonly create?: CreateServer | undefined;
 }
 
@@ -42,14 +42,14 @@ type CreateServer = (options: ServerOptions, listener: RequestListener) => Serve
 const PATHS = ['/metrics', ...PROBE_PATHS];
 /** Scrape intervals are seconds. */
 const KEPT_MS = 1000;
-/** Prometheus gives up a scrape after 10 s unless told otherwise. */
+/** Prometheus aborts a scrape after 10 s by default. */
 const CONNECTION_MS = 10_000;
-/** Far more than there are scrapers. */
+/** Well above the number of scrapers. */
 const CONNECTIONS_MAX = 32;
 
 /**
  * Listens on `host` and `port`.
- * @throws DatabaseError `unavailable` when the address cannot be had.
+ * @throws DatabaseError `unavailable` when the address cannot be bound.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const page = new Page(options);
@@ -57,9 +57,10 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const server = create({}, (request, response) => {
     if (!answerProbe(request, response, options.probes)) void answer(request, response, page);
   });
-  // The answer says `Connection: close`, and nothing is rendered for what was pipelined behind its request.
+  // Every response says `Connection: close`, so pipelined requests must not cause renderings.
   server.maxRequestsPerSocket = 1;
-  // Who ends its side behind the request wants the answer all the same. No document of Node's has it; a test does.
+  // Answers clients that half-close the connection after their request. Node.js does not document this property; a test
+  // covers it.
   Object.assign(server, { httpAllowHalfOpen: true });
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -84,7 +85,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   };
 }
 
-/** Closes the oldest connection when there are `max`: clients that hold connections must not fail the probes. */
+/** Closes the oldest connection at the limit: clients that hold connections must not make the probes fail. */
 function makeRoom(open: Set<Socket>, max: number): void {
   const [oldest] = open;
   if (oldest === undefined || open.size < max) return;
@@ -92,7 +93,7 @@ function makeRoom(open: Set<Socket>, max: number): void {
   oldest.destroy();
 }
 
-/** Bounds all at once: a request that never comes, and an answer that is never read. */
+/** One timeout covers a request that never arrives and a response that is never read. */
 function endAfter(socket: Socket, connectionMs: number): void {
   const timer = setTimeout(() => socket.destroy(), connectionMs);
   socket.once('close', () => clearTimeout(timer));
@@ -101,17 +102,17 @@ function endAfter(socket: Socket, connectionMs: number): void {
 interface Reply {
   readonly status: number;
   readonly contentType: string;
-  /** One for all connections that it is sent on. */
+  /** One buffer, shared by all connections. */
   readonly body: Uint8Array;
 }
 
-/** What `/metrics` answers now. */
+/** The current content of `/metrics`. */
 class Page {
   readonly #metrics: Metrics;
   readonly #logger: Logger;
   readonly #keptMs: number;
   #reply: Promise<Reply> | undefined;
-  /** Infinite while it is being rendered. */
+  /** Infinite while a rendering is running. */
   #renderedMs = 0;
 
   constructor({ metrics, logger, keptMs = KEPT_MS }: MetricsServerOptions) {
@@ -143,7 +144,7 @@ class Page {
   }
 }
 
-/** Of a request that is for no probe. Never rejects. */
+/** Answers a request that is not for a probe. Never rejects. */
 async function answer(request: IncomingMessage, response: ServerResponse, page: Page): Promise<void> {
   response.setHeader('x-content-type-options', 'nosniff');
   const path = (request.url ?? '/').split('?', 1)[0];

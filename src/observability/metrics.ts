@@ -1,9 +1,9 @@
 /**
- * The port by which layers count, and its adapter on prom-client.
+ * The port through which layers count, and its adapter on prom-client.
  *
- * A layer asks once for the child of a metric with its labels and keeps it: label handling costs there, and an
- * increment is then an addition (pending-values.ts). Values that are cheaper to read than to keep (sizes, depths) are
- * set in a callback just before a scrape.
+ * A layer gets the child of a metric for its labels once and keeps it: label handling is paid there, and an increment
+ * is then an addition (pending-values.ts). Values that are cheaper to read than to maintain (sizes, depths) are set in
+ * a callback before each scrape.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { LabelLimiter } from './label-limiter.ts';
@@ -19,7 +19,7 @@ import type {
 import { PendingCount, PendingLevel, PendingObservations } from './pending-values.ts';
 
 export interface Count {
-  /** Adds `by`, 1 unless given; never negative. */
+  /** Adds `by`, by default 1; never negative. */
   add(by?: number): void;
 }
 
@@ -39,25 +39,28 @@ export interface Observe {
 }
 
 export interface Metrics {
-  /** Shown from now on, as 0 until it is counted; if all of its labels are closed it was shown before. */
+  /**
+   * The series is shown from now on, as 0 until it is counted. Metrics with closed labels only are shown from the
+   * start.
+   */
   counter<N extends CounterName>(name: N, labels: CounterLabels[N]): Count;
-  /** The gauge of these labels, for as long as the node runs. Beyond the bound of a label it is not shown. */
+  /** The gauge for these labels, as long as the node runs. Beyond the bound of a label it is not shown. */
   gauge<N extends GaugeName>(name: N, labels: GaugeLabels[N]): Level;
   /**
-   * Sets all series of a gauge whose label values come and go: what is not among them is gone. Those beyond the bound
-   * of a label are left out, and not asked for. Not for a metric of which `gauge` has given children.
+   * Replaces all series of a gauge whose label values come and go. Series beyond the bound of a label are omitted and
+   * not computed. Must not be mixed with `gauge` for the same metric.
    */
   setSeries<N extends GaugeName>(name: N, series: Iterable<Series<N>>): void;
-  /** Shown from now on, as `counter` says. */
+  /** The series is shown from now on, as with `counter`. */
   histogram<N extends HistogramName>(name: N, labels: HistogramLabels[N]): Observe;
   /**
-   * Shows nothing more of a node that is gone, and gives its place under the bound to another. Whoever has kept a child
-   * of it must not use it any more.
+   * Removes all series of a removed node and frees its slot under the bound. Children that were kept must not be used
+   * any more.
    */
   forgetPeer(peer: string): void;
-  /** Called before every scrape; a failure fails the scrape, so that it is seen. */
+  /** Registers a callback before every scrape; if it fails, the scrape fails, so that the fault is visible. */
   beforeScrape(collect: () => void | Promise<void>): void;
-  /** The text that Prometheus reads. */
+  /** Renders the text format of Prometheus. */
   render(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
@@ -126,7 +129,7 @@ interface ClosedSeries<Name> {
   readonly labels: Labels;
 }
 
-/** Every series of the metrics whose labels are all closed: what has not happened yet is 0, and not absent (O1). */
+/** Every series of the metrics with closed labels only: it starts at 0 instead of being absent (O1). */
 function closedSeries<Name extends string>(
   table: Readonly<Record<Name, { readonly labels: object }>>,
 ): readonly ClosedSeries<Name>[] {
@@ -145,7 +148,7 @@ function closedSeries<Name extends string>(
   return all;
 }
 
-/** The label that names another node. */
+/** Label with the number of another node. */
 const PEER = 'peer';
 
 const UNSHOWN: Level = { set: () => undefined, move: () => undefined };
@@ -159,11 +162,11 @@ interface Kept<Name, Child> {
 interface KeptByLabels<Name, Child> {
   readonly child: (name: Name, labels: Labels) => Child;
   readonly all: () => Iterable<Kept<Name, Child>>;
-  /** Forgets those with such labels, and returns them. */
+  /** Removes and returns the children with matching labels. */
   readonly forget: (isGone: (labels: Labels) => boolean) => readonly Kept<Name, Child>[];
 }
 
-/** Children by metric and labels: whoever asks for the same ones again gets the same child. */
+/** Keeps children by metric and labels, so that the same labels return the same child. */
 function keptByLabels<Name extends string, Child>(
   make: (name: Name, labels: Labels) => Child,
 ): KeptByLabels<Name, Child> {
@@ -198,7 +201,7 @@ interface Shaped {
   readonly buckets?: readonly number[];
 }
 
-/** Registers every metric of the table and finds them by name. */
+/** Registers every metric of the table, to be found by name. */
 function registerAll<M>(
   table: Readonly<Record<string, Shaped>>,
   create: (shape: MetricShape) => M,

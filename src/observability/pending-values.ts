@@ -1,18 +1,17 @@
 /**
- * What is counted and measured, as plain numbers until somebody reads it.
+ * Counted and measured values as plain numbers, until they are read.
  *
- * prom-client validates, hashes and looks up labels with every increment. That is little when it is done again and
- * again; for a lone request, whose code is cold, it is as much as some of the work that is counted. So a value is kept
- * here at the price of an addition, and handed over before a scrape; observations, which cannot be added up, as soon as
- * there are many of them.
+ * prom-client validates, hashes and looks up labels on every increment. When that code is warm it is cheap; for a
+ * single request with cold code it is as expensive as some of the work that is counted. So values are added up here and
+ * handed over before a scrape; observations, which cannot be added up, as soon as there are many of them.
  */
 
-/** Observations that wait at most. */
+/** Maximum number of pending observations. */
 const OBSERVATIONS_MAX = 256;
 
 export class PendingCount {
   readonly #handOver: (sum: number) => void;
-  /** Undefined: not touched since the last time. What was never counted is read as 0. */
+  /** Undefined: unchanged since the last flush. The initial 0 makes an unused counter visible as 0. */
   #sum: number | undefined = 0;
 
   constructor(handOver: (sum: number) => void) {

@@ -1,14 +1,16 @@
 /**
- * What a kubelet asks of a process: whether it has started, whether it lives, and whether it is to receive requests.
+ * Probes of a kubelet: whether the process has started, is alive, and should receive requests.
  *
- * Each probe is a list of checks, in the format of kube-apiserver: `ok`, or with `?verbose`, and whenever a check
- * fails, a line for each check. Anybody may ask: a reason names no database and nothing that is stored.
+ * Each probe is a list of checks in the format of kube-apiserver: `ok`, or one line per check with `?verbose` and when
+ * a check fails. Probes need no credential, so reasons name no database and no stored data.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 export interface ProbeCheck {
   readonly name: string;
-  /** Why it fails now; undefined: it does not. Called for every request: it only looks at what is known. */
+  /**
+   * Reason why the check fails now; undefined when it passes. Called for every request, so it only reads known state.
+   */
   readonly fault: () => string | undefined;
 }
 
@@ -25,7 +27,7 @@ interface ProbeReply {
   readonly body: string;
 }
 
-/** The query parameter; its value does not matter. */
+/** Name of the query parameter; its value is ignored. */
 export const VERBOSE = 'verbose';
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
@@ -43,7 +45,7 @@ export function probeReply(probes: Probes, path: ProbePath, isVerbose: boolean):
   };
 }
 
-/** Answers a request for a probe, on a port that serves little else. False: it is for something else. */
+/** Answers a request for a probe; returns false for any other request. */
 export function answerProbe({ url = '', method }: IncomingMessage, response: ServerResponse, probes: Probes): boolean {
   const [target, query] = url.split('?', 2);
   const path = PROBE_PATHS.find((each) => each === target);

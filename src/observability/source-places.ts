@@ -1,21 +1,20 @@
 /**
- * Stack traces that name the sources. The product is a bundle, and a place in it says nothing to a reader; the map
- * beside each file of it leads to the source.
+ * Maps stack traces of the bundled product back to source files, by the source map next to each bundle.
  *
- * A map is read when a trace that needs it is logged. Node could do it (`--enable-source-maps`), and would read every
+ * A map is read when a stack trace that needs it is logged. Node.js itself (`--enable-source-maps`) would read every
  * map at every start.
  */
 import { readFileSync } from 'node:fs';
 import type { SourceMap, SourceMapPayload } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** A place in a file of the product, as V8 writes it; packages stay what they are. */
+/** A position in a file of the product, as V8 prints it; packages in node_modules are not mapped. */
 const PLACE = /(file:\/\/(?:(?!\/node_modules\/)[^\s():])+\.js):(\d+):(\d+)/g;
 
-/** By the URL of a file of the product; undefined where there is none that can be read. */
+/** Source maps by the URL of the bundle; undefined when there is no readable map. */
 const maps = new Map<string, SourceMap | undefined>();
 
-/** The trace with every place that a map knows as a place in the sources; the others stay as they are. */
+/** Replaces positions that a map knows by positions in the sources, and keeps the others. */
 export function inSources(stack: string): string {
   return stack.replaceAll(PLACE, (place, url: string, line: string, column: string) => {
     // V8 counts from 1, maps count from 0.
@@ -36,7 +35,7 @@ function readMap(url: string): SourceMap | undefined {
     const payload: unknown = JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8'));
     return isMap(payload) ? new Reader(payload) : undefined;
   } catch {
-    // Something is wrong already, and this is about to say what: a missing map must not keep it from that.
+    // A missing map must not hide the error that is being logged.
     return undefined;
   }
 }

@@ -1,58 +1,58 @@
 /**
- * The port by which layers say what a request spends its time on. Its adapter on OpenTelemetry is loaded when spans are
- * to be exported, and only then (tracing.ts).
+ * The port through which layers record trace spans. Its adapter on OpenTelemetry is loaded only when spans are exported
+ * (tracing.ts).
  *
- * A span is handed on explicitly, in what a request carries anyway: Node carries no asynchronous context here
+ * Spans are passed explicitly with the request: the process runs without asynchronous contexts of Node.js
  * (docs/adr/0017-memory-of-the-process.md). Without a tracer no span is created.
  *
- * What spans say is closed: names of operations and routes, codes, numbers, and of the data the names of databases and
- * components. No payload, credential, path or query string, and no message of an error, which may repeat what was sent.
+ * Spans contain only names of operations and routes, codes, numbers, and the names of databases and components. They
+ * never contain a payload, credential, path, query string or error message, which may repeat request data.
  */
 import { DatabaseError } from '#base';
 
-/** Members without a value are left out. */
+/** Attributes without a value are omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export type SpanKind = 'server' | 'client' | 'internal';
 
-/** What a header says, by its lowercase name. */
+/** Returns the value of a header by its lowercase name. */
 export type HeaderOf = (name: string) => string | undefined;
 
 /** Headers of W3C Trace Context. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
 export interface Span {
-  /** Of its trace: 32 digits, in hexadecimal. */
+  /** Id of the trace: 32 hexadecimal digits. */
   readonly traceId: string;
-  /** False: of this trace nothing is kept, and only its headers go on. */
+  /** False: the trace is not sampled, and only its headers are propagated. */
   readonly isRecorded: boolean;
-  /** Begins now. Of one that is not recorded it is the same again. */
+  /** Starts a child span. A span that is not recorded returns itself. */
   child(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
   set(attributes: SpanAttributes): void;
-  /** Something happens now. */
+  /** Records an event now. */
   event(name: string): void;
-  /** Names the span of another trace that this one follows from; what is no trace context is passed over. */
+  /** Links to a span of another trace; an invalid trace context is ignored. */
   link(context: HeaderOf): void;
-  /** By which whoever is asked on goes on with the trace. */
+  /** Headers that let another process continue the trace. */
   headers(): TraceHeaders;
-  /** It has failed, for this reason; without one, as its attributes say. */
+  /** Marks the span as failed, with this reason or with its attributes. */
   fail(failure?: unknown): void;
-  /** Once. */
+  /** Ends the span; called once. */
   end(): void;
 }
 
 export interface Tracer {
-  /** The span of a request that comes in, in the trace that its headers name, or in a new one. */
+  /** Starts the span of an incoming request, in the trace of its headers or in a new one. */
   begin(name: string, from: HeaderOf, attributes?: SpanAttributes): Span;
 }
 
-/** What is traced of whatever has it. */
+/** Carries the span of a request. */
 export interface Traced {
-  /** Absent: nothing is traced. */
+  /** Absent without tracing. */
   readonly span?: Span | undefined;
 }
 
-/** Works in a child of the span, if there is one, which ends when the work does. */
+/** Runs the work in a child of the span, if there is one; the child ends with the work. */
 export async function inSpan<Answer>(
   parent: Span | undefined,
   name: string,
@@ -63,20 +63,20 @@ export async function inSpan<Answer>(
   return ending(span, () => work(span));
 }
 
-/** What a span says of a failure. */
+/** Span attributes for a failure. */
 export function failureAttributes(failure: unknown): SpanAttributes {
   if (!(failure instanceof DatabaseError)) return { 'error.type': 'internal' };
   return { 'error.type': failure.code, 'cairn.error.reason': failure.details.reason };
 }
 
-/** Of a log line about a request, so that it is found from the trace and the other way round. */
+/** Field of a log line about a request, so that log and trace can be correlated. */
 export function traceFields(span: Span | undefined): { readonly trace_id?: string } {
   return span === undefined ? NO_FIELDS : { trace_id: span.traceId };
 }
 
 const NO_FIELDS = {};
 
-/** Does the work in the span, which ends with it, and fails if it does. */
+/** Runs the work and ends the span with it, as failed if the work fails. */
 export async function ending<Value>(span: Span, work: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await work();

@@ -1,7 +1,4 @@
-/**
- * Spans on their way out of the process. The SDK of OpenTelemetry is loaded here, when somebody asks for it: without an
- * endpoint it is not in the process (O3).
- */
+/** Exports trace spans. The OpenTelemetry SDK is loaded only when an endpoint is configured (O3). */
 import type { Tracing, TracingOptions } from './otel/open-tracing.ts';
 
 export type { Tracing } from './otel/open-tracing.ts';

@@ -1,23 +1,23 @@
 /**
- * What an identity provider publishes, read with bounds: it is trusted with who somebody is, and not with the memory or
- * the time of a node. A redirect is a failure: where keys come from is what the operator has said.
+ * Reads documents of an identity provider with limits: the provider is trusted to identify principals, but not with the
+ * memory or the time of a node. A redirect is a failure, because the operator has configured where keys come from.
  */
 import type { IncomingMessage } from 'node:http';
 
 export interface GetBounds {
   readonly bytesMax: number;
-  /** From the look-up of the name to the last byte. */
+  /** Timeout from the DNS lookup to the last byte. */
   readonly timeoutMs: number;
 }
 
 const OK = 200;
-/** There is nothing of the name; some stores say that they will not tell. */
+/** The document does not exist; some object stores answer 403 instead of 404. */
 const ABSENT: ReadonlySet<number | undefined> = new Set([403, 404, 410]);
 
-/** Nothing is there: that is known, and no failure of whoever was asked. */
+/** The document does not exist. The provider has answered, so this is not an outage. */
 export class NothingThere extends Error {}
 
-/** @throws Error that says why nothing was read. */
+/** @throws Error with the reason why nothing was read. */
 export async function boundedGet(url: URL, { bytesMax, timeoutMs }: GetBounds): Promise<string> {
   const signal = AbortSignal.timeout(timeoutMs);
   try {
@@ -29,7 +29,7 @@ export async function boundedGet(url: URL, { bytesMax, timeoutMs }: GetBounds): 
 }
 
 function begun(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
-  // Not imported: an import would load all that they have, the client of the web among it.
+  // Not imported: an import would load everything in the module, including fetch.
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   return new Promise((resolve, reject) => {
     const headers = { accept: 'application/json, */*' };

@@ -1,4 +1,4 @@
-/** What groups of an identity provider may do, in a file that an operator writes: an object of lists of grants. */
+/** Reads the file of the operator that maps roles of an identity provider to grants: an object of lists of grants. */
 import { failure, ok, quote, type Result } from '#base';
 import { type Grant, parseGrant } from '#model';
 import { isObject } from './token-text.ts';
@@ -6,7 +6,7 @@ import { isObject } from './token-text.ts';
 const ROLES_MAX = 1_000;
 const GRANTS_MAX = 32;
 
-/** Of its content. */
+/** Parses the content of the file. */
 export function readGrantsFile(content: string): Result<ReadonlyMap<string, readonly Grant[]>, string> {
   let value: unknown;
   try {

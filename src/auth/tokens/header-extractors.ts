@@ -1,4 +1,4 @@
-/** Tokens that a proxy in front of this node has made, in a header of their own: of AWS, and of whoever signs such. */
+/** Tokens that a proxy adds in a header: AWS load balancers, and other proxies that sign a header. */
 import type { Extractor, Found } from '../extractor.ts';
 import { type IdentityRules, identityIn } from './identity.ts';
 import type { KeySource } from './key-source.ts';
@@ -11,12 +11,15 @@ interface HeaderParts {
 }
 
 export interface LoadBalancerParts extends HeaderParts {
-  /** ARNs of load balancers: keys of a region are those of all customers, so that this alone says whose token it is. */
+  /**
+   * ARNs of the load balancers. The keys of an AWS region are shared by all customers, so only the ARN identifies the
+   * signer.
+   */
   readonly signers: readonly string[];
 }
 
 export interface SignedHeaderParts extends HeaderParts {
-  /** As it is usually spelled. */
+  /** Header in its usual spelling. */
   readonly header: string;
   readonly issuer: string;
   readonly audiences: readonly string[];
@@ -24,11 +27,11 @@ export interface SignedHeaderParts extends HeaderParts {
 
 const NOTHING: Found = { kind: 'nothing' };
 
-/** What an Application Load Balancer of AWS says of whom it has logged in. */
+/** Extractor for the users that an AWS Application Load Balancer has authenticated. */
 export function loadBalancerExtractor({ keys, roles, nowMs, signers }: LoadBalancerParts): Extractor {
   return headerExtractor('X-Amzn-OIDC-Data', {
     keys,
-    // That of the provider that the load balancer asks, which is its business.
+    // The issuer is that of the provider behind the load balancer, which checks it.
     issuer: undefined,
     audiences: undefined,
     faultIn: ({ others: { signer } }) =>

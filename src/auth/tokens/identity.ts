@@ -1,15 +1,15 @@
-/** From the claims of a token that is valid to who it is of, and what that may do. */
+/** Turns the claims of a valid token into an identity with grants. */
 import { type Grant, parseGrant } from '#model';
 import type { Claims } from './token-text.ts';
 import { isObject } from './token-text.ts';
 
-/** What each value of the claim of roles grants; undefined: the values are grants themselves. */
+/** Grants for each value of the roles claim; undefined: the values are grants themselves. */
 export type GrantsOfRoles = ReadonlyMap<string, readonly Grant[]> | undefined;
 
 export interface IdentityRules {
-  /** What ids of principals begin with. */
+  /** Prefix of the ids of principals. */
   readonly prefix: string;
-  /** The name of the claim, or the names on the way to it with dots between them. */
+  /** Name of the claim, or a path of names separated by dots. */
   readonly rolesClaim: string;
   readonly grantsOfRoles: GrantsOfRoles;
 }
@@ -17,7 +17,7 @@ export interface IdentityRules {
 const SUBJECT_LENGTH_MAX = 255;
 const VALUE_LENGTH_MAX = 1_024;
 const GRANTS_MAX = 256;
-/** What is kept of claims, by the names that it has in transactions. */
+/** Claims that are kept as attributes of transactions. */
 const KEPT = ['sub', 'iss', 'email', 'preferred_username', 'client_id', 'azp'] as const;
 const NAMES = ['preferred_username', 'email', 'name', 'client_id'] as const;
 
@@ -53,7 +53,7 @@ export function identityIn(
   };
 }
 
-/** A list of texts, or one text with blanks between them. Nothing else is a role. */
+/** Roles are a list of texts, or one text separated by spaces; anything else is ignored. */
 function rolesIn(claims: Claims, name: string): readonly string[] {
   const value = Object.hasOwn(claims, name) ? claims[name] : valueAt(claims, name.split('.'));
   if (typeof value === 'string') return value.split(' ').filter((role) => role !== '');
@@ -66,7 +66,7 @@ function valueAt(claims: Claims, names: readonly string[]): unknown {
   return value;
 }
 
-/** Roles that grant nothing here are of other programs of the same provider. */
+/** Unknown roles are ignored, because they may be for other applications of the provider. */
 function grantsFor(roles: readonly string[], grantsOfRoles: GrantsOfRoles): readonly Grant[] {
   return [...new Set(roles)].flatMap((role) => {
     if (grantsOfRoles !== undefined) return grantsOfRoles.get(role) ?? [];
@@ -75,7 +75,7 @@ function grantsFor(roles: readonly string[], grantsOfRoles: GrantsOfRoles): read
   });
 }
 
-/** Without what nobody sees, and no longer than names are; an address that its provider has not seen is no name. */
+/** A printable text of limited length. An e-mail address that the provider has not verified is not used as a name. */
 function textIn(claims: Claims, name: string): string | undefined {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
   if (typeof value !== 'string' || value === '' || value.length > VALUE_LENGTH_MAX) return undefined;

@@ -1,4 +1,4 @@
-/** The one place that knows `jose`: keys of providers, and signatures of tokens. Loaded with the first token. */
+/** The only file that uses `jose`: keys of providers, and signatures of tokens. It is loaded with the first token. */
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify, type KeyObject } from 'jose';
 import { type Claims, isObject, type TokenHeader } from './token-text.ts';
 
@@ -16,7 +16,7 @@ export type Verified =
   | { readonly kind: 'verified'; readonly claims: Claims }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** What its signature, its issuer, its audience and its times say of a token. */
+/** Verifies signature, issuer, audience and times of a token. */
 export async function verified(
   token: string,
   key: VerificationKey,
@@ -38,11 +38,11 @@ export async function verified(
 
 /** The keys of a JSON Web Key Set (RFC 7517). */
 export interface KeySet {
-  /** Undefined: it has none for such a header, or more than one. */
+  /** Undefined when no key, or more than one, matches the header. */
   find(header: TokenHeader): Promise<VerificationKey | undefined>;
 }
 
-/** @throws Error when it is no such set, or has a key that is not public. */
+/** @throws Error when the text is not a valid key set, or contains a key that is not public. */
 export function keySetOf(text: string): KeySet {
   const set: unknown = JSON.parse(text);
   if (!isKeySet(set)) throw new Error('its answer is no set of keys');
@@ -63,9 +63,9 @@ function isKeySet(value: unknown): value is JSONWebKeySet {
   return isObject(value) && Array.isArray(value['keys']);
 }
 
-/** @throws what is no verdict of jose on what it was given */
+/** @throws errors that are not verdicts of jose about its input */
 function reasonIn(failure: unknown): string {
-  // A key that does not fit the algorithm is a TypeError, and one that cannot be imported a DOMException.
+  // A key that does not fit the algorithm causes a TypeError; one that cannot be imported, a DOMException.
   if (failure instanceof errors.JOSEError || failure instanceof TypeError || failure instanceof DOMException) {
     return failure.message;
   }

@@ -1,21 +1,21 @@
-/** Where the keys are found that tokens are signed with. */
+/** Source of the keys that verify tokens. */
 import { DatabaseError } from '#base';
 import type { VerificationKey } from './jose.ts';
 import type { TokenHeader } from './token-text.ts';
 
 export interface KeySource {
-  /** What a token may be signed by; others are refused without a look at it. */
+  /** Accepted signature algorithms; tokens with others are refused at once. */
   readonly algorithms: readonly string[];
-  /** Another one as soon as a key that was found before may not count any more. */
+  /** Changes when a key that was found before may no longer be valid. */
   readonly version: number;
   /**
-   * Undefined: there is none for such a token.
-   * @throws DatabaseError unavailable when that cannot be found out now
+   * Undefined when there is no key for the token.
+   * @throws DatabaseError unavailable when that cannot be determined now
    */
   find(header: TokenHeader): Promise<VerificationKey | undefined>;
 }
 
-/** All with two keys, of which nobody who verifies has the one that signs. */
+/** Asymmetric algorithms only, so that a verifier cannot sign. */
 export const ASYMMETRIC: readonly string[] = [
   'RS256',
   'RS384',
@@ -32,14 +32,14 @@ export const ASYMMETRIC: readonly string[] = [
 
 export interface SourceParts {
   readonly monotonicMs: () => number;
-  /** Told of each attempt to read keys; `failure` says why it was in vain. */
+  /** Called for each attempt to read keys, with the reason of a failure. */
   readonly onRead: (url: string, failure?: string) => void;
 }
 
-/** Between two attempts at whoever does not answer. */
+/** Minimum time between two attempts at a provider that does not answer. */
 export const RETRY_MS = 2_000;
 
-/** What was sent may be valid: another answer than 401, which would have its sender get another token. */
+/** The token may be valid, so the answer is not 401, which would make the client request another token. */
 export function cannotTell(): DatabaseError {
   const message = 'The identity provider does not answer, so that nobody can tell whether the credential is valid';
   const details = { reason: 'IdentityProviderUnavailable', retryAfterMs: RETRY_MS };

@@ -1,17 +1,17 @@
 /**
- * Keys of a load balancer of AWS: each is PEM at a URL that ends with its name, and stays what it is for ever.
+ * Keys of an AWS load balancer: each is PEM at a URL that ends with its name, and never changes.
  *
  * ```
- *   name ── known ──> its key                          found not to be there of late ──> none
+ *   name ── known ──> its key                          recently found to be absent ──> none
  *     └── neither ── is read already ──> its answer
  *                └── waits among 64 ── four at a time, ten in a second ──> read
- *                         └── the 64 are there ── the name that fewest have asked for makes way
+ *                         └── the 64 are there ── the least requested name is evicted
  * ```
  *
- * Who makes names up has ten requests in a second made for him, and cannot keep a key out that others need: a name is
- * read in the order in which it was asked for, those that more have asked for first; so one that balancers send all the
- * time overtakes those that nobody sends twice. Of a name of which there was no key nobody asks for ten seconds, among
- * 1,000 such names. While nobody answers nothing is asked for two seconds.
+ * A client that invents names causes at most ten requests per second and cannot block keys that others need: names are
+ * read in the order of their first request, more requested names first, so a name that balancers send all the time
+ * overtakes names that were sent once. A name without a key is not requested again for ten seconds, among 1,000 such
+ * names. After a failed request nothing is requested for two seconds.
  */
 import type { KeyObject } from 'node:crypto';
 import { boundedGet, NothingThere } from './bounded-get.ts';
@@ -19,25 +19,25 @@ import { cannotTell, type KeySource, RETRY_MS, type SourceParts } from './key-so
 import { publicKeyIn } from './pem-key.ts';
 import type { TokenHeader } from './token-text.ts';
 
-/** A part of a path, and nothing that leads elsewhere. */
+/** One path segment, so that the URL cannot lead elsewhere. */
 const NAME = /^[\da-zA-Z-]{1,64}$/;
 const KEYS_MAX = 32;
 const BOUNDS = { bytesMax: 16 * 1024, timeoutMs: 5_000 } as const;
 
-/** Names that wait to be read, those that are read at a time, and in a second. */
+/** Limits on names that wait, on parallel requests, and on requests per second. */
 const WAITING_MAX = 64;
 const READING_MAX = 4;
 const PER_SECOND = 10;
 const EVERY_MS = 1_000 / PER_SECOND;
-/** A name that was asked for waits so long to be read. */
+/** Maximum wait for the key of a name. */
 const PATIENCE_MS = 5_000;
-/** Of which it is remembered that there was no key. */
+/** Maximum number of names that are known to have no key. */
 const ABSENT_MAX = 1_000;
 const ABSENT_MS = 10_000;
 
 interface Wanted {
   readonly name: string;
-  /** How often it was asked for. */
+  /** Number of requests for the name. */
   askedCount: number;
   readonly answer: PromiseWithResolvers<Answer>;
   readonly sinceMs: number;
@@ -51,11 +51,11 @@ export class KeysByName implements KeySource {
   readonly version = 0;
   readonly #base: string;
   readonly #parts: SourceParts;
-  /** The oldest first. */
+  /** Known keys, the oldest first. */
   readonly #known = new Map<string, KeyObject>();
-  /** The longest known to be absent first, and until when. */
+  /** Names without a key, with the time until which that is assumed; the oldest first. */
   readonly #absent = new Map<string, number>();
-  /** In the order in which they were first asked for. */
+  /** Names that wait, in the order of their first request. */
   readonly #wanted = new Map<string, Wanted>();
   #nextMs = Number.NEGATIVE_INFINITY;
   #readingCount = 0;
@@ -101,7 +101,7 @@ export class KeysByName implements KeySource {
     return wanted;
   }
 
-  /** Of those that wait, the one that fewest have asked for, and of these the one that has waited longest. */
+  /** The name to evict: the least requested one, and of several the one that has waited longest. */
   #least(): Wanted | undefined {
     return this.#first((one, other) => one.askedCount < other.askedCount);
   }
@@ -123,7 +123,7 @@ export class KeysByName implements KeySource {
     wanted.answer.resolve(answer);
   }
 
-  /** As many as may be read now; comes back for the others. */
+  /** Starts as many requests as the limits allow, and schedules itself for the rest. */
   #readSome(): void {
     const nowMs = this.#parts.monotonicMs();
     while (this.#readingCount < READING_MAX && this.#nextMs - nowMs <= EVERY_MS * (READING_MAX - 1)) {
@@ -152,7 +152,7 @@ export class KeysByName implements KeySource {
     const answer = await this.#readOnce(wanted.name);
     this.#readingCount -= 1;
     this.#giveUp(wanted, answer);
-    // Nobody else is asked for meanwhile, and nobody has to wait to hear of it.
+    // The provider does not answer: all waiting names fail at once, because no other is requested meanwhile.
     if (answer.kind === 'unknown') for (const each of this.#wanted.values()) if (!each.isReading) this.#giveUp(each);
     this.#readSome();
   }
@@ -181,7 +181,7 @@ export class KeysByName implements KeySource {
 
 const UNKNOWN: Answer = { kind: 'unknown' };
 
-/** Behind all others, the first of which goes if there are too many. */
+/** Appends an entry, and evicts the first one when there are too many. */
 function keep<Value>(
   into: Map<string, Value>,
   { name, value, max }: { readonly name: string; readonly value: Value; readonly max: number },

@@ -1,17 +1,17 @@
-/** One public key as PEM, in a file of the operator or as a load balancer publishes it. */
+/** One public key in PEM, from a file of the operator or from a load balancer. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { failure, ok, type Result } from '#base';
 import type { KeySource } from './key-source.ts';
 
 const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
-/** By the names that OpenSSL has for curves. */
+/** Algorithms by the OpenSSL name of the curve. */
 const CURVES: Readonly<Record<string, readonly string[]>> = {
   prime256v1: ['ES256'],
   secp384r1: ['ES384'],
   secp521r1: ['ES512'],
 };
 
-/** Only what is public: whoever gives a private key, or a certificate, has mistaken the file. */
+/** Accepts public keys only: a private key or a certificate means that the wrong file was given. */
 export function readPemKey(text: string): Result<KeySource, string> {
   const key = publicKeyIn(text);
   const algorithms = key === undefined ? [] : algorithmsOf(key);
@@ -28,7 +28,7 @@ export function publicKeyIn(text: string): KeyObject | undefined {
   try {
     return createPublicKey(text);
   } catch (cause) {
-    // That is all that node:crypto throws: its codes are those of OpenSSL.
+    // node:crypto throws only Errors with OpenSSL codes here.
     if (cause instanceof Error) return undefined;
     throw cause;
   }

@@ -1,14 +1,14 @@
 /**
- * The keys of an identity provider: a JSON Web Key Set at a URL, which is given or found by OpenID discovery.
+ * Keys of an identity provider: a JSON Web Key Set at a URL that is configured or found by OpenID discovery.
  *
  * ```
- *   age of the set     what is done with it
- *   to 5 minutes       it counts
- *   to 1 hour          it counts, and is read again meanwhile
- *   beyond             it does not count: whoever asks waits for another, or is told that nobody can tell
+ *   age of the set     use
+ *   to 5 minutes       it is used
+ *   to 1 hour          it is used, and read again in the background
+ *   beyond             it is invalid: callers wait for a new set, or fail as unavailable
  * ```
- * A token that names a key which is not there has the set read again, at most once in ten seconds, whatever is sent.
- * While the provider does not answer, nothing is asked of it for two seconds after each attempt.
+ * A token that names an unknown key causes the set to be read again, at most once in ten seconds. After a failed
+ * attempt the provider is not contacted for two seconds.
  */
 import { boundedGet } from './bounded-get.ts';
 import type { KeySet, VerificationKey } from './jose.ts';
@@ -18,7 +18,7 @@ import { isObject, type TokenHeader } from './token-text.ts';
 /** Exactly one of the two. */
 export type KeysPlace =
   | { readonly kind: 'keys'; readonly url: URL }
-  /** By what it says of itself at `/.well-known/openid-configuration`. */
+  /** Found by its document `/.well-known/openid-configuration`. */
   | { readonly kind: 'issuer'; readonly issuer: string };
 
 const FRESH_MS = 5 * 60_000;
@@ -38,7 +38,7 @@ export class RemoteKeys implements KeySource {
   readonly #parts: SourceParts;
   #known: Known | undefined;
   #reading: Promise<void> | undefined;
-  /** Of the last attempt, unless there was none. */
+  /** Time and result of the last attempt. */
   #tried: { readonly atMs: number; readonly failed: boolean } | undefined;
   #version = 0;
 
@@ -47,7 +47,7 @@ export class RemoteKeys implements KeySource {
     this.#parts = parts;
   }
 
-  /** Also the time at which a set that has aged is read again: what was verified once is not looked up any more. */
+  /** Also refreshes a set that has aged, because verified tokens are not looked up any more. */
   get version(): number {
     if (this.#ageMs() > FRESH_MS && this.#mayTry()) void this.#read();
     return this.#ageMs() > KEPT_MS ? this.#version + 1 : this.#version;
@@ -84,7 +84,7 @@ export class RemoteKeys implements KeySource {
     if (this.#mayTry()) await this.#read();
   }
 
-  /** One at a time, for everybody who waits. Never rejects. */
+  /** One read at a time, shared by all callers. Never rejects. */
   #read(): Promise<void> {
     this.#reading ??= this.#readOnce().finally(() => {
       this.#reading = undefined;
@@ -115,7 +115,7 @@ function configurationOf(issuer: string): URL {
   return new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
 }
 
-/** @throws Error when it does not say where its keys are, or is not about this issuer. */
+/** @throws Error when the document does not name the keys, or is about another issuer. */
 async function discovered(url: URL, issuer: string): Promise<URL> {
   const configuration: unknown = JSON.parse(await boundedGet(url, BOUNDS));
   if (!isObject(configuration)) throw new Error('its configuration is no JSON object');
@@ -123,7 +123,7 @@ async function discovered(url: URL, issuer: string): Promise<URL> {
   const place = configuration['jwks_uri'];
   const keys = typeof place === 'string' ? URL.parse(place) : undefined;
   if (keys === null || keys === undefined) throw new Error('its configuration has no jwks_uri that is a URL');
-  // Whoever is asked over TLS must not have the keys asked for without.
+  // A provider that is contacted over TLS must not redirect the key request to plain HTTP.
   const allowed = url.protocol === 'https:' ? ['https:'] : ['https:', 'http:'];
   if (!allowed.includes(keys.protocol)) throw new Error(`its jwks_uri is of ${keys.protocol}, which is not asked`);
   return keys;

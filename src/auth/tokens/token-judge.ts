@@ -1,6 +1,6 @@
 /**
- * Whether a token is valid, and whose it is. One that was verified is not verified again until it expires, or its
- * provider has other keys.
+ * Decides whether a token is valid, and identifies its principal. A verified token is not verified again until it
+ * expires or the provider has other keys.
  */
 import { hash } from 'node:crypto';
 import type { Found } from '../extractor.ts';
@@ -8,19 +8,19 @@ import type { Principal } from '../principal.ts';
 import type { KeySource } from './key-source.ts';
 import { type Claims, readTokenText, type TokenHeader, type TokenText } from './token-text.ts';
 
-/** What may be expected of the clocks of whoever issues tokens. */
+/** Tolerance for clocks of issuers. */
 const LEEWAY_SECONDS = 10;
 const VERIFIED_MAX = 10_000;
 const MS_PER_SECOND = 1_000;
 
 export interface TokenRules {
   readonly keys: KeySource;
-  /** Undefined: not asked for, because something else says by whom it is, and for whom. */
+  /** Undefined: not checked, because something else determines issuer and audience. */
   readonly issuer: string | undefined;
   readonly audiences: readonly string[] | undefined;
-  /** What else is wrong with the head; undefined: nothing. */
+  /** Returns a further fault in the header of the token. */
   readonly faultIn?: (header: TokenHeader) => string | undefined;
-  /** Where the time stands at which it expires, in seconds; it must have one. */
+  /** Returns the expiry in seconds, which a token must have. */
   readonly expiryOf: (text: TokenText) => unknown;
   readonly identify: (claims: Claims) => Identity | { readonly kind: 'refused'; readonly why: string };
   readonly nowMs: () => number;
@@ -30,20 +30,20 @@ export type Identity = { readonly kind: 'identity' } & Pick<Principal, 'id' | 'n
 
 interface Judged {
   readonly principal: Principal;
-  /** Of the keys, before the one was found that has signed it. */
+  /** Version of the keys before the signing key was found. */
   readonly version: number;
 }
 
 export class TokenJudge {
   readonly #rules: TokenRules;
-  /** By SHA-256 of the token, the oldest first. */
+  /** Verified tokens by SHA-256, the oldest first. */
   readonly #verified = new Map<string, Judged>();
 
   constructor(rules: TokenRules) {
     this.#rules = rules;
   }
 
-  /** At once when it was judged before, or cannot be valid. `header`: the one that has brought it. */
+  /** Synchronous when the token was verified before or cannot be valid. `header`: the request header with the token. */
   judge(token: string, header: { readonly name: string; readonly value: string }): Found | Promise<Found> {
     const place = hash('sha256', token, 'base64');
     const known = this.#verified.get(place);
@@ -61,7 +61,7 @@ export class TokenJudge {
     return this.#verify(token, text, { place, proof: () => proof });
   }
 
-  /** What cannot be valid whoever has signed it: it costs neither a key nor a signature. */
+  /** Checks that need neither a key nor a signature. */
   #faultIn(text: TokenText): string | undefined {
     const { keys, issuer, expiryOf, faultIn, nowMs } = this.#rules;
     const { header, claims } = text;

@@ -1,10 +1,10 @@
 /**
- * Tokens as text (RFC 7515, compact): three parts, of which the first two are JSON objects. What is read here nobody
- * has verified: it says which key is to be asked, and lets a token that cannot be valid cost no key and no signature.
+ * Parses tokens as text (RFC 7515, compact): three parts, of which the first two are JSON objects. The content is not
+ * verified here: it selects the key, and lets invalid tokens be refused without a key or a signature check.
  */
 import { fromBase64Url } from '#base';
 
-/** What its head says, as far as it is looked at: keys that it brings or names (`jwk`, `jku`, `x5u`, `x5c`) are not. */
+/** Used fields of the header. Keys that a token brings or references (`jwk`, `jku`, `x5u`, `x5c`) are ignored. */
 export interface TokenHeader {
   readonly alg: string;
   readonly kid?: string | undefined;
@@ -18,18 +18,18 @@ export interface TokenText {
   readonly claims: Claims;
 }
 
-/** A header of a request has no more; longer ones are none of a provider. */
+/** A request header is not longer; providers do not issue longer tokens. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
-/** A name, not an address: longer ones, and other characters, are of somebody who tries what they do. */
+/** A key name, not a URL; anything longer or with other characters is an attack. */
 const KID = /^[\x21-\x7e]{1,256}$/;
 const SHAPE = /^[\w-]+={0,2}\.[\w-]+={0,2}\.[\w-]+={0,2}$/;
 
-/** Whether it looks like one; what does not is a credential of another kind. */
+/** Whether the text looks like a token; other texts are credentials of another kind. */
 export function isTokenShaped(text: string): boolean {
   return text.length > TOKEN_LENGTH_MAX || SHAPE.test(text);
 }
 
-/** Undefined: it is no token. */
+/** Undefined when the text is not a token. */
 export function readTokenText(token: string): TokenText | undefined {
   if (token.length > TOKEN_LENGTH_MAX || !SHAPE.test(token)) return undefined;
   const [head = '', body = ''] = token.split('.');

@@ -1,4 +1,4 @@
-/** Loads and starts OpenTelemetry. Nothing of it is global: no context manager, no propagator, no instrumentation. */
+/** Loads and starts OpenTelemetry without global state: no context manager, propagator or instrumentation. */
 import { ExportResultCode } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -15,18 +15,18 @@ import type { Count } from '../metrics.ts';
 import type { Tracer } from '../tracer.ts';
 import { otelTracer } from './otel-tracer.ts';
 
-/** Spans that are in `ended` and not in `exported` wait or are lost. */
+/** Spans that are in `ended` but not in `exported` wait or are lost. */
 export interface SpanCounts {
   readonly ended: Count;
   readonly exported: Count;
 }
 
 export interface TracingOptions {
-  /** The base URL of a collector that speaks OTLP over HTTP: spans go to `/v1/traces` below it. */
+  /** Base URL of a collector that accepts OTLP over HTTP; spans are sent to `/v1/traces` below it. */
   readonly endpoint: string;
-  /** Of the traces that begin here, the share that is kept, 0 to 1. What came with a trace decides for itself. */
+  /** Share of the traces started here that is sampled, 0 to 1. The context of a request decides for its own trace. */
   readonly sampleRatio: number;
-  /** Of this node. */
+  /** Name of this node. */
   readonly name: string;
   readonly version: string;
   readonly logger: Logger;
@@ -35,17 +35,17 @@ export interface TracingOptions {
 
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Sends what is left, for so long at most. Spans that end afterwards are dropped. */
+  /** Sends the remaining spans within the given time. Spans that end later are dropped. */
   close(withinMs: number): Promise<void>;
 }
 
 const SERVICE = 'cairn';
-/** Of one export with all its repetitions. */
+/** Timeout of one export, including retries. */
 const EXPORT_MS = 5_000;
-/** Spans that wait, of about 2 KiB each. */
+/** Maximum number of waiting spans, of about 2 KiB each. */
 const SPANS_MAX = 4_096;
 const DELAY_MS = 1_000;
-/** Between two log lines about failed exports. */
+/** Minimum time between two log lines about failed exports. */
 const LOG_EVERY_MS = 60_000;
 const TRACES_PATH = '/v1/traces';
 
@@ -79,7 +79,7 @@ function counting(ended: Count): SpanProcessor {
   return { onStart: () => undefined, onEnd: () => ended.add(), forceFlush: nothing, shutdown: nothing };
 }
 
-/** Counts exported spans, and logs failed exports once a minute. */
+/** Counts exported spans, and logs failed exports at most once a minute. */
 function watched(exporter: SpanExporter, { logger, counts }: Pick<TracingOptions, 'logger' | 'counts'>): SpanExporter {
   let loggedMs = Number.NEGATIVE_INFINITY;
   const failed = (spans: number, error: Error | undefined): void => {
@@ -100,7 +100,7 @@ function watched(exporter: SpanExporter, { logger, counts }: Pick<TracingOptions
   };
 }
 
-/** Resolves when the work has ended, or then. */
+/** Resolves when the work has ended or the time is over. */
 async function withinTime(work: Promise<void>, withinMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** The port of traces on OpenTelemetry: ids, sampling and W3C Trace Context are the library's. */
+/** Implements the tracer port on OpenTelemetry, whose library handles ids, sampling and W3C Trace Context. */
 import {
   type Context,
   type Link,
@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<SpanKind, OtelSpanKind>> = {
   internal: OtelSpanKind.INTERNAL,
 };
 
-/** Longer headers are no trace context of anybody: W3C has at most 512 characters of state, and 55 of parent. */
+/** Longer headers are not valid trace contexts: W3C allows at most 512 characters of state and 55 of parent. */
 const HEADER_LENGTH_MAX = 1_024;
 
 const W3C = new W3CTraceContextPropagator();
