@@ -14,9 +14,9 @@ import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
 import {
   FEW_PIECES,
   SMALL_PIECE_BYTES,
-  SMALL_PIECES_MAX,
-  SMALL_PIECES_PER_SECOND,
-} from '../../src/transport/grpc/wire/senders.ts';
+  WASTE_MAX,
+  WASTE_PER_SECOND,
+} from '../../src/transport/grpc/wire/stream-limits.ts';
 import * as http from '../../src/transport/http/limits.ts';
 import { ANSWER_PACE } from '../../src/transport/http-connections.ts';
 import { INVALID_FRAMES_MAX } from '../../src/transport/opening.ts';
@@ -396,9 +396,8 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row(
         'Calls of a connection at a time',
-        `${count(GRPC_LIMITS.streamsAtFirst)} at first, ${count(GRPC_LIMITS.streamsPerConnectionMax)}`,
+        count(GRPC_LIMITS.streamsPerConnectionMax),
         'they wait at the client',
-        'streamsAtFirst',
         'streamsPerConnectionMax',
       ),
       row(
@@ -413,8 +412,8 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'receiveMs',
       ),
       row(
-        `DATA frames of less than ${count(SMALL_PIECE_BYTES)} bytes, from the ${FEW_PIECES + 1}th of a request on; of a connection`,
-        `${count(SMALL_PIECES_MAX)}, and ${count(SMALL_PIECES_PER_SECOND)} more each second`,
+        `Calls that are cancelled or refused, and DATA frames of less than ${count(SMALL_PIECE_BYTES)} bytes, from the ${FEW_PIECES + 1}th of a request on; of a connection`,
+        `${count(WASTE_MAX)}, and ${count(WASTE_PER_SECOND)} more each second`,
         'the connection is closed',
       ),
       row('Time in which a unary reply is taken', ms(GRPC_LIMITS.lingerMs), 'the stream is reset', 'lingerMs'),

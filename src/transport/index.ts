@@ -15,7 +15,7 @@
  *        which have a budget of their own, nor quick readers: a quarter is reserved for these, of which a connection has
  *        one hold or several small ones, in turn.
  *
- * Invariants of gRPC (T9 to T13 are in shares.ts, rounds.ts, stream-limits.ts and reading-turns.ts of grpc/wire):
+ * Invariants of gRPC (shares.ts, rounds.ts, stream-limits.ts and reading-turns.ts of grpc/wire have T9 to T13):
  *   T1  A call ends exactly once, with one status; later output is dropped, and its signal is aborted.
  *   T2  However a request is cut into frames, a handler sees whole messages; each message of a reply has a frame of its
  *       own.

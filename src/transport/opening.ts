@@ -10,7 +10,7 @@
  *
  * node:http2 refuses streams beyond what it has announced, and counts those that the client has reset until the turn of
  * the event loop is over: of a client that uses all that it may, and begins others in their place, it refuses what is
- * allowed. It does not count what it has not announced; StreamLimits (T12) finds a client that has more open than was
+ * allowed. It does not count what it has not announced; StreamLimits (T12) refuses what exceeds the number that is
  * announced here.
  *
  * One byte of a header block may refer to an entry of 4 KiB in the table of HPACK, which nghttp2 checks again each

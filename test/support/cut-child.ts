@@ -24,7 +24,7 @@ const { server, port } = await startWireServer({
       },
     },
   ],
-  limits: { requestBytesMax: MUCH, streamsPerConnectionMax: 1000, streamsAtFirst: 1000 },
+  limits: { requestBytesMax: MUCH, streamsPerConnectionMax: 1000 },
 });
 let connections = 0;
 subscribe('net.server.socket', (accepted) => {

@@ -54,7 +54,6 @@ const REFUSALS: Refusals = {
 const LIMITS: WireLimits = {
   requestBytesMax: 10_000,
   streamsPerConnectionMax: 100,
-  streamsAtFirst: 100,
   openingMs: 20_000,
   connectionsMax: 100_000,
   callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },

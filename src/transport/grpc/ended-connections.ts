@@ -7,7 +7,7 @@ const LINES_MAX = 10;
 const MINUTE_MS = 60_000;
 
 const WORDS: Readonly<Record<EndReason, string>> = {
-  flood: 'The client goes on to begin and cancel more calls than a connection may in a turn of the event loop',
+  flood: 'Most calls that the client begins are cancelled or refused',
   frames: 'The client sends far more frames than those of its requests, such as WINDOW_UPDATE',
   headers: 'The client sends a request with far too many headers',
   pieces: 'The client sends its requests in far too many small pieces',

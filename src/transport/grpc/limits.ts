@@ -9,8 +9,7 @@ const AROUND_EVENTS_BYTES = 1024 * TRANSACTION_EVENTS_MAX;
 export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
   // Somewhat too large transactions are still read, so that they are refused with a reason; far too large ones are not.
   requestBytesMax: 2 * TRANSACTION_BYTES_MAX + AROUND_EVENTS_BYTES,
-  streamsPerConnectionMax: 2000,
-  streamsAtFirst: 128,
+  streamsPerConnectionMax: 1_000,
   openingMs: 10_000,
   connectionsMax: 16_384,
   pingEveryMs: 60_000,

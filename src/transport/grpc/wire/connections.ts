@@ -9,7 +9,8 @@ import type { SecurePorts } from '../../secure.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 
 export interface ConnectionsOptions {
-  readonly streamsAtFirst: number;
+  /** Streams of a connection at a time. */
+  readonly streams: number;
   readonly connectionsMax: number;
   /** One was closed for one that came. */
   readonly onDisplaced: (waiting: Waiting) => void;
@@ -128,7 +129,7 @@ export class Connections {
       socket.destroy();
     };
     socket.once('close', () => place.leave());
-    const { streamsAtFirst: streams, openingMs: withinMs, requests, reading, floods, onOpen } = this.#options;
+    const { streams, openingMs: withinMs, requests, reading, floods, onOpen } = this.#options;
     this.#sockets.add(socket);
     this.#opening.add(socket);
     socket.once('close', () => {

@@ -20,6 +20,7 @@ import { type FrameRules, FrameWalk } from './frame-walk.ts';
 import type { Sender } from './senders.ts';
 import type { StandingRequest, StandingRequests } from './standing-requests.ts';
 import { type CallStatus, headersOf } from './status.ts';
+import type { ConnectionStreams } from './stream-limits.ts';
 
 export interface PeerStreamOptions {
   /** What requests may hold while they arrive and are worked on. */
@@ -72,6 +73,7 @@ const IGNORE = (): void => undefined;
 
 export interface PeerStreamParts {
   readonly sender: Sender;
+  readonly streams: ConnectionStreams;
   /** Request bytes received on the connection of the stream. */
   readonly requests: RequestBytes;
   /** Called once: no more of the request is awaited. */
@@ -90,6 +92,7 @@ export class PeerStream implements StandingRequest {
   readonly #stream: ServerHttp2Stream;
   readonly #options: PeerStreamOptions;
   readonly #sender: Sender;
+  readonly #streams: ConnectionStreams;
   readonly #requests: RequestBytes;
   /** What is held for it until it is gone. */
   readonly #unsent: Room[] = [];
@@ -115,6 +118,7 @@ export class PeerStream implements StandingRequest {
   constructor(stream: ServerHttp2Stream, options: PeerStreamOptions, parts: PeerStreamParts) {
     const { rules, claim, own } = parts;
     this.#sender = parts.sender;
+    this.#streams = parts.streams;
     this.#requests = parts.requests;
     this.#cameWhole = parts.cameWhole;
     this.#stream = stream;
@@ -291,7 +295,7 @@ export class PeerStream implements StandingRequest {
     if (this.#stream.closed) return false;
     this.#received += piece.length;
     this.#pieces += 1;
-    if (!this.#sender.takes(piece.length, this.#pieces)) {
+    if (!this.#streams.takes(piece.length, this.#pieces)) {
       this.#options.onCrumbs(this.#stream);
       return false;
     }

@@ -21,7 +21,7 @@ import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turn
 import { type Sender, Senders } from './senders.ts';
 import { StandingRequests } from './standing-requests.ts';
 import type { CallStatus } from './status.ts';
-import type { StreamLimits } from './stream-limits.ts';
+import { type ConnectionStreams, StreamLimits } from './stream-limits.ts';
 
 /** What is read of the requests of a method. */
 export interface MessageRule {
@@ -60,8 +60,8 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingReq
   readonly isProbe: (path: string) => boolean;
   /** A stream of requests has begun. */
   readonly onOpened: (request: CallStream, peer: PeerStream) => void;
-  /** How many streams a connection may have. */
-  readonly perConnection: StreamLimits;
+  /** Streams of a connection at a time. */
+  readonly perConnectionMax: number;
   /** The answer to a call by its headers alone; undefined: it continues. */
   readonly refusalOf?: RefusalOf | undefined;
   /** Told before a connection ends because of what its client sends. */
@@ -98,6 +98,7 @@ export class PeerStreams {
   readonly #options: PeerStreamsOptions & PeerStreamOptions;
   readonly #streams = new Slots<PeerStream>();
   readonly #senders: Senders;
+  readonly #limits: StreamLimits;
   /** Sessions of this server, and the handle that reads each. */
   readonly #sessions = new WeakMap<Http2Session, ReadHandle>();
   readonly #own = new WeakMap<object, CallStream>();
@@ -112,6 +113,7 @@ export class PeerStreams {
       onCrumbs: ({ session }) => session && this.#endConnection(session, 'pieces'),
     };
     this.#senders = new Senders(options.requests);
+    this.#limits = new StreamLimits(options.perConnectionMax);
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
   }
@@ -130,7 +132,6 @@ export class PeerStreams {
   close(): void {
     unsubscribe(CREATED, this.#onCreated);
     clearInterval(this.#sweeping);
-    this.#options.perConnection.close();
   }
 
   #created(message: unknown): void {
@@ -140,7 +141,8 @@ export class PeerStreams {
     const handle = session && this.#sessions.get(session);
     if (session === undefined || handle === undefined) return;
     this.#options.reading.came(handle);
-    if (!this.#isAllowed(stream, session)) {
+    const streams = this.#limits.of(session);
+    if (!this.#isAllowed(stream, session, streams)) {
       this.#refuse(stream);
       return;
     }
@@ -159,7 +161,7 @@ export class PeerStreams {
     connections.streamCame(handle, () => session.destroy());
     stream.once('close', () => connections.streamClosed(handle));
     const cameWhole = (): void => connections.streamIsWhole(handle);
-    const peer = this.#peerOf(stream, headers, { claim, sender, requests, cameWhole });
+    const peer = this.#peerOf(stream, headers, { claim, sender, streams, requests, cameWhole });
     const number = this.#streams.add(peer);
     stream.on('close', () => {
       this.#streams.remove(number);
@@ -168,18 +170,20 @@ export class PeerStreams {
     });
   }
 
-  /** Whether its connection may have it; ends that of a client that does not stop to open what is refused. */
-  #isAllowed(stream: ServerHttp2Stream, session: Http2Session): boolean {
-    const { perConnection } = this.#options;
-    const verdict = perConnection.opened(session);
-    if (verdict === 'taken') {
+  /** Whether its connection may have it; ends that of a client whose streams are mostly refused or cancelled. */
+  #isAllowed(stream: ServerHttp2Stream, session: Http2Session, streams: ConnectionStreams): boolean {
+    const wasted = (): void => {
+      if (!streams.wastes()) this.#endConnection(session, 'flood');
+    };
+    const isAllowed = streams.tryOpen();
+    if (!isAllowed) wasted();
+    else {
       stream.once('close', () => {
-        perConnection.closed(session, { isCancelled: stream.rstCode !== constants.NGHTTP2_NO_ERROR });
+        streams.closed();
+        if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) wasted();
       });
-      return true;
     }
-    if (verdict === 'flood') this.#endConnection(session, 'flood');
-    return false;
+    return isAllowed;
   }
 
   #endConnection(session: Http2Session, why: EndReason): void {
@@ -207,7 +211,7 @@ export class PeerStreams {
   #peerOf(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    shared: Pick<PeerStreamParts, 'claim' | 'sender' | 'requests' | 'cameWhole'>,
+    shared: Pick<PeerStreamParts, 'claim' | 'sender' | 'streams' | 'requests' | 'cameWhole'>,
   ): PeerStream {
     const { methods, expired, refusalOf } = this.#options;
     const path = headers[':path'] ?? '';

@@ -11,21 +11,8 @@
  * are many. So they have to wait for longer than whoever sends requests and not halves.
  */
 import type { ByteBudget } from '../../byte-budget.ts';
-import { FadingCount } from './fading-count.ts';
 
 const PROVEN_PER_PATIENCE = 1 / 10;
-
-/**
- * Of a request that comes in many pieces, one of fewer bytes is small: it costs as many microseconds as a large one.
- * Clients send up to 16 KiB at a time, and proxies what they have read.
- */
-export const SMALL_PIECE_BYTES = 256;
-/** Pieces of a request of which none counts as small: they are little beside the stream. */
-export const FEW_PIECES = 8;
-
-/** Small pieces of a connection before it ends, and how many of them are forgotten in a second. */
-export const SMALL_PIECES_MAX = 4_000;
-export const SMALL_PIECES_PER_SECOND = 1_000;
 
 export class Senders {
   readonly #requests: ByteBudget;
@@ -49,7 +36,6 @@ export class Sender {
   readonly #requests: ByteBudget;
   #isProven = false;
   #idlerUntilMs = Number.NEGATIVE_INFINITY;
-  readonly #small = new FadingCount(SMALL_PIECES_PER_SECOND);
 
   /** For the senders alone. */
   constructor(requests: ByteBudget) {
@@ -61,13 +47,6 @@ export class Sender {
     const { patienceMs, takerPatienceMs } = this.#requests;
     if (this.#requests.nowMs() < this.#idlerUntilMs) return patienceMs;
     return this.#isProven ? patienceMs * PROVEN_PER_PATIENCE : takerPatienceMs;
-  }
-
-  /** One more piece of a request, of which so many have come. False: far too many of the connection were small. */
-  takes(pieceBytes: number, pieces: number): boolean {
-    if (pieceBytes >= SMALL_PIECE_BYTES || pieces <= FEW_PIECES) return true;
-    this.#small.add();
-    return this.#small.count <= SMALL_PIECES_MAX;
   }
 
   /** A large request has come whole. */

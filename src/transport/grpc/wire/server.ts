@@ -34,15 +34,13 @@ import { Sessions } from './sessions.ts';
 import { type Place, Shares } from './shares.ts';
 import { SliceTurns } from './slice-turns.ts';
 import { type CallStatus, OK } from './status.ts';
-import { StreamLimits } from './stream-limits.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireLimits {
   /** Longest request message, also after it is unpacked, of methods that say nothing else. */
   readonly requestBytesMax: number;
+  /** Streams of a connection at a time, as its client is told (T12). */
   readonly streamsPerConnectionMax: number;
-  /** What a connection may have before more is known of it (T11). */
-  readonly streamsAtFirst: number;
   /** A client that has not acknowledged that by then is gone. */
   readonly openingMs: number;
   /** One more has the place of the one that has waited longest for a whole request. */
@@ -126,8 +124,8 @@ export interface WireServerParts {
 const SESSION_MEMORY_MB = 256;
 
 /**
- * How many streams a client may cancel is bounded by what it may open in a turn, and not by a rate that ends the calls
- * beside them, too (T12).
+ * How many streams a client may cancel is bounded by T12. nghttp2's own bound counts 33 a second, which clients exceed
+ * whose deadlines pass.
  */
 const HTTP2_OPTIONS: ServerOptions = http2Options({
   maxSessionMemory: SESSION_MEMORY_MB,
@@ -181,7 +179,7 @@ export class WireServer {
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
-    const { streamsAtFirst, openingMs, connectionsMax, pingEveryMs, pingTimeoutMs } = parts.limits;
+    const { streamsPerConnectionMax, openingMs, connectionsMax, pingEveryMs, pingTimeoutMs } = parts.limits;
     this.#sessions = new Sessions({
       http2: HTTP2_OPTIONS,
       pingEveryMs,
@@ -191,7 +189,7 @@ export class WireServer {
     const turns = new ReadingTurns();
     const floods = new FrameFloods((socket) => parts.onConnectionEnded('frames', { destroyed: false, socket }));
     this.#connections = new Connections({
-      streamsAtFirst,
+      streams: streamsPerConnectionMax,
       openingMs,
       connectionsMax,
       onDisplaced: (waiting) => parts.onDisplaced?.(waiting),
@@ -221,12 +219,7 @@ export class WireServer {
       requests: parts.requests,
       standing: parts.streams,
       streamsMax: STREAMS_PER_CALL * working,
-      perConnection: new StreamLimits({
-        first: parts.limits.streamsAtFirst,
-        most: parts.limits.streamsPerConnectionMax,
-        isBehind: () => this.#rounds.waiting > 0,
-        lasting: (connection) => this.#shares.waiting.heldBy(connection) + this.#shares.reading.heldBy(connection),
-      }),
+      perConnectionMax: parts.limits.streamsPerConnectionMax,
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
       methods: rulesOf(parts),

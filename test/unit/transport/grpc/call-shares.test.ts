@@ -14,7 +14,7 @@ const PLACES = 12;
 const WORKING = 1_600;
 const BURST = 700;
 const BLOCK_MS = 1_000;
-const STREAMS_AT_FIRST = 800;
+const STREAMS = 800;
 const REQUEST = frame(Buffer.from('hello'));
 const { OK, RESOURCE_EXHAUSTED } = GRPC_STATUS;
 
@@ -63,8 +63,7 @@ beforeEach(async () => {
     methods: methods(),
     refusals: { tooManyCalls: status('too many'), displaced: status('displaced') },
     limits: {
-      streamsPerConnectionMax: 1_000,
-      streamsAtFirst: STREAMS_AT_FIRST,
+      streamsPerConnectionMax: STREAMS,
       callsMax: { waiting: PLACES, reading: PLACES, working: WORKING },
     },
   });
@@ -151,7 +150,7 @@ describe('calls that have arrived (T10)', () => {
     const client = connect();
     await ask(client, 'Echo');
     // The first one takes so long that the time of all others is over when it is their turn.
-    const streams = burst(client, 'Block', STREAMS_AT_FIRST / 2, { 'grpc-timeout': `${BLOCK_MS / 2}m` });
+    const streams = burst(client, 'Block', STREAMS / 2, { 'grpc-timeout': `${BLOCK_MS / 2}m` });
     await until(() => streams.every(({ closed }) => closed));
     expect(begun['Block']).toHaveLength(1);
     expect(endedBefore).toBe(0);

@@ -1,7 +1,7 @@
 // Cancelled calls fail nothing else on their connection, and their cost is bounded (T12).
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { REFUSALS_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';
+import { WASTE_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
 import { HELLO, MESSAGE, type SmallService, startSmallService } from '../../../support/small-service.ts';
@@ -14,7 +14,7 @@ let at: SmallService;
 let client: grpc.Client;
 
 beforeEach(async () => {
-  at = await startSmallService({ limits: { streamsAtFirst: STREAMS, streamsPerConnectionMax: STREAMS } });
+  at = await startSmallService({ limits: { streamsPerConnectionMax: STREAMS } });
   client = new grpc.Client(`127.0.0.1:${at.port}`, grpc.credentials.createInsecure());
 });
 
@@ -88,7 +88,7 @@ it('a client that begins more than it is allowed loses its connection when it go
   for (let n = 0; n < 10; n++) frames.write(each(1_000 * n, 1_000, begin, cancel));
   await eventually(() => expect(frames.isClosed).toBe(true));
   expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['flood']]);
-  expect(at.refused.length).toBeLessThan(2 * REFUSALS_MAX);
+  expect(at.refused.length).toBeLessThan(2 * WASTE_MAX);
   at.waiting[0]?.reply(HELLO);
   expect(await kept.outcome).toBe('OK');
 });

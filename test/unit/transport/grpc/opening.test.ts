@@ -31,7 +31,7 @@ let at: SmallService;
 let frames: Frames;
 
 beforeEach(async () => {
-  at = await startSmallService({ limits: { streamsAtFirst: STREAMS, openingMs: OPENING_MS } });
+  at = await startSmallService({ limits: { streamsPerConnectionMax: STREAMS, openingMs: OPENING_MS } });
   frames = await dialFrames(at.port);
 });
 

@@ -1,7 +1,7 @@
 // A piece of a request costs microseconds however small it is, so a node takes only so many of them.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
-import { SMALL_PIECE_BYTES, SMALL_PIECES_MAX } from '../../../../src/transport/grpc/wire/senders.ts';
+import { SMALL_PIECE_BYTES, WASTE_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type Frames, frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
 import { framed, prefix } from '../../../support/raw-grpc.ts';
@@ -36,8 +36,8 @@ function replyOn({ received }: Frames, stream: number): { readonly bytes: number
 
 it('whoever sends requests byte by byte, thousands of bytes, loses the connection, and nobody else does', async () => {
   await using frames = await openFrames(at.port);
-  const part = Buffer.concat([prefix(REQUEST_BYTES_MAX), new Uint8Array(2 * SMALL_PIECES_MAX)]);
-  for (let stream = 1; stream <= 5; stream += 2) frames.write(call(stream, part.subarray(0, SMALL_PIECES_MAX), 1));
+  const part = Buffer.concat([prefix(REQUEST_BYTES_MAX), new Uint8Array(2 * WASTE_MAX)]);
+  for (let stream = 1; stream <= 5; stream += 2) frames.write(call(stream, part.subarray(0, WASTE_MAX), 1));
   frames.write(call(7, part, 1));
   await eventually(() => expect(frames.isClosed).toBe(true));
   expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['pieces']]);

@@ -41,7 +41,7 @@ beforeEach(async () => {
     ],
     requests: REQUEST_BYTES_MAX,
     streams: STREAM_BYTES_MAX,
-    limits: { requestBytesMax: 1_000_000, streamsAtFirst: 1_000, streamsPerConnectionMax: 1_000 },
+    limits: { requestBytesMax: 1_000_000, streamsPerConnectionMax: 1_000 },
   });
   ({ budgets, port } = fixture);
   unread = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
