@@ -1,4 +1,6 @@
-/** What operators ask of the cluster, by whatever port: carried out by the core of this node, or passed on by it. */
+/**
+ * Admin requests from any port: the core of this node carries them out, or passes them on to the leader of the catalog.
+ */
 import { DatabaseError } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
 import type { Traced } from '#observability';
@@ -24,7 +26,7 @@ export async function administerCluster(
   return reply;
 }
 
-/** As the leader of the catalog knows it (`cairn cluster status`). */
+/** Returns the cluster as the leader of the catalog knows it (`cairn cluster status`). */
 export async function describeCluster(
   context: ServiceContext,
   request: DescribeClusterRequest,

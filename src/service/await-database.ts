@@ -4,7 +4,7 @@ import { assertHeld, find } from './instance.ts';
 import type { AwaitDatabaseRequest, DatabaseDescription } from './operations.ts';
 import { aboveFloors, waitForRevision } from './read-scope.ts';
 
-/** The database at the revision, as soon as it exists here; the signal says how long that may take (V8). */
+/** Returns the database at the revision as soon as it exists here; the signal limits the wait (V8). */
 export async function awaitDatabase(
   context: ServiceContext,
   request: AwaitDatabaseRequest,

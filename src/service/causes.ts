@@ -1,15 +1,15 @@
-/** What a transaction came of, followed back from one `causation_id` to the next. */
+/** Follows the causes of a transaction from one `causation_id` to the next. */
 import { formatUuid, parseUuid, toRevision } from '#base';
 import { optionsOfBody } from '#model';
 import { type StoredTransaction, transactionById } from '#query';
 import type { Cause } from './operations.ts';
 
-/** A look-up of two rows each. */
+/** Maximum number of causes; each lookup reads two rows. */
 const CAUSES_MAX = 8;
 
 type Source = Parameters<typeof transactionById>[0];
 
-/** A cause is committed before what it causes, so that no two can be each other's. */
+/** A cause is committed before its effect, so there are no cycles. */
 export function causesOf(source: Source, stored: StoredTransaction): readonly Cause[] {
   const causes: Cause[] = [];
   for (let effect = stored; causes.length < CAUSES_MAX; ) {

@@ -1,4 +1,4 @@
-/** What every operation works with; made once by `createService`. */
+/** Dependencies of every operation, created once by `createService`. */
 import type { Clock, Random } from '#base';
 import type { Administers, Node } from '#cluster';
 import type { OpenComponents } from './components/components.ts';
@@ -21,13 +21,13 @@ export interface ServiceContext {
   readonly openTails: OpenStreams;
   readonly tails: TailFeeds;
   readonly meters: ServiceMeters;
-  /** Absent: no other node can be asked. */
+  /** Absent when no other node can be asked. */
   readonly listAt: ListAt | undefined;
-  /** Absent: there is no cluster to administer. */
+  /** Absent when there is no cluster to administer. */
   readonly administer: Administers['administer'];
-  /** Absent: this node runs none. */
+  /** Absent when this node runs no components. */
   readonly components: OpenComponents | undefined;
   readonly release: string;
-  /** By `timers`, which no step of the clock moves. */
+  /** Monotonic start time by `timers`, which clock changes do not affect. */
   readonly startedAtMs: number;
 }

@@ -5,14 +5,14 @@ import { databaseExists } from './errors.ts';
 import type { CreateDatabaseRequest, DatabaseDescription } from './operations.ts';
 
 const ZERO = toRevision(0);
-/** Ends of the last creation within bounds on each node. */
+/** Per context, the end of the last creation with a quota: such creations run one after the other. */
 const ENDS = new WeakMap<ServiceContext, Promise<unknown>>();
 
 /**
- * Binds the name to a new instance at revision 0; already_exists when it is bound.
+ * Binds the name to a new instance at revision 0; already_exists when the name is bound.
  *
- *   V22  A node creates databases within bounds one after the other, and counts what is there in a catalog that the
- *        leader has confirmed. So of a grant there are at most as many as it says, and one for each further node.
+ *   V22  A node creates databases under a quota one after the other, and counts existing ones in a catalog that the
+ *        leader has confirmed. A grant thus allows at most its number of databases, plus one per further node.
  */
 export async function createDatabase(
   context: ServiceContext,
@@ -38,7 +38,7 @@ async function createWithin(
 ): Promise<DatabaseDescription> {
   const { catalog } = context.node;
   await context.node.latest(CATALOG_GROUP);
-  // A name that is taken is said to be, whatever the bounds.
+  // For a name that is bound, already_exists has precedence over the quota.
   if (catalog.lookup(request.databaseName) === undefined) refuseBeyond(bounds, catalog.list());
   return create(context, request);
 }

@@ -8,20 +8,20 @@ import type { DatabaseAtRequest, DatabaseAtTimestampRequest, DatabaseDescription
 import { openView } from './read-scope.ts';
 
 /**
- * A call that means now, on the clock of this node, comes within this time; looked at only when that clock was set
- * back. Longer than a call takes, and than clocks of one cluster differ.
+ * A request for "now" is at most this much ahead of the clock; needed only when the clock was set back. Longer than a
+ * call takes and than clocks in a cluster differ.
  */
 const NOW_TOLERANCE_MS = 5_000;
 
-/** The database at a revision, at its latest (read index), or at whatever this node has applied. */
+/** Returns the database at a revision, at its latest (read index), or at the revision that this node has applied. */
 export async function databaseAt(context: ServiceContext, request: DatabaseAtRequest): Promise<DatabaseDescription> {
   const { binding, revision } = await openView(context, request, request.at);
   return context.reads.read(binding, () => context.reads.describe(binding, revision));
 }
 
 /**
- * The database at the latest revision that was recorded at the time or before; not_found before its creation. Recorded
- * time never goes back, the clock may: an answered revision never lies after now (ADR 0009).
+ * Returns the database at the latest revision that was recorded at or before the time; not_found before its creation.
+ * Recorded time never decreases but the clock may: a returned revision is never later than now (ADR 0009).
  */
 export async function databaseAtTimestamp(
   context: ServiceContext,
@@ -29,7 +29,7 @@ export async function databaseAtTimestamp(
 ): Promise<DatabaseDescription> {
   const { binding, revision } = await openView(context, request, 'latest');
   return context.reads.read(binding, () => {
-    // At revision 0 there are no rows to look at yet.
+    // Revision 0 has no rows.
     const source = context.reads.source(binding);
     const at = revisionAtTimestamp(source, revision, request.timestamp);
     if (at !== revision) {
@@ -44,7 +44,7 @@ export async function databaseAtTimestamp(
   });
 }
 
-/** Whether the time is the present or later, of a clock that is behind what it recorded. */
+/** Whether the time is now or later, on a clock that lags the recorded time. */
 function isNow(nowMs: number, { revisionTimeMs }: DatabaseDescription, time: Instant): boolean {
   return nowMs < revisionTimeMs && instantToMs(time) >= nowMs - NOW_TOLERANCE_MS;
 }

@@ -7,8 +7,9 @@ import type { DeleteDatabaseReply, DeleteDatabaseRequest } from './operations.ts
 import { untilAtFloor } from './read-scope.ts';
 
 /**
- * By name alone: deletes whatever instance the name means, not_found when there is none. With database_id: deletes that
- * instance if the name still means it, and succeeds otherwise. A malformed id never falls back to the name.
+ * Without database_id: deletes the instance that the name means, not_found when there is none. With database_id:
+ * deletes that instance if the name still means it, and succeeds otherwise. A malformed id never falls back to the
+ * name.
  */
 export async function deleteDatabase(
   context: ServiceContext,
@@ -30,7 +31,7 @@ export async function deleteDatabase(
   return { kind: 'nothing-deleted' };
 }
 
-/** Where the name means no instance, or not the one that was named, no revision is asked for. */
+/** The revision floor applies only to the instance that the request means. */
 async function untilInstanceAtFloor(
   context: ServiceContext,
   request: DeleteDatabaseRequest,
@@ -38,7 +39,7 @@ async function untilInstanceAtFloor(
 ): Promise<void> {
   const { databaseName, floor } = request;
   if (floor === undefined) return;
-  // The leader of the catalog deletes what the name means there, so the floor is that of the same instance (V9).
+  // The leader of the catalog resolves the name when it deletes, so the floor must be for the same instance (V9).
   const binding = await lookUpAnywhere(context.node, databaseName, floor.signal);
   floor.signal.throwIfAborted();
   if (binding === undefined) return;
@@ -47,7 +48,7 @@ async function untilInstanceAtFloor(
   try {
     await untilAtFloor(context, request, binding);
   } catch (failure) {
-    // An instance that went away meanwhile is nothing to delete by its id.
+    // An instance that is gone by now needs no deletion.
     const isThere = context.node.catalog.lookup(databaseName)?.databaseId === binding.databaseId;
     if (databaseId === undefined || isThere) throw failure;
   }

@@ -1,4 +1,4 @@
-/** From a refusal for want of a copy (V10) to the nodes that can answer, as the catalog here knows them. */
+/** Maps a refusal for lack of a replica (V10) to the nodes that can answer, by the local catalog. */
 import { DatabaseError } from '#base';
 import type { Node } from '#cluster';
 import type { Elsewhere, Holder } from './operations.ts';
@@ -6,13 +6,13 @@ import type { Elsewhere, Holder } from './operations.ts';
 export function elsewhere(node: Node, failure: unknown): Elsewhere | undefined {
   const where = failure instanceof DatabaseError ? failure.details.holders : undefined;
   const binding = where && node.catalog.bindingOf(where.group);
-  // Of one that was deleted meanwhile nobody has anything.
+  // A database that was deleted meanwhile has no replicas.
   if (where === undefined || binding === undefined) return undefined;
   const { group, databaseId } = binding;
   return { group, databaseId, holders: holdersIn(node).filter((holder) => where.nodes.includes(holder.node)) };
 }
 
-/** Every other node of the cluster that may hold something. */
+/** Every other node of the cluster that may have replicas. */
 export function holdersIn({ catalog, identity }: Node): readonly Holder[] {
   const nodes = catalog.nodes();
   const ownZone = nodes.find(({ node }) => node === identity.node)?.zone;

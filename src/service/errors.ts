@@ -1,4 +1,4 @@
-/** What the service refuses, and how it says so: the value that was found, and what would be right. */
+/** Errors of the service, with the offending value and what would be right. */
 import { DatabaseError, type ErrorCode, type ErrorScope, quote } from '#base';
 import type { NoArtifact, ViewFailure } from '#components';
 import {
@@ -10,7 +10,7 @@ import {
 } from '#model';
 import type { ReadScope } from './operations.ts';
 
-/** The reason of both errors that follow. */
+/** Reason of the two errors below. */
 export const DATABASE_NOT_FOUND = 'DatabaseNotFound';
 
 export function databaseNotFound(name: string): DatabaseError {
@@ -23,14 +23,14 @@ export function databaseNotFound(name: string): DatabaseError {
   );
 }
 
-/** The instance that a request was working on is gone; another one may have its name. */
+/** The instance that a request uses is gone; the name may mean another one. */
 export function databaseDeleted(name: string): DatabaseError {
   return new DatabaseError('not_found', `The database ${quote(name)} was deleted`, {
     details: { reason: DATABASE_NOT_FOUND },
   });
 }
 
-/** The copy that was read on this node has ended, and another one begins here: the database lives on. */
+/** The replica that was read on this node has ended and a new one starts; the database still exists. */
 export function copyBegunAnew(name: string): DatabaseError {
   const message = `A copy of the database ${quote(name)} begins on this node, for the database moves; send again`;
   return new DatabaseError('unavailable', message, { details: { reason: 'CopyMoved' } });
@@ -45,7 +45,7 @@ export function revisionNotFound(scope: ReadScope, revision: number | bigint): D
   return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
 }
 
-/** The database, read at the revision of the scope, does not reach the one that was asked for. */
+/** The requested revision is beyond the database at the revision of the scope. */
 export function revisionNotYet(scope: ReadScope, revision: number | bigint): DatabaseError {
   const message = `The database ${quote(scope.databaseName)} at revision ${scope.revision} has no revision ${revision}; read at that revision or later`;
   return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
@@ -73,7 +73,7 @@ interface NamedVersion {
   readonly version?: number | bigint | undefined;
 }
 
-/** `versions` are those of the name that there are at the revision. */
+/** `versions` are the existing versions of the name at the revision. */
 export function versionNotFound(
   scope: ReadScope,
   { component, name, version }: NamedVersion,
@@ -111,7 +111,7 @@ export function presenterNotPublished(
   return new DatabaseError('invalid_argument', `presenter ${description}`, { details });
 }
 
-/** What a State Change that is to be published names. */
+/** Error for a State Change that names State Views which are not published. */
 export function stateViewsNotPublished(names: readonly string[]): DatabaseError {
   const violations = names.map((name) => ({
     field: 'state_view_names',
@@ -122,17 +122,17 @@ export function stateViewsNotPublished(names: readonly string[]): DatabaseError 
   return new DatabaseError('invalid_argument', message, { details });
 }
 
-/** Its last version was deleted while it was to be loaded. */
+/** Its last version was deleted while its component was being loaded. */
 export function componentDeleted(scope: ReadScope, version: DefinedVersion): DatabaseError {
   const { reason } = NOT_DEFINED[version.definition.kind];
   const message = `The ${titleOf(version)} was deleted`;
   return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
 }
 
-/** The reason of what a component, and nobody else, is at fault for. */
+/** Reason of errors that a component causes. */
 export const WASM_EXECUTION_ERROR = 'WasmExecutionError';
 
-/** What was published cannot be run by this node. */
+/** This node cannot run the published component. */
 export function componentNotRun(scope: ReadScope, version: DefinedVersion, why: string): DatabaseError {
   const message = `The ${titleOf(version)} cannot be run: ${why}`;
   return new DatabaseError('internal', message, { details: { reason: WASM_EXECUTION_ERROR, scope: where(scope) } });
@@ -160,7 +160,7 @@ export function componentTooLarge(field: string, bytes: number): DatabaseError {
   return new DatabaseError('too_large', `${field} ${description}`, { details });
 }
 
-/** What is said of a component by whoever looked at it. */
+/** The check of a component has refused it. */
 export function componentRefused(field: string, none: NoArtifact): DatabaseError {
   if (none.kind === 'damaged') return new DatabaseError(none.code, none.message);
   const { code, message, offset } = none.refusal;
@@ -176,9 +176,9 @@ export function tooManyVersions(databaseName: string): DatabaseError {
 
 interface Taken {
   readonly wanted: number;
-  /** The version that the next one would be. */
+  /** The next free version number. */
   readonly next: number;
-  /** Whether there is one of that number, of other content. */
+  /** Whether that version exists with other content. */
   readonly isThere: boolean;
 }
 

@@ -16,8 +16,8 @@ import { keptRefusalError } from './replies.ts';
 import { basisOf } from './transact.ts';
 
 /**
- * The transaction that was recorded under an id, as of the latest revision. Where there is none: the refusal of the
- * latest attempt that is kept, as the error that the attempt was owed (ADR 0142), or not_found.
+ * Returns the transaction that is recorded under an id, at the latest revision. Otherwise fails with the stored refusal
+ * of the latest attempt (ADR 0142), or with not_found.
  */
 export async function fetchTransaction(
   context: ServiceContext,

@@ -1,6 +1,6 @@
 /**
- * One subscriber's way through a database: by the store as long as it is behind, then by the feed that all followers
- * share. Nothing but its position is kept for it between two slices (V7).
+ * Reads a database for one subscriber: from the store while it lags, then from the feed that all subscribers share.
+ * Between two slices only its position is kept (V7).
  */
 import type { Binding } from '#cluster';
 import { type Matcher, matcherOf, type Position } from '#model';
@@ -11,7 +11,7 @@ import type { Reads } from './reads.ts';
 import { endOf } from './tail-feed.ts';
 import type { FollowedFeed } from './tail-feeds.ts';
 
-/** A subscription that has begun: what it begins behind exists. */
+/** A subscription whose start position exists. */
 export interface FollowRequest extends Omit<SubscribeRequest, 'after' | 'heartbeatMs'> {
   readonly after?: Position;
   readonly heartbeatMs: number;
@@ -40,12 +40,12 @@ export class Follower implements Disposable {
     this.#followed = context.tails.follow(this.#source, context.node.applied(binding.group));
   }
 
-  /** Whatever is selected up to and including this place was handed out. */
+  /** All selected events up to and including this position were returned. */
   get position(): Position {
     return this.#position;
   }
 
-  /** What is selected behind the position, up to a revision that is applied; slices may be empty. */
+  /** Yields the selected events from the position up to an applied revision; slices may be empty. */
   async *upTo(applied: number): AsyncGenerator<readonly StoredEvent[]> {
     const { feed } = this.#followed;
     const { pace = PULLED } = this.#request;
@@ -53,7 +53,7 @@ export class Follower implements Disposable {
       while (this.#position.revision < applied || this.#position.index < endOf(applied).index) {
         if (feed.covers(this.#position)) await this.#reads.read(this.#binding, () => feed.advance(applied));
         await pace.ready();
-        // Asked again: what the feed has read meanwhile may have been so much that it forgot what this one lacks.
+        // Checked again: the feed may have advanced so far that it has evicted events this one needs.
         if (feed.covers(this.#position)) {
           const step = feed.take(this.#position, this.#matches, new Slice(this.#countMax, pace));
           this.#position = step.position;

@@ -1,7 +1,7 @@
 import type { ServiceContext } from './context.ts';
 import type { HealthReply } from './operations.ts';
 
-/** How the node is; never whether one database is well. */
+/** Returns the health of the node, never that of a single database. */
 export function health(context: ServiceContext): HealthReply {
   const { accepting, disk, knowsCatalog, isClockFar, hasDiverged } = context.node.health();
   const readable = accepting && knowsCatalog;

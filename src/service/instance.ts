@@ -1,30 +1,31 @@
-/** From a name to the database instance that it means now (V1, V11), and whether it still does (V6). */
+/** Resolves a name to its current database instance (V1, V11), and checks that it is still current (V6). */
 import { CATALOG_GROUP, DatabaseError, type LeaderAddress, type Revision } from '#base';
 import type { Binding, Node } from '#cluster';
 import { Faults, isDatabaseName, parseDatabaseName } from '#model';
 import { copyBegunAnew, DATABASE_NOT_FOUND, databaseDeleted, databaseNotFound } from './errors.ts';
 import type { ReadScope } from './operations.ts';
 
-/** The instance that a read works on, and how far it may look. */
+/** The instance of a read, and its revision. */
 export interface ReadView {
   readonly binding: Binding;
   readonly revision: Revision;
 }
 
-/** What is taken of a node to find an instance. */
+/** Dependencies for finding an instance. */
 export interface Finder extends Pick<Node, 'currentCatalog' | 'latest'> {
   readonly catalog: Pick<Node['catalog'], 'lookup'>;
 }
 
 /**
- * The instance that a name means, by a catalog here that may be answered from (V11), or else by its leader (V9).
- * @throws DatabaseError invalid_argument; not_found; unavailable when this node does not reach the catalog's leader
+ * Resolves a name by the local catalog if it may be read (V11), otherwise by its leader (V9).
+ * @throws DatabaseError invalid_argument; not_found; unavailable when this node does not reach the leader of the
+ * catalog
  */
 export async function find(node: Finder, name: string, signal?: AbortSignal): Promise<Binding> {
   return findNow(node, name, signal);
 }
 
-/** The same; at once where it is known at once. */
+/** Synchronous when the instance is known. */
 function findNow(node: Finder, name: string, signal: AbortSignal | undefined): Binding | Promise<Binding> {
   checkName(name);
   const waiting = node.currentCatalog();
@@ -44,8 +45,8 @@ function checkName(name: string): void {
 }
 
 /**
- * The instance that a name means once the catalog here has everything that was acknowledged before (V9).
- * @throws DatabaseError not_found; unavailable when nobody leads the catalog
+ * Resolves a name once the local catalog has everything that was acknowledged before (V9).
+ * @throws DatabaseError not_found; unavailable when the catalog has no leader
  */
 export async function findAnywhere(node: Finder, name: string, signal?: AbortSignal): Promise<Binding> {
   const binding = await lookUpAnywhere(node, name, signal);
@@ -53,7 +54,7 @@ export async function findAnywhere(node: Finder, name: string, signal?: AbortSig
   return binding;
 }
 
-/** The same, undefined when there is none. */
+/** Like `findAnywhere`, but undefined when there is no instance. */
 export async function lookUpAnywhere(node: Finder, name: string, signal?: AbortSignal): Promise<Binding | undefined> {
   await unlessAborted(node.latest(CATALOG_GROUP), signal);
   return node.catalog.lookup(name);
@@ -61,16 +62,18 @@ export async function lookUpAnywhere(node: Finder, name: string, signal?: AbortS
 
 export interface InstanceWork<Result> {
   readonly run: (binding: Binding) => Promise<Result>;
-  /** Whether somebody was told of the instance already, so that no other will do. Default: nobody was. */
+  /**
+   * Whether a client has already received the id of the instance, so that no other instance will do. By default false.
+   */
   readonly isBound?: () => boolean;
   /** Ends every wait for the catalog. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Works on the instance that a name means. A catalog that is behind takes it for the one that had the name before: when
- * that turns out to be gone, on the one that has it now (V9).
- * @throws whatever the work throws; DatabaseError as of `find`
+ * Runs the work on the instance that a name means. A stale catalog may resolve the name to a deleted instance; the work
+ * then runs again on the current one (V9).
+ * @throws errors of the work; DatabaseError of `find`
  */
 export async function onInstance<Result>(
   node: Node,
@@ -90,15 +93,15 @@ export async function onInstance<Result>(
   }
 }
 
-/** Nothing is answered where no copy is (V10). */
+/** Fails when this node has no replica (V10). */
 export function assertHeld(node: Node, { group }: Binding): void {
   const absence = node.absence(group);
   if (absence !== undefined) throw absence;
 }
 
 /**
- * Why nothing more is heard of an instance that was there: it was deleted (V6), or this node has given its copy up, or
- * begins another one.
+ * Returns why an instance no longer answers here: it was deleted (V6), or this node has removed or restarts its
+ * replica.
  */
 export function goneFrom(
   node: Pick<Node, 'absence'> & Pick<Finder, 'catalog'>,
@@ -109,21 +112,24 @@ export function goneFrom(
 }
 
 /**
- * Who leads the database that a name means now; without one, the catalog. Undefined: nobody, as far as is known here.
+ * The leader of the database that a name means, or without a name that of the catalog. Undefined when it is not known
+ * here.
  */
 export function leaderOf(node: Node, name: string | undefined): LeaderAddress | undefined {
   const binding = name === undefined ? undefined : node.catalog.lookup(name);
   return node.leaderOf(binding?.group ?? CATALOG_GROUP);
 }
 
-/** Resolves when the name still means this instance, by a catalog that may be answered from (V6, V11). */
+/** Resolves when the name still means this instance, by a catalog that may be read (V6, V11). */
 export async function untilCurrent(node: Finder, binding: Binding, signal?: AbortSignal): Promise<void> {
   const waiting = node.currentCatalog();
   if (waiting !== undefined) await unlessAborted(waiting, signal);
   if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) throw databaseDeleted(binding.name);
 }
 
-/** What comes of the work; rejects with the signal's reason when that fires before. The work goes on behind it. */
+/**
+ * Returns the result of the work; rejects with the reason of the signal if that fires first. The work itself continues.
+ */
 export async function unlessAborted<Answer>(work: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
   if (signal === undefined) return work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -137,13 +143,15 @@ export async function unlessAborted<Answer>(work: Promise<Answer>, signal: Abort
   }
 }
 
-/** What the caller is told when the node refused something of an instance: of a deleted one, by its name (V6). */
+/**
+ * Converts a refusal by the node into the error for the client: for a deleted instance, not_found with its name (V6).
+ */
 export function refusalBy(binding: Binding, failure: unknown): unknown {
   const isGone = failure instanceof DatabaseError && failure.code === 'not_found';
   return isGone ? databaseDeleted(binding.name) : failure;
 }
 
-/** What a reply says about where it was read. */
+/** The scope that a reply reports. */
 export function scopeOf({ binding, revision }: ReadView): ReadScope {
   return { databaseName: binding.name, databaseId: binding.databaseId, revision };
 }

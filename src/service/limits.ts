@@ -1,25 +1,25 @@
-/** Every bound of the service, by name; tests take smaller ones. */
+/** Limits of the service; tests use smaller ones. */
 
 export interface ServiceLimits {
   /** How long a read waits for a revision that this node has not applied, before it asks the leader. */
   readonly readWaitMs: number;
-  /** Names in one page of a listing. */
+  /** Maximum number of names in one page of a listing. */
   readonly namesPerPageMax: number;
-  /** Events that a live tail gathers for one subscriber before it hands them over. */
+  /** Maximum number of events that a subscription collects before it passes them on. */
   readonly tailEventsMax: number;
-  /** Bytes of newest events of a followed database that are kept for all its followers. */
+  /** Size of the cache of the newest events of a database, shared by its subscribers. */
   readonly tailBytesMax: number;
-  /** Revisions that are read for all followers at once; whoever is further behind reads for itself. */
+  /** Maximum number of revisions read for all subscribers at once; a subscriber that lags more reads for itself. */
   readonly tailGapMax: number;
   readonly heartbeatMsMin: number;
   readonly heartbeatMsMax: number;
-  /** Streaming reads that may be open on this node, and live tails beside them. */
+  /** Maximum number of streaming reads on this node, and of subscriptions. */
   readonly streamsMax: number;
   readonly tailsMax: number;
-  /** From one look for State Views that are to be kept up to the next one, and databases in one. */
+  /** Interval between two checks for State Views to maintain, and maximum number of databases per check. */
   readonly viewLookMs: number;
   readonly viewLooksMax: number;
-  /** Folds of one database that are kept up. */
+  /** Maximum number of maintained folds per database. */
   readonly maintainedMax: number;
 }
 

@@ -5,12 +5,12 @@ import { describedElsewhere } from './list-elsewhere.ts';
 import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
 import { cachedRevision } from './read-scope.ts';
 
-/** Databases that are described before the event loop has its turn. */
+/** Databases that are described before the event loop gets a turn. */
 const PER_TURN = 100;
 
 /**
- * Every database that was acknowledged before (V9), by name, each at the revision that a cached read has: one of which
- * this node holds no copy, as another node describes it that does (V10).
+ * Lists every database that was acknowledged before (V9), by name, at the revision of a cached read. A database without
+ * a replica on this node is described by another node (V10).
  */
 export async function listDatabases(
   context: ServiceContext,
@@ -23,7 +23,7 @@ export async function listDatabases(
   for (const [place, binding] of node.catalog.list().entries()) {
     if (place % PER_TURN === PER_TURN - 1) await context.timers.turn();
     request.signal.throwIfAborted();
-    // One that was deleted meanwhile is no longer in the catalog.
+    // A database that was deleted meanwhile is no longer in the catalog.
     if (node.catalog.lookup(binding.name)?.databaseId !== binding.databaseId) continue;
     if (node.absence(binding.group) !== undefined) {
       notHeld.push(binding);

@@ -1,7 +1,7 @@
 /**
- * Databases of a list of which this node holds no copy, as nodes describe them that do.
+ * Lets other nodes describe the databases of a list that have no replica on this node.
  *
- * Few nodes are asked for all of them, at the same time; for what they leave open, others.
+ * It asks as few nodes as possible in parallel, and further nodes for databases that are still missing.
  */
 import { type DatabaseId, type NodeId, nodeOf, toRevision } from '#base';
 import type { Binding } from '#cluster';
@@ -13,7 +13,7 @@ const ZERO = toRevision(0);
 const NOBODY_ANSWERS: ListAt = () => Promise.resolve([]);
 
 /**
- * One for each, in any order. One whose holders do not answer is described at revision 0: this node has no more of it.
+ * Describes each database, in any order. If no node with a replica answers, the database is described at revision 0.
  */
 export async function describedElsewhere(
   { node, reads, listAt = NOBODY_ANSWERS }: ServiceContext,
@@ -35,7 +35,8 @@ export async function describedElsewhere(
 }
 
 /**
- * Nodes of these that hold as many of the databases as all of these do; always the one with the most of what is left.
+ * Selects few nodes that together have as many of the databases as all nodes do; each time the one with the most
+ * remaining databases.
  */
 function fewestFor(bindings: readonly Binding[], others: ReadonlyMap<NodeId, Holder>): readonly Holder[] {
   const chosen: Holder[] = [];

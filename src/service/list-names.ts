@@ -1,4 +1,4 @@
-/** Which streams, subjects and event types a database has, a page at a time. */
+/** Lists the streams, subjects and event types of a database, page by page. */
 import { type DatabaseSource, type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from '#query';
 import type { ServiceContext } from './context.ts';
 import { scopeOf } from './instance.ts';
@@ -7,7 +7,9 @@ import { openView } from './read-scope.ts';
 
 type Walk = (source: DatabaseSource, listing: Listing) => AsyncIterable<readonly ListedName[]>;
 
-/** One page of the streams, subjects or event types that had an event at the revision, by the bytes of their names. */
+/**
+ * One page of streams, subjects or event types with an event at or before the revision, in byte order of their names.
+ */
 export interface NameListings {
   readonly streams: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
   readonly subjects: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
@@ -25,7 +27,7 @@ async function listNames(context: ServiceContext, request: ListNamesRequest, wal
   const { prefix, after, signal } = request;
   const limit = Math.min(request.limit, context.limits.namesPerPageMax);
   const source = context.reads.source(view.binding);
-  // One more than the page, to know whether there are more.
+  // Reads one more than the page, to find out whether there are more.
   const slices = walk(source, { at: view.revision, prefix, after, limit: limit + 1, signal });
   const names: ListedName[] = [];
   for await (const slice of context.reads.stream(view.binding, slices, signal)) names.push(...slice);

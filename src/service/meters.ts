@@ -1,4 +1,4 @@
-/** What the service counts, with the children of every metric made once. */
+/** Metrics of the service; each child of a metric is created once. */
 
 import type { Constraint } from '#model';
 import type { Count, CounterLabels, Level, Metrics, Observe, TransactionResult } from '#observability';
@@ -63,7 +63,7 @@ export class ServiceMeters {
   }
 }
 
-/** Makes a child at its first use and keeps it: label handling is what costs. */
+/** Creates a child at its first use and keeps it, because label handling is expensive. */
 function rememberedOne<Label, Child>(make: (label: Label) => Child): (label: Label) => Child {
   const made = new Map<Label, Child>();
   return (label) => {
@@ -75,7 +75,7 @@ function rememberedOne<Label, Child>(make: (label: Label) => Child): (label: Lab
   };
 }
 
-/** The same of two labels. */
+/** Like `rememberedOne`, for two labels. */
 function remembered<First, Second, Child>(
   make: (first: First, second: Second) => Child,
 ): (first: First, second: Second) => Child {

@@ -1,4 +1,4 @@
-/** How many streaming reads, or live tails, are open on this node, and that there are not too many. */
+/** Counts and limits the open streaming reads, or subscriptions, of this node. */
 import { tooManyStreams } from './errors.ts';
 
 export class OpenStreams {

@@ -1,9 +1,9 @@
 /**
- * The operations of Cairn as a caller sees them: every request and every reply, without a word of any transport.
+ * Requests and replies of the operations, independent of any transport.
  *
- * A request carries names and ids as the caller wrote them (the service judges them, in the order of V2) and parsed
- * model values for everything else. A reply names the database instance and the revision it was read at (V4).
- * A failed operation is a `DatabaseError`; outcomes that are expected to go either way are unions with `kind`.
+ * A request has names and ids as the caller wrote them (the service validates them, in the order of V2) and parsed
+ * model values for everything else. A reply has the database instance and the revision it was read at (V4). A failed
+ * operation rejects with a `DatabaseError`; expected outcomes are unions with `kind`.
  */
 
 import type { AskedRevision, ConstraintViolation, DatabaseId, GroupId, Instant, NodeId, Revision } from '#base';
@@ -23,34 +23,34 @@ import type {
 import type { Traced } from '#observability';
 import type { ListedName, SlicePace, StoredEvent } from '#query';
 
-/** Which revision a read runs at: a number, the latest committed (read index), or whatever this node has applied. */
+/** Revision of a read: a number, the latest committed one (read index), or the one that this node has applied. */
 export type ReadAt = AskedRevision | 'latest' | 'cached';
 
-/** What clients of a node were shown of an instance, whoever answered them. */
+/** Highest revision of an instance that clients of a node were shown by any node. */
 export interface Shown {
   readonly databaseId: DatabaseId;
   readonly revision: Revision;
 }
 
-/** What every read says. */
+/** Common fields of all reads. */
 export interface ReadRequest extends Traced {
   readonly databaseName: string;
-  /** The node answers only once it has applied this revision; from `x-min-revision`. */
+  /** The node answers only after it has applied this revision; from `x-min-revision`. */
   readonly minRevision?: AskedRevision;
-  /** The same, if the name means this instance; from the node that relays the request. */
+  /** A further floor if the name means this instance; from the node that relays the request. */
   readonly shown?: Shown;
-  /** Ends the work at the bottom. Afterwards the operation rejects with the signal's reason. */
+  /** Cancels the work. The operation then rejects with the reason of the signal. */
   readonly signal: AbortSignal;
 }
 
-/** A write is taken only by a node that has applied this revision; from `x-min-revision`. */
+/** A node accepts a write only after it has applied this revision; from `x-min-revision`. */
 export interface RevisionFloor {
   readonly minRevision: AskedRevision;
-  /** Ends the wait for it; a write that is proposed already runs on. */
+  /** Ends the wait for the floor; a write that was proposed continues. */
   readonly signal: AbortSignal;
 }
 
-/** The instance and the revision that a reply was read at. Transports put both into every reply. */
+/** The instance and the revision that a reply was read at. Transports include both in every reply. */
 export interface ReadScope {
   readonly databaseName: string;
   readonly databaseId: DatabaseId;
@@ -72,21 +72,21 @@ export interface DatabaseDescription extends ReadScope {
   readonly latestRevision: Revision;
 }
 
-/** What every write may ask for. */
+/** Common fields of all writes. */
 export interface WriteRequest extends Traced {
-  /** Refused with `not_leader` when another node leads, instead of forwarded to it (decisions, 6.3). */
+  /** Refuses with `not_leader` when another node leads, instead of forwarding the write (decisions, 6.3). */
   readonly requireLeader?: boolean;
 }
 
 export interface CreateDatabaseRequest extends WriteRequest {
   readonly databaseName: string;
-  /** Grants of which one must leave room for another database; the guard writes them. None: there is no bound. */
+  /** Grants with a quota; one of them must have room for another database. The guard sets them. Absent: no quota. */
   readonly bounds?: readonly Grant[] | undefined;
 }
 
 export interface DeleteDatabaseRequest extends WriteRequest {
   readonly databaseName: string;
-  /** Present, also when empty: only this instance is deleted, and nothing to delete is a success. */
+  /** Present, even if empty: only this instance is deleted, and it is a success when it is gone. */
   readonly databaseId?: string;
   readonly floor?: RevisionFloor | undefined;
 }
@@ -96,14 +96,14 @@ export type DeleteDatabaseReply =
   | { readonly kind: 'nothing-deleted' };
 
 export interface ListDatabasesRequest extends Traced {
-  /** Leaves out what this node holds no copy of. */
+  /** Omits databases without a replica on this node. */
   readonly heldOnly?: boolean;
-  /** By which other nodes know on whose behalf they are asked; absent: they need not know. */
+  /** Credentials that identify the client at other nodes; absent: not needed. */
   readonly proof?: Proof | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Headers that say who asks. */
+/** Headers with credentials. */
 export type Proof = Readonly<Record<string, string>>;
 
 export interface DatabaseAtRequest extends ReadRequest {
@@ -114,12 +114,12 @@ export interface DatabaseAtTimestampRequest extends ReadRequest {
   readonly timestamp: Instant;
 }
 
-/** Waits until the revision exists; how long is the signal's business. */
+/** Waits until the revision exists; the signal limits the wait. */
 export interface AwaitDatabaseRequest extends ReadRequest {
   readonly revision: AskedRevision;
 }
 
-/** Where the parts of a transaction stand, in the request's own words, for whoever is told what is wrong with them. */
+/** Names of the parts of a transaction in the request, for error messages. */
 export interface TransactFields {
   readonly transactionId: string;
   readonly events: string;
@@ -128,30 +128,33 @@ export interface TransactFields {
 
 export interface TransactRequest extends WriteRequest {
   readonly databaseName: string;
-  /** A UUID in any spelling; absent: the service mints one. */
+  /** A UUID in any spelling; absent: the service creates one. */
   readonly transactionId?: string | undefined;
   readonly floor?: RevisionFloor | undefined;
   readonly origin: Origin;
   readonly options: TransactionOptions;
   readonly constraints: readonly Constraint[];
-  /** The well-formed events, each in canonical wire form. The service keeps the arrays until it has answered. */
+  /** The well-formed events, each in canonical wire form. The arrays must not change before the reply. */
   readonly events: readonly Uint8Array[];
-  /** Events of the request, the malformed ones too. */
+  /** Number of events in the request, including malformed ones. */
   readonly eventCount: number;
-  /** Bytes of those events. */
+  /** Size of those events in bytes. */
   readonly eventBytes: number;
-  /** What is wrong with options, constraints and events; the service adds its own. Judged after the recorded result. */
+  /**
+   * Faults in options, constraints and events; the service adds its own. They are reported after a recorded result was
+   * looked up.
+   */
   readonly faults: Faults;
   readonly fields: TransactFields;
   /**
-   * Told when the transaction is an entry of the log, which is not durable yet: its outcome follows, whoever still
-   * waits for it. Not told of a transaction that is refused for want of room or capacity. Whoever wants to be told will
-   * look the outcome up, so a refusal is kept (D25).
+   * Called when the transaction is an entry of the log, which is not durable yet; its outcome follows whether or not
+   * the caller waits for it. Not called for a transaction that is refused for lack of space or capacity. A caller with
+   * this callback will look the outcome up, so a refusal is stored (D25).
    */
   readonly onAdmitted?: (admitted: ProposedTransaction) => void;
 }
 
-/** A transaction that is well-formed and under way; whether it commits is decided when it is applied. */
+/** A well-formed transaction in progress; whether it commits is decided when it is applied. */
 export interface ProposedTransaction {
   readonly databaseName: string;
   readonly databaseId: DatabaseId;
@@ -159,14 +162,14 @@ export interface ProposedTransaction {
   readonly transactionId: string;
 }
 
-/** The recorded result of a transaction: of this attempt, or of the one that it repeats (V3). */
+/** The recorded result of a transaction: of this attempt, or of the attempt that it repeats (V3). */
 export interface RecordedTransaction extends ReadScope {
   readonly kind: 'recorded';
   /** Lowercase. */
   readonly transactionId: string;
   readonly basis: Revision;
   readonly recordedTimeMs: number;
-  /** The recorded events in wire form; `eventIdMappings` reads their ids. */
+  /** The recorded events in wire form; `eventIdMappings` extracts their ids. */
   readonly events: readonly Uint8Array[];
   /** Events that were stored under another id, ascending by index. */
   readonly storedIds: readonly StoredId[];
@@ -174,11 +177,11 @@ export interface RecordedTransaction extends ReadScope {
   readonly replayed: boolean;
 }
 
-/** Not committed, not recorded: a repeat is decided anew. `refusal` makes a `DatabaseError` of it. */
+/** Neither committed nor recorded: a repeat is decided again. `refusal` converts it to a `DatabaseError`. */
 export interface RefusedTransaction extends ReadScope {
   readonly kind: 'refused';
   readonly violations: readonly ConstraintViolation[];
-  /** The list that they count in, as the request calls it. */
+  /** Name of the list in the request that the constraints are counted in. */
   readonly constraintsField: string;
 }
 
@@ -188,7 +191,7 @@ export interface FetchTransactionRequest extends ReadRequest {
   readonly transactionId: string;
 }
 
-/** A transaction as the log keeps it. */
+/** A transaction in its logged form. */
 export interface TransactionDescription {
   /** Lowercase. */
   readonly transactionId: string;
@@ -203,7 +206,7 @@ export interface TransactionDescription {
   readonly record: Uint8Array;
 }
 
-/** A transaction that another one names as what it came of, by its `causation_id`. */
+/** A transaction named as the cause of another one by its `causation_id`. */
 export interface Cause {
   /** Lowercase. */
   readonly transactionId: string;
@@ -212,17 +215,17 @@ export interface Cause {
 
 export interface FetchTransactionReply extends ReadScope {
   readonly transaction: TransactionDescription;
-  /** What it came of, then what that came of; as far as these are transactions of this database, and not many. */
+  /** Its own cause, then the cause of that, and so on; only transactions of this database, and a limited number. */
   readonly causes: readonly Cause[];
 }
 
 /** A read whose reply is a stream of slices. */
 export interface PacedRequest extends ReadRequest {
-  /** Absent: slices are read as they are pulled. */
+  /** Absent: slices are read when they are pulled. */
   readonly pace?: SlicePace;
   /**
-   * True: a slice is lent. It may be looked at until the next one is asked for, and then its memory is given back,
-   * which saves the garbage collector most of its work. Default false: it stays as long as somebody holds it.
+   * True: a slice is lent until the next one is requested; then its memory is reused, which saves most of the work of
+   * the garbage collector. By default false: it lives as long as it is referenced.
    */
   readonly lent?: boolean;
 }
@@ -232,7 +235,7 @@ export interface QueryEventsRequest extends PacedRequest {
   readonly query: EventQuery;
 }
 
-/** The scope is known before the first event is read; the chunks end with an error when the database is deleted. */
+/** The scope is known before the first event is read. The chunks fail when the database is deleted. */
 export interface QueryEventsReply extends ReadScope {
   readonly chunks: AsyncIterable<readonly StoredEvent[]>;
 }
@@ -240,10 +243,10 @@ export interface QueryEventsReply extends ReadScope {
 export interface ScanLogRequest extends PacedRequest {
   /** Absent: the latest. */
   readonly at?: ReadAt;
-  /** 0: from the first in the direction. */
+  /** 0: from the first event in the direction. */
   readonly startRevision: Revision;
   readonly direction: Direction;
-  /** Events at most (transactions in `scanLogBatches`); 0: no limit. */
+  /** Maximum number of events (transactions in `scanLogBatches`); 0: no limit. */
   readonly limit: number;
 }
 
@@ -256,7 +259,7 @@ export interface SubscribeRequest extends PacedRequest {
   readonly selector: Selector;
   /** Exclusive; absent: from the first event. */
   readonly after?: AskedPosition;
-  /** Any uint64; what is out of bounds is refused. */
+  /** Any uint64; a value out of range is refused. */
   readonly heartbeatMs: number | bigint;
 }
 
@@ -265,14 +268,14 @@ export type SubscriptionItem =
   | { readonly kind: 'heartbeat'; readonly position: Position; readonly revision: Revision };
 
 export interface SubscribeReply extends ReadScope {
-  /** Pulled by the reader: what it does not take is not read from the store. Ends only by signal or error. */
+  /** Pulled by the reader: nothing is read from the store in advance. Ends only by signal or error. */
   readonly items: AsyncIterable<SubscriptionItem>;
 }
 
 export interface ListNamesRequest extends ReadRequest {
   readonly at: ReadAt;
   readonly prefix?: string;
-  /** The last name of the page before. */
+  /** The last name of the previous page. */
   readonly after?: string;
   readonly limit: number;
 }
@@ -291,9 +294,9 @@ export interface SingleEventRequest extends ReadRequest {
 
 export interface SingleEventReply extends ReadScope {
   readonly event: StoredEvent;
-  /** Events of the transaction that it belongs to. */
+  /** Number of events in its transaction. */
   readonly eventCount: number;
-  /** Of that transaction, lowercase. */
+  /** Id of its transaction, lowercase. */
   readonly transactionId: string;
   readonly correlationId: string | undefined;
   readonly causes: readonly Cause[];
@@ -304,32 +307,35 @@ export interface HealthReply {
   readonly version: string;
   readonly storage: { readonly adapter: string; readonly status: string };
   readonly uptimeSeconds: number;
-  /** Whether databases can be read here: not while the node drains, nor when it does not reach the catalog's leader. */
+  /** Whether databases can be read here: false while the node drains or does not reach the leader of the catalog. */
   readonly readable: boolean;
   /** Whether writes can commit here. */
   readonly writable: boolean;
 }
 
-/** A node that holds a copy of a database. */
+/** A node with a replica of a database. */
 export interface Holder {
   readonly node: NodeId;
   readonly name: string;
-  /** host:port of its gRPC server; empty: not known yet. */
+  /** host:port of its gRPC server; empty when it is not known. */
   readonly grpc: string;
-  /** URL of its HTTP server; empty: not known yet. */
+  /** URL of its HTTP server; empty when it is not known. */
   readonly http: string;
   /** Whether it is in the zone of this node. */
   readonly isNear: boolean;
 }
 
-/** What a node says of the databases that it holds; nothing when it does not answer. */
+/** Asks a node to describe its databases; undefined when it does not answer. */
 export type ListAt = (
   holder: Holder,
   signal: AbortSignal,
   proof: Proof | undefined,
 ) => Promise<readonly DatabaseDescription[]>;
 
-/** Where a request can be answered that this node has refused for want of a copy (V10). It has not been tried. */
+/**
+ * Nodes that can answer a request which this node has refused for lack of a replica (V10). The request was not executed
+ * here.
+ */
 export interface Elsewhere {
   readonly group: GroupId;
   readonly databaseId: DatabaseId;

@@ -1,9 +1,9 @@
-/** What a live tail waits for. */
+/** Waiting for progress in a subscription. */
 import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { goneFrom } from './instance.ts';
 
-/** Waits for whatever comes first: the database moving on, silence for too long, or an end. */
+/** Waits for the first of: a new revision, the heartbeat interval, or the end. */
 export class Progress implements Disposable {
   readonly #context: ServiceContext;
   readonly #binding: Binding;
@@ -26,12 +26,12 @@ export class Progress implements Disposable {
     });
   }
 
-  /** Whether the reader has heard nothing for a whole interval. */
+  /** Whether nothing was sent to the reader for a whole interval. */
   get isSilent(): boolean {
     return this.#isSilent;
   }
 
-  /** The reader was given something: silence begins anew. */
+  /** Restarts the interval after something was sent to the reader. */
   heardFrom(heartbeatMs: number): void {
     this.#stopTimer?.();
     this.#isSilent = false;

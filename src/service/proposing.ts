@@ -1,6 +1,6 @@
 /**
- * A transaction on its way through the log, and what a trace shows of it: from the queue of this node to the entry of
- * the leader's log (`cairn.admitted`), and from there to what it comes to.
+ * Proposes a transaction and traces it: from the queue of this node to the log of the leader (`cairn.admitted`), and
+ * from there to its outcome.
  */
 import type { Binding, TransactOptions, TransactOutcome } from '#cluster';
 import type { Traced } from '#observability';

@@ -6,7 +6,7 @@ import { openView } from './read-scope.ts';
 import { countOfEvents, meteredSlices } from './streams.ts';
 import { tracedSlices } from './tracing.ts';
 
-/** The events that a query selects at a revision, in its order; read as far as they are asked for. */
+/** Reads the events that a query selects at a revision, in its order, as they are pulled. */
 export async function queryEvents(context: ServiceContext, request: QueryEventsRequest): Promise<QueryEventsReply> {
   const { signal, query, pace, lent } = request;
   const view = await openView(context, request, request.at);

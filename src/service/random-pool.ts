@@ -1,9 +1,9 @@
 import type { Random } from '#base';
 
-/** A call of the operating system gives this much as fast as a few bytes. */
+/** One system call returns this many bytes as fast as a few. */
 const POOL_BYTES = 4096;
 
-/** Random bytes drawn in advance: minting an id is then no call of the operating system. No byte is given twice. */
+/** Random bytes drawn in advance, so that creating an id needs no system call. No byte is used twice. */
 export class RandomPool implements Random {
   readonly #source: Random;
   #pool: Uint8Array = new Uint8Array(0);

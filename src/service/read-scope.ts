@@ -1,15 +1,14 @@
 /**
- * From a name and an `at` to an instance and a revision that may be answered from (V1, V4, V5, V6, V9, V11).
+ * Determines the instance and the revision that a read may be answered from (V1, V4, V5, V6, V9, V11).
  *
  * ```
  * number     applied here? ── no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
  * latest     read index: the leader's latest, applied here
  * cached     whatever this node has answered, applied here; of a recovered instance at least what it was recovered with
  * ```
- * A name that means nothing here, or an instance that is gone, is asked of the catalog's leader before anybody is told
- * so (V9). An answer may be ahead of its rows; a read that must show it waits until they can be read.
- * The catalog is looked at when a request begins (C21), and again with the latest revision; a wait for a revision ends
- * when the instance is gone.
+ * Before a name is reported as unknown, or an instance as gone, the leader of the catalog is asked (V9). An applied
+ * revision may be ahead of its rows; a read that needs them waits until they can be read. The catalog is checked when a
+ * request starts (C21), and again with the latest revision. A wait for a revision ends when the instance is gone.
  */
 import type { AskedRevision, Revision } from '#base';
 import type { Binding, Node } from '#cluster';
@@ -39,17 +38,17 @@ function viewOf(context: ServiceContext, request: ReadRequest, binding: Binding,
   });
 }
 
-/** Until when it is waited. */
+/** Limit of the wait. */
 type ReadWait = Pick<ReadRequest, 'signal'>;
 
-/** Waits until the revision that is asked for can be read here. */
+/** Waits until the requested revision can be read here. */
 async function barrier(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
   const revision = await openRevision(context, request, binding, at);
   if (!(await aboveFloors(context, request, binding))) return { binding, revision };
   return { binding, revision: at === 'cached' ? context.node.applied(binding.group) : revision };
 }
 
-/** Waits until this node has what the request says that it must have; false: that is nothing. */
+/** Waits until this node has the revision that the request requires; returns false when it requires none. */
 export async function aboveFloors(
   context: ServiceContext,
   request: Pick<ReadRequest, 'signal' | 'minRevision' | 'shown'>,
@@ -62,7 +61,7 @@ export async function aboveFloors(
   return isShown || minRevision !== undefined;
 }
 
-/** The revision that is asked for, applied here. */
+/** The requested revision, applied here. */
 export async function openRevision(
   context: ServiceContext,
   wait: ReadWait,
@@ -74,7 +73,7 @@ export async function openRevision(
   return untilApplied(context, wait, binding, at);
 }
 
-/** The latest revision here that is not behind what anybody was told of; asks nobody. */
+/** The latest local revision that is not behind anything that clients were shown; it contacts no other node. */
 export async function cachedRevision(
   context: ServiceContext,
   signal: AbortSignal,
@@ -82,7 +81,7 @@ export async function cachedRevision(
 ): Promise<Revision> {
   const { node } = context;
   const begun = binding.recovery?.revision;
-  // What it was recovered with is on its way here.
+  // The recovered data is still being copied here.
   if (begun !== undefined && node.answered(binding.group) < begun)
     await untilApplied(context, { signal }, binding, begun);
   const revision = node.answered(binding.group);
@@ -97,7 +96,7 @@ async function latestOf(context: ServiceContext, { signal }: ReadWait, binding: 
   return latest;
 }
 
-/** The latest revision of an instance, by the leader's word. */
+/** The latest revision of an instance according to its leader. */
 export async function latestRevision(node: Node, binding: Binding): Promise<Revision> {
   try {
     return await node.latest(binding.group);
@@ -108,7 +107,7 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
 
 /**
  * Resolves with the revision once it can be read here; rejects with RevisionNotFound when the database does not have
- * it. For one that no database has nobody waits.
+ * it. It does not wait for a revision that no database can have.
  */
 async function untilApplied(
   context: ServiceContext,
@@ -126,9 +125,7 @@ async function untilApplied(
   throw revisionNotFound(scopeOf({ binding, revision: latest }), revision);
 }
 
-/**
- * Waits until this node has what a write says that it must have. It needs no rows: what was answered was applied.
- */
+/** Waits until this node has the revision that a write requires. It needs no rows: an answered revision is applied. */
 export async function untilAtFloor(
   context: ServiceContext,
   { floor, span }: Traced & { readonly floor?: RevisionFloor | undefined },
@@ -145,11 +142,11 @@ export interface RevisionWait {
   readonly signal: AbortSignal;
   readonly binding: Binding;
   readonly revision: Revision;
-  /** Absent: as long as the signal allows. */
+  /** Absent: limited by the signal only. */
   readonly limitMs?: number;
 }
 
-/** True when the revision can be read here, false when the limit passed first. */
+/** Resolves with true when the revision can be read here, or with false after the limit. */
 export async function waitForRevision(context: ServiceContext, wait: RevisionWait): Promise<boolean> {
   const { signal, binding, revision, limitMs } = wait;
   const limit = new AbortController();

@@ -1,9 +1,9 @@
 /**
- * The way from an instance to its rows, and the care that takes while it may be deleted.
+ * Reads the rows of an instance, also while it may be deleted.
  *
- * Deleting happens in another isolate: rows may vanish under a reader before this one hears of it. What then looks like
- * corruption is no failure of the node, so a read that finds rows missing or corrupt asks first whether its database is
- * still there (V6).
+ * Another isolate deletes rows, so they may vanish under a reader before this isolate knows of the deletion. A read
+ * that finds rows missing or corrupt therefore first checks whether its database still exists (V6); only then is it a
+ * failure of the node.
  */
 import {
   type Crc32,
@@ -30,7 +30,7 @@ import { mayLackRows } from './fatal.ts';
 import { goneFrom, untilCurrent } from './instance.ts';
 import type { DatabaseDescription } from './operations.ts';
 
-/** The two digests, by native code. */
+/** The two digest functions, in native code. */
 export interface Digests {
   readonly crc32: Crc32;
   readonly sha256: Sha256;
@@ -40,9 +40,9 @@ export class Reads {
   readonly #node: Node;
   readonly #digests: Digests;
   readonly #pages: PageCache;
-  /** By what the catalog says of the copy, which changes whenever this node gives it up or gets another one (D24). */
+  /** By binding: the catalog creates a new one whenever this node removes its replica or gets another one (D24). */
   readonly #definitions = new WeakMap<Binding, ReadDefinitions>();
-  /** Of the revision of a copy that was asked for last: most who ask for one ask for that (SPEC-HTTP-R1). */
+  /** Facts of the last requested revision of a replica; most requests are for the same revision (SPEC-HTTP-R1). */
   readonly #facts = new WeakMap<Binding, DatabaseFacts>();
 
   constructor(node: Node, digests: Digests) {
@@ -51,15 +51,13 @@ export class Reads {
     this.#pages = new PageCache(node.reader);
   }
 
-  /**
-   * Rows of the instance. What the catalog says of it changes whenever this node gives its copy up or gets one (D18).
-   */
+  /** Rows of the instance. The binding changes whenever this node removes its replica or gets one (D18). */
   source(binding: Binding): DatabaseSource {
     const pages = { cache: this.#pages, owner: binding };
     return { kv: this.#node.reader, group: binding.group, pages, ...this.#digests };
   }
 
-  /** The instance as it was at a revision that is applied here. */
+  /** The instance at a revision that is applied here. */
   describe(binding: Binding, revision: Revision): DatabaseDescription {
     const common = {
       databaseName: binding.name,
@@ -82,7 +80,7 @@ export class Reads {
     };
   }
 
-  /** They never change, and have bytes of their own: a view of a page would keep all of it. */
+  /** Facts never change. They own their bytes, because a view would keep a whole page in memory. */
   #factsOf(binding: Binding, revision: Revision): DatabaseFacts {
     const known = this.#facts.get(binding);
     if (known?.revision === revision) return known;
@@ -92,12 +90,12 @@ export class Reads {
     return facts;
   }
 
-  /** A number that is higher whenever something else is defined in the instance; 0: nothing ever was. */
+  /** A number that grows with every definition in the instance; 0 when nothing was defined. */
   lastDefinition(binding: Binding): Promise<number> {
     return this.read(binding, () => lastDefinition(this.source(binding)));
   }
 
-  /** What is defined in the instance, as far as the rows here go. */
+  /** The definitions of the instance, as far as the local rows go. */
   definitions(binding: Binding): Promise<Definitions> {
     const known = this.#definitions.get(binding);
     const definitions = known ?? new ReadDefinitions(this.source(binding));
@@ -115,8 +113,8 @@ export class Reads {
   }
 
   /**
-   * Passes the slices of a read of an instance on, and ends with not_found as soon as the instance is gone, and with
-   * unavailable when this node cannot know whether it is (V11).
+   * Passes on the slices of a read. Fails with not_found as soon as the instance is gone, and with unavailable when
+   * this node cannot know (V11).
    */
   async *stream<Slice>(binding: Binding, slices: AsyncIterable<Slice>, signal: AbortSignal): AsyncGenerator<Slice> {
     try {
@@ -129,11 +127,11 @@ export class Reads {
     }
   }
 
-  /** What the caller is told: the failure, unless it comes from reading what is being deleted, or was given up. */
+  /** The error for the caller: the failure, unless it is the effect of a deletion or a cancellation. */
   async #judge(binding: Binding, failure: unknown): Promise<unknown> {
     if (!mayLackRows(failure)) return failure;
     const node = this.#node;
-    // Whatever comes of it comes behind what the core knew of the catalog when it cleared the rows (C6).
+    // The answer includes what the core knew of the catalog when it deleted the rows (C6).
     const gone = await node.confirmedLatest(binding.group).then(() => false, isNotFound);
     if (gone) return databaseDeleted(binding.name);
     const own = ownReplica(node, binding);
@@ -147,7 +145,7 @@ function latestOf(answered: Revision, revision: Revision): Revision {
   return answered > revision ? answered : revision;
 }
 
-/** The copy of this node. */
+/** The replica on this node. */
 function ownReplica({ identity }: Node, { replicas }: Binding): ReplicaId | undefined {
   return replicas.find((replica) => nodeOf(replica) === identity.node);
 }

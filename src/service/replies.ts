@@ -1,4 +1,6 @@
-/** What is read from a transaction's reply: its id mappings, and the error that a refusal is, told at once or found. */
+/**
+ * Derives from the reply of a transaction its id mappings, and from a refusal its error, whether returned or looked up.
+ */
 import { type ConstraintViolation, DatabaseError, decodeUtf8, type ErrorDetails, formatUuid } from '#base';
 import { eventFacts, Faults } from '#model';
 import type { KeptRefusal, StoredEvent } from '#query';
@@ -20,7 +22,7 @@ export function eventIdMappings(
   });
 }
 
-/** Its events as reads give them. */
+/** Its events in the form in which reads return them. */
 export function storedEvents({
   events,
   storedIds,
@@ -40,7 +42,7 @@ function writtenIdOf(bytes: Uint8Array): string {
   return decodeUtf8(bytes, idStart, idEnd) ?? '';
 }
 
-/** The error for a transport that answers refusals as errors. */
+/** The error of a refusal, for transports that report refusals as errors. */
 export function refusalError(refused: RefusedTransaction): DatabaseError {
   const { violations, constraintsField, databaseId, revision } = refused;
   return constraintsViolated({ violations, count: violations.length }, constraintsField, {
@@ -48,14 +50,14 @@ export function refusalError(refused: RefusedTransaction): DatabaseError {
   });
 }
 
-/** What was found of a refused transaction: of some of its constraints, and how many there are. */
+/** The error of a stored refusal: it has some of the violated constraints, and their number. */
 export function keptRefusalError(scope: ReadScope, kept: KeptRefusal): DatabaseError {
   const { transactionId, recordedTimeMs, revision, cause, count } = kept;
   const details = {
     scope: { databaseId: scope.databaseId, revision: scope.revision },
     refused: { transactionId: formatUuid(transactionId), atMs: recordedTimeMs, revision },
   };
-  // How its body has spelled the list is not kept.
+  // The name of the list in the request is not stored.
   if (cause.kind === 'violated') return constraintsViolated({ ...cause, count }, 'constraints', details);
   return constraintsTooBroad({ ...cause, count }, 'constraints', details);
 }
@@ -73,7 +75,7 @@ function constraintsViolated(
   });
 }
 
-/** `count` are as many as could not be decided; some of them, by their places. */
+/** `count` is the number of undecided constraints; some of them are listed by index. */
 export function constraintsTooBroad(
   { constraints, count }: { readonly constraints: readonly number[]; readonly count: number },
   constraintsField: string,

@@ -1,4 +1,4 @@
-/** The log of a database, in its own order: as events, or as whole transactions in the form in which they are kept. */
+/** Reads the log of a database in log order: as events, or as whole transactions in their stored form. */
 import { scanLogBatches as batchesOfSource, type LogScan, type LogSlice, scanLogEvents } from '#query';
 import type { ServiceContext } from './context.ts';
 import { type ReadView, scopeOf } from './instance.ts';
@@ -7,7 +7,7 @@ import { openView } from './read-scope.ts';
 import { countOfEvents, meteredSlices } from './streams.ts';
 import { tracedSlices } from './tracing.ts';
 
-/** The log as events, up to the revision that is asked for, or the latest when the scan began. */
+/** The log as events, up to the requested revision, or the latest at the start of the scan. */
 export async function scanLog(context: ServiceContext, request: ScanLogRequest): Promise<QueryEventsReply> {
   const { signal } = request;
   const view = await openView(context, request, request.at ?? 'latest');
@@ -16,7 +16,7 @@ export async function scanLog(context: ServiceContext, request: ScanLogRequest):
   return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks, countOfEvents) };
 }
 
-/** The same as whole transactions in their stored form. */
+/** The log as whole transactions in their stored form. */
 export async function scanLogBatches(context: ServiceContext, request: ScanLogRequest): Promise<ScanLogBatchesReply> {
   const { signal } = request;
   const view = await openView(context, request, request.at ?? 'latest');
@@ -48,7 +48,7 @@ async function* bytesOf(slices: AsyncIterable<readonly LogSlice[]>): AsyncGenera
   for await (const slice of slices) yield slice.map(({ bytes }) => bytes);
 }
 
-/** Transactions stand in for their events, which are not looked at. */
+/** Counts transactions, because their events are not parsed. */
 function countOfRevisions(slices: readonly LogSlice[]): number {
   return slices.reduce((sum, { firstRevision, lastRevision }) => sum + Math.abs(lastRevision - firstRevision) + 1, 0);
 }

@@ -1,4 +1,4 @@
-/** Every operation, one file each, as transports call it. Made by `createService`. */
+/** The interface of all operations for transports, implemented by `createService`. */
 import type { GroupId, LeaderAddress, Revision } from '#base';
 import type { AdminReply, ClusterDescription } from '#cluster';
 import type { ApiKey } from '#model';
@@ -91,10 +91,10 @@ export interface Service {
   issueApiKey(request: IssueApiKeyRequest): Promise<IssuedApiKey>;
   listApiKeys(request: ApiKeysRequest): Promise<readonly ApiKey[]>;
   findApiKey(request: NamedKeyRequest): Promise<ApiKey>;
-  /** Gives the key another secret; that of before counts on for a while. */
+  /** Issues a new secret for the key; the previous one stays valid for a while. */
   rotateApiKey(request: RotateApiKeyRequest): Promise<IssuedApiKey>;
   revokeApiKey(request: RevokeApiKeyRequest): Promise<void>;
-  /** Rejects also when there are as many as there may be, of this issuer or of all. */
+  /** Rejects also when this issuer, or the cluster, has the maximum number of tokens. */
   issueToken(request: IssueTokenRequest): Promise<IssuedApiKey>;
   listTokens(request: TokensRequest): Promise<readonly ApiKey[]>;
   findToken(request: NamedTokenRequest): Promise<ApiKey>;
@@ -102,22 +102,25 @@ export interface Service {
   openStateView(request: OpenStateViewRequest): Promise<OpenedStateView>;
   /** Maintains the State Views with Eager and Scheduled versions until it is disposed of (ADR 0097). */
   keepViews(listeners: KeepViewsListeners): Disposable;
-  /** Compiles the components of active versions, from now on until it is disposed of. */
+  /** Compiles the components of active versions until it is disposed of. */
   compileAhead(listeners: CompileAheadListeners): Disposable;
   health(): HealthReply;
-  /** @throws DatabaseError not_found: this node is alone; unavailable: nobody has answered. */
+  /** @throws DatabaseError not_found: this node is not part of a cluster; unavailable: no answer. */
   describeCluster(request: DescribeClusterRequest): Promise<ClusterDescription>;
-  /** Every order of operators; a refusal is a reply. @throws DatabaseError not_found: this node is alone */
+  /**
+   * Carries out an admin request; a refusal is a reply. @throws DatabaseError not_found: this node is not part of a
+   * cluster
+   */
   administerCluster(request: AdministerClusterRequest): Promise<AdminReply>;
   /**
-   * Where writes of this database are decided; without one that is known, where databases are created. Transports put
-   * it into the trailers of every write. Undefined: nowhere, as far as is known here.
+   * The leader of this database, or without one that of the catalog. Transports put it into the trailers of every
+   * write. Undefined when it is not known here.
    */
   leader(databaseName?: string): LeaderAddress | undefined;
-  /** Undefined: the failure is the answer. */
+  /** Nodes to relay the request to; undefined: the failure is the answer. */
   elsewhere(failure: unknown): Elsewhere | undefined;
-  /** The highest revision of a database that clients of this node were shown, whoever answered them; 0: none. */
+  /** The highest revision of a database that clients of this node were shown by any node; 0 for none. */
   shown(group: GroupId): Revision;
-  /** Another node has shown a client of this one this revision. */
+  /** Records that another node has shown this revision to a client of this node. */
   show(group: GroupId, revision: Revision): void;
 }

@@ -47,16 +47,16 @@ export interface ServiceParts {
   readonly random: Random;
   readonly digests: Digests;
   readonly metrics: Metrics;
-  /** The release that the node runs, for whoever asks about its health. */
+  /** The release of the node, for health reports. */
   readonly release: string;
   readonly limits?: Partial<ServiceLimits>;
-  /** Asks another node what it holds; absent: none can be asked. */
+  /** Asks another node for its databases; absent: none can be asked. */
   readonly listAt?: ListAt;
-  /** Absent: there is no cluster to administer. */
+  /** Absent when there is no cluster to administer. */
   readonly administer?: Administers['administer'];
-  /** Absent: this node runs no components. */
+  /** Absent when this node runs no components. */
   readonly components?: OpenComponents | undefined;
-  /** Real time unless a test decides. */
+  /** Real time by default; tests replace it. */
   readonly timers?: Timers;
 }
 

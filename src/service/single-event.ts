@@ -10,7 +10,7 @@ import { openView } from './read-scope.ts';
 
 type Wanted = SingleEventRequest['event'];
 
-/** One event, by its position or by its stream and stored id, as of a revision. */
+/** Returns one event, by its position or by its stream and stored id, at a revision. */
 export async function singleEvent(context: ServiceContext, request: SingleEventRequest): Promise<SingleEventReply> {
   const view = await openView(context, request, request.at);
   return context.reads.read(view.binding, () => {
@@ -33,7 +33,7 @@ function find(context: ServiceContext, view: ReadView, { at, event }: SingleEven
   if (event.kind === 'id') return findById(context, view, event);
   const { revision, index } = event.position;
   if (typeof revision === 'number' && revision <= view.revision) return findAt(context, view, { revision, index });
-  // At a number, later revisions may exist: they are not part of what was asked.
+  // At a given revision, the existence of later revisions does not matter.
   throw at === 'latest' || at === 'cached'
     ? revisionNotFound(scopeOf(view), revision)
     : revisionNotYet(scopeOf(view), revision);

@@ -1,6 +1,4 @@
-/**
- * Streaming reads while they are open: how many there are, what they return, and turns for everybody else (V7).
- */
+/** Open streaming reads: their number, their metrics, and turns of the event loop for other work (V7). */
 import type { StoredEvent } from '#query';
 import type { ServiceContext } from './context.ts';
 import type { ReadView } from './instance.ts';
@@ -14,7 +12,7 @@ export interface MeteredRead<Slice> {
   readonly eventCountOf: (slice: Slice) => number;
 }
 
-/** The slices of a read, watched over: counted, ended by the signal or the end of the instance. */
+/** Passes on the slices of a read, counts them, and ends with the signal or with the instance. */
 export async function* meteredSlices<Slice>(context: ServiceContext, read: MeteredRead<Slice>): AsyncGenerator<Slice> {
   const { meters, streams, reads, timers } = context;
   const startedAt = timers.monotonicMs();
@@ -29,7 +27,7 @@ export async function* meteredSlices<Slice>(context: ServiceContext, read: Meter
         meters.eventsReturned.add(eventCount);
         yield slice;
       }
-      // A slice of a few milliseconds is what anybody else waits for, and no more.
+      // Other work waits for one slice of a few milliseconds at most.
       if (!isFirst) await timers.turn();
       isFirst = false;
     }

@@ -1,12 +1,12 @@
 /**
- * A live tail: everything that a selector selects behind a position, then what comes, with heartbeats in silence.
+ * A subscription: all selected events after a position, then new ones, with heartbeats when there are none.
  *
  * ```
  *   catching up ── nothing left ──> following ── applied moved ──> catching up
  *                                       └── silence ──> heartbeat
  * ```
  *
- * The reader pulls every item. While it does not, nothing is read and nothing is kept for it but its position (V7).
+ * The reader pulls every item. While it does not, nothing is read and only its position is kept (V7).
  */
 import { toAskedRevision } from '#base';
 import type { Binding } from '#cluster';
@@ -20,7 +20,7 @@ import { openView } from './read-scope.ts';
 
 export async function subscribe(context: ServiceContext, request: SubscribeRequest): Promise<SubscribeReply> {
   const heartbeatMs = heartbeatOf(context, request.heartbeatMs);
-  // A position that the database has not reached is an error now, rather than silence for ever.
+  // A position beyond the database is an error, because the subscription would be silent forever.
   const at = request.after === undefined ? 'cached' : toAskedRevision(request.after.revision);
   const view = await openView(context, request, at);
   const now = { binding: view.binding, revision: context.node.applied(view.binding.group) };

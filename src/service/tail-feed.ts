@@ -1,25 +1,25 @@
 /**
- * The newest events of one database, read once for all who follow it.
+ * The newest events of one database, read once for all of its subscribers.
  *
  * ```
  *   older revisions │ first ......... last │ not read yet
  *   (in the store)  │ kept here, complete  │ (until somebody asks)
  * ```
  *
- * A hundred followers that each asked the store after every batch would cost a hundred walks. Here whoever asks first
- * reads for the others. What is kept has a bound in bytes; a follower that is behind it reads the store itself (V7).
+ * A hundred subscribers that each read the store after every batch would cost a hundred reads. Instead the first one
+ * reads for all. The cache is limited in bytes; a subscriber that lags more reads the store itself (V7).
  */
 import { type EventFacts, eventFacts, type Matcher, type Position, TRANSACTION_EVENTS_MAX } from '#model';
 import { type DatabaseSource, type Slice, type StoredEvent, scanLogEvents } from '#query';
 
 export interface TailFeedLimits {
-  /** Bytes of events that are kept. */
+  /** Size of the cache in bytes. */
   readonly tailBytesMax: number;
-  /** Revisions that are read to catch up; a feed further behind begins anew. */
+  /** Maximum number of revisions read to catch up; a feed that lags more starts again at the end. */
   readonly tailGapMax: number;
 }
 
-/** What a follower gets in one go, and where it is then. */
+/** Events that a subscriber gets at once, and its position afterwards. */
 export interface TailStep {
   readonly events: readonly StoredEvent[];
   readonly position: Position;
@@ -30,7 +30,7 @@ interface Kept {
   readonly facts: EventFacts;
 }
 
-/** Behind every event that the revision can have. */
+/** The position after every event of the revision. */
 export function endOf(revision: number): Position {
   return { revision, index: TRANSACTION_EVENTS_MAX - 1 };
 }
@@ -40,14 +40,14 @@ export class TailFeed {
   readonly #limits: TailFeedLimits;
   #kept: Kept[] = [];
   #keptBytes = 0;
-  /** All events of the revisions `first` to `last` are kept; none when `first` is above `last`. */
+  /** All events of the revisions `first` to `last` are cached; none when `first` is above `last`. */
   #first: number;
   #last: number;
-  /** What `last` will be when everything that was asked for is read. */
+  /** Value of `last` when all pending reads are complete. */
   #asked: number;
   #reading: Promise<void> = Promise.resolve();
 
-  /** Begins behind the applied revision. */
+  /** Starts after the applied revision. */
   constructor(source: DatabaseSource, applied: number, limits: TailFeedLimits) {
     this.#source = source;
     this.#limits = limits;
@@ -56,12 +56,12 @@ export class TailFeed {
     this.#asked = applied;
   }
 
-  /** Whether everything behind the position, as far as it is read, is kept here. */
+  /** Whether everything after the position that was read is cached. */
   covers({ revision, index }: Position): boolean {
     return revision >= this.#first || (revision === this.#first - 1 && index >= endOf(revision).index);
   }
 
-  /** Reads up to the revision, which is applied; once, however many ask. */
+  /** Reads up to the applied revision, once for all callers. */
   advance(applied: number): Promise<void> {
     if (applied <= this.#asked) return this.#reading;
     const from = this.#asked + 1;
@@ -70,7 +70,7 @@ export class TailFeed {
     return this.#reading;
   }
 
-  /** Of the kept events behind a covered position those that match, as far as the slice takes them. */
+  /** Returns the matching cached events after a covered position, as far as they fit into the slice. */
   take(position: Position, matches: Matcher, slice: Slice): TailStep {
     const { events } = slice;
     for (let place = this.#placeBehind(position); place < this.#kept.length; place++) {
@@ -97,7 +97,7 @@ export class TailFeed {
     if (this.#keptBytes > this.#limits.tailBytesMax) this.#dropOldest();
   }
 
-  /** Lets go of the older half, in whole revisions. */
+  /** Evicts the older half, in whole revisions. */
   #dropOldest(): void {
     const middle = this.#kept[this.#kept.length >> 1];
     const first = (middle?.event.position.revision ?? this.#last) + 1;
@@ -110,7 +110,7 @@ export class TailFeed {
     this.#first = first;
   }
 
-  /** Where the first kept event behind the position is. */
+  /** Index of the first cached event after the position. */
   #placeBehind(position: Position): number {
     let low = 0;
     let high = this.#kept.length;

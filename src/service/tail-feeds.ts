@@ -1,4 +1,4 @@
-/** The feeds of the databases that somebody follows: made for the first follower, gone with the last. */
+/** The feeds of databases with subscribers: created for the first subscriber, removed with the last. */
 import type { GroupId } from '#base';
 import type { DatabaseSource } from '#query';
 import { TailFeed, type TailFeedLimits } from './tail-feed.ts';
@@ -15,7 +15,7 @@ export class TailFeeds {
     this.#limits = limits;
   }
 
-  /** Databases that are followed now. */
+  /** Number of databases with subscribers. */
   get count(): number {
     return this.#feeds.size;
   }

@@ -1,12 +1,12 @@
-/** Waiting as a port, so that tests and the simulation decide when time passes. */
+/** The port for waiting, so that tests and the simulation control time. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface Timers {
-  /** Runs something once, after so many milliseconds. Returns how to stop it. */
+  /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void;
-  /** Resolves when everything else that is waiting for its turn has had it. */
+  /** Resolves after other pending work of the event loop had its turn. */
   turn(): Promise<void>;
-  /** A clock that never goes back, for measuring how long something took. */
+  /** A monotonic clock, for measuring durations. */
   monotonicMs(): number;
 }
 

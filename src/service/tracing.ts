@@ -1,5 +1,5 @@
 /**
- * What a trace shows of an operation: itself, and below it what it waits for.
+ * Trace spans of operations and of their waits.
  *
  * ```
  *   server span (transport) ── cairn.transact ── cairn.propose        queue, log, commit and apply, by the front's clock
@@ -8,13 +8,13 @@
  *                           └─ cairn.open_state_view, cairn.fold, cairn.present, cairn.decide
  * ```
  *
- * A request without a span costs a look at it, and nothing is made.
+ * Without a span in the request, nothing is created.
  */
 import { type Event, isDatabaseName, readEvent } from '#model';
 import { ending, type HeaderOf, type Span, type Traced } from '#observability';
 import type { ServiceContext } from './context.ts';
 
-/** An operation that has a span of its own whenever its request has one. */
+/** Wraps an operation in its own span whenever its request has one. */
 export function traced<Request extends Traced & { readonly databaseName?: string }, Reply extends object | void>(
   operation: string,
   context: ServiceContext,
@@ -49,12 +49,12 @@ async function operate<Request extends { readonly databaseName?: string }, Reply
   });
 }
 
-/** What is no name of a database may be anything. */
+/** An invalid name may contain anything, so it is not recorded. */
 function nameOf({ databaseName }: { readonly databaseName?: string }): string | undefined {
   return databaseName !== undefined && isDatabaseName(databaseName) ? databaseName : undefined;
 }
 
-/** What the reply of any operation says of where it was answered, and how. */
+/** Attributes from the reply of any operation. */
 function factsOf(reply: object): Parameters<Span['set']>[0] {
   const { revision, databaseId, kind }: { revision?: unknown; databaseId?: unknown; kind?: unknown } = reply;
   return {
@@ -64,7 +64,7 @@ function factsOf(reply: object): Parameters<Span['set']>[0] {
   };
 }
 
-/** Slices as they are pulled, in a span of their own from the first to the last. */
+/** Wraps slices in a span from the first to the last. */
 export function tracedSlices<Slice>(
   parent: Span | undefined,
   slices: AsyncIterable<Slice>,
@@ -96,12 +96,12 @@ async function* slicesIn<Slice>(
   }
 }
 
-/** Events of one transaction whose creation is named: more would make a span that nobody can read. */
+/** Maximum number of links per transaction: more would make the span unreadable. */
 const LINKS_MAX = 32;
-/** Events that are looked at for it. */
+/** Maximum number of events that are searched for links. */
 const LOOKED_AT_MAX = 100;
 
-/** Names the spans in which the events were made, by the tracing extension of CloudEvents, each once. */
+/** Links to the spans in which the events were produced, by the CloudEvents tracing extension, each once. */
 export function linkCreation(span: Span, events: readonly Uint8Array[]): void {
   const linked = new Set<string>();
   for (const bytes of events.slice(0, LOOKED_AT_MAX)) {

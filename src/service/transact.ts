@@ -1,9 +1,9 @@
 /**
- * A transaction: judged in the order of V2, then decided by the group's state machine.
+ * A transaction: validated in the order of V2, then decided by the state machine of the group.
  *
- * On the common path nothing is read: whether the transaction_id is recorded, and whether the constraints hold, is
- * decided where the entry is applied. Only a request that would be refused for its size or its faults looks first
- * whether it repeats a recorded one, because then its body does not matter (V3).
+ * The common path reads nothing: whether the transaction_id is recorded, and whether the constraints hold, is decided
+ * when the entry is applied. Only a request that would be refused for its size or its faults first checks whether it
+ * repeats a recorded one, because its body does not matter then (V3).
  */
 import { assert, type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
@@ -29,7 +29,7 @@ import { linkCreation } from './tracing.ts';
 
 const RANDOM_BYTES = 10;
 
-/** The feature level from which on refusals are kept for whoever looks them up (ADR 0142). */
+/** Feature level from which refusals are stored for later lookup (ADR 0142). */
 const REFUSALS_LEVEL = 4;
 
 const RESULTS = {
@@ -39,19 +39,19 @@ const RESULTS = {
   'too-broad': 'too_large',
 } as const satisfies Record<TransactOutcome['kind'], TransactionResult>;
 
-/** What is asked for, as far as it can be judged without a database. */
+/** Result of the validation that needs no database. */
 interface Judged {
   readonly request: TransactRequest;
-  /** Undefined: it was given and is malformed, so that nothing is recorded under it. */
+  /** Undefined when the given id is malformed, so that nothing is recorded under it. */
   readonly transactionId: Uint8Array | undefined;
-  /** Why it cannot be taken, whatever the database holds. */
+  /** The reason to refuse the transaction, independent of the database. */
   readonly refusal: DatabaseError | undefined;
 }
 
 export function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const transactionId = transactionIdOf(context, request);
   const judged = { request, transactionId, refusal: refusalOf(request) };
-  // Who was told of the admission was told of the instance.
+  // A client that was notified of the admission knows the instance.
   let isBound = false;
   const bind = (): void => {
     isBound = true;
@@ -83,7 +83,7 @@ function decide(
   bind: () => void,
 ): Promise<TransactReply> {
   const { options, constraints, events, requireLeader } = request;
-  // Whoever waits for the admission alone looks the outcome up.
+  // A client that waits only for the admission will look the outcome up.
   const keepsRefusal = request.onAdmitted !== undefined && context.node.catalog.level >= REFUSALS_LEVEL;
   const origin = meteredOrigin(request.origin);
   if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });
@@ -105,8 +105,8 @@ function decide(
 }
 
 /**
- * The 16 bytes of the id that was given, or of a new one; undefined, and a fault more, when it is malformed. The nil
- * UUID is a fault, too, but what earlier builds have recorded under it is found.
+ * The 16 bytes of the given id, or of a new one; undefined with a further fault when it is malformed. The nil UUID is a
+ * fault too, but transactions that earlier builds have recorded under it are found.
  */
 function transactionIdOf(context: ServiceContext, request: TransactRequest): Uint8Array | undefined {
   const text = request.transactionId;
@@ -120,7 +120,7 @@ function isNil(id: Uint8Array): boolean {
   return id.every((byte) => byte === 0);
 }
 
-/** What the node is to call when the transaction is an entry of the log, if anybody wants to know. */
+/** Callback for the node when the transaction is an entry of the log, if the caller wants it. */
 function admissionOf(
   { name: databaseName, databaseId }: Binding,
   transactionId: Uint8Array,
@@ -134,7 +134,7 @@ function admissionOf(
   };
 }
 
-/** Why the transaction cannot be taken, whatever the database holds. */
+/** The reason to refuse the transaction, independent of the database. */
 function refusalOf(request: TransactRequest): DatabaseError | undefined {
   const { eventCount, eventBytes, faults, fields } = request;
   const tooLarge = transactionTooLarge(eventCount, eventBytes);
@@ -146,7 +146,7 @@ function refusalOf(request: TransactRequest): DatabaseError | undefined {
 
 interface Refused {
   readonly binding: Binding;
-  /** Absent: it is malformed, so that nothing is recorded under it. */
+  /** Undefined when it is malformed, so that nothing is recorded under it. */
   readonly transactionId: Uint8Array | undefined;
   readonly refusal: DatabaseError;
   readonly origin: MeteredOrigin;
@@ -170,7 +170,7 @@ async function recordedByLatest(
   return recordedUnder(context, { binding, revision: await latestRevision(context.node, binding) }, transactionId);
 }
 
-/** What was recorded under the id, by the revision of the view. */
+/** The result that is recorded under the id at the revision of the view. */
 export function recordedUnder(
   context: ServiceContext,
   { binding, revision }: ReadView,
@@ -246,10 +246,10 @@ export function basisOf(revision: number): Revision {
   return toRevision(revision - 1);
 }
 
-/** What is counted of a transaction. */
+/** The fields that metrics of a transaction need. */
 export type CountedTransaction = Pick<TransactRequest, 'origin' | 'constraints' | 'eventCount' | 'eventBytes'>;
 
-/** Without an outcome: it failed. */
+/** An undefined outcome counts as a failure. */
 export function countTransaction(
   { meters }: ServiceContext,
   request: CountedTransaction,

@@ -1,7 +1,7 @@
 /**
- * API keys: issued, listed, rotated and revoked, in the catalog, so that all nodes know them alike.
+ * Issues, lists, rotates and revokes API keys. They are in the catalog, so that all nodes know them.
  *
- * A secret is made here and leaves in one reply; what the catalog gets of it is a hash.
+ * A secret is created here and leaves in one reply; the catalog gets only its hash.
  */
 import { issueKey } from '#auth';
 import { CATALOG_GROUP, compareBytes, DatabaseError, quote, toHex } from '#base';
@@ -27,15 +27,15 @@ import type {
   RotateApiKeyRequest,
 } from './operations.ts';
 
-/** Feature levels that API keys need, and keys that limit the number of databases. */
+/** Feature level of API keys, and of keys with a quota of databases. */
 const LEVEL = 3;
 const BOUNDING_LEVEL = 6;
-/** Of changes that another has overtaken. */
+/** Maximum number of attempts when other changes are concurrent. */
 const ATTEMPTS_MAX = 5;
 const MS_PER_SECOND = 1_000;
 const OVERLAP_SECONDS = 86_400;
 const OVERLAP_SECONDS_MAX = 31_536_000;
-/** What an issuer is called that nobody has identified. */
+/** Name of an issuer that is not authenticated. */
 export const NOBODY = 'nobody';
 
 export async function issueApiKey(context: ServiceContext, request: IssueApiKeyRequest): Promise<IssuedApiKey> {
@@ -100,7 +100,7 @@ export async function rotateApiKey(context: ServiceContext, request: RotateApiKe
   return { key, text };
 }
 
-/** Keeps what the change makes of the key; a change that returns the key itself is done. */
+/** Stores a changed key; a change that returns the key itself is complete. */
 async function changeApiKey(
   context: ServiceContext,
   request: NamedKeyRequest,
@@ -134,18 +134,18 @@ export async function revokeApiKey(context: ServiceContext, request: RevokeApiKe
   if (outcome?.kind !== 'key-removed') throw keyNotFound(id);
 }
 
-/** What is left of a secret when another takes its place: nothing when it has expired, or is to count no more. */
+/** Returns the previous secret with its new expiry; undefined when it has expired or ends at once. */
 function lasting(secret: KeySecret, nowMs: number, overlapMs: number): readonly KeySecret[] {
   const endsAtMs = Math.min(secret.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + overlapMs);
   return endsAtMs <= nowMs ? [] : [{ ...secret, expiresAtMs: endsAtMs }];
 }
 
-/** Those of `#model` that tokens are kept as, too, are none. */
+/** Tokens are stored as API keys of `#model`, but are not keys here. */
 function isKey({ token }: ApiKey): boolean {
   return token === undefined;
 }
 
-/** `by`: the id of whoever issues it. */
+/** `by`: id of the issuer. */
 export function addKeyFaults(
   { name, grants }: Pick<ApiKey, 'name' | 'grants'>,
   faults: Faults,
@@ -181,7 +181,10 @@ function refuseFaultyOverlap(seconds: number): void {
   faults.throwIfAny('The request is malformed');
 }
 
-/** Refuses what the cluster does not keep yet. A node that has just joined learns the level with the catalog. */
+/**
+ * Refuses what the current feature level does not support. A node that has just joined learns the level with the
+ * catalog.
+ */
 export async function refuseBelowLevel(
   { node }: ServiceContext,
   request: ApiKeysRequest & Partial<Pick<ApiKey, 'grants'>>,

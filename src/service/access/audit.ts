@@ -1,11 +1,11 @@
 /**
- * Acts of administration, each noted when its outcome is known: what changes which databases there are, which code runs
- * on them, and who may do what, by keys and tokens. What of them is written where, the composition root says.
+ * Records administrative actions when their outcome is known: changes of databases, of the code that runs on them, and
+ * of keys and tokens. The composition root decides where records are written.
  *
- *   V19  Every act has one record on the node that decided it, also one that was refused, with who did it and what came
- *        of it. A request that another node answers is noted there. No record has a secret.
+ *   V19  Every action, including a refused one, has one record on the node that decided it, with the actor and the
+ *        outcome. A relayed request is recorded on the node that answers it. No record contains a secret.
  *
- * Admin requests at the peer port do not pass here: the node that received one notes it (ADR 0135).
+ * Admin requests at the peer port do not pass here; the node that receives one records it (ADR 0135).
  */
 import { DatabaseError } from '#base';
 import { actIn, refusalIn as refusalInReply } from '#cluster';
@@ -14,7 +14,7 @@ import type { DeleteVersionsRequest } from '../publishing/operations.ts';
 import type { Service } from '../service-interface.ts';
 import { aboutAct, actOf } from './cluster-acts.ts';
 
-/** On whose behalf; with authentication off, anybody's. */
+/** The principal of an action; with authentication off, `anybody`. */
 export interface Actor {
   readonly id: string;
   readonly name: string;
@@ -23,16 +23,16 @@ export interface Actor {
 export const ANYBODY: Actor = { id: 'anybody', name: 'anybody' };
 
 export interface AuditRecord {
-  /** Such as `create-database`. */
+  /** Name of the action, such as `create-database`. */
   readonly act: string;
   readonly principal: string;
   readonly principalName: string;
-  /** `denied`: the right is lacking; `failed`: for another reason, or nobody knows whether it was done. */
+  /** `denied`: a right is missing; `failed`: another reason, or an unknown outcome. */
   readonly outcome: 'done' | 'denied' | 'failed';
-  /** Of what was not done: the error as clients are told it. */
+  /** Error code that the client received, unless it was done. */
   readonly code?: string;
   readonly reason?: string;
-  /** What it was done to: `database`, `databaseId`, `component`, `name`, `version`, `key`, `roles` and so on. */
+  /** Subject of the action: `database`, `databaseId`, `component`, `name`, `version`, `key`, `roles` and so on. */
   readonly about: About;
 }
 
@@ -40,20 +40,22 @@ type About = Readonly<Record<string, string | number | readonly string[]>>;
 
 type Operation<Request, Reply> = (request: Request) => Promise<Reply>;
 
-/** What the record of an act says of it besides; undefined is left out. The reply is absent when it was not done. */
+/**
+ * Returns further fields of the record; undefined values are omitted. The reply is absent when the action was not done.
+ */
 type Describe<Request, Reply> = (
   request: Request,
   reply: Reply | undefined,
 ) => Readonly<Record<string, About[string] | undefined>>;
 
-/** An operation with a record of each call. */
+/** Wraps an operation so that each call is recorded. */
 type Note = <Request, Reply>(
   act: string,
   run: Operation<Request, Reply>,
   describe: Describe<Request, Reply>,
 ) => Operation<Request, Reply>;
 
-/** The service, with a record of each act of administration. */
+/** Wraps the service so that each administrative action is recorded. */
 export function auditService(service: Service, actor: Actor, write: (record: AuditRecord) => void): Service {
   const note = noteFor(actor, write);
   const clusterActs = { administerCluster: notingOrders(service, actor, write) };
@@ -61,7 +63,7 @@ export function auditService(service: Service, actor: Actor, write: (record: Aud
   return { ...service, ...others, ...clusterActs };
 }
 
-/** An order that is refused has a reply that says so. */
+/** An admin request that is refused has a reply with the reason. */
 function notingOrders(
   service: Service,
   { id, name }: Actor,
@@ -193,7 +195,7 @@ function keyActs(service: Service, note: Note): KeyActs {
   };
 }
 
-/** Undefined: this node is not the one that decides it. */
+/** Undefined when another node decides the request. */
 function refusalIn(failure: unknown): Pick<AuditRecord, 'outcome' | 'code' | 'reason'> | undefined {
   if (!(failure instanceof DatabaseError)) return { outcome: 'failed', code: 'internal' };
   const { code, details } = failure;

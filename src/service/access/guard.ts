@@ -1,10 +1,10 @@
 /**
- * The service as a principal sees it.
+ * The service with the rights of a principal.
  *
- *   V16  With authentication on, no operation begins before its principal has the right to it (permissions.ts). It is
- *        refused by what was asked and by the grants alone, before anything is looked up: whether a database exists,
- *        or where, makes no difference to the answer.
- *   V17  A stream ends when its principal does not count any more, before its next slice.
+ *   V16  With authentication on, no operation starts unless its principal has the right to it (permissions.ts). A
+ *        refusal depends only on the request and the grants, before anything is looked up: whether a database exists,
+ *        or where, does not change the answer.
+ *   V17  A stream ends before its next slice when its principal is no longer valid.
  */
 import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
@@ -86,7 +86,7 @@ export function guardService(service: Service, principal: Principal): Service {
     ...tokens(service, principal),
     describeCluster: everywhere('describeCluster', (request) => service.describeCluster(request)),
     administerCluster: everywhere('administerCluster', (request) => service.administerCluster(request)),
-    // Where the leader of a database is says that there is one.
+    // The address of a leader reveals that the database exists.
     leader: (name) => service.leader(name !== undefined && mayRead(principal, name) ? name : undefined),
   } satisfies Record<Operation, unknown> & Service;
 }
@@ -120,7 +120,7 @@ function allowingEverywhere(
   };
 }
 
-/** Those that it may read. Nobody is told by it whether there are others. */
+/** Lists only databases that the principal may read, and does not reveal whether there are others. */
 async function listed(
   service: Service,
   principal: Principal,
@@ -134,7 +134,7 @@ async function listed(
 
 type TokenOperations = Pick<Service, 'issueToken' | 'listTokens' | 'findToken' | 'revokeToken'>;
 
-/** Of the tokens of its own; whoever administers all databases sees and ends those of all. */
+/** A principal manages its own tokens; an administrator of all databases manages all tokens. */
 function tokens(service: Service, principal: Principal): TokenOperations {
   const { id, keyId, expiresAtMs, grants } = principal;
   const of = hasRightOnAll(grants, 'administer') ? undefined : id;
@@ -167,8 +167,9 @@ function refuseBeyond({ id, name, grants }: Principal, grant: Grant): void {
 }
 
 /**
- * A pattern is within another one that takes it for a name: nothing but a `*` takes its `*`. How many databases there
- * may be is within the same or a larger number for the same pattern alone: others count others.
+ * Whether an own grant includes the requested one. A pattern includes another one if it matches the other as a name:
+ * only a `*` matches a `*`. A quota includes the same or a smaller number for the same pattern only, because other
+ * patterns count other databases.
  */
 function covers(own: readonly Grant[], right: Right, { databases, databasesMax = Infinity }: Grant): boolean {
   const isWithin = (grant: Grant): boolean =>
@@ -177,7 +178,7 @@ function covers(own: readonly Grant[], right: Right, { databases, databasesMax =
   return databases === ALL_DATABASES ? hasRightOnAll(grants, right) : hasRight(grants, right, databases);
 }
 
-/** What it made would outlive it. */
+/** A token must not create anything that outlives it. */
 function refuseToken(principal: Principal, what: string): void {
   if (principal.issuer === undefined) return;
   const message = `${quote(principal.name)} (${principal.id}) is a token, and tokens do not ${what}; ${quote(principal.issuer)} may`;

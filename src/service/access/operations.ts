@@ -8,32 +8,32 @@ export interface ApiKeysRequest extends Traced {
 }
 
 export interface NamedKeyRequest extends ApiKeysRequest {
-  /** As it was asked for. */
+  /** The id in the request, not validated yet. */
   readonly id: string;
 }
 
 export interface IssueApiKeyRequest extends ApiKeysRequest {
-  /** For people; keys may have the same. */
+  /** Display name; several keys may have the same. */
   readonly name: string;
   readonly grants: readonly Grant[];
-  /** Absent: it does not expire. */
+  /** Absent: never expires. */
   readonly expiresAtMs?: number | undefined;
   /**
-   * The id, and SHA-256 of the secret, where the caller has made them, so that it can repeat the request. Absent: the
-   * node makes them.
+   * The id, and SHA-256 of the secret, when the client has created them, so that it can repeat the request. Absent: the
+   * node creates them.
    */
   readonly made?: { readonly id: string; readonly hash: Uint8Array } | undefined;
-  /** The id of the principal that asks; its guard writes it. */
+  /** Id of the principal that issues it; set by the guard. */
   readonly issuedBy?: string | undefined;
 }
 
-/** Whose rights a token has; its guard writes it. */
+/** The principal whose rights limit a token; set by the guard. */
 export interface TokenIssuer {
-  /** Of the principal. */
+  /** Id of the principal. */
   readonly id: string;
-  /** The API key that it has shown. */
+  /** API key that the principal has used. */
   readonly keyId?: string | undefined;
-  /** When what it has shown expires. */
+  /** Expiry of the credential that the principal has used. */
   readonly expiresAtMs?: number | undefined;
 }
 
@@ -46,30 +46,33 @@ export interface IssueTokenRequest extends ApiKeysRequest {
 }
 
 export interface TokensRequest extends ApiKeysRequest {
-  /** The id of the principal that has issued them, which its guard writes; absent: whoever has. */
+  /** Id of the issuer, set by the guard; absent: tokens of all issuers. */
   readonly of?: string | undefined;
 }
 
 export interface NamedTokenRequest extends TokensRequest {
-  /** As it was asked for. */
+  /** The id in the request, not validated yet. */
   readonly id: string;
 }
 
 export interface RotateApiKeyRequest extends NamedKeyRequest {
   /** How long the previous secret stays valid. Absent: a day. 0: it is replaced at once. */
   readonly overlapSeconds?: number | undefined;
-  /** SHA-256 of the secret, where the caller has made it, so that it can repeat the request. Absent: the node does. */
+  /**
+   * SHA-256 of the secret, when the client has created it, so that it can repeat the request. Absent: the node creates
+   * it.
+   */
   readonly hash?: Uint8Array | undefined;
 }
 
 export interface RevokeApiKeyRequest extends NamedKeyRequest {
-  /** The key expires then, unless it expires before. Absent: it is removed. */
+  /** The key expires then, or at its earlier expiry. Absent: it has no expiry. */
   readonly expiresAtMs?: number | undefined;
 }
 
-/** The only reply that has a secret: it cannot be read again. */
+/** The only reply with a secret, which cannot be read again. */
 export interface IssuedApiKey {
   readonly key: ApiKey;
-  /** The text that its holder sends. Empty: the caller has made the secret. */
+  /** The text that clients send. Empty when the client has created the secret. */
   readonly text: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Who may do what: the one table, by operations. Every transport asks the service of a principal (guard.ts), so none of
- * them can forget to look here; docs/security.md shows the table with the calls and routes that lead to each row.
+ * The table of rights by operation. Every transport calls the service of a principal (guard.ts), so none can bypass the
+ * check. docs/security.md shows the table with the calls and routes of each row.
  */
 import type { Right } from '#model';
 import type { Service } from '../service-interface.ts';
@@ -11,9 +11,9 @@ type OfTheNode = 'health' | 'keepViews' | 'compileAhead' | 'leader' | 'elsewhere
 export type Operation = Exclude<keyof Service, OfTheNode>;
 
 /**
- * The right that it needs on the database that it names; of a list, on each that is listed. What names none, such as a
- * key, needs it on all that there are or will be: a key may give any right. A token gives those of its issuer at most
- * (V21), so that whoever has any on any database may issue one.
+ * Right that an operation needs on its database; for a list, on each listed database. An operation without a database,
+ * such as for a key, needs it on all current and future databases, because a key may grant any right. A token grants at
+ * most the rights of its issuer (V21), so any right on any database is enough to issue one.
  */
 export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   createDatabase: 'administer',
@@ -39,7 +39,7 @@ export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   findVersion: 'read',
   listVersions: 'read',
   executeCommand: 'write',
-  // It runs code of the database on what it holds, and shows what that decides.
+  // It runs code of the database on its data, and shows the decision.
   decideCommand: 'write',
   openStateView: 'read',
   issueApiKey: 'administer',
@@ -51,7 +51,7 @@ export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   listTokens: 'read',
   findToken: 'read',
   revokeToken: 'read',
-  // It names all databases, and where nodes are reached.
+  // It shows the names of all databases, and the addresses of nodes.
   describeCluster: 'administer',
   administerCluster: 'administer',
 };

@@ -1,15 +1,15 @@
 /**
- * Who has made a transaction, in its principal_attributes.
+ * Records the author of a transaction in its principal_attributes.
  *
- *   V20  With authentication on, what of principal_attributes begins with `cairn.` is written by the node that has let
- *        its sender in, and by nobody else: what a sender calls so is left out.
+ *   V20  With authentication on, principal_attributes that begin with `cairn.` are written only by the node that has
+ *        authenticated the client; such attributes from a client are dropped.
  */
 import type { Principal } from '#auth';
 import { type Faults, PRINCIPAL_ATTRIBUTES_MAX, type TransactionOptions } from '#model';
 
 const RESERVED = 'cairn.';
 
-/** What the guard signs: transactions, and commands. */
+/** Requests that the guard signs: transactions and commands. */
 interface Signable {
   readonly options: TransactionOptions;
   readonly faults: Faults;

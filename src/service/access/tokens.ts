@@ -1,8 +1,8 @@
 /**
- * Tokens: keys that end within the hour, for agents and others who are to do less than whoever hands them out.
+ * Tokens: credentials that expire within an hour, for agents and other clients with fewer rights than their issuer.
  *
- *   V21  A token does nothing that its issuer could not do when it was issued, ends no later than the credential that it was
- *        issued with, and not at all later than an hour; it issues nothing itself (guard.ts). One of an API key counts no
+ *   V21  A token has no right that its issuer did not have, expires no later than the credential that it was
+ *        issued with and within an hour, and issues no keys or tokens itself (guard.ts). A token of an API key is valid no
  *        longer than the key, and the secret, that it was issued with (#auth, key-extractor.ts).
  */
 import { issueKey } from '#auth';
@@ -13,13 +13,18 @@ import { addKeyFaults, NOBODY, refuseBelowLevel } from './api-keys.ts';
 import type { IssuedApiKey, IssueTokenRequest, NamedTokenRequest, TokensRequest } from './operations.ts';
 
 const TOKEN_SECONDS_MAX = 3_600;
-/** That one issuer may have at a time, so that nobody takes the places of all. Two at once may get one more. */
+/**
+ * Maximum number of tokens per issuer, so that one issuer cannot use up all slots. Concurrent requests may exceed it by
+ * one.
+ */
 const TOKENS_OF_ISSUER_MAX = 100;
 
 const MS_PER_SECOND = 1_000;
-/** What is past is taken away when others are issued, a few at a time: each is an entry of the catalog. */
+/**
+ * Expired tokens are removed when others are issued, a few at a time, because each removal is an entry of the catalog.
+ */
 const SWEPT_MAX = 4;
-/** Of nodes whose clocks differ: what is past here may not be there. */
+/** Tolerance for clock differences: a token that has expired here may be valid on another node. */
 const SWEEP_AFTER_MS = 60_000;
 
 export async function issueToken(context: ServiceContext, request: IssueTokenRequest): Promise<IssuedApiKey> {
@@ -35,7 +40,7 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   if (own.length >= TOKENS_OF_ISSUER_MAX)
     throw tooMany(`${quote(by)} has ${own.length} tokens, as many as it may have`);
   for (const past of swept(context, tokens, nowMs)) await node.removeApiKey(past.id);
-  // Nodes have clocks of their own: it is no older than what it was issued with.
+  // Clocks of nodes differ, so the token is not older than the credential it was issued with.
   const issuers = issuer?.keyId === undefined ? [] : (node.catalog.apiKey(issuer.keyId)?.secrets ?? []);
   const createdAtMs = Math.max(nowMs, ...issuers.map((secret) => secret.createdAtMs));
   const { id, hash, text } = issueKey((bytes) => random.bytes(bytes));
@@ -58,7 +63,7 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   throw tooMany('There are as many tokens as there may be, 1000');
 }
 
-/** Those that count, of this issuer or of all. */
+/** Lists valid tokens, of this issuer or of all. */
 export async function listTokens({ node, clock }: ServiceContext, request: TokensRequest): Promise<readonly ApiKey[]> {
   await node.latest(CATALOG_GROUP);
   const nowMs = clock.nowMs();

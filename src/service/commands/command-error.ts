@@ -1,9 +1,9 @@
-/** What a command has failed by, as the errors and codes that transports give. */
+/** Converts a failed command to the errors and codes of transports. */
 import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { CommandRefusal, CommandRefusalCode, DecisionFailure, DecisionFailureCode } from '#components';
 import type { DecideCommandReply, ExecuteCommandReply } from './operations.ts';
 
-/** What is no transaction, in the words of errors. */
+/** Replies without a transaction that are errors. */
 export type FailedCommand = Extract<ExecuteCommandReply, { readonly kind: 'refused' | 'failed' | 'conflict' }>;
 
 const REFUSALS: Readonly<Record<CommandRefusalCode, ErrorCode>> = {
@@ -23,7 +23,7 @@ const FAILURES: Readonly<Record<DecisionFailureCode, ErrorCode>> = {
   Quarantined: 'unavailable',
 };
 
-/** The reason of a refusal is the application's own word, where the component gives one. */
+/** The reason of a refusal is that of the application, if the component gives one. */
 export function commandError(reply: FailedCommand): DatabaseError {
   const { databaseId, revision } = reply;
   const details: ErrorDetails = { reason: commandCode(reply), scope: { databaseId, revision } };
@@ -52,13 +52,13 @@ function failureError({ code, message, retryAfterMs }: DecisionFailure, details:
   return new DatabaseError(FAILURES[code], message, { details: { ...details, ...wait } });
 }
 
-/** Of a command that was not decided at all, for a reason that passes: that is no answer of its State Change. */
+/** A command that was not decided for a temporary reason; this is not a decision of its State Change. */
 export function undecidedError(reply: ExecuteCommandReply | DecideCommandReply): DatabaseError | undefined {
   if (reply.kind !== 'failed') return undefined;
   return reply.failure.code === 'Busy' || reply.failure.code === 'Quarantined' ? commandError(reply) : undefined;
 }
 
-/** The finest code that there is. */
+/** Returns the most specific code. */
 export function commandCode(reply: FailedCommand): string {
   switch (reply.kind) {
     case 'refused':

@@ -1,4 +1,4 @@
-/** Everything that a decision follows from besides what it reads, made once for all of its attempts. */
+/** The inputs of a decision besides its reads, created once for all attempts. */
 import { DatabaseError, formatUuid, uuidv7Bytes } from '#base';
 import { type DecisionAsk, type ReadableView, type ViewParameters, viewTitle } from '#components';
 import type { Command } from '#model';
@@ -23,7 +23,7 @@ export interface OpenedDecision {
 }
 
 /**
- * The State Change as it is at the revision of the view, with the command.
+ * Opens the State Change at the revision of the view, with the command.
  * @throws DatabaseError not_found, reason StateChangeNotFound; internal: it cannot be run here
  */
 export async function openDecision(
@@ -62,7 +62,7 @@ export async function openDecision(
   return { ask, changes, version };
 }
 
-/** The version that is asked for, or is served under the name; undefined: there is none. */
+/** The requested version, or the one that is served under the name; undefined: there is none. */
 async function findView(
   context: ServiceContext,
   view: ReadView,
@@ -83,7 +83,7 @@ async function findView(
   }
 }
 
-/** Ids of events that the component gives none, by their places: the same at every attempt. */
+/** Creates ids for events without one, by index: the same at every attempt. */
 function minting({ clock, random }: ServiceContext): (index: number) => string {
   const minted = new Map<number, string>();
   return (index) => {

@@ -1,4 +1,4 @@
-/** The log of a database, as decisions need it: this node's reads of it, and its forwarding. */
+/** The log of a database for decisions: reads on this node, and forwarding to the leader. */
 import type { Binding, TransactOutcome } from '#cluster';
 import type { DecisionLog } from '#components';
 import { encodeTransactPayload, type TransactPayload } from '#model';
@@ -13,7 +13,7 @@ import { countTransaction } from '../transact.ts';
 export interface LogOptions extends Traced {
   readonly requireLeader: boolean;
   readonly signal: AbortSignal;
-  /** Called when the log has said anything of this instance. */
+  /** Called with the first outcome of this instance. */
   readonly onOutcome: () => void;
 }
 
@@ -28,7 +28,7 @@ export function decisionLog(context: ServiceContext, binding: Binding, options: 
       return latest;
     },
     commit: async (transaction) => {
-      // Whoever has given up is told nothing any more, and wants nothing done.
+      // After a cancellation nothing is answered and nothing is done.
       options.signal.throwIfAborted();
       const outcome = await propose(context, binding, transaction, options);
       options.onOutcome();

@@ -1,6 +1,6 @@
 /**
- * A command: decided by a State Change at a revision, on whichever node it came to, and committed by the leader unless
- * what it read has changed (ADR 0108).
+ * A command: a State Change decides it at a revision on the node of the client, and the leader commits it unless its
+ * reads have changed (ADR 0108).
  *
  * ```
  *   name, database, floor ──▶ faults ──▶ recorded under its id? ──▶ version ──▶ decide, commit, again ──▶ reply
@@ -42,8 +42,8 @@ async function execute(
   assertHeld(context.node, binding);
   await untilAtFloor(context, request, binding);
   const transactionId = transactionIdOf(context, request);
-  // Whatever the command says now: it may be another one, or one of a version that is gone.
-  // Asked for once, however much of what follows wants it.
+  // A repeated command gets its recorded result, even if it differs or its version is gone. The latest revision is
+  // requested once and shared.
   let asked: Promise<Revision> | undefined;
   const latest = (): Promise<Revision> => {
     asked ??= latestRevision(context.node, binding);
@@ -59,7 +59,7 @@ async function execute(
   faults.throwIfAny('The command is malformed');
   assert(command !== undefined, 'A command that has no faults is there');
   const refusal = requireLeader ? context.node.notLeading(binding.group) : undefined;
-  // Nobody runs a component for what he would not be let commit.
+  // A component is not run when its result could not be committed.
   if (refusal !== undefined) throw refusalBy(binding, refusal);
   const basis = await basisOf(context, binding, { ...request, latest });
   const revision = toRevision(basis.revision);
@@ -71,7 +71,7 @@ async function execute(
   return replyOf({ binding, revision }, execution, transactionId);
 }
 
-/** The 16 bytes of the id that was given, or of a new one. A fault is added for one that is malformed. */
+/** The 16 bytes of the given id, or of a new one. A malformed id adds a fault. */
 function transactionIdOf({ clock, random }: ServiceContext, request: ExecuteCommandRequest): Uint8Array {
   const { batchId, batchIdField, faults } = request;
   const minted = uuidv7Bytes(clock.nowMs(), random.bytes(RANDOM_BYTES));

@@ -15,36 +15,36 @@ import type {
 /** A command for a State Change. */
 export interface AskedDecision {
   readonly databaseName: string;
-  /** As it was asked for, and so is the version. */
+  /** The name in the request, not validated yet; the same holds for the version. */
   readonly name: string;
   /** Absent: the latest. */
   readonly version?: number | bigint | undefined;
-  /** Undefined: `faults` say why. */
+  /** Undefined when it is invalid; `faults` has the reasons. */
   readonly command: Command | undefined;
-  /** What the transport has found wrong. */
+  /** Faults that the transport has found. */
   readonly faults: Faults;
 }
 
 export interface ExecuteCommandRequest extends AskedDecision, WriteRequest {
-  /** Under which the transaction is recorded, and a repeat is recognised; minted when it is absent. */
+  /** Id under which the transaction is recorded and a repeat is recognized; created when it is absent. */
   readonly batchId: string | undefined;
-  /** The request's word for it. */
+  /** Name of the id in the request, for error messages. */
   readonly batchIdField: string;
-  /** Nothing may have been committed since this revision; the command is decided at it, once. */
+  /** Nothing may have been committed since this revision; the command is decided once, at this revision. */
   readonly lastSeen?: AskedRevision | undefined;
-  /** The command is decided at this revision, once. Not together with `lastSeen`. */
+  /** The command is decided once, at this revision. Not together with `lastSeen`. */
   readonly at?: ReadAt | undefined;
   readonly origin: Origin;
   readonly options: TransactionOptions;
   readonly floor?: RevisionFloor | undefined;
-  /** Ends the wait for an answer; what was handed to the log runs on. */
+  /** Ends the wait for an answer; a proposed transaction continues. */
   readonly signal: AbortSignal;
 }
 
-/** What comes of a command; `commandError` makes an error of what is none. */
+/** Result of a command; `commandError` converts failures to errors. */
 export type ExecuteCommandReply =
   | (ReadScope & { readonly kind: 'committed'; readonly transaction: RecordedTransaction })
-  /** Decided on no event: nothing was committed. */
+  /** The decision has no events: nothing was committed. */
   | (ReadScope & { readonly kind: 'nothing' })
   | (ReadScope & { readonly kind: 'refused'; readonly refusal: CommandRefusal })
   | (ReadScope & { readonly kind: 'failed'; readonly failure: DecisionFailure })
@@ -58,17 +58,17 @@ export interface DecideCommandRequest extends AskedDecision, ReadRequest {
   readonly at: ReadAt;
 }
 
-/** What a command would do, at the revision of the reply. */
+/** The decision of a command at the revision of the reply. */
 export type DecideCommandReply =
   | (ReadScope & {
       readonly kind: 'decided';
       readonly version: DefinedVersion;
       /**
-       * Where each would stand if nothing else were committed before, at the time that the clock of the component
-       * showed, and with an id of this decision.
+       * The positions that the events would get if nothing else were committed before, with the time of the component's
+       * clock and ids of this decision.
        */
       readonly events: readonly StoredEvent[];
-      /** What would have to hold for them to be committed. */
+      /** Constraints that would have to hold for them to be committed. */
       readonly guards: readonly Constraint[];
     })
   | Extract<ExecuteCommandReply, { readonly kind: 'refused' | 'failed' }>;

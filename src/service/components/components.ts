@@ -1,4 +1,4 @@
-/** What puts components to use on this node: made by whoever builds the node, maybe not before it is asked for. */
+/** Provides the components of this node; the composition root creates it, possibly only on first use. */
 
 import type { ArtifactStore, AskedBindings, Maintenance, Presenters, StateChanges, StateViews } from '#components';
 

@@ -1,9 +1,9 @@
 /**
- * From the name of a component, and maybe a version, to the version that a read uses.
+ * Resolves the name of a component, and an optional version, to the version that a read uses.
  *
- *   V13  Whoever was told that a version is defined, or not any more, is told nothing else by a later read at `latest`.
- *        A read at a number of a version that is not here asks the leader before it says so: a definition raises no
- *        revision, so the number alone does not say how far the definitions are that its reader knows of.
+ *   V13  Reads of definitions at `latest` are monotonic: a later read never shows an older state of a version.
+ *        A read at a revision of a version that is unknown here asks the leader first: a definition does not change the
+ *        revision, so the revision alone does not tell which definitions the client knows.
  */
 import { type Revision, toRevision } from '#base';
 import { type ComponentKind, type DefinedVersion, isComponentName } from '#model';
@@ -12,19 +12,19 @@ import { versionNotFound } from '../errors.ts';
 import { type ReadView, refusalBy, scopeOf } from '../instance.ts';
 import type { DefinedAs } from './operations.ts';
 
-/** Of what is there now: versions do not come with revisions that are yet to be. */
+/** Stands for the current definitions. */
 export const LATEST: Revision = toRevision(Number.MAX_SAFE_INTEGER);
 
 export interface AskedVersion<Kind extends ComponentKind = ComponentKind> {
   readonly component: Kind;
-  /** As it was asked for, and so is the version. */
+  /** The name in the request, not validated yet; the same holds for the version. */
   readonly name: string;
-  /** Absent: the latest active one that there was at the revision; before there was any, the first. */
+  /** Absent: the latest version that was active at the revision; before there was one, the first. */
   readonly version?: number | bigint | undefined;
 }
 
 /**
- * The version that serves reads at the revision of the view, also before the version was defined (ADR 0115).
+ * The version that serves reads at the revision of the view, even when it was defined later (ADR 0115).
  * @throws DatabaseError not_found: there is none, or it is not active
  */
 export async function servedVersion<Kind extends ComponentKind>(
@@ -40,7 +40,7 @@ export async function servedVersion<Kind extends ComponentKind>(
   return found;
 }
 
-/** The versions of a name; if what is looked for is not among them, by the leader's word. */
+/** The versions of a name; asks the leader when the requested one is not among them. */
 export async function confirmedVersions(
   context: ServiceContext,
   view: ReadView,
@@ -76,7 +76,7 @@ export async function titleVersions(
   return definitions.versions({ component, name }, revision);
 }
 
-/** Waits until this node has every definition that anybody was told of before. */
+/** Waits until this node has every definition that was acknowledged before. */
 async function confirmDefinitions({ node }: ServiceContext, { binding }: ReadView): Promise<void> {
   try {
     await node.latest(binding.group);

@@ -1,8 +1,8 @@
 /**
- * From a version to what an executor runs: the artifact of its component, which this node has or makes.
+ * Loads the artifact of a version: from the caches of this node, or by compiling the component.
  *
- *   V14 What runs was made from the bytes that the database holds under the digest of the definition, and was never
- *       called for another database.
+ *   V14 An instance that runs was compiled from the bytes that the database has under the digest of the definition, and
+ *       is never shared with another database.
  */
 import type { ArtifactStore, ComponentSource, NoArtifact, RunnableArtifact } from '#components';
 import { type DefinedVersion, type Definition, REDUCE_FUNCTION } from '#model';
@@ -11,19 +11,19 @@ import type { ServiceContext } from '../context.ts';
 import { componentDeleted, componentNotRun } from '../errors.ts';
 import { type ReadView, scopeOf } from '../instance.ts';
 
-/** @throws DatabaseError internal: nothing that runs can be made of it here; not_found: it was deleted meanwhile */
+/** @throws DatabaseError internal: this node cannot run the component; not_found: it was deleted meanwhile */
 export async function loadedArtifact(
   context: ServiceContext,
   artifacts: Pick<ArtifactStore, 'artifact'>,
   { view, version }: { readonly view: ReadView; readonly version: DefinedVersion },
 ): Promise<RunnableArtifact> {
   const made = await artifacts.artifact(componentOf(context, { view, version }));
-  // One database learns nothing of another by what a component keeps, which it must not.
+  // Databases do not share instances, so a component that illegally keeps state leaks nothing to another database.
   if (made.kind === 'ok') return { ...made.value, pool: `${made.value.key} ${view.binding.databaseId}` };
   throw componentNotRun(scopeOf(view), version, reasonOf(made.reason));
 }
 
-/** The component of a version, as its database has it. */
+/** Reads the component of a version from its database. */
 export function componentOf(
   { reads }: ServiceContext,
   { view, version }: { readonly view: ReadView; readonly version: DefinedVersion },
@@ -41,7 +41,7 @@ export function componentOf(
   };
 }
 
-/** The function that its publisher names, where that is another one than the kind's. */
+/** The export that the publisher names, if it differs from the default of the kind. */
 export function functionOf(definition: Definition): string | undefined {
   const isOwn = definition.kind === 'state-view' && definition.reduceFunction !== REDUCE_FUNCTION;
   return isOwn ? definition.reduceFunction : undefined;

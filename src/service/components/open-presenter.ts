@@ -7,7 +7,7 @@ import { openComponents } from './open-components.ts';
 import type { AskedPresentation, DefinedAs, OpenedPresenter, Presented, RenderedState } from './operations.ts';
 
 /**
- * The presenter that a State View names: the version that it names, or the latest that there was at the revision.
+ * Opens the presenter of a State View: the version that the view names, or the latest at the revision.
  * @throws DatabaseError not_found: there is none
  */
 export async function openPresenter(
@@ -31,7 +31,7 @@ interface Asked {
   readonly asked: AskedPresentation;
 }
 
-/** Its span ends with the first chunk of the body. */
+/** The span ends with the first chunk of the body. */
 function present(context: ServiceContext, between: Between, asked: Asked): Promise<Presented> {
   return inSpan(between.span, 'cairn.present', (span) => {
     const { definition, version } = between.version;

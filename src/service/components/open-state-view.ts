@@ -1,8 +1,8 @@
 /**
- * A State View at a revision: found, bound to the values of a read, then folded and rendered.
+ * Opens a State View at a revision: resolved, bound to parameter values, then folded and rendered.
  *
- * In three steps, because a reader who has it already is told so before anything is folded (SPEC-HTTP-R6), and because
- * what a value of a read is for depends on the definition (SPEC-HTTP-R10).
+ * There are three steps: a reader with a current copy gets its answer before anything is folded (SPEC-HTTP-R6), and the
+ * definition decides what the parameter values mean (SPEC-HTTP-R10).
  */
 import { type Instant, instantFromMs } from '#base';
 import type { ViewAnswer } from '#components';
@@ -26,7 +26,7 @@ import type {
 } from './operations.ts';
 import { type FoldedView, readWith, viewRead } from './view-read.ts';
 
-/** The version, and the instance and revision that it is read at. */
+/** The version, and the instance and revision of the read. */
 interface Found extends Traced {
   readonly view: ReadView;
   readonly version: DefinedAs<'state-view'>;
@@ -63,7 +63,7 @@ function cutOf(
   return cut === 'now' ? instantFromMs(clock.nowMs()) : cut;
 }
 
-/** @throws DatabaseError with every fault of the bindings */
+/** @throws DatabaseError with all faults of the bindings */
 function selectorOf(definition: StateViewDefinition, { parameters, field, cut }: StateViewBindings): Selector {
   const faults = new Faults();
   const selector = bindView(definition, parameters, { field, faults });

@@ -12,56 +12,58 @@ export type DefinedAs<Kind extends Definition['kind']> = DefinedVersion & {
 export interface OpenStateViewRequest extends ReadRequest {
   readonly at: ReadAt;
   readonly name: string;
-  /** As it was asked for. Absent: the latest active one that there was at the revision. */
+  /** The version in the request, not validated yet. Absent: the latest that was active at the revision. */
   readonly version?: number | bigint | undefined;
 }
 
 /** A version of a State View at a revision, before anything is folded. */
 export interface OpenedStateView extends ReadScope {
   readonly version: DefinedAs<'state-view'>;
-  /** Whether its reader may have it folded anew: with authentication on, who may deploy; without, nobody. */
+  /**
+   * Whether the reader may force a refold: with authentication on, clients with the right to deploy; otherwise none.
+   */
   readonly mayRefold: boolean;
   /**
-   * Who renders it for its readers; undefined: nobody.
-   * @throws DatabaseError not_found: the definition names one that there is not
+   * The presenter of the view; undefined when it has none.
+   * @throws DatabaseError not_found: the presenter does not exist
    */
   presenter(): Promise<OpenedPresenter | undefined>;
-  /** @throws DatabaseError invalid_argument, with the reason InvalidParameters and every fault */
+  /** @throws DatabaseError invalid_argument, with the reason InvalidParameters and all faults */
   bind(bindings: StateViewBindings): BoundStateView;
 }
 
 export interface StateViewBindings {
-  /** Values by the names of what the view leaves open, `{attribute}.{parameter}`. */
+  /** Values of the parameters of the view, by `{attribute}.{parameter}`. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** The request's word for them. */
+  /** Name of the parameters in the request, for error messages. */
   readonly field: string;
-  /** Required by a view in the order of effective time; the others do not look at it. */
+  /** Required by a view in the order of effective time; ignored by others. */
   readonly cut?: Instant | 'now' | undefined;
 }
 
-/** What is to be folded, and everything that it follows from. */
+/** A fold to run, and everything that determines its result. */
 export interface BoundStateView extends ReadScope {
   readonly version: DefinedAs<'state-view'>;
   readonly parameters: ReadonlyMap<string, string>;
-  /** The last effective time that counts; undefined in the order of revisions. */
+  /** The last effective time that is included; undefined in the order of revisions. */
   readonly cut: Instant | undefined;
   /**
-   * @throws DatabaseError internal, with the reason WasmExecutionError: the component gives no answer; busy; not_found:
-   * the version, or the database, was deleted meanwhile
+   * @throws DatabaseError internal, with the reason WasmExecutionError: the component failed; busy; not_found: the
+   * version or the database was deleted meanwhile
    */
   render(options: RenderOptions): Promise<RenderedState>;
 }
 
 export interface RenderOptions {
   readonly signal: AbortSignal;
-  /** True: it is folded from the first event on, and nothing of that is kept. For whoever may. */
+  /** True: folds from the first event, and stores nothing of it. Only for clients with the right. */
   readonly refolds?: boolean;
 }
 
 export interface RenderedState {
-  /** Of the content type of the definition. */
+  /** The state, in the content type of the definition. */
   readonly bytes: Uint8Array;
-  /** False: no event was selected. */
+  /** False when no event was selected. */
   readonly hasState: boolean;
 }
 
@@ -69,25 +71,25 @@ export interface RenderedState {
 export interface OpenedPresenter {
   readonly version: DefinedAs<'presenter'>;
   /**
-   * Resolves when something of the body is there.
-   * @throws DatabaseError what the presenter says, or why it says nothing
+   * Resolves with the first chunk of the body.
+   * @throws DatabaseError an error of the presenter, or the reason why it failed
    */
   present(rendered: RenderedState, asked: AskedPresentation): Promise<Presented>;
 }
 
 export interface AskedPresentation {
-  /** One that the presenter offers. */
+  /** One of the content types that the presenter offers. */
   readonly contentType: string;
-  /** Of the request, in their order. */
+  /** Query parameters of the request, in their order. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** For the first chunk, and for all of it, from now. */
+  /** Timeouts for the first chunk and for the whole body, from now. */
   readonly firstMs: number;
   readonly wholeMs: number;
   readonly signal: AbortSignal;
 }
 
 export interface Presented {
-  /** Where the next page begins, in the presenter's own words. */
+  /** Start of the next page, an opaque text of the presenter. */
   readonly continuation: string | undefined;
   readonly body: OpenBody;
 }

@@ -1,4 +1,4 @@
-/** What a State View is folded from: the same for its readers and its maintenance, which share what is kept. */
+/** The inputs of a State View fold. Readers and maintenance use the same, so that they share stored folds. */
 import type { Instant } from '#base';
 import type { Binding } from '#cluster';
 import { type ArtifactStore, type AskedBindings, type ViewRead, viewKey, viewTitle } from '#components';
@@ -16,7 +16,7 @@ export interface FoldedView {
   readonly cut: Instant | undefined;
 }
 
-/** @throws DatabaseError as of `loadedArtifact` */
+/** @throws DatabaseError like `loadedArtifact` */
 export async function viewRead(
   context: ServiceContext,
   artifacts: Pick<ArtifactStore, 'artifact'>,
@@ -38,12 +38,12 @@ export async function viewRead(
   };
 }
 
-/** Under which the values of a version's reads are remembered. */
+/** Key under which the parameter values of a version are remembered. */
 export function askedKey({ databaseId }: Binding, { definition, version }: DefinedAs<'state-view'>): string {
   return viewKey(databaseId, definition.name, version);
 }
 
-/** A version was read: of one that is kept up, the fold of these values is from now on. */
+/** Records that a version was read, so that a maintained view folds these parameter values in the background. */
 export async function readWith(
   asked: Pick<AskedBindings, 'add'>,
   binding: Binding,

@@ -1,11 +1,11 @@
 /**
- * Compiles components before they are used: those of active versions, and of later ones, which may become active. Then
- * the first use on a node takes as long as the next one, and operators see on which nodes a component is ready.
+ * Compiles components before they are used: those of active versions, and of later versions, which may become active.
+ * The first use on a node is then as fast as others, and operators see on which nodes a component is ready.
  *
- * It looks at the databases of this node at intervals, as keep-views.ts does, because a follower learns of a definition
- * from its log, which calls no listener here. One component is compiled at a time, in the process that publishes, and
- * kept in its file until it is used. Each is tried once: one that cannot be compiled is reported, and tried again by
- * the next process, or when it is used.
+ * It polls the databases of this node like keep-views.ts, because a follower learns of a definition from its log, which
+ * calls no listener here. It compiles one component at a time, in the process that checks publications, and stores it
+ * in a file. Each component is tried once: a failure is reported, and retried after a restart or when the component is
+ * used.
  */
 import { DatabaseError } from '#base';
 import type { Binding } from '#cluster';
@@ -18,15 +18,15 @@ import { isFatal } from '../fatal.ts';
 import { type KeepViewsListeners, turn } from './keep-views.ts';
 import { isGone } from './maintained-views.ts';
 
-/** Components that are remembered. With more they are looked for again, in their files. */
+/** Maximum number of remembered components; beyond it their files are checked again. */
 const KNOWN_MAX = 10_000;
 
 export interface CompileAheadListeners extends KeepViewsListeners {
-  /** A component does not run on this node. */
+  /** Called when this node cannot run a component. */
   readonly onRefused: (binding: Binding, version: DefinedVersion, fault: string) => void;
 }
 
-/** Begins; until it is disposed of. */
+/** Runs until it is disposed. */
 export function compileAhead(context: ServiceContext, listeners: CompileAheadListeners): Disposable {
   const ahead = new CompileAhead(context, listeners);
   ahead.begin();
@@ -36,9 +36,9 @@ export function compileAhead(context: ServiceContext, listeners: CompileAheadLis
 class CompileAhead implements Disposable {
   readonly #context: ServiceContext;
   readonly #listeners: CompileAheadListeners;
-  /** Up to which definition every component was tried, by the replica that they were read from. */
+  /** Per replica, the definition up to which every component was tried. */
   readonly #tried = new WeakMap<Binding, number>();
-  /** Components that were tried, for databases that have the same. */
+  /** Components that were tried, because databases may share them. */
   readonly #known = new Set<string>();
   readonly #failing = new WeakSet<Binding>();
   #next = 0;
@@ -110,7 +110,7 @@ class CompileAhead implements Disposable {
   }
 }
 
-/** The versions that are active, and those after the last active one of their name. */
+/** The active versions, and those after the last active version of their name. */
 function usable(versions: readonly DefinedVersion[]): readonly DefinedVersion[] {
   const titleOf = ({ definition: { kind, name } }: DefinedVersion): string => `${kind}/${name}`;
   const lastActive = new Map(
@@ -119,7 +119,7 @@ function usable(versions: readonly DefinedVersion[]): readonly DefinedVersion[] 
   return versions.filter((each) => each.status.active || each.version > (lastActive.get(titleOf(each)) ?? 0));
 }
 
-/** The next look finds it: others publish now, or the database or the version is gone. */
+/** Whether to retry at the next poll: the process is busy, or the database or the version is gone. */
 function isLater(failure: unknown): boolean {
   return isGone(failure) || (failure instanceof DatabaseError && failure.code === 'busy');
 }

@@ -1,10 +1,10 @@
 /**
- * Looks at the databases of this node for State Views that are to be kept up, and tells the maintenance of them.
+ * Polls the databases of this node for State Views to maintain, and passes them to the maintenance.
  *
- * A definition raises no revision, and who may answer for a database changes with the cluster. So every database is
- * looked at again and again, a bounded number at a time, those with such views first: whatever has happened to a view,
- * its database or this node's copy of it is seen by the next look, and nothing has to be heard of. A look costs a get
- * where nothing was ever defined, and no component is opened for it.
+ * A definition does not change the revision, and whether this node may answer for a database changes with the cluster.
+ * So every database is polled, a bounded number at a time, those with such views first. The next poll finds any change
+ * of a view, its database or the local replica, and no notifications are needed. A poll costs one read for a database
+ * without definitions, and opens no component.
  */
 import type { Binding } from '#cluster';
 import { openComponents } from '../components/open-components.ts';
@@ -13,13 +13,13 @@ import { isFatal } from '../fatal.ts';
 import { isGone, MaintainedViews } from './maintained-views.ts';
 
 export interface KeepViewsListeners {
-  /** The node cannot go on. */
+  /** Called when the node must stop. */
   readonly onFatal: (failure: unknown) => void;
-  /** A database could not be looked at, for the first time since it last could; it is looked at again. */
+  /** Called for the first failure to poll a database since the last success; it is retried. */
   readonly onFailure: (binding: Binding, failure: unknown) => void;
 }
 
-/** Begins; until it is disposed of. */
+/** Runs until it is disposed. */
 export function keepViews(context: ServiceContext, listeners: KeepViewsListeners): Disposable {
   const looks = new Looks(context, listeners);
   looks.begin();
@@ -30,7 +30,7 @@ class Looks implements Disposable {
   readonly #context: ServiceContext;
   readonly #listeners: KeepViewsListeners;
   readonly #views: MaintainedViews;
-  /** Names of the databases with views that are kept up, by id. */
+  /** Names of the databases with maintained views, by id. */
   readonly #kept = new Map<string, string>();
   readonly #failing = new Set<string>();
   #next = 0;
@@ -106,7 +106,7 @@ class Looks implements Disposable {
   }
 }
 
-/** The next so many, going round. */
+/** Returns the next items in round-robin order. */
 export function turn<Item>(
   all: readonly Item[],
   from: number,

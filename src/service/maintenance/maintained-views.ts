@@ -1,6 +1,6 @@
 /**
- * The State Views of a database that are kept up on this node, each with the folds that are: its one, or those of the
- * values that it was read with here.
+ * The State Views of a database that this node maintains, each with its folds: the only one, or one per combination of
+ * parameter values that was read here.
  */
 import { DatabaseError, instantFromMs } from '#base';
 import type { Binding } from '#cluster';
@@ -24,7 +24,7 @@ import type { ReadView } from '../instance.ts';
 
 type KeptVersion = DefinedAs<'state-view'> & { readonly status: { readonly mode: MaintainedView['mode'] } };
 
-/** A fold of a version: by the values of its parameters. */
+/** A fold of a version with parameter values. */
 interface Fold {
   readonly version: KeptVersion;
   readonly parameters: ViewParameters;
@@ -37,7 +37,7 @@ const RANKS: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 }
 export class MaintainedViews {
   readonly #context: ServiceContext;
   readonly #onFatal: (failure: unknown) => void;
-  /** What was defined when it was looked at last, by the copy that it was read from. */
+  /** Definitions at the last poll, by replica. */
   readonly #versions = new WeakMap<Binding, { readonly last: number; readonly versions: readonly KeptVersion[] }>();
   /** Undefined: the version cannot be read with these values. */
   readonly #folds = new WeakMap<KeptVersion, WeakMap<ViewParameters, MaintainedView | undefined>>();
@@ -48,8 +48,8 @@ export class MaintainedViews {
   }
 
   /**
-   * Those of high priority first, and no more than `maintainedMax`. None where this node cannot answer for the
-   * database; where none is to be kept up, no component is opened.
+   * Views of high priority first, at most `maintainedMax`. None while this node may not answer for the database;
+   * without maintained views no component is opened.
    */
   async of(binding: Binding): Promise<readonly MaintainedView[]> {
     const versions = await this.#versionsOf(binding);
@@ -58,7 +58,7 @@ export class MaintainedViews {
     for (const version of versions) {
       if (views.length >= limits.maintainedMax) break;
       views.push(...(await this.#foldsOf(binding, version)));
-      // A version may have a hundred folds, of which each is new when it was read for the first time.
+      // A version may have a hundred folds, each new when it was first read.
       await timers.turn();
     }
     return views.slice(0, limits.maintainedMax);
@@ -138,7 +138,7 @@ async function stepped(all: MaintainedFold, step: AdvanceStep): Promise<Maintena
   }
 }
 
-/** Deleted, or no longer held here: the next look at the database tells. */
+/** Deleted, or no longer on this node; the next poll finds out. */
 export function isGone(failure: unknown): boolean {
   return failure instanceof DatabaseError && (failure.code === 'not_found' || failure.code === 'unavailable');
 }
@@ -148,7 +148,7 @@ async function advanced({ context, binding, fold }: MaintainedFold, step: Advanc
   if (node.absence(binding.group) !== undefined) return GONE;
   const view: ReadView = { binding, revision: node.applied(binding.group) };
   const { artifacts, views } = await openComponents(context);
-  // What takes effect later is folded when its time has come and the log has grown.
+  // Events with a later effective time are folded when their time has come and the log has grown.
   const cut = fold.version.definition.order === 'revision' ? undefined : instantFromMs(clock.nowMs());
   const read = await viewRead(context, artifacts, { ...fold, view, cut });
   const outcome = await reads.read(binding, () => views.advance(read, step));

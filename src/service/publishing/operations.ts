@@ -1,28 +1,28 @@
-/** Requests and replies of the operations that publish components and say what becomes of their versions. */
+/** Requests and replies of the operations that publish components and change their versions. */
 import type { ComponentKind, DefinedVersion, Definition, Faults, VersionStatus } from '#model';
 import type { ReadAt, ReadRequest, ReadScope, RevisionFloor, WriteRequest } from '../operations.ts';
 
-/** What every operation says that changes a definition. */
+/** Common fields of all changes of definitions. */
 export interface DefiningRequest extends WriteRequest {
   readonly databaseName: string;
   readonly floor?: RevisionFloor | undefined;
 }
 
 export interface PublishComponentRequest extends DefiningRequest {
-  /** Undefined: `faults` say why. */
+  /** Undefined when it is invalid; `faults` has the reasons. */
   readonly definition: Definition | undefined;
-  /** What the transport has found wrong. */
+  /** Faults that the transport has found. */
   readonly faults: Faults;
   readonly component: Uint8Array;
-  /** The request's word for the component. */
+  /** Name of the component in the request, for error messages. */
   readonly componentField: string;
   /** A new version is not active; one that exists keeps its status. */
   readonly isInactive?: boolean | undefined;
-  /** The version that it is to be, new or published so before; absent: whichever it becomes. */
+  /** Required version number, for a new or a repeated publication; absent: any. */
   readonly version?: number | undefined;
 }
 
-/** A version as it is now; the revision is what this node has applied. */
+/** The current state of a version, and the revision that this node has applied. */
 export interface VersionReply extends ReadScope {
   readonly version: DefinedVersion;
 }
@@ -32,7 +32,7 @@ export interface PublishComponentReply extends VersionReply {
   readonly isNew: boolean;
 }
 
-/** Names and versions are as they were asked for. */
+/** Names and versions are those of the request, not validated yet. */
 export interface SetVersionStatusRequest extends DefiningRequest {
   readonly kind: ComponentKind;
   readonly name: string;
@@ -43,7 +43,7 @@ export interface SetVersionStatusRequest extends DefiningRequest {
 export interface DeleteVersionsRequest extends DefiningRequest {
   readonly kind: ComponentKind;
   readonly name: string;
-  /** Absent: all of the name. */
+  /** Absent: all versions of the name. */
   readonly version?: number | bigint | undefined;
   /** Refuses to delete an active version. */
   readonly onlyInactive?: boolean | undefined;
@@ -66,7 +66,7 @@ export interface ListVersionsRequest extends ReadRequest {
 }
 
 export interface ListVersionsReply extends ReadScope {
-  /** By kind, name and version; also those that are not active. */
+  /** Sorted by kind, name and version; includes inactive versions. */
   readonly versions: readonly DefinedVersion[];
 }
 

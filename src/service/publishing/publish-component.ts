@@ -1,17 +1,17 @@
 /**
- * Publishing: a component is judged in full, then brought into the log of its database part by part, then defined.
+ * Publishes a component: validates it, writes it into the log of its database part by part, then defines the version.
  *
  * ```
  *   judged ──▶ looked at, made an artifact ──▶ define ── no-component ──▶ parts from the one that is missing ─┐
  *                                                ▲                                                            │
  *                                                └────────────────────────────────────────────────────────────┘
  * ```
- * The definition comes first, so that publishing the same again costs one entry and no parts. Publishers of the same
- * bytes bring them together: each goes on where the database says that it is. One that ends in the middle leaves parts
- * that the database gives up in time (ADR 0105).
+ * The definition is tried first, so that publishing the same again costs one entry and no parts. Concurrent publishers
+ * of the same bytes share the upload: each continues with the part that the database lacks. A publisher that stops
+ * early leaves parts that the database removes later (ADR 0105).
  *
- *   V15 Nothing is defined that this node has not seen run under the limits of components; and the bytes that are
- *       replicated under a digest have it.
+ *   V15 A version is defined only after this node has run its component under the limits of components, and the bytes
+ *       that are replicated under a digest have that digest.
  */
 import { assert, compareBytes } from '#base';
 import type { Binding, DefinitionOutcome } from '#cluster';
@@ -46,7 +46,7 @@ import { type Define, defining } from './define.ts';
 import type { PublishComponentReply, PublishComponentRequest } from './operations.ts';
 import { versionReply } from './version-reads.ts';
 
-/** A component and what is published of it. */
+/** A component and its definition. */
 interface Publication {
   readonly definition: Definition;
   readonly blob: ComponentReference;
@@ -55,8 +55,8 @@ interface Publication {
 }
 
 /**
- * @throws DatabaseError invalid_argument: with every fault of the definition, or with the code of a refusal as reason;
- * too_large; not_found; whatever a write may end in
+ * @throws DatabaseError invalid_argument: with all faults of the definition, or with the code of a refusal as reason;
+ * too_large; not_found; any error of a write
  */
 export async function publishComponent(
   context: ServiceContext,
@@ -65,7 +65,7 @@ export async function publishComponent(
   const { definition, component: bytes, isInactive } = request;
   checkRequest(request);
   assert(definition !== undefined, 'A definition that has no faults is there');
-  // A database that is not there is said before a component is looked at, which takes long.
+  // A missing database is reported before the component is checked, which takes long.
   return defining(context, request, async (binding, define) => {
     await checkPresenter(context, binding, definition);
     await checkStateViews(context, binding, definition);
@@ -90,7 +90,10 @@ function checkRequest({ faults, component, componentField }: PublishComponentReq
   faults.throwIfAny(what);
 }
 
-/** A State View that nothing can show is refused. Its presenter may still be deleted later: then reads of it say so. */
+/**
+ * Refuses a State View whose presenter does not exist. The presenter may still be deleted later; reads of the view then
+ * report it.
+ */
 async function checkPresenter(context: ServiceContext, binding: Binding, definition: Definition): Promise<void> {
   const presenter = definition.kind === 'state-view' ? definition.presenter : undefined;
   if (presenter === undefined) return;
@@ -102,7 +105,7 @@ async function checkPresenter(context: ServiceContext, binding: Binding, definit
   if (!isThere(versions)) throw presenterNotPublished(presenter, versions);
 }
 
-/** The State Views that a State Change names can be read when it is published. They may be deleted later. */
+/** Requires that the State Views of a State Change can be read when it is published. They may be deleted later. */
 async function checkStateViews(context: ServiceContext, binding: Binding, definition: Definition): Promise<void> {
   const names = definition.kind === 'state-change' ? definition.stateViews : [];
   const isThere = (all: readonly DefinedVersion[]): boolean => all.length > 0;
@@ -117,7 +120,7 @@ async function checkStateViews(context: ServiceContext, binding: Binding, defini
 interface Wanted {
   readonly definition: Definition;
   readonly blob: ComponentReference;
-  /** The version that it is to be. */
+  /** The required version number. */
   readonly wanted: number;
 }
 
@@ -146,7 +149,7 @@ async function digestOf(bytes: Uint8Array): Promise<ComponentReference['digest']
   return digest;
 }
 
-/** Makes the artifact, which this node keeps for the first who uses the component. */
+/** Compiles the artifact; this node keeps it for the first use of the component. */
 async function lookAt(
   context: ServiceContext,
   { componentField }: PublishComponentRequest,
@@ -163,7 +166,7 @@ async function lookAt(
   if (made.kind === 'failure') throw componentRefused(componentField, made.reason);
 }
 
-/** Steps without an end of their own: two for each part, and as many when others have brought or removed some. */
+/** Limit on steps per part: two for each part, and as many when other publishers have added or removed some. */
 const STEPS_PER_PART = 4;
 
 async function publish(

@@ -1,4 +1,4 @@
-/** What becomes of versions that were published: activated, deactivated, deleted, folded anew. */
+/** Changes published versions: activates, deactivates, deletes, and expires their stored folds. */
 import type { Binding } from '#cluster';
 import { type ComponentTitle, isComponentName, isVersionNumber, type VersionNumber } from '#model';
 import { LATEST, titleVersions } from '../components/defined-version.ts';
@@ -16,7 +16,7 @@ import type {
 } from './operations.ts';
 import { versionReply } from './version-reads.ts';
 
-/** @throws DatabaseError not_found: there is no such version; whatever a write may end in */
+/** @throws DatabaseError not_found: there is no such version; any error of a write */
 export function setVersionStatus(context: ServiceContext, request: SetVersionStatusRequest): Promise<VersionReply> {
   const { kind: component, name, version, status } = request;
   const asked = { component, name, version };
@@ -29,7 +29,7 @@ export function setVersionStatus(context: ServiceContext, request: SetVersionSta
   });
 }
 
-/** @throws DatabaseError not_found: there is none; constraint_violated: one is active; whatever a write may end in */
+/** @throws DatabaseError not_found: there is none; constraint_violated: one is active; any error of a write */
 export function deleteVersions(context: ServiceContext, request: DeleteVersionsRequest): Promise<ReadScope> {
   const { kind: component, name, version, onlyInactive } = request;
   const asked = { component, name, version };
@@ -45,7 +45,7 @@ export function deleteVersions(context: ServiceContext, request: DeleteVersionsR
   });
 }
 
-/** @throws DatabaseError not_found: there is no such State View; whatever a write may end in */
+/** @throws DatabaseError not_found: there is no such State View; any error of a write */
 export function expireSnapshots(
   context: ServiceContext,
   request: ExpireSnapshotsRequest,

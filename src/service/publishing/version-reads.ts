@@ -9,7 +9,7 @@ import { openView } from '../read-scope.ts';
 import type { FindVersionRequest, ListVersionsReply, ListVersionsRequest, VersionReply } from './operations.ts';
 
 /**
- * One version that had been published at a revision, active or not.
+ * One version that existed at a revision, active or not.
  * @throws DatabaseError not_found: there is none
  */
 export async function findVersion(context: ServiceContext, request: FindVersionRequest): Promise<VersionReply> {
@@ -22,7 +22,7 @@ export async function findVersion(context: ServiceContext, request: FindVersionR
   return { ...scopeOf(view), version: found };
 }
 
-/** The versions that had been published at a revision, as they are now: active or not, and none that was deleted. */
+/** The versions that existed at a revision, in their current state: active or not, without deleted ones. */
 export async function listVersions(context: ServiceContext, request: ListVersionsRequest): Promise<ListVersionsReply> {
   const view = await openView(context, request, request.at);
   const { kind, name } = request;
@@ -36,7 +36,7 @@ export async function listVersions(context: ServiceContext, request: ListVersion
   return { ...scope, versions: isAsked ?? versions };
 }
 
-/** The version as the rows here have it, which are those of an outcome at least. */
+/** The version in the local rows, which include at least the outcome. */
 export async function versionReply(
   context: ServiceContext,
   binding: Binding,
@@ -45,7 +45,7 @@ export async function versionReply(
   const scope = scopeOf({ binding, revision: context.node.answered(binding.group) });
   const versions = await titleVersions(context, { binding, revision: LATEST }, asked);
   const version = versions.find((each: DefinedVersion) => each.version === asked.version);
-  // Another call has deleted it meanwhile.
+  // A concurrent call has deleted it.
   if (version === undefined) throw versionNotFound(scope, asked, versions);
   return { ...scope, version };
 }

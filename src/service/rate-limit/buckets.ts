@@ -1,54 +1,57 @@
 /**
- * How much each client has left, by the generic cell rate algorithm: a bucket holds so many requests, each takes one
- * out, and time fills it up at a steady rate. A bucket is two numbers, and nothing runs while nobody asks.
+ * Token buckets of clients, by the generic cell rate algorithm (GCRA): a bucket holds a number of requests, each
+ * request takes one out, and time refills it at a steady rate. A bucket is two numbers and needs no timer.
  *
- * GCRA keeps the theoretical arrival time of the next cell, which is here `atMs + spent / rate`: two whole numbers
- * instead of one that must be rounded, so that no request is won or lost by rounding. A clock that is set back takes
- * nothing from anybody, and gives nothing either: no time passes until the next request.
+ * GCRA stores the theoretical arrival time of the next request, here `atMs + spent / rate`: two integers instead of one
+ * rounded number, so that rounding never gains or loses a request. When the clock is set back, no time passes until the
+ * next request.
  *
- *   V18  A bucket that is not full is not forgotten, whoever else comes: nobody gets a new one by having it pushed out.
- *        Those for whom there is no room share one.
+ *   V18  A bucket that is not full is never evicted, so a client cannot get a new one by having others evict it.
+ *        Clients beyond the maximum share one bucket.
  */
 
 export interface BucketSizes {
-  /** Requests a second, which fill a bucket. */
+  /** Rate at which a bucket refills, in requests per second. */
   readonly perSecond: number;
-  /** Requests that a full bucket holds. */
+  /** Capacity of a bucket in requests. */
   readonly burst: number;
-  /** Buckets at a time. */
+  /** Maximum number of buckets. */
   readonly bucketsMax: number;
 }
 
-/** What came of a request. */
+/** Result of taking requests out of a bucket. */
 export interface Drawn {
   readonly isLet: boolean;
-  /** Whether it was from the bucket of those for whom there was no room. */
+  /** Whether the shared bucket was used. */
   readonly isShared: boolean;
-  /** Whole requests that are left now. */
+  /** Whole requests that are left. */
   readonly remaining: number;
-  /** When the bucket is full if nobody asks until then: Unix milliseconds, rounded up. */
+  /** Time at which the bucket is full again without further requests: Unix milliseconds, rounded up. */
   readonly fullAtMs: number;
-  /** How long to wait before as much is there; 0 when it was let. */
+  /** Wait until enough requests are available; 0 when the request was allowed. */
   readonly retryAfterMs: number;
 }
 
 interface Bucket {
-  /** Of what was full: in thousandths of a request, which is what a rate of one a second fills in a millisecond. */
+  /**
+   * Thousandths of a request taken out of a full bucket; a rate of one per second refills one thousandth per
+   * millisecond.
+   */
   spent: number;
-  /** When it had spent so much. */
+  /** Time at which `spent` was computed. */
   atMs: number;
 }
 
 const UNITS = 1_000;
 
-/** How many of the oldest are looked at for each one that comes: more than one, so that the full ones go. */
+/** Number of the oldest buckets checked for each new one: more than one, so that full buckets are removed. */
 const LOOKED_AT = 2;
 
 export class Buckets {
   readonly #rate: number;
   readonly #capacity: number;
   readonly #bucketsMax: number;
-  /** Those that nobody has looked at for longest stand first. */
+  /** Least recently checked buckets first. */
   readonly #byKey = new Map<string, Bucket>();
   readonly #shared: Bucket = { spent: 0, atMs: 0 };
 
@@ -58,12 +61,12 @@ export class Buckets {
     this.#bucketsMax = bucketsMax;
   }
 
-  /** Those that are kept, full ones that nobody has come across among them. */
+  /** Number of buckets, including full ones that were not removed yet. */
   get count(): number {
     return this.#byKey.size;
   }
 
-  /** Takes so many requests out of the bucket of this key, or none when there are not as many. */
+  /** Takes requests out of the bucket of this key, or none when it has not enough. */
   draw(key: string, nowMs: number, requests = 1): Drawn {
     const bucket = this.#byKey.get(key) ?? this.#newBucket(key, nowMs);
     this.#fill(bucket, nowMs);
@@ -88,7 +91,7 @@ export class Buckets {
     return Math.max(0, spent - Math.max(0, nowMs - atMs) * this.#rate);
   }
 
-  /** That of a stranger; what is full again tells nothing that a new one would not, and goes. */
+  /** Creates the bucket of a new client. Full buckets are removed, because a new one would be equal. */
   #newBucket(key: string, nowMs: number): Bucket {
     for (let looked = 0; looked < LOOKED_AT; looked++) this.#lookAtOldest(nowMs);
     if (this.#byKey.size >= this.#bucketsMax) return this.#shared;

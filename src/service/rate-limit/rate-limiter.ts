@@ -1,13 +1,13 @@
 /**
- * The one budget of a client over all transports: requests a second, and how many at once. A client is the principal
- * that asks, or where nobody says who he is the address that he asks from.
+ * The rate limit of a client over all transports: requests per second, and a burst. A client is a principal, or an
+ * address when requests are not authenticated.
  *
- * Each node counts for itself: what a client has left here says nothing of what it has left elsewhere.
+ * Each node counts for itself, independent of other nodes.
  */
 import type { Clock } from '#base';
 import { Buckets, type Drawn } from './buckets.ts';
 
-/** Whom a request counts for. */
+/** The client that a request counts for. */
 export interface RateClient {
   readonly kind: 'principal' | 'address';
   readonly id: string;
@@ -17,21 +17,21 @@ export interface RateLimiterParts {
   readonly perSecond: number;
   readonly burst: number;
   readonly clock: Clock;
-  /** Of principals, and as many of addresses. */
+  /** Maximum number of buckets of principals, and the same number of addresses. */
   readonly bucketsMax?: number;
 }
 
 /**
- * About 8 MB of them. A bucket is kept until it is full again, so that more than this are needed by no fewer than so
- * many requests a second from addresses of their own, times the rate that each of them may have.
+ * About 8 MB of buckets. A bucket is kept until it is full, so exceeding the maximum takes as many addresses, each
+ * sending requests at its rate.
  */
 export const RATE_BUCKETS_MAX = 65_536;
 
 export class RateLimiter {
-  /** Requests that a client may make at once, when it has made none for a while. */
+  /** Requests that a client may make at once after a pause. */
   readonly burst: number;
   readonly #clock: Clock;
-  /** Strangers, of whom there may be any number, take no room from those that are known. */
+  /** Separate buckets by kind, so that any number of unknown addresses takes no room from principals. */
   readonly #buckets: Readonly<Record<RateClient['kind'], Buckets>>;
 
   constructor({ perSecond, burst, clock, bucketsMax = RATE_BUCKETS_MAX }: RateLimiterParts) {
