@@ -3,11 +3,11 @@
  * verified the certificates.
  *
  * ```
- *   a header of another kind is sent ──────────────────────────> nothing: it decides, right or wrong
- *   a client's connection ── its certificate ──────────────────> the principal of it
- *   a node relays ── Client-Cert ── the node shows its own ────> the principal of the client's
+ *   another credential is sent ────────────────────────────────> ignored: the other extractor decides
+ *   a client's connection ── its certificate ──────────────────> its principal
+ *   a node relays ── Client-Cert ── the node shows its own ────> the principal of the client's certificate
  *                          │        └── or another, or none ───> refused
- *                          └── absent ─────────────────────────> nothing: the node asks for somebody, not for itself
+ *                          └── absent ─────────────────────────> ignored: a relaying node is not the client
  * ```
  *
  * HTTP clients are not identified by certificates: a proxy sends requests of many clients over one connection, and a

@@ -1,13 +1,13 @@
 /**
- * Artifacts on this node: what executors run, by what it was made from.
+ * Artifacts on this node: compiled components for executors, by what they were compiled from.
  *
  * ```
  * key       sha-256 of the policy, the kind, the name of the function, the limits and the component's digest
  * ```
- * An artifact follows from these alone, so each node makes its own, from the component that the database holds, and one
- * that is missing, damaged or of another policy is made again. What is refused is not remembered.
+ * An artifact depends only on these, so each node compiles its own from the component in the database. A missing,
+ * damaged or outdated artifact is compiled again. Refusals are not stored.
  *
- *   F3  An artifact is run only under the policy and the limits that it was made under.
+ *   F3  An artifact is run only under the policy and the limits that it was compiled for.
  */
 import { createHash } from 'node:crypto';
 import { type ErrorCode, failure, giveBack, ok, type Result } from '#base';
@@ -25,30 +25,30 @@ import {
 import type { CacheFolder } from './cache-folder.ts';
 import { sdkExamples } from './sdk-examples.ts';
 
-/** A component as the database has it. */
+/** A component in its database. */
 export interface ComponentSource {
   readonly kind: ComponentKind;
   /** SHA-256 of its bytes, in hexadecimal. */
   readonly digest: string;
-  /** The function that is bound, where it is not the one of the kind. */
+  /** The bound export, if it differs from the default of the kind. */
   readonly functionName?: string | undefined;
-  /** Its bytes, asked for only when there is no artifact. */
+  /** Reads its bytes; called only when there is no artifact. */
   bytes(): Promise<Uint8Array>;
 }
 
-/** What an executor is given, and under which key it is known. */
+/** An artifact for an executor, with its key. */
 export interface RunnableArtifact extends KeptArtifact {
   readonly key: string;
   readonly binding: Binding;
 }
 
-/** Why there is no artifact: what the inspector says, or that the bytes are those of another component. */
+/** Reason why there is no artifact: a refusal of the inspector, or bytes with another digest. */
 export type NoArtifact =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'damaged'; readonly code: ErrorCode; readonly message: string };
 
 export interface ArtifactOptions extends Pick<PublishOptions, 'limits' | 'smoke'> {
-  /** Receives the digest of each component whose artifact was made, or found. */
+  /** Receives the digest of each component whose artifact was compiled or found. */
   readonly onReady?: ((digest: string) => void) | undefined;
 }
 
@@ -56,7 +56,7 @@ const GROUP = 'artifact';
 
 interface Making {
   readonly made: Promise<Result<RunnableArtifact, NoArtifact>>;
-  /** Whether somebody waits who will run it. */
+  /** Whether a caller waits to run it. */
   isWanted: boolean;
 }
 
@@ -64,7 +64,7 @@ export class ArtifactStore {
   readonly #folder: CacheFolder;
   readonly #publisher: Pick<Publisher, 'publish'>;
   readonly #options: ArtifactOptions;
-  /** Whoever asks for what is being made waits for it. */
+  /** Compilations in progress; further callers wait for them. */
   readonly #making: Map<string, Making> = new Map();
 
   constructor(folder: CacheFolder, publisher: Pick<Publisher, 'publish'>, options: ArtifactOptions) {
@@ -80,7 +80,7 @@ export class ArtifactStore {
     return making.made;
   }
 
-  /** The same for who does not run it: what nobody else waits for is let go of at once, and found again in its file. */
+  /** Compiles without running: if no other caller waits for the artifact it is not kept in memory, only in its file. */
   async prepare(component: ComponentSource): Promise<Result<Pick<RunnableArtifact, 'key'>, NoArtifact>> {
     const key = keyOf(component, this.#options);
     const making = this.#making.get(key) ?? this.#begin(key, component);

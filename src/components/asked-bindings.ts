@@ -1,12 +1,13 @@
 /**
- * With which values of its parameters a State View was read: these of its folds are kept up, and no others.
+ * Remembers the parameter values with which a State View was read: maintenance folds the view for these values.
  *
  * ```
  * name       view_hash of the values        content: the values as JSON
  * ```
- * They lie beside the folded states and may be lost like these: then nothing is kept up until it is read again.
+ * The files are next to the folded states and may be lost like them; a view is then not maintained until it is read
+ * again.
  *
- *   F43 Of one view no more values are remembered than `countMax`: those that were read last.
+ * F43 At most `countMax` combinations are remembered per view: those that were read last.
  */
 import { createHash } from 'node:crypto';
 import { decodeUtf8 } from '#base';
@@ -16,13 +17,13 @@ import { encodeParameters } from './view-read.ts';
 export type ViewParameters = ReadonlyMap<string, string>;
 
 const DIGITS = 40;
-/** Views whose values are held in memory. */
+/** Maximum number of views in memory. */
 const VIEWS_MAX = 1000;
 
 export class AskedBindings {
   readonly #folder: CacheFolder;
   readonly #countMax: number;
-  /** By view, the least recently used first, and by name of the file, the least recently read first. */
+  /** By view, the least recently used first; then by file name, the least recently read first. */
   readonly #known = new Map<string, Promise<Map<string, ViewParameters>>>();
 
   constructor(folder: CacheFolder, countMax: number) {
@@ -30,7 +31,7 @@ export class AskedBindings {
     this.#countMax = countMax;
   }
 
-  /** A view was read with these values; a view by whatever tells it from others, as `viewKey` makes it. */
+  /** Records a read of the view with these values. The view is identified by `viewKey`. */
   async add(view: string, parameters: ViewParameters): Promise<void> {
     const known = await this.#of(view);
     const content = encodeParameters(parameters);
@@ -47,7 +48,7 @@ export class AskedBindings {
     }
   }
 
-  /** Since the folder was new, as far as it has kept them; each time the same objects. */
+  /** Returns the recorded values, as far as the folder has kept them; the same objects on each call. */
   async of(view: string): Promise<readonly ViewParameters[]> {
     return [...(await this.#of(view)).values()];
   }
@@ -71,7 +72,7 @@ export class AskedBindings {
   }
 }
 
-/** The group of a view in the folder. */
+/** Group name of a view in the folder. */
 export function viewKey(...parts: readonly (string | number)[]): string {
   return digest(JSON.stringify(parts));
 }
@@ -80,7 +81,7 @@ function digest(content: Uint8Array | string): string {
   return createHash('sha256').update(content).digest('hex').slice(0, DIGITS);
 }
 
-/** What `encodeParameters` made: a file of the folder is what was put there. */
+/** Parses the output of `encodeParameters`; the folder guarantees intact content. */
 function parametersIn(content: Uint8Array): ViewParameters {
   const parsed: unknown = JSON.parse(decodeUtf8(content) ?? '{}');
   const found = new Map<string, string>();

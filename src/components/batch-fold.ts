@@ -1,11 +1,11 @@
 /**
- * One batch of events through a guest.
+ * Folds one batch of events through a guest.
  *
- * The host chooses how many events a call has, so no state may depend on it, and neither may it depend on that whether
- * there is one: a guest that runs out of fuel or memory over a thousand events may have enough for each. What ends in a
- * fault of the guest is called again in parts, each with an instance of its own, down to single events.
+ * The host chooses the size of a batch, so neither the state nor the success of a fold may depend on it: a guest that
+ * exceeds its fuel or memory over a thousand events may have enough for each. A batch that ends in a fault of the guest
+ * is therefore folded again in parts, each with a new instance, down to single events.
  *
- *   F5  Whether a fold succeeds, and with which bytes, does not depend on the bounds of its batches.
+ * F5  The success and the result of a fold do not depend on batch sizes.
  */
 import { ByteReader, decodeUtf8, quote } from '#base';
 import {
@@ -26,7 +26,7 @@ import { guestText } from './guest-text.ts';
 import { type ViewFailure, viewFailure, viewFault } from './view-read.ts';
 
 export interface GuestBounds {
-  /** Of one call: a batch, or a query. */
+  /** Limits of one call, for a batch or a query. */
   readonly limits: CallLimits;
   readonly time: TimeLimits;
 }
@@ -36,11 +36,11 @@ export interface BatchFold {
   readonly artifact: RunnableArtifact;
   readonly lane: string;
   readonly bounds: GuestBounds;
-  /** What a guest of the SDK's shape is told of its view. */
+  /** Description of the view for guests of the SDK's shape. */
   readonly shown?: Value;
-  /** True: others go first. */
+  /** True: other calls have priority. */
   readonly givesWay?: boolean | undefined;
-  /** Aborts when nobody wants the state any longer. */
+  /** Aborts when the state is no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -52,27 +52,30 @@ export interface GuestBatch {
 
 export type Folded = { readonly kind: 'state'; readonly state: Uint8Array } | ViewFailure;
 
-/** The WASI of a fold says the same to each of its calls. */
+/** Clock and seed of WASI, the same in every call of a fold. */
 export const FOLD_WASI: { readonly timeNs: bigint; readonly seed: bigint } = { timeNs: 0n, seed: 0n };
 
-/** Faults that a call with fewer events, or with an instance that was not called before, may not have. */
+/** Faults that may not occur with fewer events or with a new instance. */
 const DIVIDED: ReadonlySet<FaultCode> = new Set([
   'Trap',
   'StackOverflow',
   'FuelExhausted',
   'MemoryLimit',
   'OutputTooLarge',
-  // An allocator that takes more and more ends in an address that is not there.
+  // A guest without memory may also access an invalid address.
   'AbiViolation',
 ]);
-/** An executor that is lost was not lost by this call alone: the state is here, so the batch goes to the next one. */
+/**
+ * Maximum number of executors to try: the loss of an executor may be the fault of another call, and the state is kept
+ * here.
+ */
 const LOST_MAX = 3;
 
 export async function foldBatch(fold: BatchFold, batch: GuestBatch): Promise<Folded> {
   const outcome = await patiently(fold, batch);
   if (outcome.kind === 'state') return outcome;
   if (outcome.kind === 'fault' && !DIVIDED.has(outcome.fault.code)) return viewFault(outcome.fault);
-  // A refusal is the same in parts, which find the event that is refused.
+  // A refusal occurs again in the parts, which find the refused event.
   if (batch.count > 1) return foldParts(fold, batch, outcome.kind === 'fault' ? partsOf(outcome.fault.code) : 2);
   const again = outcome.kind === 'error' ? outcome : await patiently(fold, batch);
   return again.kind === 'state' ? again : failedAt(eventIn(fold, batch), again);
@@ -92,7 +95,10 @@ async function foldParts(fold: BatchFold, { state, events, count }: GuestBatch, 
   return folded;
 }
 
-/** Whoever spends its fuel on a single event as well is found out after a few seconds of a processor, not a minute. */
+/**
+ * Number of parts; larger for fuel, so that a guest which also exhausts it on single events is found within seconds
+ * instead of a minute.
+ */
 function partsOf(code: FaultCode): number {
   return code === 'FuelExhausted' ? 16 : 2;
 }
@@ -105,7 +111,7 @@ function failedAt(event: string, outcome: Exclude<FoldOutcome, { readonly kind: 
   return viewFault(DIVIDED.has(fault.code) ? { ...fault, message: `${fault.message} (${event})` } : fault);
 }
 
-/** The only event of the batch, as messages show it. In the SDK's shape its revision counts events. */
+/** Describes the only event of the batch for messages. In the SDK's shape its revision counts events. */
 function eventIn({ artifact }: BatchFold, { events }: GuestBatch): string {
   const bytes = events.subarray(LENGTH_BYTES);
   const isOwn = artifact.binding.shape === 'own';

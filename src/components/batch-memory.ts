@@ -1,26 +1,25 @@
 /**
- * Memory of the batches that are made on the loop, used again by the folds after them. A fold near a snapshot is one
- * batch, and there are hundreds a second: memory that each makes anew is what the loop's collector of garbage would
- * mostly be busy with.
+ * Reuses the memory of batches on the event loop. A fold from a snapshot has one batch, and there are hundreds per
+ * second: allocating each anew would keep the garbage collector busy.
  *
- *   F9  The memory of a batch is used again only when nobody looks at the batch any more: its fold has asked for the
- *       next but one, or has ended.
+ *   F9  The memory of a batch is reused only when the batch is no longer used: its fold has requested the batch after
+ *       the next one, or has ended.
  */
 import type { SpareMemory } from '#model';
 import { memoryOf } from './batch-messages.ts';
 import type { EventBatch } from './event-batches.ts';
 
-/** As many as a few folds at a time use. */
+/** Enough for a few concurrent folds. */
 const SPARES_MAX = 8;
-/** Neither that of a batch with a huge event is kept, nor that of a batch which was made elsewhere and copied. */
+/** Buffers of batches with a huge event are not kept, nor those that were copied from the thread. */
 const [SPARE_BYTES_MIN, SPARE_BYTES_MAX] = [2 ** 16, 2 ** 19];
-/** A batch, and the one that is made while it is looked at. */
+/** A batch in use, and the one that is prepared meanwhile. */
 const HELD_MAX = 2;
 
 export class BatchMemory {
   readonly #spares: ArrayBuffer[] = [];
 
-  /** For one fold, which ends it. */
+  /** Returns a lease for one fold, which must end it. */
   lease(): BatchLease {
     return new BatchLease(this.#spares);
   }
@@ -35,13 +34,13 @@ export class BatchLease {
     this.#spares = spares;
   }
 
-  /** To be called for each batch that was made here, when it is asked for. */
+  /** Records a batch that was built here, when it is requested. */
   hold(batch: EventBatch): void {
     this.#held.push(memoryOf(batch));
     if (this.#held.length > HELD_MAX) this.#free(this.#held.shift());
   }
 
-  /** Nobody looks at any of its batches any more. */
+  /** None of its batches is used any more. */
   end(): void {
     for (const memory of this.#held) this.#free(memory);
     this.#held = [];

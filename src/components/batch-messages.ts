@@ -1,12 +1,12 @@
 /**
- * What the node and the thread that makes batches say to each other.
+ * Messages between the node and the thread that builds batches.
  *
  *   node ── begin, more, end, close ──▶ thread
  *   node ◀── open, batch, over, failed ── thread
  *
- * A fold has a number. The thread makes as many batches of a fold as it has been asked for by `begin` and `more`, so
- * what lies between the two is bounded. The memory of a batch is handed over with its message, and handed back with a
- * `more`: memory that only comes is what a collector of garbage has most to do with.
+ * A fold has a number. The thread builds as many batches of a fold as `begin` and `more` have requested, so the number
+ * of unread batches is bounded. Memory moves with each batch and returns with `more`, because one-way transfers burden
+ * the garbage collector.
  */
 import { assert, type GroupId } from '#base';
 import type { BatchedQuery, EventBatch } from './event-batches.ts';
@@ -23,7 +23,7 @@ export type FromBatches =
   | { readonly kind: 'over'; readonly fold: number }
   | { readonly kind: 'failed'; readonly fold: number };
 
-/** Batches of a fold that are made ahead of it. */
+/** Number of batches of a fold that are built in advance. */
 export const BATCHES_AHEAD = 2;
 
 export function memoryOf({ events: { buffer } }: EventBatch): ArrayBuffer {

@@ -1,5 +1,5 @@
 /**
- * The thread that makes batches, as the node holds it. See batch-worker.ts for the other side.
+ * Starts and uses the thread that builds batches. batch-worker.ts is the other side.
  *
  * ```
  *            a fold is longer than a batch          it says that it is open
@@ -7,12 +7,11 @@
  *     ▲                                      │                                  │
  *     └──────────────────────────────────────┴── it has ended, whyever ─────────┘
  * ```
- * A fold reads its first batch on the loop, where that is all for most reads, and goes on by the thread when there is
- * one. What the thread does not do, because it has ended, could not read or does not see the revision, is done on the
- * loop, from the last event that came: so nothing that a thread is or does is a part of an answer, and what is wrong
- * with the store is told by whoever reads on the loop.
+ * A fold reads its first batch on the event loop, which suffices for most reads, and continues on the thread if there
+ * is one. If the thread has ended, fails, or does not see the revision yet, the fold continues on the loop after the
+ * last received event. The thread therefore never affects results, and read errors are reported by the loop.
  *
- *   F8  The events of a fold come once each and in their order, wherever they are read, and whenever a thread ends.
+ * F8  The events of a fold arrive once each and in order, wherever they are read and whenever the thread ends.
  */
 import { Worker } from 'node:worker_threads';
 import type { DatabaseSource } from '#query';
@@ -20,13 +19,13 @@ import type { BatchLease } from './batch-memory.ts';
 import { type FromBatches, memoryOf, type ToBatches } from './batch-messages.ts';
 import { type BatchedQuery, behindLast, type EventBatch, eventBatches } from './event-batches.ts';
 
-/** Where batches of events come from. */
+/** Source of batches. */
 export interface BatchReader {
-  /** A batch is lent until the next but one is asked for, or the lease ends (F9). */
+  /** A batch is lent until the batch after the next one is requested or the lease ends (F9). */
   batches(source: DatabaseSource, asked: BatchedQuery, lease: BatchLease): AsyncGenerator<EventBatch, undefined>;
 }
 
-/** What a store that is in memory has: no other thread can read it. */
+/** For an in-memory store, which another thread cannot read. */
 export const READ_HERE: BatchReader = { batches: batchesHere };
 
 async function* batchesHere(
@@ -40,10 +39,10 @@ async function* batchesHere(
   }
 }
 
-/** Events are looked at where the store has them, and batches are not on its heap. */
+/** Events are read in place and batches are not on the heap, so a small young generation suffices. */
 const YOUNG_GENERATION_MIB = 8;
 
-/** What has come of a fold. */
+/** Batches of a fold that have arrived. */
 class Arrivals {
   readonly #batches: EventBatch[] = [];
   #end: 'over' | 'failed' | undefined;
@@ -80,13 +79,13 @@ export class BatchThread implements BatchReader, AsyncDisposable {
   #isClosed = false;
   #nextFold = 1;
 
-  /** `program` calls `runBatches` over the store in the directory, which is its `workerData`. */
+  /** `program` calls `runBatches` for the store in the directory, which is its `workerData`. */
   constructor(program: URL, directory: string) {
     this.#program = program;
     this.#directory = directory;
   }
 
-  /** Folds that the thread reads for. */
+  /** Number of folds that use the thread. */
   get foldCount(): number {
     return this.#folds.size;
   }
@@ -98,7 +97,8 @@ export class BatchThread implements BatchReader, AsyncDisposable {
   ): AsyncGenerator<EventBatch, undefined> {
     let rest = asked;
     for (;;) {
-      // With an end of its own each time, so that what was read ahead is given back before the thread goes on.
+      // Closed explicitly, so that memory of batches read in advance is released before the fold continues on the
+      // thread.
       let isOver = true;
       for await (const batch of batchesHere(source, rest, lease)) {
         yield batch;
@@ -115,7 +115,7 @@ export class BatchThread implements BatchReader, AsyncDisposable {
     }
   }
 
-  /** Folds that are under way read on the loop from here on. */
+  /** Folds in progress continue on the loop. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#isOpen = false;
@@ -125,7 +125,7 @@ export class BatchThread implements BatchReader, AsyncDisposable {
     await this.#exited;
   }
 
-  /** Whether the thread is there; it is started for whoever asks next. */
+  /** Whether the thread is available; otherwise it is started for later folds. */
   #mayGoOn(): boolean {
     if (this.#worker === undefined && !this.#isClosed) this.#start();
     return this.#isOpen;
@@ -136,7 +136,7 @@ export class BatchThread implements BatchReader, AsyncDisposable {
     const worker = new Worker(this.#program, { name: 'batches', workerData: this.#directory, resourceLimits });
     this.#worker = worker;
     worker.on('message', (message: FromBatches) => this.#heard(message));
-    // What it was is seen by whoever reads on the loop, and its end is heard as any other.
+    // The reader on the loop meets the same error and reports it; the exit event handles the end.
     worker.on('error', () => undefined);
     this.#exited = new Promise((resolve) => {
       worker.on('exit', () => {
@@ -162,7 +162,7 @@ export class BatchThread implements BatchReader, AsyncDisposable {
     this.#worker?.postMessage(message, [...moved]);
   }
 
-  /** Ends without `over` when the thread does not read all of it. */
+  /** Ends without `over` when the thread does not read everything. */
   async *#fromThread({ group }: DatabaseSource, asked: BatchedQuery): AsyncGenerator<EventBatch | 'over', undefined> {
     const fold = this.#nextFold++;
     const arrivals = new Arrivals();

@@ -1,8 +1,8 @@
 /**
- * The thread that reads events and makes batches of them, beside the node's loop. See batch-thread.ts for the other
- * side. Folds take turns slice by slice, as they would on the loop.
+ * The thread that reads events and builds batches, beside the event loop of the node. batch-thread.ts is the other
+ * side. Folds take turns slice by slice, as on the loop.
  *
- * It says of nothing why it failed: whoever asked reads the same on the loop, and is told there.
+ * It does not report the reason of a failure: the caller then reads on the loop, which reports it.
  */
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base';
@@ -12,19 +12,19 @@ import { BATCHES_AHEAD, type FromBatches, memoryOf, type ToBatches } from './bat
 import { eventBatches } from './event-batches.ts';
 
 export interface BatchSource {
-  /** Everything but the group, which is asked for. */
+  /** Everything but the group, which each request names. */
   readonly source: Omit<DatabaseSource, 'group'>;
   readonly close: () => Promise<void>;
 }
 
-/** As many as there are between the two; values of the SDK's shape use none. */
+/** As many as there are in flight; values of the SDK's shape use none. */
 const SPARES_MAX = BATCHES_AHEAD + 2;
 
-/** Batches of one fold that may be made. */
+/** Number of batches that may be built for one fold. */
 class Allowance {
   #left = BATCHES_AHEAD;
   #wake: (() => void) | undefined;
-  /** What batches before it were in. */
+  /** Reusable buffers of previous batches. */
   readonly spares: ArrayBuffer[] = [];
   isEnded = false;
 
@@ -39,7 +39,7 @@ class Allowance {
     this.#wake?.();
   }
 
-  /** Resolves when there is one, or the fold has ended. */
+  /** Resolves when another batch may be built, or the fold has ended. */
   async take(): Promise<void> {
     while (this.#left === 0 && !this.isEnded) {
       await new Promise<void>((resolve) => {
@@ -50,13 +50,13 @@ class Allowance {
   }
 }
 
-/** A handle that does not show the revision would give a part of the events for all of them (F8). */
+/** A handle that does not show the revision would return only a part of the events (F8). */
 function assertSees(database: DatabaseSource, at: number): void {
   const revision = new DatabaseReader(database).applied()?.revision ?? 0;
   assert(revision >= at, 'The store shows the revision that is read', { revision, at });
 }
 
-/** What the thread runs, until it is told to close. */
+/** Main loop of the thread, until it receives `close`. */
 export async function runBatches(open: () => Promise<BatchSource>): Promise<void> {
   const port = parentPort;
   assert(port !== null, 'The worker of batches is started as a thread');

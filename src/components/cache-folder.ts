@@ -1,18 +1,17 @@
 /**
- * A folder of files that can be made again: each is whole, and what was put there, or it is not there.
+ * A folder of files that can be computed again: each file is intact or missing.
  *
  * ```
  * file      sha-256 of the rest, 32 bytes | u16le length of the name | name | content
  * name      group_more: letters, digits, dots and dashes
  * ```
- * A file is written beside its place and renamed to it, without a sync: one that a crash has cut short, that rotted, or
- * that stands under another's name has another digest, is removed when it is read, and missing from then on. What is
- * used least recently goes when there is too much. A disk that refuses a file costs the file and nothing else, and one
- * that is nearly full is left to what cannot be made again; what has no file is held in memory while there is room, and
- * so is what was used lately, or was put there lately and is not large.
+ * A file is written under another name and renamed, without a sync. A file that was truncated by a crash, damaged, or
+ * renamed has a wrong digest; it is removed when it is read. When the folder is full, the least recently used file is
+ * evicted. A disk error only costs the file, and nothing is written to an almost full disk. Content without a file is
+ * kept in memory while there is room, and so is content that was used recently, or was added recently and is small.
  *
- *   F1  What is read from a cache is what was put there under that name, or nothing.
- *   F2  The files of a cache take no more than `bytesMax`, and what is held of them in memory `memoryBytesMax`.
+ *   F1  A read from a cache returns the content that was put under that name, or nothing.
+ *   F2  The files of a cache use at most `bytesMax`, and their copies in memory at most `memoryBytesMax`.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +22,7 @@ export interface CacheFolderOptions {
   readonly path: string;
   readonly bytesMax: number;
   readonly memoryBytesMax: number;
-  /** False: the disk is for others. Nothing more is written then. Default: always. */
+  /** False: the disk is almost full, and nothing is written. Default: always true. */
   readonly mayWrite?: () => boolean;
 }
 
@@ -31,9 +30,9 @@ export interface CacheFigures {
   readonly files: number;
   readonly bytes: number;
   readonly memoryBytes: number;
-  /** Files that were not what was put there. */
+  /** Number of damaged files. */
   readonly damaged: number;
-  /** Files that could not be written, or were not to be. */
+  /** Number of files that were not written. */
   readonly refused: number;
 }
 
@@ -41,17 +40,17 @@ const NAME = /^[0-9a-z]+_[0-9A-Za-z._-]+$/;
 const DIGEST_BYTES = 32;
 const HEAD_BYTES = DIGEST_BYTES + 2;
 const UNFINISHED = '.part';
-/** A copy of so much costs less than a write of its own. */
+/** Copying up to this size is cheaper than a second write. */
 const JOINED_BYTES_MAX = 65_536;
-/** Of what has a file, and was not asked for yet: a large component may be published and never used here. */
+/** Limit for unread content with a file: a large component may be published here and never used. */
 const UNREAD_BYTES_MAX = 16 * 2 ** 20;
 
 export class CacheFolder {
   readonly #options: CacheFolderOptions;
-  /** Bytes by name, the least recently used first. */
+  /** Sizes of files by name, the least recently used first. */
   readonly #files: Map<string, number> = new Map();
   readonly #groups: Map<string, Set<string>> = new Map();
-  /** What was used lately, in the same order. */
+  /** Content in memory, in the same order. */
   readonly #held: Map<string, Uint8Array> = new Map();
   #bytes = 0;
   #memoryBytes = 0;
@@ -63,7 +62,7 @@ export class CacheFolder {
     this.#options = options;
   }
 
-  /** Nobody else writes into the folder. */
+  /** The folder must have no other writer. */
   static async open(options: CacheFolderOptions): Promise<CacheFolder> {
     const folder = new CacheFolder(options);
     const found = await folder.#list();
@@ -86,12 +85,12 @@ export class CacheFolder {
     };
   }
 
-  /** The names of a group, which is what stands before the underscore; the least recently used first. */
+  /** Returns the names of a group, which is the part before the underscore; the least recently used first. */
   named(group: string): readonly string[] {
     return [...(this.#groups.get(group) ?? [])];
   }
 
-  /** Whether what was put there, or was read, is in memory. */
+  /** Whether the content is in memory. */
   holds(name: string): boolean {
     return this.#held.has(name);
   }
@@ -116,7 +115,7 @@ export class CacheFolder {
     return undefined;
   }
 
-  /** Whoever puts does not change the bytes afterwards. */
+  /** The caller must not change the bytes afterwards. */
   async put(name: string, content: Uint8Array): Promise<void> {
     assert(NAME.test(name), 'A cached file has a name of letters and digits with a group', name);
     const { bytesMax, mayWrite } = this.#options;
@@ -152,7 +151,7 @@ export class CacheFolder {
     await this.#remove(name);
   }
 
-  /** None where there cannot be a folder: what would be put there is refused, and counted. */
+  /** Empty when the folder cannot be created: everything put there is refused and counted. */
   async #list(): Promise<readonly string[]> {
     const { path } = this.#options;
     try {
@@ -225,7 +224,7 @@ function groupOf(name: string): string {
   return name.slice(0, name.indexOf('_'));
 }
 
-/** What stands in front of the content, which is not copied. */
+/** Header of a file; the content is not copied. */
 async function headOf(name: string, content: Uint8Array): Promise<Uint8Array> {
   const head = new Uint8Array(HEAD_BYTES + name.length);
   new DataView(head.buffer).setUint16(DIGEST_BYTES, name.length, true);
@@ -250,12 +249,12 @@ async function contentOf(name: string, file: Uint8Array): Promise<Uint8Array | u
   return isWhole ? reader.bytes(reader.left) : undefined;
 }
 
-/** The same bytes, as no `Buffer`. */
+/** Converts a `Buffer` to a plain `Uint8Array` of the same bytes. */
 function asBytes({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-/** Of what a disk says; anything else is a fault of ours. */
+/** Treats errors of the file system as a missing file; other errors are bugs and are thrown. */
 function noFile(error: unknown): undefined {
   if (error instanceof Error && 'code' in error) return undefined;
   throw error;

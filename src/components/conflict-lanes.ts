@@ -1,5 +1,5 @@
 /**
- * Where commands wait that have lost: what they were decided by had changed before they could be committed.
+ * Queues for commands that have lost a conflict: their reads had changed before they could be committed.
  *
  * ```
  *   decided ──▶ committed
@@ -7,43 +7,43 @@
  *      │  └───────────── its turn ◀── behind those who have lost there before ◀──┐
  *      └─ what it read has changed, or others who have read the same wait ───────┘
  * ```
- * Commands that read the same thing and all try again at once make each other lose: of as many as there are, one is
- * committed, and whoever comes last may do so each time. So one that has lost takes its turn in the lane of what it has
- * lost by, a selector or the whole database, and one that comes meanwhile and has read the same goes behind those. A
- * lane is of one node and keeps nothing right: who holds its turn is committed only if its guards hold.
+ * If all commands with the same reads tried again at once, only one of them would be committed each time, and the last
+ * could lose forever. A command that has lost therefore waits in the lane of the selector, or of the database, that it
+ * has lost by. A new command with the same reads queues behind it. Lanes are local to a node and only improve fairness:
+ * a command is still committed only if its guards hold.
  *
- *   F23 Of the commands that have lost by the same selector one at a time tries again, in the order in which they
- *       lost, and nobody else of this node who has read it goes before them. One that waits holds no executor, has at
- *       most one lane, and leaves nothing behind when it is over or nobody waits for it any longer.
+ *   F23 Commands that have lost by the same selector try again one at a time, in the order in which they
+ *       lost, before any other command of this node that reads it. A waiting command holds no executor, is in at
+ *       most one lane, and leaves the lane when it is done or cancelled.
  */
 import { toHex } from '#base';
 import { type Constraint, encodeSelector } from '#model';
 
-/** Ends the turn. */
+/** Disposing it ends the turn. */
 export type LaneTurn = Disposable;
 
 interface Waiting {
   readonly begin: (turn: LaneTurn) => void;
 }
 
-/** Those that wait behind the one whose turn it is. */
+/** Commands that wait for their turn. */
 type Lane = Waiting[];
 
 export class ConflictLanes {
   readonly #lanes: Map<string, Lane> = new Map();
 
-  /** Lanes in which somebody has a turn. */
+  /** Number of lanes in use. */
   get size(): number {
     return this.#lanes.size;
   }
 
-  /** The lane of the first of these guards that has one. */
+  /** Returns the first of these guards' lanes that is in use. */
   busy(databaseId: string, guards: readonly Constraint[]): string | undefined {
     if (this.#lanes.size === 0) return undefined;
     return guards.map((guard) => laneOf(databaseId, guard)).find((lane) => this.#lanes.has(lane));
   }
 
-  /** Resolves when everybody who was here before is gone. @throws the reason of the signal, when it aborts before. */
+  /** Resolves when all earlier commands have left the lane. @throws the reason of the signal when it aborts first */
   turn(name: string, signal: AbortSignal | undefined): Promise<LaneTurn> {
     signal?.throwIfAborted();
     const lane = this.#lanes.get(name);
@@ -86,7 +86,7 @@ function reasonOf(signal: AbortSignal | undefined): Error {
   return reason instanceof Error ? reason : new Error('Nobody waits any longer', { cause: reason });
 }
 
-/** Of whoever has read what the guard guards. */
+/** Lane of the commands with this guard. */
 export function laneOf(databaseId: string, { selector }: Constraint): string {
   return selector === undefined ? databaseId : `${databaseId} ${toHex(encodeSelector(selector))}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What both kinds of readers have in common, ours and the SDK's: a decision that is read for, at one revision, what it
- * was told, and how it ends when it cannot be told anything.
+ * Common base of the two readers, ours and the SDK's: serves the reads of a decision at one revision, limits them, and
+ * ends the decision when a read fails.
  */
 import { encodeUtf8, type Instant, instantFromMs } from '#base';
 import { bindView, Faults, parseJson, type Selector, type StateViewDefinition, selectorFromJson } from '#model';
@@ -11,9 +11,9 @@ import type { StateViews } from './state-views.ts';
 import type { ViewAnswer } from './view-read.ts';
 
 export interface ReadLimits {
-  /** Of one question. */
+  /** Maximum number of events per read. */
   readonly eventsMax: number;
-  /** Of all that a decision is told. */
+  /** Maximum size of all answers to a decision. */
   readonly bytesMax: number;
 }
 
@@ -21,7 +21,7 @@ export interface ReaderOptions {
   readonly ask: DecisionAsk;
   readonly at: number;
   readonly views: Pick<StateViews, 'render'>;
-  /** The version that stands for a name: the same at every attempt. */
+  /** Finds the version for a name: the same at every attempt. */
   readonly findView: DecisionAsk['findView'];
   readonly limits: ReadLimits;
 }
@@ -30,14 +30,14 @@ export interface BoundView {
   readonly found: ReadableView;
   readonly selector: Selector;
   readonly parameters: ReadonlyMap<string, string>;
-  /** Default: that of the command. */
+  /** By default that of the command. */
   readonly cut?: Instant | undefined;
 }
 
 export class DecisionReads {
   readonly record: ReadRecord = new ReadRecord();
   readonly options: ReaderOptions;
-  /** Aborted when nothing more is to be read. */
+  /** Aborted when the decision reads no more. */
   readonly signal: { aborted: boolean } = { aborted: false };
   #bytes = 0;
   #ended: { readonly error: unknown } | undefined;
@@ -46,14 +46,14 @@ export class DecisionReads {
     this.options = options;
   }
 
-  /** Why the decision ended by an answer that there is not. @throws what was thrown by the database. */
+  /** Reason why a failed read has ended the decision. @throws errors of the database */
   get failure(): DecisionFailure | undefined {
     if (this.#ended === undefined) return undefined;
     if (this.#ended.error instanceof Ended) return this.#ended.error.failure;
     throw this.#ended.error;
   }
 
-  /** An answer to the guest. A rejection ends its call, and is remembered. */
+  /** Answers the guest. A rejection ends its call and is kept in `failure`. */
   async answering(answer: () => Value | Promise<Value>): Promise<Value> {
     try {
       return await answer();
@@ -63,13 +63,13 @@ export class DecisionReads {
     }
   }
 
-  /** Whether so many bytes more may be told. */
+  /** Counts bytes of an answer; returns false beyond the limit. */
   takes(bytes: number): boolean {
     this.#bytes += bytes;
     return this.#bytes <= this.options.limits.bytesMax;
   }
 
-  /** A State View at the revision. @throws Ended when it is not rendered */
+  /** Renders a State View at the revision. @throws Ended when that fails */
   async rendered({
     found,
     selector,
@@ -102,7 +102,7 @@ export class DecisionReads {
   }
 }
 
-/** Carries a failure out of the call of the guest. */
+/** Carries a failure out of the guest call. */
 export class Ended extends Error {
   override readonly name = 'Ended';
   readonly failure: DecisionFailure;
@@ -113,7 +113,7 @@ export class Ended extends Error {
   }
 }
 
-/** The selector of a read, or what is wrong with its parameters. */
+/** The selector of a read, or a description of its invalid parameters. */
 export function boundSelector(
   definition: StateViewDefinition,
   parameters: ReadonlyMap<string, string>,
@@ -123,7 +123,7 @@ export function boundSelector(
   return bound ?? faults.toError('The State View is asked wrongly').message;
 }
 
-/** The selector, or what is wrong with its text. */
+/** The parsed selector, or a description of the fault in its text. */
 export function parsedSelector(text: string): Selector | string {
   const node = parseJson(encodeUtf8(text));
   if (node.kind === 'fault') return `The selector is no JSON: ${node.message}`;

@@ -1,9 +1,9 @@
 /**
- * What is asked of a State Change, and answered.
+ * Inputs and results of a decision of a State Change.
  *
- * A decision is a function of its `DecisionAsk` and of what it reads of the database at one revision. Everything else
- * that it could depend on (the clock, random numbers, which version a name of a State View stands for, up to which
- * effective time views are read) is a part of the question, and the same at every attempt.
+ * A decision is a function of its `DecisionAsk` and of its reads of the database at one revision. Everything else (the
+ * clock, random numbers, the versions of State Views, the effective time of reads) is part of the `DecisionAsk`, and
+ * the same at every attempt.
  */
 import type { ConstraintViolation, Instant } from '#base';
 import type { Command, Constraint, StateViewDefinition } from '#model';
@@ -12,14 +12,14 @@ import type { DatabaseSource, StoredTransaction } from '#query';
 import type { RunnableArtifact } from './artifact-store.ts';
 import type { ViewTitle } from './sdk-values.ts';
 
-/** The database that is read and written. */
+/** The database of the decision. */
 export interface DecidingDatabase {
   readonly name: string;
   readonly databaseId: string;
   readonly source: DatabaseSource;
 }
 
-/** A version of a State View, as a decision finds it by the view's name. */
+/** A version of a State View that a decision may read by name. */
 export interface ReadableView {
   /** Name and version. */
   readonly view: string;
@@ -27,7 +27,7 @@ export interface ReadableView {
   readonly definition: StateViewDefinition;
   readonly foldEpoch: number;
   readonly artifact: RunnableArtifact;
-  /** The view was read with these values. */
+  /** Called after a read of the view with these values. */
   readonly onRead?: ((parameters: ReadonlyMap<string, string>) => Promise<void>) | undefined;
 }
 
@@ -35,29 +35,30 @@ export interface DecisionAsk extends Traced {
   readonly database: DecidingDatabase;
   /** Name and version, for messages. */
   readonly change: string;
-  /** What a component of the SDK's shape is told of itself. */
+  /** Name and version for components of the SDK's shape. */
   readonly title?: { readonly name: string; readonly version: number } | undefined;
-  /** The revision that whoever sent the command has seen, and that it is decided at. */
+  /** The revision that the sender of the command has seen, at which it is decided. */
   readonly lastSeen?: number | undefined;
   readonly artifact: RunnableArtifact;
   readonly command: Command;
   /**
-   * This version of a name, or the one that is read under it; undefined when there is none. Asked once for each.
+   * Finds a version of a view, by default the one that is served under the name; undefined when there is none. Called
+   * once per name.
    */
   readonly findView: (name: string, version?: number) => Promise<ReadableView | undefined>;
-  /** Aborts when nobody waits for the decision any longer. Default: somebody does. */
+  /** Aborts when the decision is no longer needed. Default: never. */
   readonly signal?: AbortSignal | undefined;
-  /** What the clock of the guest shows. */
+  /** Time of the guest's clock. */
   readonly receivedAtMs: number;
-  /** Up to which time views in the order of effective time are read. Default: `receivedAtMs`. */
+  /** Effective time of reads from views in that order. Default: `receivedAtMs`. */
   readonly cut?: Instant | undefined;
-  /** What the guest's random numbers follow from. */
+  /** Seed of the guest's random numbers. */
   readonly seed: bigint;
-  /** The id of the event at this place among those that are emitted, where the component gives it none. */
+  /** Creates the id of an emitted event without one, by its index. */
   readonly mintId: (index: number) => string;
 }
 
-/** Command errors of the specification, and two that only components of the SDK's shape have. */
+/** Command errors of the specification, and two that only components of the SDK's shape use. */
 export const REFUSAL_CODES = [
   'ValidationFailed',
   'UnknownCommand',
@@ -69,28 +70,28 @@ export const REFUSAL_CODES = [
 ] as const;
 export type CommandRefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** The component says no: an answer, not an error. */
+/** The component refuses the command, which is a valid answer. */
 export interface CommandRefusal {
   readonly kind: 'refused';
-  /** The revision that was decided at. */
+  /** Revision of the decision. */
   readonly at: number;
   readonly code: CommandRefusalCode;
   readonly message: string;
-  /** A word of the application's own, such as the name of a rule. */
+  /** A reason of the application, such as the name of a rule. */
   readonly reason: string | undefined;
   /** JSON. */
   readonly details: string | undefined;
 }
 
-/** `ValidationError`: what is emitted cannot be stored. `Quarantined`: a component is not called for a while. */
+/** `ValidationError`: the emitted events cannot be stored. `Quarantined`: the component is not called for a while. */
 export type DecisionFailureCode = 'ValidationError' | 'WasmExecutionError' | 'Busy' | 'Quarantined';
 
-/** There is no decision: neither events nor a refusal. */
+/** There is no decision. */
 export interface DecisionFailure {
   readonly kind: 'failed';
   readonly code: DecisionFailureCode;
   readonly message: string;
-  /** After which it may be asked again; undefined: nobody knows. */
+  /** Time after which a retry may succeed; undefined when it is unknown. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -101,15 +102,15 @@ export function decisionFailure(code: DecisionFailureCode, message: string, retr
 export interface Decided {
   readonly kind: 'decided';
   readonly at: number;
-  /** Canonical wire form, each with an id. */
+  /** Events in canonical wire form, each with an id. */
   readonly events: readonly Uint8Array[];
-  /** What has to hold for them to be committed: that nothing which was read has changed since `at`. */
+  /** Constraints for the commit: no read has changed since `at`. */
   readonly guards: readonly Constraint[];
 }
 
 export type Decision = Decided | CommandRefusal | DecisionFailure;
 
-/** What comes of a command that is to be committed. */
+/** Result of a command that is to be committed. */
 export type Execution =
   | {
       readonly kind: 'committed';
@@ -118,17 +119,17 @@ export type Execution =
       readonly isReplayed: boolean;
       readonly attempts: number;
     }
-  /** Decided on no event: nothing was committed, and nothing is recorded. */
+  /** The decision has no events: nothing was committed or recorded. */
   | { readonly kind: 'nothing'; readonly at: number; readonly attempts: number }
   | CommandRefusal
   | DecisionFailure
   | ConcurrencyConflict;
 
-/** What was read has changed, and the command is not tried again. */
+/** A read has changed, and the command is not tried again. */
 export interface ConcurrencyConflict {
   readonly kind: 'conflict';
   readonly message: string;
-  /** Of the database, where the conflict was found. */
+  /** Revision of the database at the conflict. */
   readonly revision: number;
   readonly violations: readonly ConstraintViolation[];
   readonly attempts: number;

@@ -1,14 +1,14 @@
 /**
- * SHA-256 of bytes that may be long, in turns of the loop: the digest of the web's interface copies what it is given
- * before it begins, which of a component is as much as the component.
+ * SHA-256 of large data in slices, with turns of the event loop in between. Web Crypto would first copy the whole
+ * component.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Of one turn: less than two milliseconds. */
+/** Size of one slice: less than two milliseconds. */
 const TURN_BYTES = 1_048_576;
 
-/** Of all parts, one behind the other. Nobody changes them meanwhile. */
+/** Digest of all parts in order. They must not change meanwhile. */
 export async function sha256(...parts: readonly Uint8Array[]): Promise<Buffer> {
   const hash = createHash('sha256');
   let left = TURN_BYTES;

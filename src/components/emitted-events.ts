@@ -1,8 +1,7 @@
 /**
- * What `decide` answers: events in the records of cairn.wit, or a command error.
+ * Parses the result of `decide`: events as records of cairn.wit, or a command error.
  *
- * What is emitted is judged by the same walk as whatever a client sends. A component whose events are no events of this
- * database has decided nothing.
+ * Emitted events are validated by the same code as events of clients. Invalid events make the decision fail.
  */
 import { encodeUtf8, INSTANT_SECONDS_MAX, isInstant } from '#base';
 import { acceptCloudEventParts, type CloudEventParts, Faults, isWellFormedJson, transactionTooLarge } from '#model';
@@ -13,7 +12,7 @@ import { guestCode, guestText } from './guest-text.ts';
 export type Emitted = { readonly kind: 'events'; readonly events: readonly Uint8Array[] };
 export type Refusal = Omit<CommandRefusal, 'at'>;
 
-/** `mintId` gives the id of an event that has none. */
+/** `mintId` creates the id of an event without one. */
 export function emittedFrom(answer: Value, mintId: (index: number) => string): Emitted | Refusal | DecisionFailure {
   const { tag, val } = taggedIn(answer);
   if (tag === 'err') return refusalFrom(val);
@@ -73,7 +72,7 @@ function isJson(text: string): boolean {
   return isWellFormedJson(bytes, 0, bytes.length);
 }
 
-/** The parts of a record `cloudevent`, or what it is not. */
+/** The parts of a record `cloudevent`, or a description of the fault. */
 function partsOf(emitted: Value): CloudEventParts | string {
   const { id, source, specversion: specVersion, type, data, attributes: listed } = fieldsOf(emitted);
   if (!(typeof id === 'string' && typeof source === 'string')) return NO_RECORD;
@@ -120,7 +119,7 @@ function timestampOf(value: Value): AttributeValue | undefined {
   return isInstant(instant.seconds, instant.nanos) ? { kind: 'timestamp', value: instant } : undefined;
 }
 
-/** A guest's types may be of the right shape and of other names. */
+/** The types of a guest may have the right shape but other names. */
 function fieldsOf(value: Value): ValueRecord {
   return isRecord(value) ? value : {};
 }

@@ -1,11 +1,10 @@
 /**
- * The events of a fold as guests get them: in JSON, as reads over HTTP return them, or as values of the SDK's shape;
- * many in one piece.
+ * Events of a fold in the form for guests: JSON as in HTTP reads, or values of the SDK's shape; many in one buffer.
  *
  * ```
  * batch      (u32le length | event)*
  * ```
- * Batches are bounded in events and in bytes, and the loop gets a turn after every slice that is read.
+ * Batches are limited in events and bytes, and the event loop gets a turn after every slice.
  */
 import { setImmediate } from 'node:timers/promises';
 
@@ -17,7 +16,7 @@ import { eventValue } from './sdk-values.ts';
 
 export interface BatchBounds {
   readonly eventsMax: number;
-  /** An event that alone is more makes a batch of its own. */
+  /** A larger event is a batch of its own. */
   readonly bytesMax: number;
 }
 
@@ -27,7 +26,7 @@ export interface EventBatch {
   readonly last: LastEvent;
 }
 
-/** The event that a fold has come to. */
+/** The last folded event. */
 export interface LastEvent {
   readonly position: Position;
   readonly effective: Instant;
@@ -35,15 +34,15 @@ export interface LastEvent {
 
 export interface BatchedQuery {
   readonly at: number;
-  /** Without a limit: all that is selected. */
+  /** All selected events, without a limit. */
   readonly query: EventQuery;
   readonly bounds: BatchBounds;
-  /** Of the guest that they are for. Default: `own`. */
+  /** Shape of the guest. Default: `own`. */
   readonly shape?: Shape;
 }
 
 export const LENGTH_BYTES = 4;
-/** A batch is full when an event has gone beyond its bytes; most go no further than this. */
+/** A batch is full when an event exceeds its size; this is the usual excess. */
 const ROOM_BYTES = 8 * 1024;
 
 export async function* eventBatches(
@@ -62,7 +61,7 @@ export async function* eventBatches(
     if (batch.isFull) full.push(batch.take());
   });
   for await (const _ of visited) {
-    // The page of its last event is given back before there is another one.
+    // The page of its last event is released before the next batch.
     batch.settle();
     yield* full.splice(0);
     await setImmediate();
@@ -70,7 +69,7 @@ export async function* eventBatches(
   if (batch.count > 0) yield batch.take();
 }
 
-/** The same for all that is behind an event that has come. */
+/** The query for everything after an event. */
 export function behindLast(asked: BatchedQuery, { position, effective }: LastEvent): BatchedQuery {
   const { query } = asked;
   const rest =
@@ -80,7 +79,7 @@ export function behindLast(asked: BatchedQuery, { position, effective }: LastEve
   return { ...asked, query: { ...query, ...rest, after: position } };
 }
 
-/** Events as one kind of guest gets them, each with its length in front of it. */
+/** Encodes events for one kind of guest, each with a length prefix. */
 type EventBytes = Pick<EventJsonBytes, 'length' | 'append' | 'take'>;
 
 class EventValueBytes implements EventBytes {
@@ -112,7 +111,7 @@ class EventValueBytes implements EventBytes {
 class Batch {
   readonly #bounds: BatchBounds;
   readonly #events: EventBytes;
-  /** The last event, until it is settled when that took effect. */
+  /** The last event; its effective time is read when the batch is settled. */
   readonly #passed: PassingEvent = new PassingEvent();
   #last: LastEvent | undefined;
   count = 0;
@@ -159,7 +158,7 @@ class Batch {
   }
 }
 
-/** The first events of a batch, and the others. */
+/** Splits a batch after `count` events. */
 export function split(events: Uint8Array, count: number): readonly [Uint8Array, Uint8Array] {
   const view = new DataView(events.buffer, events.byteOffset, events.length);
   let at = 0;

@@ -1,20 +1,20 @@
 /**
- * Fold snapshots: states that folds on this node have come to, to go on from.
+ * Fold snapshots: states of folds on this node, from which later folds continue.
  *
  * ```
  * name       fold_readAt_revision_index_seconds_nanos_chain     content: the state
  * ```
- * A fold snapshot says: of the events up to revision `readAt`, the state behind all that are selected and stand, in the
- * order of the fold, at or before `last`. From that follows what it is good for, whatever cut it was made with:
+ * A fold snapshot is the state after all selected events up to revision `readAt` whose position, in the order of the
+ * fold, is at or before `last`. This determines where it can be used, whatever cut it was created with:
  *
  *   by revision         for every revision from that of `last` on; nothing can come before an event any more
  *   by effective time   for every revision from `readAt` on and every cut at or behind `last`, unless an event came later
  *                       whose time is before that of `last`
  *
- * `chain` is the hash of the database's history up to there. A node whose history became another one, because revisions
- * that no quorum had were lost with it, has other hashes, and its old snapshots are passed over.
+ * `chain` is the chain hash of the database there. If a node lost revisions without a quorum and its history became
+ * another one, the hashes differ, and old snapshots are ignored.
  *
- *   F4  A fold that goes on from a snapshot comes to the bytes that it comes to from the first event.
+ * F4  A fold from a snapshot has the same result as a fold from the first event.
  */
 import { compareInstants, type Instant } from '#base';
 import { comparePositions, type FoldOrder } from '#model';
@@ -24,7 +24,7 @@ import type { LastEvent } from './event-batches.ts';
 export interface SnapshotPlace {
   readonly readAt: number;
   readonly last: LastEvent;
-  /** Of the later of `readAt` and the revision of `last`. */
+  /** Chain hash at the later of `readAt` and the revision of `last`. */
   readonly chain: string;
 }
 
@@ -36,7 +36,7 @@ export interface NamedPlace extends SnapshotPlace {
   readonly name: string;
 }
 
-/** More of one fold, and the one that was used least goes. */
+/** Maximum number of snapshots per fold; the least recently used one is evicted. */
 const KEPT_MAX = 8;
 const PLACE = /^[0-9a-f]+_(\d+)_(\d+)_(\d+)_(-?\d+)_(\d+)_([0-9a-f]+)$/;
 
@@ -47,7 +47,7 @@ export class FoldSnapshots {
     this.#folder = folder;
   }
 
-  /** What there is of a fold, in the order of the events: the furthest first. */
+  /** Snapshots of a fold in the order of events: the furthest first. */
   places(fold: string, order: FoldOrder): readonly NamedPlace[] {
     const places = this.#folder
       .named(fold)
@@ -56,12 +56,12 @@ export class FoldSnapshots {
     return places.toSorted((left, right) => comparePlaces(right, left, order));
   }
 
-  /** The state of a place; undefined when it is not what was kept. */
+  /** State of a snapshot; undefined when its file is missing or damaged. */
   state({ name }: NamedPlace): Promise<Uint8Array | undefined> {
     return this.#folder.get(name);
   }
 
-  /** Returns its name; undefined: the folder has not taken it. */
+  /** Returns the name of the file; undefined when the folder has refused it. */
   async keep(fold: string, { readAt, last, chain, state }: FoldSnapshot): Promise<string | undefined> {
     const { position, effective } = last;
     const place = [readAt, position.revision, position.index, effective.seconds, effective.nanos, chain];

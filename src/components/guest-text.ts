@@ -1,15 +1,15 @@
-/** What a component says to whoever asked: in errors, of which trailers of gRPC have room for a few KiB. */
+/** Texts of a component in errors, limited because gRPC trailers have room for a few KiB. */
 import { cut } from '#base';
 
 const TEXT_LENGTH_MAX = 800;
 const CODE_LENGTH_MAX = 128;
 
-/** A sentence; more of it than fits is cut off, and how long it was is told. */
+/** A sentence; if it is too long it is cut, and its length is added. */
 export function guestText(text: string): string {
   return cut(text, TEXT_LENGTH_MAX);
 }
 
-/** A word of the component's own for what is wrong. */
+/** An error code of the component. */
 export function guestCode(text: string): string {
   return cut(text, CODE_LENGTH_MAX);
 }

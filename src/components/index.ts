@@ -1,18 +1,17 @@
 /**
- * #components: what users publish, put to use: State Views folded, rendered and presented, commands decided.
+ * #components: runs published components: folds, renders and presents State Views, and decides commands.
  *
- * For: artifacts of components on this node; the events that a State View selects, in its order and up to its cut,
- * given to executors in batches; fold snapshots, from which the next read goes on; the rendered answer. What a State
- * Change reads while it decides, and what of it must not have changed when its events are committed. Bodies that
- * presenters make of a rendered state, as fast as they are read.
+ * Purpose: artifacts of components on this node; batches of the events that a State View selects, for executors; fold
+ * snapshots, from which the next read continues; rendered answers. Reads of a State Change, and the guards that make
+ * sure they have not changed when its events are committed. Bodies that presenters create from a rendered state, at the
+ * pace of the reader.
  *
- * Not here: which version of a definition is used, and at which revision (#service); where definitions and the bytes of
- * components are kept, and where constraints are decided (#database); how a guest is run and limited (#wasm). What is
- * committed is handed to a port, and all that is kept here is a cache of this node: it may be lost or damaged at any
- * time.
+ * Not here: the choice of a version and a revision (#service); storage of definitions and components, and the check of
+ * constraints (#database); execution and limits of guests (#wasm). Commits go through a port. Everything stored here is
+ * a cache of this node, which may be lost or damaged at any time.
  *
- * What goes wrong with a component is an answer with a code and a sentence. The invariants F1 to F9, F20 to F23,
- * F30 to F34 and F40 to F43 stand where they are kept.
+ * Failures of a component are answers with a code and a sentence. The invariants F1 to F9, F20 to F23, F30 to F34 and
+ * F40 to F43 are in the files that keep them.
  */
 export { ArtifactStore, type ComponentSource, type NoArtifact, type RunnableArtifact } from './artifact-store.ts';
 export { AskedBindings, type ViewParameters, viewKey } from './asked-bindings.ts';

@@ -1,11 +1,11 @@
-/** A State View that is kept up while nobody reads it, and how: what a maintenance is given. */
+/** A State View that is folded in the background: types and settings of the maintenance. */
 import type { MaintenanceMode, Priority } from '#model';
 import type { Advanced, AdvanceStep } from './state-views.ts';
 import type { ViewFailure } from './view-read.ts';
 
-/** One fold: a version with its epoch, and the values of its parameters. */
+/** One fold: a version with its epoch, and parameter values. */
 export interface MaintainedView {
-  /** Everything that decides which fold it is: after a change of it, nothing counts that was before. */
+  /** Identifies the fold; when the key changes, the maintenance starts anew. */
   readonly key: string;
   readonly mode: Exclude<MaintenanceMode, 'lazy'>;
   readonly priority: Priority;
@@ -14,31 +14,33 @@ export interface MaintainedView {
   readonly view: string;
   /** The revision that can be read here. */
   applied(): number;
-  /** A step towards that revision. Does not reject. */
+  /** Folds one step towards that revision. Does not reject. */
   step(step: AdvanceStep): Promise<MaintenanceOutcome>;
-  /** A snapshot that a step has kept is of no use any more. */
+  /** Drops a snapshot that a step has stored. */
   drop(place: string): Promise<void>;
 }
 
 export type MaintenanceOutcome =
-  /** `at` is the revision that it went for. */
+  /** `at` is the target revision of the step. */
   | (Advanced & { readonly at: number })
   | ViewFailure
-  /** It is not here any more; whoever keeps the list of views will hear of it, too. */
+  /** It is no longer here; the list of views will be updated, too. */
   | { readonly kind: 'gone' };
 
 export interface MaintenanceSettings {
-  /** Views that are folded at a time. */
+  /** Maximum number of concurrent folds. */
   readonly foldsMax: number;
-  /** An eager view that has come to the end of its log is looked at again after so long. */
+  /** Interval of checks of an eager view that is up to date. */
   readonly eagerMs: number;
-  /** From the beginning of a pass over a scheduled view to that of the next one. */
+  /** Interval between the starts of two passes over a scheduled view. */
   readonly scheduleMs: number;
   readonly step: Omit<AdvanceStep, 'signal'>;
-  /** After a failure, doubled with each further one. */
+  /** Wait after a failure, doubled with each further one. */
   readonly retryMsMin: number;
   readonly retryMsMax: number;
-  /** A snapshot each so many events stays, for readers of earlier revisions; others until there are newer ones. */
+  /**
+   * A snapshot every so many events is kept for readers of earlier revisions; others only until there are newer ones.
+   */
   readonly milestoneEvents: number;
 }
 
@@ -55,29 +57,29 @@ export const DEFAULT_MAINTENANCE: MaintenanceSettings = {
   milestoneEvents: 100_000,
 };
 
-/** Time that tests decide. */
+/** Time, which tests control. */
 export interface MaintenanceTime {
-  /** Runs something once, after so many milliseconds. Returns how to stop it. */
+  /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void;
   monotonicMs(): number;
 }
 
 export interface MaintenanceListeners {
-  /** A view could not be folded, for the first time since it last could; it is tried again after so long. */
+  /** Called for the first failure of a view since its last success, with the time until the retry. */
   onTrouble(view: MaintainedView, message: string, retryMs: number): void;
   onMended(view: MaintainedView): void;
 }
 
-/** What became of steps. */
+/** Results of steps. */
 export const STEP_RESULTS = ['advanced', 'restarted', 'failed'] as const;
 export type StepResult = (typeof STEP_RESULTS)[number];
 
 export interface MaintenanceFigures {
-  /** Since the start. */
+  /** Counts since the start. */
   readonly steps: Readonly<Record<StepResult, number>>;
   readonly maintained: Readonly<Record<MaintainedView['mode'], number>>;
-  /** Of these, those that failed the last time. */
+  /** Number of these views whose last step failed. */
   readonly troubled: number;
-  /** By database, the revisions that its eager view which is furthest behind has not seen. */
+  /** By database, the lag in revisions of the eager view that lags most. */
   readonly lags: ReadonlyMap<string, number>;
 }

@@ -1,18 +1,17 @@
 /**
- * State Views that are kept up while nobody reads them: `eager` ones follow their log, `scheduled` ones go to its end
- * at equal times.
+ * Folds State Views in the background: `eager` views follow their log, `scheduled` ones catch up at a fixed interval.
  *
  * ```
- *   views of each database ──▶ due? ──▶ by priority, then whoever waits for longer ──▶ at most so many at a time
- *          (`keep`)              ▲                                                             │ a step
- *                                └── at once, after a while, by the schedule, or later ◀───────┘
+ *   views of each database ──▶ due? ──▶ by priority, then by waiting time ──▶ at most so many at a time
+ *          (`keep`)              ▲                                                         │ a step
+ *                                └── at once, after a while, by the schedule, or later ◀───┘
  * ```
- * Nothing here knows events, executors or definitions, and nobody waits for it: whatever it does not do, the next read
- * does. What is due is looked for again and again rather than heard of, so nothing that was missed stays missed.
+ * This file knows nothing about events, executors or definitions. Nothing depends on it: a read does whatever the
+ * maintenance has not done. Due views are found by polling, so no notification can be missed.
  *
- *   F40 At most `foldsMax` views are folded at a time, each in steps of bounded length, one step of a view at a time.
- *   F41 A view that fails, or whose states are lost, costs a bounded share of the time: it waits longer each time.
- *   F42 After `stop` no step begins, and those that run end with their batch.
+ *   F40 At most `foldsMax` views are folded at a time, in steps of bounded length, one step per view at a time.
+ *   F41 A view that fails, or whose states are lost, uses a bounded share of the time: it waits longer each time.
+ *   F42 After `stop` no step starts, and running steps end with their batch.
  */
 import {
   type MaintainedView,
@@ -27,7 +26,7 @@ import {
 import { Upkeep } from './upkeep.ts';
 import type { ViewFailureCode } from './view-read.ts';
 
-/** What keeps others busy is not the fault of a view. */
+/** A busy executor is not a failure of the view. */
 const BUSY: ViewFailureCode = 'Busy';
 const NOT_KEPT = 'Its state was not taken in by the folder of folded states: by its size, or the disk has little room';
 
@@ -35,9 +34,9 @@ export class Maintenance {
   readonly #settings: MaintenanceSettings;
   readonly #time: MaintenanceTime;
   readonly #listeners: MaintenanceListeners;
-  /** By database, then by their keys. */
+  /** By database, then by view key. */
   readonly #kept = new Map<string, Map<string, Upkeep>>();
-  /** By the keys of their views. */
+  /** By view key. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #steps: Map<StepResult, number> = new Map(STEP_RESULTS.map((result) => [result, 0]));
   #stopTick: (() => void) | undefined;
@@ -49,7 +48,7 @@ export class Maintenance {
     this.#listeners = listeners;
   }
 
-  /** All views of a database that are to be kept up; those that were, and are not named now, are no longer. */
+  /** Sets the views of a database to maintain; views that are not in the list are no longer maintained. */
   keep(databaseId: string, views: readonly MaintainedView[]): void {
     if (this.#isStopped) return;
     const nowMs = this.#time.monotonicMs();

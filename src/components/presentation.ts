@@ -1,6 +1,4 @@
-/**
- * One presentation, from its request to its end: its turns, and what its guest writes.
- */
+/** One presentation, from its request to its end: its turns on executors, and the output of its guest. */
 import { DatabaseError } from '#base';
 import { type FunctionCall, type HostCall, type JobOutcome, OVERDUE, type Value } from '#wasm';
 import { FOLD_WASI } from './batch-fold.ts';
@@ -14,14 +12,14 @@ export interface PresentationParts {
   readonly time: PresenterTime;
   readonly settings: PresenterSettings;
   readonly turns: PresenterTurns;
-  /** Whether so much more may be held. */
+  /** Reserves memory; returns false when it is exhausted. */
   grow(bytes: number): boolean;
   onPutAway(): void;
-  /** Once; then it holds nothing. */
+  /** Called once, when it has released everything. */
   onOver(): void;
 }
 
-/** Where a guest waits that has written more than there is room for. */
+/** A guest that waits in a write because its buffer is full. */
 interface Standing {
   readonly sinceMs: number;
   readonly goOn: (isRead: boolean) => void;
@@ -30,7 +28,7 @@ interface Standing {
 }
 
 const TOKEN_CHARACTERS_MAX = 4096;
-/** Turns that end with their executor, by no fault of the guest that is known. */
+/** Maximum number of turns that end with their executor for no known fault of the guest. */
 const LOST_MAX = 3;
 
 export class Presentation implements Turn {
@@ -49,13 +47,13 @@ export class Presentation implements Turn {
   #standing: Standing | undefined;
   #stoodMs = 0;
   #stopConsidering: (() => void) | undefined;
-  /** Its turn is over, and it goes on when its reader has come further. */
+  /** It has lost its turn, and continues when the reader has caught up. */
   #isAway = false;
   #isPutAway = false;
   #isCancelled = false;
-  /** The guest has come to its end; there may be something left to read. */
+  /** The guest has finished; unread output may remain. */
   #isMade = false;
-  /** It holds nothing any more. */
+  /** It has released everything. */
   #isClosed = false;
 
   constructor(asked: PresentationAsked, parts: PresentationParts) {
@@ -74,7 +72,7 @@ export class Presentation implements Turn {
     void this.#make();
   }
 
-  /** Resolves when there is something of the body, or its end; the error: there is neither. */
+  /** Resolves when a part of the body, or its end, can be read; with an error when there is neither. */
   begun(): Promise<DatabaseError | undefined> {
     return this.#begun.promise;
   }
@@ -109,7 +107,7 @@ export class Presentation implements Turn {
     standing?.end(new Error('The presentation is put away'));
   }
 
-  /** One turn: the guest from its beginning, to its end or until it is put away. */
+  /** One turn: runs the guest from its start to its end, or until it is suspended. */
   async #make(): Promise<void> {
     const { turns, executors } = this.#parts;
     this.#isAway = false;
@@ -131,13 +129,13 @@ export class Presentation implements Turn {
   #call(): FunctionCall {
     const { settings, time } = this.#parts;
     const { limits, time: most } = settings.guest;
-    // Its own clock ends it before the executor's does, which would kill the process.
+    // The deadline of the presentation ends it before that of the executor, which would kill the process.
     const wallMs = Math.min(most.wallMs, this.#endsMs - time.monotonicMs() + settings.graceMs * 2);
     return {
       artifact: this.#asked.artifact,
       bound: 'main',
       values: presentValues(this.#asked),
-      // What a presenter keeps of one request is nothing for the next one.
+      // A new instance, so that no state leaks between requests.
       isFresh: true,
       limits: { ...limits, fuel: this.#fuel },
       time: { ...most, wallMs },
@@ -169,7 +167,7 @@ export class Presentation implements Turn {
     throw new TypeError(`The sink has no ${functionName}`);
   }
 
-  /** False, once; a guest that writes again all the same is ended. */
+  /** Returns false the first time; a guest that writes again is terminated. */
   #unwanted(): boolean {
     if (!this.#isCancelled) throw new Error('Nobody reads on');
     this.#isCancelled = false;
@@ -214,7 +212,7 @@ export class Presentation implements Turn {
     this.#begun.resolve(undefined);
   }
 
-  /** Until the reader has taken something, or it is put away. */
+  /** Waits until the reader has taken something, or the presentation is suspended. */
   #stand(): Promise<boolean> {
     const { time, settings } = this.#parts;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
@@ -228,16 +226,16 @@ export class Presentation implements Turn {
     return promise;
   }
 
-  /** Has it put away for others, once it has stood for as long as it may. */
+  /** Schedules a check that may suspend it for others after its maximum wait. */
   #considerLater(): void {
     const { time, settings, turns } = this.#parts;
     const leftMs = settings.standMs - (this.stoodMs() ?? 0);
     if (leftMs <= 0) turns.consider();
-    // A timer counts from the beginning of its turn of the loop, and may be early.
+    // A timer may fire early, because it counts from the start of its turn of the event loop.
     else this.#stopConsidering = time.after(Math.ceil(leftMs), () => this.#considerLater());
   }
 
-  /** It does not stand any longer. */
+  /** Ends the wait. */
   #rise(): Standing | undefined {
     const standing = this.#standing;
     if (standing === undefined) return undefined;
@@ -247,7 +245,7 @@ export class Presentation implements Turn {
     return standing;
   }
 
-  /** The reader has come further. */
+  /** The reader has taken a part. */
   #taken(): void {
     if (this.#isClosed) return;
     const { heldBytes } = this.#body;
@@ -272,7 +270,7 @@ export class Presentation implements Turn {
     this.#begun.resolve(this.#hasWritten ? undefined : error);
     this.#close();
     this.#rise()?.goOn(false);
-    // Most guests wait in a write, and end when they are told that nobody reads.
+    // Most guests wait in a write, and end when the write fails because the reader is gone.
     const { time, settings } = this.#parts;
     if (!this.#isMade) time.after(settings.graceMs, () => this.#wanted.abort(why));
   }

@@ -1,10 +1,10 @@
 /**
- * The body of one presentation: what was made and not taken yet, and how much more may be made ahead of the reader.
+ * The body of one presentation: output that was not read yet, and the amount that may be produced in advance.
  *
- * It may be made more than once: when its guest has lost its turn it begins anew, and what was made before is passed
- * over, after it was compared. A guest has nothing but what it is given, so it makes the same.
+ * The body may be produced more than once: a guest that has lost its turn starts again, and its repeated output is
+ * compared and skipped. A guest is deterministic, so the output is the same.
  *
- *   F31 A reader gets every byte once and in order, in however many turns they were made, or a failure.
+ * F31 A reader gets every byte once and in order, in however many turns it was produced, or a failure.
  */
 import { crc32 } from 'node:zlib';
 import type { DatabaseError } from '#base';
@@ -14,9 +14,9 @@ export type PresentedPart =
   | { readonly kind: 'end' }
   | { readonly kind: 'failed'; readonly error: DatabaseError };
 
-/** What a chunk takes besides its bytes. */
+/** Overhead of a chunk. */
 const CHUNK_BYTES = 128;
-/** What is handed on at a time, unless one chunk has more. */
+/** Size of a part for the reader, unless a single chunk is larger. */
 const PART_BYTES = 65_536;
 
 export class PresentedBody {
@@ -24,23 +24,23 @@ export class PresentedBody {
   #heldBytes = 0;
   #madeCount = 0;
   #madeSum = 0;
-  /** Of this turn: what was seen again. */
+  /** Bytes repeated in this turn. */
   #seenCount = 0;
   #seenSum = 0;
   #last: PresentedPart | undefined;
   #reader: ((part: PresentedPart) => void) | undefined;
 
-  /** What waits for the reader, in bytes of memory. */
+  /** Memory of unread output. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** Bytes of the body so far, in the first making. */
+  /** Bytes of the body produced so far. */
   get madeCount(): number {
     return this.#madeCount;
   }
 
-  /** Whether all that was made before has been made again. */
+  /** Whether all repeated output was seen. */
   get isCaughtUp(): boolean {
     return this.#seenCount === this.#madeCount;
   }
@@ -50,7 +50,7 @@ export class PresentedBody {
     this.#seenSum = 0;
   }
 
-  /** False: it is not what was made before. */
+  /** Returns false when repeated output differs. */
   write(bytes: Uint8Array): boolean {
     const again = bytes.subarray(0, this.#madeCount - this.#seenCount);
     this.#seenCount += again.length;
@@ -70,7 +70,7 @@ export class PresentedBody {
     return true;
   }
 
-  /** What waits is read before an end, and not before a failure, which may come behind an end. */
+  /** Unread output is read before a normal end; a failure discards it, and may also replace an end. */
   end(last: PresentedPart): void {
     this.#last = last;
     if (last.kind === 'failed') {
@@ -96,7 +96,7 @@ export class PresentedBody {
     reader(part);
   }
 
-  /** As many chunks as make a good part: a guest may write bytes one by one. */
+  /** Joins chunks into a part of a useful size, because a guest may write single bytes. */
   #taken(): PresentedPart {
     let count = 0;
     let byteCount = 0;

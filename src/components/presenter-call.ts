@@ -1,6 +1,4 @@
-/**
- * What a presenter is given, and what it says at its end.
- */
+/** Input and result of a presenter call. */
 import { DatabaseError } from '#base';
 import { type Fault, isRecord, type JobOutcome, type Value, type ValueList } from '#wasm';
 import type { RunnableArtifact } from './artifact-store.ts';
@@ -13,17 +11,17 @@ export interface PresentationAsked {
   readonly revision: number;
   readonly view: string;
   readonly version: number;
-  /** One that the presenter offers. */
+  /** One of the content types that the presenter offers. */
   readonly contentType: string;
-  /** All of the request but the cut, in their order. */
+  /** Query parameters without the cut, in the order of the request. */
   readonly parameters: ReadonlyMap<string, string>;
   /** JSON. */
   readonly settings?: string | undefined;
   /** The rendered state. */
   readonly state: Uint8Array;
-  /** For the first chunk, from now. */
+  /** Timeout of the first chunk, from now. */
   readonly firstMs: number;
-  /** For all of it, from now. */
+  /** Timeout of the whole body, from now. */
   readonly wholeMs: number;
 }
 
@@ -43,7 +41,7 @@ export function presentValues(asked: PresentationAsked): ValueList {
   return [presentation, state];
 }
 
-/** Why a presentation is none, or not whole; undefined: it is. */
+/** Returns the error of a failed or incomplete presentation; undefined when it is complete. */
 export function failureIn(outcome: JobOutcome): DatabaseError | undefined {
   if (outcome.kind === 'fault') return faultError(outcome.fault);
   const { tag, val } = isRecord(outcome.value) ? outcome.value : { tag: undefined, val: undefined };
@@ -58,7 +56,7 @@ function faultError({ code, message, retryAfterMs }: Fault): DatabaseError {
   return presenterError(`${code}: ${message}`);
 }
 
-/** The variant `present-error` of cairn.wit. */
+/** Converts the variant `present-error` of cairn.wit. */
 function saidError(said: Value): DatabaseError {
   const { tag, val } = isRecord(said) ? said : { tag: undefined, val: undefined };
   const message = `The presenter refuses: ${typeof val === 'string' ? guestText(val) : 'no reason given'}`;
@@ -69,7 +67,7 @@ function saidError(said: Value): DatabaseError {
   return presenterError(message);
 }
 
-/** The fault of whoever made the presenter. */
+/** An error that the author of the presenter must fix. */
 export function presenterError(message: string): DatabaseError {
   return new DatabaseError('internal', message, { details: { reason: 'WasmExecutionError' } });
 }

@@ -1,23 +1,23 @@
-/** How much presenters may take, and what they need of the node. */
+/** Limits of presenters, and the ports that they need. */
 import { DEFAULT_EXECUTORS, type ExecutorSettings, type Executors } from '#wasm';
 import type { GuestBounds } from './batch-fold.ts';
 import type { TurnSettings } from './presenter-turns.ts';
 
 export interface PresenterSettings extends TurnSettings {
-  /** The fuel is that of all turns together; the times are those of one. */
+  /** The fuel is for all turns together, the times are per turn. */
   readonly guest: GuestBounds;
-  /** Presentations that wait for a turn. */
+  /** Maximum number of presentations that wait for a turn. */
   readonly waitingMax: number;
-  /** What may be made ahead of the reader at first, and at most. */
+  /** Amount that may be produced in advance: the initial and the maximum value. */
   readonly aheadBytesMin: number;
   readonly aheadBytesMax: number;
-  /** States, and what is ahead, of all presentations. */
+  /** Memory of all presentations: states and unread output. */
   readonly heldBytesMax: number;
   readonly writeBytesMax: number;
   readonly bodyBytesMax: number;
-  /** How long one may stand in its turn while nobody waits. */
+  /** Maximum wait in a write while no other presentation waits. */
   readonly idleMs: number;
-  /** How long a guest has to end by itself when its reader has gone. */
+  /** Time for a guest to end by itself after its reader is gone. */
   readonly graceMs: number;
 }
 
@@ -42,13 +42,13 @@ export const DEFAULT_PRESENTERS: PresenterSettings = {
 };
 
 /**
- * Executors for presenters alone: what stands still there keeps no fold and no decision waiting. They run when their
- * readers take something, and are niced as the others are.
+ * Presenters have their own executors, so that a slow reader blocks no fold and no decision. They have the same low
+ * priority as the others.
  */
 export const PRESENTER_EXECUTORS: ExecutorSettings = DEFAULT_EXECUTORS;
 
 export interface PresenterTime {
-  /** Runs something once, after so many milliseconds. Returns how to stop it. */
+  /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void;
   monotonicMs(): number;
 }

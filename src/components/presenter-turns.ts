@@ -1,20 +1,19 @@
 /**
- * Which presentations have an executor. Those that make nothing because nobody takes what they have made give theirs to
- * those that wait.
+ * Assigns executors to presentations. A presentation whose reader is slow gives its executor to those that wait.
  *
- *   F30 A presentation that waits gets a turn as soon as one is over, or one stands still that has stood for as long as
- *       it may: as little as its reader takes, it keeps no other from being made.
- *   F34 Components take turns: in each round each that waits has one, however many presentations of another wait before
- *       it. Within a component it is the one that has waited longest.
+ *   F30 A waiting presentation gets a turn as soon as another one is over, or has waited for its reader for the maximum
+ *       time: a slow reader does not block other presentations.
+ *   F34 Components take turns: in each round every waiting component has one turn, however many presentations of another
+ *       one wait before it. Within a component the longest waiting presentation is first.
  */
 
-/** One that has a turn. */
+/** A presentation with a turn. */
 export interface Turn {
-  /** Of what it is one: those of one share what is given to each. */
+  /** Its component; presentations of one component share its turns. */
   readonly component: string;
-  /** How long it has stood in this turn; undefined: it is not standing now. */
+  /** How long it has waited for its reader in this turn; undefined when it does not wait now. */
   stoodMs(): number | undefined;
-  /** Has it end its turn, soon. */
+  /** Asks it to end its turn soon. */
   putAway(): void;
 }
 
@@ -24,16 +23,16 @@ interface Waiting {
 }
 
 export interface TurnSettings {
-  /** Turns at a time. */
+  /** Maximum number of concurrent turns. */
   readonly runningMax: number;
-  /** How long one may stand in its turn, all in all, while others wait. */
+  /** Maximum total wait for the reader in a turn, while others wait for one. */
   readonly standMs: number;
 }
 
 export class PresenterTurns {
   readonly #settings: TurnSettings;
   readonly #running: Set<Turn> = new Set();
-  /** Those of the running ones that were told to go. */
+  /** Running turns that were asked to end. */
   readonly #leaving: Set<Turn> = new Set();
   /** Components that had a turn in this round. */
   readonly #served: Set<string> = new Set();
@@ -51,10 +50,10 @@ export class PresenterTurns {
     return this.#running.size;
   }
 
-  /** Resolves when it is its turn; false: it was told to wait no longer. */
+  /** Resolves with true when it has a turn, or with false after `leaveQueue`. */
   async begin(turn: Turn): Promise<boolean> {
     if (this.#running.size < this.#settings.runningMax) {
-      // Nobody waits for anything: what was given before is forgotten.
+      // Nothing waits, so the round starts anew.
       if (this.#running.size === 0) this.#served.clear();
       this.#give(turn);
       return true;
@@ -65,7 +64,7 @@ export class PresenterTurns {
     });
   }
 
-  /** It waits no longer. */
+  /** Removes it from the queue. */
   leaveQueue(turn: Turn): void {
     const left = this.#waiting.find((waiting) => waiting.turn === turn);
     this.#waiting = this.#waiting.filter((waiting) => waiting !== left);
@@ -87,13 +86,15 @@ export class PresenterTurns {
   }
 
   #give(turn: Turn): void {
-    // One that has had its turn gets another only when no other component waits for its first: a round begins.
+    // A component gets a second turn only when no other waits for its first; then a new round starts.
     if (this.#served.has(turn.component)) this.#served.clear();
     this.#served.add(turn.component);
     this.#running.add(turn);
   }
 
-  /** To be called when one has stood for as long as it may. Puts away as many as wait, the longest standing first. */
+  /**
+   * Called when a turn has reached its maximum wait. Suspends as many turns as others wait, the longest waiting first.
+   */
   consider(): void {
     const wanted = this.#waiting.length - this.#leaving.size;
     if (wanted <= 0) return;

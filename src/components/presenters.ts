@@ -1,20 +1,20 @@
 /**
- * Presenters: a rendered state becomes a body, as fast as it is read.
+ * Presenters: produce a body from a rendered state, at the pace of the reader.
  *
  * ```
  *                 ┌──────── no executor is free ────────┐
- *   open ──▶ waiting ──▶ running ◀──▶ standing ──▶ put away ──▶ waiting, when most of what is ahead was taken
- *                           │     what is ahead      others wait for an executor,
- *                           ▼     is full            or it has stood for long
+ *   open ──▶ waiting ──▶ running ◀──▶ paused ────▶ suspended ──▶ waiting, when most of the output was read
+ *                           │     the buffer is     others wait for an executor,
+ *                           ▼     full              or it was paused for long
  *                          over: the end, a failure, cancelled, out of time
  * ```
- * A guest that writes waits in its call, in its executor, until there is room ahead of the reader. One that stands so
- * costs the executor; so it is ended when others wait, and made again from its beginning when the reader has come
- * further (presented-body.ts). Each time there may be twice as much ahead, so that a slow reader of a long body costs
- * few turns.
+ * A guest that writes waits in its call, in its executor, until the reader has taken enough. While it waits it occupies
+ * the executor. It is therefore suspended when others wait, and starts again from its beginning when the reader has
+ * caught up (presented-body.ts). Each time it may produce twice as much in advance, so that a slow reader of a long
+ * body needs few turns.
  *
- *   F32 What presentations hold in the node, states and what is ahead of readers, is counted before they hold it.
- *   F33 A presentation is over at the end of its time, or soon after its reader has gone, whatever its guest does.
+ *   F32 Memory of presentations in the node (states and unread output) is reserved before it is used.
+ *   F33 A presentation ends at its deadline, or soon after its reader is gone, whatever its guest does.
  */
 import { DatabaseError } from '#base';
 import { Presentation } from './presentation.ts';
@@ -33,9 +33,9 @@ export type Opened =
   | { readonly kind: 'failed'; readonly error: DatabaseError };
 
 export interface OpenBody {
-  /** The next part; not to be asked for twice at a time. */
+  /** Returns the next part; one call at a time. */
   next(): Promise<PresentedPart>;
-  /** No more is wanted. */
+  /** Cancels the presentation. */
   cancel(): void;
 }
 
@@ -70,7 +70,7 @@ export class Presenters {
     };
   }
 
-  /** Resolves when something of the body is there, or all of it is; the signal: nobody wants it any longer. */
+  /** Resolves when a part or the end of the body is available. The signal cancels the presentation. */
   async open(asked: PresentationAsked, signal?: AbortSignal): Promise<Opened> {
     const { aheadBytesMin, writeBytesMax, waitingMax } = this.#settings;
     const bytes = asked.state.length + aheadBytesMin + writeBytesMax;

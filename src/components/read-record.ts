@@ -1,8 +1,7 @@
 /**
- * What a decision has seen of the database, and what has to hold so that it would see the same again.
+ * Records the reads of a decision, and derives the guards under which it would read the same again.
  *
- * Events are appended and never changed, so of what is read at a revision only that can change which later events may
- * join:
+ * Events are never changed, so a read at a revision can only change by later events:
  *
  * ```
  * read                                        changes when, behind the revision, there is    guard
@@ -11,31 +10,31 @@
  * a State View                                any event of its selector, parameters bound    MaxRevision(at, selector)
  * the database                                any transaction                                MaxRevision(at)
  * ```
- * L, which a guard looks at, is that of the transaction's own place in the log, so a guard that holds there says that
- * nobody came between.
+ * A guard is evaluated at the position of the transaction in the log, so a guard that holds there proves that no such
+ * event was added in between.
  *
- *   F20 A transaction that its guards let through has the events that the command, decided at the revision which the
- *       transaction is committed on top of, would have.
+ *   F20 A transaction that passes its guards has the events that the command would have if it were decided at the
+ *       revision before that of the transaction.
  */
 import { toHex } from '#base';
 import { type Constraint, checkConstraints, encodeSelector, Faults, type Selector } from '#model';
 
 export class ReadRecord {
-  /** By their canonical bytes: what is read twice is guarded once. */
+  /** By canonical bytes, so that a repeated read has one guard. */
   readonly #selectors: Map<string, Selector> = new Map();
   #hasSeenDatabase = false;
 
-  /** Everything that a selector selects was seen, up to the revision. */
+  /** Records a read of all events of a selector, up to the revision. */
   sawAll(selector: Selector): void {
     this.#selectors.set(toHex(encodeSelector(selector)), selector);
   }
 
-  /** Its revision was seen. */
+  /** Records a read of the database's revision. */
   sawDatabase(): void {
     this.#hasSeenDatabase = true;
   }
 
-  /** Where there are more selectors than a transaction may be constrained by, nothing at all may have come. */
+  /** With more selectors than a transaction may have constraints, a single guard on the whole database is used. */
   guards(at: number): readonly Constraint[] {
     if (this.#hasSeenDatabase) return [unchanged(at)];
     const guards = Array.from(
@@ -48,7 +47,7 @@ export class ReadRecord {
   }
 }
 
-/** Nothing was committed behind the revision: whatever was read, it has not changed. */
+/** The guard that nothing was committed after the revision. */
 export function unchanged(at: number): Constraint {
   return { kind: 'max-revision', revision: at };
 }

@@ -1,9 +1,9 @@
 /**
- * A decision of the EvidentSource SDK's shape: the arguments and the result of `decide` (ADR 0102).
+ * A decision in the shape of the EvidentSource SDK: arguments and result of `decide` (ADR 0102).
  *
- * Its conditions are about numbers of events up to the revision that it was decided at, all of which is known there:
- * each is decided there, by the latest event of its selector, and what a later event could change is a guard beside
- * those of what was read. So its numbers never meet those of transactions, and none of them is rounded.
+ * Its conditions count events up to the revision of the decision, and are decided there, by the latest event of their
+ * selectors. A later event that could change one becomes a guard in addition to those of the reads. The numbers of this
+ * shape (ordinals) are therefore never compared with those of transactions, and none is rounded.
  *
  *   F51 Events are committed only on top of a revision at which each condition of the decision holds.
  */
@@ -26,7 +26,7 @@ import { sdkSelector } from './sdk-selector.ts';
 import { datetimeValue } from './sdk-values.ts';
 
 const CONTENT_TYPE = 'content-type';
-/** What HTTP takes a body for of which nothing is said. */
+/** Content type that HTTP assumes for a body without one. */
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** The arguments of `decide`. */
@@ -95,14 +95,14 @@ function unreadable(what: string): DecisionFailure {
   return decisionFailure('WasmExecutionError', `The component answers ${what}, as the SDK does not have it`);
 }
 
-/** The number of the latest event of the selector, 0 for none, is from the least to the most. */
+/** The ordinal of the latest event of the selector, 0 for none, is in this range. */
 interface Condition {
   readonly selector: Selector;
   readonly min: number;
   readonly max: number;
 }
 
-/** A `batch-constraint`, or what is wrong with it. */
+/** Parses a `batch-constraint`, or describes its fault. */
 function conditionFrom(value: Value): Condition | string {
   const { tag, val } = isRecord(value) ? value : { tag: undefined, val: undefined };
   const { selector: nodes, revision, min, max } = isRecord(val) ? val : {};

@@ -1,4 +1,4 @@
-/** An example of everything that a component of the SDK's shape may be given, for whoever looks at its types. */
+/** Examples of all inputs of a component of the SDK's shape, for checking its types. */
 import { NO_BYTES } from '#base';
 import { type ComponentKind, Handle, type SdkExamples, tagged, type Value } from '#wasm';
 import { datetimeValue, viewValue } from './sdk-values.ts';

@@ -1,9 +1,9 @@
 /**
- * Questions that a decision of the EvidentSource SDK's shape may ask while it runs: the resource `database` of
+ * Reads of a decision in the shape of the EvidentSource SDK: the resource `database` of
  * `evidentsource:decider/state-change-types`, at one revision (F21, ADR 0102).
  *
- * The resource has no errors: what cannot be answered ends the decision. `at-effective-timestamp` gives another one, as
- * it was known at the same revision of what had happened up to a time.
+ * The resource has no errors, so a read that fails ends the decision. `at-effective-timestamp` returns another resource
+ * for the same revision, limited to an effective time.
  *
  * ```
  * name, effective-timestamp                guarded by    nothing
@@ -28,21 +28,21 @@ const METHOD = '[method]database.';
 /** The database that a decision is given. */
 const ROOT_ID = 1;
 
-/** A question about events, as it is asked. */
+/** A query for events. */
 interface Asked {
   readonly selector: Selector;
   readonly direction: 'forward' | 'reverse';
   readonly limit: number | undefined;
   /** The first ordinal. */
   readonly start: number;
-  /** In the order of effective time. */
+  /** Present in the order of effective time. */
   readonly times: { readonly start?: Instant | undefined; readonly end?: Instant | undefined } | undefined;
 }
 
 export class SdkReader {
   readonly #reads: DecisionReads;
   readonly #ordinals: EventOrdinals;
-  /** Up to which time each of the guest's databases goes, by their numbers. */
+  /** Effective-time limits of the guest's databases, by their handles. */
   readonly #cuts: (Instant | undefined)[] = [undefined, undefined];
 
   constructor(options: ReaderOptions) {
@@ -54,7 +54,7 @@ export class SdkReader {
     return this.#reads.record;
   }
 
-  /** Why the decision ended by an answer that there is not. @throws what was thrown by the database. */
+  /** Reason why a failed read has ended the decision. @throws errors of the database */
   get failure(): DecisionFailure | undefined {
     return this.#reads.failure;
   }
@@ -122,7 +122,7 @@ export class SdkReader {
     return last === undefined ? undefined : viewValue(found.title, bytes, this.#modified(last));
   }
 
-  /** A view is what it is from its last event on: so much of the database's revision follows from its own events. */
+  /** A view is unchanged since its last event, so its own events determine the reported revision. */
   #modified(last: Position): { readonly ordinal: number; readonly recordedTimeMs: number } {
     const { source } = this.#reads.options.ask.database;
     const { timestampMs } = databaseAtRevision(source, last.revision);
@@ -146,13 +146,13 @@ export class SdkReader {
     if (events.length > limits.eventsMax) {
       throw new Ended(`The component asks for all of more than ${limits.eventsMax} events, which is the most`);
     }
-    // Later events stand behind these, and nobody asks for those.
+    // Later events come after these, and the query does not ask for them.
     const isClosed = asked.direction === 'forward' && asked.times === undefined && events.length === asked.limit;
     if (!isClosed) this.record.sawAll(asked.selector);
     return events;
   }
 
-  /** It may give some events more, which come before the first one in its transaction. */
+  /** It may return some more events, which come before the first one in its transaction. */
   #query({ selector, direction, times, start }: Asked, most: number): EventQuery {
     const { ask, at } = this.#reads.options;
     let [revision, skipped] = [1, 0];
@@ -169,7 +169,7 @@ export class SdkReader {
     const ordinal = this.#ordinals.of(position);
     if (ordinal < start) return;
     this.#take(bytes.length);
-    // The slice is lent, and a value may be a view into it until it is written to the guest.
+    // The slice is lent, and a value may reference it until it is passed to the guest.
     const own = bytes.slice();
     const server = { recordedTimeMs, ...(storedId === undefined ? {} : { storedId }) };
     into.push(eventValue({ bytes: own, from: 0, to: own.length }, server, ordinal));
@@ -181,7 +181,7 @@ export class SdkReader {
   }
 }
 
-/** The record `database-query`. */
+/** Parses the record `database-query`. */
 function askedFrom(question: Value, cut: Instant | undefined): Asked {
   const { selector: nodes, range, direction = 'forward', limit } = isRecord(question) ? question : {};
   const selector = sdkSelector(nodes);
@@ -191,7 +191,7 @@ function askedFrom(question: Value, cut: Instant | undefined): Asked {
   return { selector, direction, limit: limit === undefined ? undefined : countFrom(limit), start, times };
 }
 
-/** The variant `query-range`: of revisions from one on, or of times, which set the order. */
+/** Parses the variant `query-range`: revisions from one on, or times, which determine the order. */
 function rangeFrom(range: Value, cut: Instant | undefined): Pick<Asked, 'start' | 'times'> {
   const times = cut === undefined ? undefined : { end: cut };
   if (range === undefined) return { start: 0, times };
@@ -212,7 +212,7 @@ function earlier(one: Instant, other: Instant | undefined): Instant {
   return other === undefined || compareInstants(one, other) <= 0 ? one : other;
 }
 
-/** The record `datetime`. */
+/** Parses the record `datetime`. */
 function instantFrom(value: Value): Instant {
   const { seconds, nanoseconds: nanos } = isRecord(value) ? value : {};
   const whole = integerFrom(seconds);
@@ -228,7 +228,7 @@ function countFrom(value: Value): number {
   return count;
 }
 
-/** What is beyond 2^53 is as good as 2^53: no database comes to either. */
+/** Values above 2^53 become 2^53: no database reaches either. */
 export function integerFrom(value: Value): number | undefined {
   if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
   return typeof value === 'bigint' ? Number(value > SAFE_MAX ? SAFE_MAX : value) : undefined;
@@ -242,7 +242,7 @@ const ATTRIBUTES: ReadonlyMap<Value, string> = new Map([
   ['event-type', 'event_type'],
 ]);
 
-/** Names are without their attribute, which is that of the value: `{attribute}.{parameter}` of ours. */
+/** Adds the attribute of the value to parameter names, as in our `{attribute}.{parameter}`. */
 function parametersFrom(value: Value): ReadonlyMap<string, string> {
   const pairs = (isList(value) ? value : []).map((pair): readonly [string, string] => {
     const [name, attribute] = isList(pair) ? pair : [];

@@ -1,6 +1,6 @@
 /**
- * Selectors of the EvidentSource SDK: a list of nodes, children before their parents, the root last. A node may stand
- * below many others, so a short list may come to a tree without end; its size is known before it is made.
+ * Selectors of the EvidentSource SDK: a list of nodes, children before their parents, the root last. Nodes may be
+ * shared, so a short list may describe an exponentially large tree; the size is checked before the tree is built.
  */
 
 import type { Selector } from '#model';
@@ -8,22 +8,22 @@ import { isList, isRecord, type Value } from '#wasm';
 import { parsedSelector } from './decision-reads.ts';
 
 interface Node {
-  /** JSON of the selector, or of each of its parts, which are joined by their parents of the same kind. */
+  /** JSON of the selector, or of its parts, which a parent of the same kind merges. */
   readonly parts: readonly string[];
   readonly kind: 'term' | 'and' | 'or';
 }
 
-/** Parts of one selector; `parsedSelector` judges those that are made. */
+/** Maximum number of parts; `parsedSelector` checks the result. */
 const PARTS_MAX = 1000;
 
-/** What an event has or begins with, by the names of the SDK and by ours. */
+/** Attributes and prefixes, from the names of the SDK to ours. */
 const ATTRIBUTES: ReadonlyMap<Value, string> = new Map([
   ['stream', 'by_stream'],
   ['subject', 'by_subject'],
   ['event-type', 'by_type'],
 ]);
 
-/** The selector, or what is wrong with it. */
+/** The selector, or a description of its fault. */
 export function sdkSelector(value: Value): Selector | string {
   const nodes = isRecord(value) ? value['nodes'] : undefined;
   if (!isList(nodes)) return 'A selector of the SDK is a record of nodes';
@@ -61,7 +61,7 @@ function jsonOf({ kind, parts }: Node): string {
   return kind === 'term' ? (parts[0] ?? '') : `{"${kind}":[${parts.join(',')}]}`;
 }
 
-/** A subject that is none stands for events without one. */
+/** An absent subject matches events without one. */
 function termFrom(attribute: Value, suffix: string): string | undefined {
   const { tag, val } = isRecord(attribute) ? attribute : { tag: undefined, val: undefined };
   const kind = ATTRIBUTES.get(tag);

@@ -1,10 +1,10 @@
 /**
- * Values for components of the EvidentSource SDK's shape: the host's side of `evidentsource:decider` (ADR 0102).
- * Lowering omits what the types of a guest do not have.
+ * Values for components of the EvidentSource SDK's shape: the host's side of `evidentsource:decider` (ADR 0102). Fields
+ * that the types of a guest do not have are omitted.
  *
  * Revisions of this shape count events, not transactions: the numbers here are ordinals (`EventOrdinals`).
  *
- *   F50 What a fold is given besides its state and its events is the same in each call of each read of the view.
+ * F50 The input of a fold besides state and events is the same in each call and each read of the view.
  */
 import { decodeUtf8, formatInstant, type Instant, instantFromMs } from '#base';
 import { type CloudEventParts, eventParts, type ServerFields, type StateViewDefinition } from '#model';
@@ -12,7 +12,7 @@ import { tagged, type Value } from '#wasm';
 
 type Attribute = CloudEventParts['attributes'] extends ReadonlyMap<string, infer Held> ? Held : never;
 
-/** What a component of the SDK's shape is told of its State View. */
+/** Name and version of the State View for the component. */
 export interface ViewTitle {
   readonly database: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export function viewTitle(
   return { database, name, version, contentType, contentSchema: schema?.kind === 'uri' ? schema.uri : undefined };
 }
 
-/** Of the event that was folded last. */
+/** Position and times of the last folded event. */
 export interface LastModified {
   readonly ordinal: number;
   readonly recordedTimeMs: number;
@@ -38,8 +38,8 @@ export interface LastModified {
 const NEVER: LastModified = { ordinal: 0, recordedTimeMs: 0 };
 
 /**
- * The record `rendered-state-view`. A fold is told 0 as its revisions: where it stands depends on who reads and on how
- * events are cut into calls, and no state may follow from that.
+ * The record `rendered-state-view`. Its revisions are 0 in a fold: they depend on the reader and on batch sizes, and
+ * the state must not depend on those.
  */
 export function viewValue(title: ViewTitle | undefined, content?: Uint8Array, last: LastModified = NEVER): Value {
   const modified = datetimeValue(instantFromMs(last.recordedTimeMs));
@@ -88,7 +88,7 @@ function payloadValue({ kind, bytes }: NonNullable<CloudEventParts['payload']>):
   return text === undefined ? tagged('binary', bytes) : tagged('string', text);
 }
 
-/** A time before 1970 is a text: seconds of the shape have no sign. */
+/** A time before 1970 is passed as text: the shape has unsigned seconds. */
 function attributeValue(attribute: Attribute): Value {
   if (attribute.kind === 'bytes') return tagged('binary', attribute.value);
   if (attribute.kind !== 'timestamp') return tagged(attribute.kind, attribute.value);
@@ -103,8 +103,8 @@ export function datetimeValue({ seconds, nanos }: Instant): Value {
 }
 
 /**
- * A number as text whose order is that of the numbers: the digits behind their count, and that behind its own, each
- * with a mark in front (`;9`, `;;210`, `;;512345`).
+ * Encodes a number as text that sorts like the number: the digits are prefixed with their count, and that with its own,
+ * each with a mark (`;9`, `;;210`, `;;512345`).
  */
 function sequenceOf(digits: string): string {
   return digits.length === 1 ? `;${digits}` : `;${sequenceOf(String(digits.length))}${digits}`;

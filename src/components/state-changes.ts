@@ -1,6 +1,5 @@
 /**
- * State Changes: a command is decided by a component, at a revision, and what it decides is committed unless what it
- * read has changed.
+ * State Changes: a component decides a command at a revision, and the result is committed unless a read has changed.
  *
  * ```
  *                    ┌────────── its turn (conflict-lanes.ts) ◀── what it read has changed ◀─┐
@@ -10,10 +9,10 @@
  *    └─ recorded under its id ─▶    ▼  │ views, events, the database, all at that revision
  *       the recorded answer      state reader
  * ```
- * Decisions change nothing: whatever ends an executor, or a node, in the middle of one, it may be taken again. All
- * attempts of a command have one transaction id, so it is committed once, however often its commit is tried.
+ * Decisions change nothing, so they can be repeated after the loss of an executor or a node. All attempts of a command
+ * have one transaction id, so it is committed at most once.
  *
- *   F22 A command is committed at most once under its transaction id, and whoever repeats it is answered what was
+ *   F22 A command is committed at most once under its transaction id, and a repeat is answered with what was
  *       recorded.
  */
 import { assert, type ConstraintViolation } from '#base';
@@ -42,10 +41,10 @@ import { StateReader } from './state-reader.ts';
 import type { StateViews } from './state-views.ts';
 
 export interface StateChangeSettings {
-  /** Of one call of `decide`, with all that it waits for. */
+  /** Limits of one call of `decide`, including all waits. */
   readonly guest: GuestBounds;
   readonly reads: ReadLimits;
-  /** How often a command is decided before it ends in a conflict. */
+  /** Maximum number of attempts before the command ends in a conflict. */
   readonly attemptsMax: number;
 }
 
@@ -60,39 +59,39 @@ export const DEFAULT_STATE_CHANGES: StateChangeSettings = {
   attemptsMax: 10,
 };
 
-/** The log of the database, as this node has it. */
+/** The log of the database on this node. */
 export interface DecisionLog {
-  /** The newest revision that is applied here; nobody is asked. */
+  /** The latest local revision, without asking the leader. */
   applied(): number;
-  /** The newest of all, applied here: `atLeast` or a later one. It rejects where there is none in time. */
+  /** The latest revision, applied here: `atLeast` or later. Rejects when that takes too long. */
   newest(atLeast: number): Promise<number>;
-  /** Resolves when the transaction is applied here. A rejection says nothing of whether it was committed. */
+  /** Resolves when the transaction is applied here. A rejection leaves open whether it was committed. */
   commit(transaction: TransactPayload): Promise<TransactOutcome>;
 }
 
-/** At which revision a command is decided. */
+/** The revision of a decision. */
 export type DecisionBasis =
-  /** The newest, and a newer one while what was read has changed: this one, when it was asked for. */
+  /** This revision first, and a newer one at each retry. */
   | { readonly kind: 'latest'; readonly revision: number }
-  /** This one, and no other. */
+  /** Exactly this revision. */
   | { readonly kind: 'revision'; readonly revision: number }
-  /** This one, and only as long as nothing at all was committed behind it. */
+  /** Exactly this revision, and only if nothing was committed after it. */
   | { readonly kind: 'last-seen'; readonly revision: number };
 
 export interface ExecutionAsk extends DecisionAsk {
   readonly basis: DecisionBasis;
   readonly log: DecisionLog;
-  /** 16 bytes: the batch id that came with the command, or one of its own. */
+  /** 16 bytes: the batch id of the command, or a new one. */
   readonly transactionId: Uint8Array;
   readonly origin: TransactPayload['origin'];
-  /** `lastReadRevision` is set to the revision that was decided at. */
+  /** `lastReadRevision` is replaced by the revision of the decision. */
   readonly options: TransactPayload['options'];
 }
 
-/** What a State Change needs of the executors. Those of State Views must be others: a decision waits for them. */
+/** Executors of State Changes. State Views must have others, because a decision waits for them. */
 export type DecisionExecutors = Pick<Executors, 'call'>;
 
-/** Faults that a new instance, or another executor, may not have. */
+/** Faults that may not occur with a new instance or another executor. */
 const CALLED_AGAIN: ReadonlySet<FaultCode> = new Set([
   'Trap',
   'StackOverflow',
@@ -119,12 +118,12 @@ export class StateChanges {
     this.#settings = settings;
   }
 
-  /** Decides at a revision, which is applied, and commits nothing. */
+  /** Decides at an applied revision, and commits nothing. */
   decide(ask: DecisionAsk, at: number): Promise<Decision> {
     return this.#decide(ask, at, pinned(ask));
   }
 
-  /** Decides, and commits what was decided. */
+  /** Decides and commits. */
   async execute(ask: ExecutionAsk): Promise<Execution> {
     const { basis, log } = ask;
     const newest = basis.kind === 'latest' ? newestOf(log, basis.revision) : await log.newest(basis.revision);
@@ -135,7 +134,7 @@ export class StateChanges {
     return this.#attempt({ ...known, findView: pinned(ask) }, basis.kind === 'latest' ? newest : basis.revision);
   }
 
-  /** Decides and commits, again and again where what was read has changed. */
+  /** Decides and commits, and retries while reads have changed. */
   async #attempt(ask: ExecutionAsk, first: number): Promise<Execution> {
     const { basis, log, database } = ask;
     const mayWait = basis.kind === 'latest';
@@ -162,7 +161,7 @@ export class StateChanges {
           turn = await this.#lanes.turn(busy, ask.signal);
           at = newestOf(log, at);
         }
-        // Whoever repeats a command may have come first: it is not to be refused by what it has done itself.
+        // A repeat of the command may have been committed first; it must not conflict with its own result.
         const recorded = recordedBy(ask, at);
         if (recorded !== undefined) return recorded;
       }
@@ -204,7 +203,7 @@ export class StateChanges {
   }
 }
 
-/** A name stands for one version of a State View as long as the command is decided, whatever is published meanwhile. */
+/** Resolves each view name once per command, whatever is published meanwhile. */
 function pinned({ findView }: DecisionAsk): DecisionAsk['findView'] {
   const found = new Map<string, Promise<ReadableView | undefined>>();
   return (name, version) => {
@@ -247,7 +246,7 @@ function failureOf({ code, message, retryAfterMs }: Fault, reader: Reader): Deci
 
 interface Committing {
   readonly outcome: TransactOutcome;
-  /** What it was committed under. */
+  /** The guards of the commit. */
   readonly guards: readonly Constraint[];
 }
 
@@ -259,24 +258,24 @@ async function commit(ask: ExecutionAsk, { at, events, guards }: Decided): Promi
     return { outcome, guards: constraints };
   };
   const committing = await under(basis.kind === 'last-seen' ? [unchanged(at)] : guards);
-  // Whether what was read has changed cannot be found within the limits; whether anything has, can.
+  // When the limits do not allow the guards to be evaluated, a guard on the whole database can be.
   return committing.outcome.kind === 'too-broad' ? under([unchanged(at)]) : committing;
 }
 
-/** What is recorded under the id of the command up to this revision. */
+/** The result recorded under the id of the command up to this revision. */
 function recordedBy({ database, transactionId }: ExecutionAsk, at: number): Execution | undefined {
   const transaction = transactionById(database.source, at, transactionId);
   return transaction && { kind: 'committed', transaction, isReplayed: true, attempts: 0 };
 }
 
-/** Of its own revision, or of what came here since. */
+/** The later of the known revision and the local one. */
 function newestOf(log: DecisionLog, known: number): number {
   return Math.max(known, log.applied());
 }
 
 type NotCommitted = Exclude<TransactOutcome, { readonly kind: 'committed' | 'replayed' }>;
 
-/** The guard that did not hold, or the first of them. */
+/** The violated guard, or the first of them. */
 function violated(outcome: NotCommitted, guards: readonly Constraint[]): Constraint {
   const [violation] = violationsOf(outcome);
   const guard = violation === undefined ? undefined : guards[violation.index];

@@ -1,11 +1,11 @@
 /**
- * What a decision may ask of the database while it runs: the interface `state-reader` of cairn.wit, at one revision.
+ * Reads of a decision while it runs: the interface `state-reader` of cairn.wit, at one revision.
  *
- * A guest waits inside its call for each answer, and its executor with it. Rendering a State View takes an executor,
- * too, which therefore must be one of others: what a decision waits for never waits for a decision.
+ * A guest waits inside its call for each answer, and occupies its executor. Rendering a State View needs another
+ * executor, which must be from another pool: a decision must never wait for a decision.
  *
- *   F21 A guest is told only what follows from its questions and the events up to the revision. What may be otherwise
- *       the next time (no capacity, a lost executor, a fault of a view's component) ends the decision, and no guest
+ *   F21 Answers to a guest depend only on its reads and on the events up to the revision. A failure that may not occur
+ *       again (no capacity, a lost executor, a fault of a view's component) ends the decision, so no guest
  *       can decide by it.
  */
 import { setImmediate } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import type { DecisionFailure } from './decision.ts';
 import { boundSelector, DecisionReads, Ended, parsedSelector, type ReaderOptions } from './decision-reads.ts';
 import type { ReadRecord } from './read-record.ts';
 
-/** An interface of ours comes with its version behind it. */
+/** Interfaces of ours have their version as a suffix. */
 const INTERFACE = /^cairn:component\/state-reader(?:@|$)/;
 
 export class StateReader {
@@ -31,12 +31,12 @@ export class StateReader {
     return this.#reads.record;
   }
 
-  /** Why the decision ended by an answer that there is not. @throws what was thrown by the database. */
+  /** Reason why a failed read has ended the decision. @throws errors of the database */
   get failure(): DecisionFailure | undefined {
     return this.#reads.failure;
   }
 
-  /** Reads nothing more: the guest is not there any longer. */
+  /** Stops reading after the guest has ended. */
   close(): void {
     this.#reads.signal.aborted = true;
   }
@@ -91,7 +91,7 @@ export class StateReader {
     for await (const slice of queryEvents(ask.database.source, { at, query, signal: this.#reads.signal, lent: true })) {
       for (const event of slice) {
         const json = jsonOf(event);
-        // What is too much now is too much with later events, too.
+        // A read that is too large now stays too large with later events.
         if (!this.#reads.takes(json.length)) return this.#tooMuch();
         events.push(json);
       }
@@ -118,7 +118,7 @@ function pairsOf(value: Value): readonly (readonly [string, string])[] {
   });
 }
 
-/** As a read over HTTP gives it, and a fold is given it. */
+/** JSON as in HTTP reads and in folds. */
 function jsonOf({ position, recordedTimeMs, storedId, bytes }: StoredEvent): Uint8Array {
   const { revision, index } = position;
   return encodeUtf8(eventToJson(bytes, { revision, index, recordedTimeMs, storedId }));

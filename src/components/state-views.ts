@@ -1,16 +1,17 @@
 /**
- * State Views: the selected events of a database folded by a component, up to a revision and a cut, and rendered.
+ * State Views: folds the selected events of a database with a component, up to a revision and a cut, and renders the
+ * state.
  *
  * ```
  * read ──▶ snapshot that holds here, or none ──▶ batches of events ──▶ executor ──▶ state ──▶ query ──▶ bytes
  *                       ▲                            (the next is read while one is folded)  │
- *                       └──────────── kept as the fold goes on, and at its end ◀─────────────┘
+ *                       └──────────── stored during the fold and at its end ◀─────────────┘
  * ```
- * A fold waits for executors and the disk, and never holds the loop: events come in slices and are folded elsewhere.
- * A view can also be brought further while nobody reads it (`advance`), in steps that give way to whoever does.
+ * A fold waits for executors and the disk and never blocks the event loop. A view can also be advanced in the
+ * background (`advance`), in steps that give readers priority.
  *
  *   F6  A rendered answer is a function of the component, its parameters, the events up to the revision, and the cut.
- *   F7  Whatever happens to snapshots, artifacts and executors changes how long an answer takes, and not its bytes.
+ *   F7  Loss of snapshots, artifacts and executors changes how long an answer takes, but not its bytes.
  */
 import { assert, compareInstants, INSTANT_SECONDS_MIN, type Instant, toHex } from '#base';
 import { DatabaseReader } from '#database';
@@ -36,13 +37,13 @@ import { WantedFold } from './wanted-fold.ts';
 
 export interface StateViewSettings {
   readonly batch: BatchBounds;
-  /** Of `evolve`, and of `query`. */
+  /** Limits of `evolve` and of `query`. */
   readonly guest: GuestBounds;
-  /** A fold keeps a snapshot after so many events. */
+  /** Number of events between two snapshots of a fold. */
   readonly snapshotEvents: number;
-  /** At its end it keeps one if it has folded so many since. */
+  /** Minimum number of events since the last snapshot for a snapshot at the end. */
   readonly snapshotEventsMin: number;
-  /** Folds at a time. */
+  /** Maximum number of concurrent folds. */
   readonly foldsMax: number;
 }
 
@@ -59,7 +60,7 @@ export const DEFAULT_STATE_VIEWS: StateViewSettings = {
   foldsMax: 256,
 };
 
-/** How far a fold has come. */
+/** State and position of a fold. */
 interface Progress {
   readonly state: Uint8Array;
   readonly last: LastEvent | undefined;
@@ -69,7 +70,7 @@ interface Progress {
 
 type FoldResult = ({ readonly kind: 'state' } & Progress) | ViewFailure;
 
-/** The same, with what a step says besides. */
+/** Progress with the additional results of a step. */
 type StepResult = ({ readonly kind: 'state' } & Progress & Pick<Advanced, 'isWhole' | 'place'>) | ViewFailure;
 
 interface FoldParts {
@@ -78,27 +79,27 @@ interface FoldParts {
   readonly way: FoldWay;
 }
 
-/** What differs between a fold that is waited for, and a step that brings a view further. */
+/** Differences between a fold for a reader and a background step. */
 interface FoldWay {
   readonly fold: string;
   readonly batch: BatchBounds;
-  /** It stops behind the batch with which it has folded so many. */
+  /** Stops after the batch that reaches this number of events. */
   readonly eventsMax: number;
-  /** Events since the last snapshot for which it keeps one at its end. */
+  /** Minimum number of events since the last snapshot for a snapshot at the end. */
   readonly keptMin: number;
   readonly givesWay: boolean;
-  /** Whether snapshots are kept of it: not of a fold that is made anew on purpose. */
+  /** Whether snapshots are stored; a forced refold stores none. */
   readonly isKept: boolean;
-  /** Aborts when nothing more is to be folded, and when the call under way is to end, too. */
+  /** `stop` aborts further batches; `end` also aborts the call in progress. */
   readonly stop: AbortSignal;
   readonly end?: AbortSignal | undefined;
 }
 
 export interface AdvanceStep {
   readonly batch: BatchBounds;
-  /** It stops behind the batch with which it has folded so many. */
+  /** Stops after the batch that reaches this number of events. */
   readonly eventsMax: number;
-  /** Aborts when nothing more is to be folded; what was folded is kept. */
+  /** Aborts further batches; the events folded so far are kept. */
   readonly signal: AbortSignal;
 }
 
@@ -106,13 +107,13 @@ export interface Advanced {
   readonly kind: 'advanced';
   readonly foldedCount: number;
   readonly isFromFirst: boolean;
-  /** Whether it has come to the revision of the read. */
+  /** Whether it has reached the revision of the read. */
   readonly isWhole: boolean;
-  /** The name of the snapshot at its end; undefined: nothing was folded, or the folder has not taken it. */
+  /** Name of the snapshot at its end; undefined when nothing was folded or the folder has refused it. */
   readonly place: string | undefined;
 }
 
-/** Events that were folded since the start, those of failed folds too. */
+/** Events folded since the start, including those of failed folds. */
 export interface FoldFigures {
   readonly readEvents: number;
   readonly advancedEvents: number;
@@ -120,7 +121,7 @@ export interface FoldFigures {
 
 const NOTHING: Progress = { state: new Uint8Array(0), last: undefined, foldedCount: 0, isFromFirst: true };
 
-/** What a view needs of the executors. */
+/** Executor operations that views need. */
 export type FoldExecutors = Pick<Executors, 'fold' | 'call'>;
 
 export class StateViews {
@@ -129,7 +130,7 @@ export class StateViews {
   readonly #settings: StateViewSettings;
   readonly #reader: BatchReader;
   readonly #memory: BatchMemory = new BatchMemory();
-  /** Whoever reads what is being folded waits for it. */
+  /** Folds in progress, shared by all readers of the same state. */
   readonly #folding: Map<string, WantedFold<FoldResult>> = new Map();
   #readEvents = 0;
   #advancedEvents = 0;
@@ -150,7 +151,7 @@ export class StateViews {
     return { readEvents: this.#readEvents, advancedEvents: this.#advancedEvents };
   }
 
-  /** The signal aborts when nobody waits for the answer any longer; what is said then is of no use. */
+  /** The signal aborts when the answer is no longer needed; the result is then meaningless. */
   async render(read: ViewRead, signal?: AbortSignal): Promise<ViewAnswer> {
     const refusal = refusalOf(read);
     if (refusal !== undefined) return refusal;
@@ -163,7 +164,10 @@ export class StateViews {
     return { kind: 'rendered', bytes: rendered, hasState, last: last?.position, foldedCount, isFromFirst };
   }
 
-  /** A step towards the revision of the read, behind all folds that are waited for. Not for two of one fold at once. */
+  /**
+   * Folds one step towards the revision of the read, with lower priority than folds for readers. Not concurrently for
+   * the same fold.
+   */
   async advance(read: ViewRead, { batch, eventsMax, signal }: AdvanceStep): Promise<Advanced | ViewFailure> {
     const refusal = refusalOf(read);
     if (refusal !== undefined) return refusal;
@@ -176,7 +180,7 @@ export class StateViews {
     return { kind: 'advanced', foldedCount, isFromFirst, isWhole, place };
   }
 
-  /** A snapshot by the name that `advance` gave, which is of no use any more. */
+  /** Drops a snapshot by the name that `advance` returned. */
   drop(place: string): Promise<void> {
     return this.#snapshots.drop(place);
   }
@@ -222,7 +226,7 @@ export class StateViews {
     }
   }
 
-  /** The furthest snapshot that holds for this read. */
+  /** The most advanced snapshot that can be used for this read. */
   async #beginning(read: ViewRead, fold: string): Promise<Progress> {
     for (const place of this.#snapshots.places(fold, read.order)) {
       if (!(await holds(read, place))) continue;
@@ -242,7 +246,7 @@ export class StateViews {
     let place: string | undefined;
     let batch = await batches.next();
     while (batch.done !== true && progress.foldedCount < way.eventsMax) {
-      // Those that begin meanwhile go first by their calls; a reader after the other would let nothing through here.
+      // Folds that start meanwhile have priority by their calls; waiting for all readers would never end here.
       if (givesWay) await Promise.allSettled(Array.from(this.#folding.values(), ({ result }) => result));
       if (way.stop.aborted) break;
       const { events, count, last } = batch.value;
@@ -274,7 +278,7 @@ export class StateViews {
   ): Promise<string | undefined> {
     const { state, last } = progress;
     assert(last !== undefined, 'What was folded has a last event');
-    // In the order of revisions, a fold that is on its way has seen all of those before its last event.
+    // In the order of revisions, an unfinished fold has seen all events before its last one.
     const readAt = isWhole || read.order === 'effective-time' ? read.at : last.position.revision - 1;
     const chain = chainAt(read, Math.max(readAt, last.position.revision));
     return this.#snapshots.keep(fold, { readAt, last, chain, state });
@@ -292,7 +296,7 @@ export class StateViews {
       values: [state, encodeParameters(parameters)],
       ...(signal !== undefined && { signal }),
     } as const;
-    // An instance that was called before may have less left than one that was not, and a process may be lost.
+    // A used instance may have less memory left than a new one, and a process may be lost.
     let outcome = await this.#executors.call(call);
     for (let turn = 1; turn < QUERIES_MAX && isTriedAgain(outcome); turn++) outcome = await this.#executors.call(call);
     return renderedFrom(outcome);
@@ -306,7 +310,7 @@ function refusalOf({ order, cut, view }: ViewRead): ViewFailure | undefined {
   return viewFailure('InvalidParameters', `${view} is in the order of effective time; say up to which time`);
 }
 
-/** Faults that are the same the next time, or that nobody waits for. */
+/** Faults that a retry does not fix, or whose result is no longer needed. */
 const FINAL: ReadonlySet<FaultCode> = new Set(['Busy', 'Quarantined', 'Cancelled']);
 
 function isTriedAgain(outcome: JobOutcome): boolean {
@@ -323,7 +327,7 @@ function renderedFrom(outcome: JobOutcome): Uint8Array | ViewFailure {
   );
 }
 
-/** Everything selected behind the event that a fold has come to. */
+/** The query for all selected events after the last folded one. */
 function queryFrom({ selector, order, at, cut }: ViewRead, last: LastEvent | undefined): EventQuery {
   const after = last?.position;
   if (order === 'revision')
@@ -332,7 +336,7 @@ function queryFrom({ selector, order, at, cut }: ViewRead, last: LastEvent | und
   return { selector, revisions: { end: at }, effectiveTime, direction: 'forward', after };
 }
 
-/** Whether a snapshot is on the way to what is read. */
+/** Whether a snapshot can be used for the read. */
 async function holds(read: ViewRead, { readAt, last, chain }: NamedPlace): Promise<boolean> {
   const { source, order, at, cut } = read;
   const known = Math.max(readAt, last.position.revision);
@@ -343,7 +347,7 @@ async function holds(read: ViewRead, { readAt, last, chain }: NamedPlace): Promi
   return readAt === at || !(await hasEarlier(read, { readAt, before: last.effective }));
 }
 
-/** Whether an event came later than a snapshot, and belongs before its end. */
+/** Whether an event was added later than a snapshot whose effective time is before its end. */
 async function hasEarlier(
   { source, selector, at }: ViewRead,
   { readAt, before }: { readonly readAt: number; readonly before: Instant },
@@ -374,7 +378,7 @@ function chainAt({ source }: ViewRead, revision: number): string {
   return toHex(transactionAt(source, revision).chainHash).slice(0, CHAIN_DIGITS);
 }
 
-/** Both, or the error of one when the other is over, too: nothing goes on behind whoever is told of it. */
+/** Returns both results, or the first error after both have ended, so that nothing runs on in the background. */
 async function bothOf<One, Other>(one: Promise<One>, other: Promise<Other>): Promise<readonly [One, Other]> {
   await Promise.allSettled([one, other]);
   return [await one, await other];

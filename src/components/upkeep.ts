@@ -1,8 +1,8 @@
-/** What a maintenance knows of one view: how far it is, when it goes on, and which of its snapshots to drop. */
+/** State of the maintenance of one view: its progress, its next step, and the snapshots to drop. */
 import type { MaintainedView, MaintenanceSettings, StepResult } from './maintained-view.ts';
 
 const PRIORITY_RANKS = { high: 0, normal: 1, low: 2 } as const;
-/** A view is folded from the first event again for at most about a tenth of the time. */
+/** Refolding a view from the first event uses at most about a tenth of the time. */
 const RESTART_REST = 10;
 
 type UpkeepSettings = Pick<
@@ -10,7 +10,7 @@ type UpkeepSettings = Pick<
   'eagerMs' | 'scheduleMs' | 'retryMsMin' | 'retryMsMax' | 'milestoneEvents'
 >;
 
-/** How a step went, as far as it matters for the next one. */
+/** Result of a step, as far as the next one depends on it. */
 export interface UpkeepStep {
   readonly at: number;
   readonly isWhole: boolean;
@@ -22,17 +22,17 @@ export interface UpkeepStep {
 export class Upkeep {
   readonly #settings: UpkeepSettings;
   #view: MaintainedView;
-  /** It has seen every event up to this revision. */
+  /** Revision up to which every event was folded. */
   #followed = 0;
   #dueMs: number;
-  /** When the pass began that is under way; undefined: none is. */
+  /** Start of the current scheduled pass; undefined when there is none. */
   #passMs: number | undefined;
   #stepMs = 0;
   #failures = 0;
-  /** The latest snapshots of steps, the older one first. */
+  /** The latest snapshots of steps, oldest first. */
   #places: { readonly name: string; readonly isMilestone: boolean }[] = [];
   #sinceMilestone = 0;
-  /** Aborted when the view is not kept up any more. */
+  /** Aborted when the view is no longer maintained. */
   readonly #stop = new AbortController();
 
   constructor(view: MaintainedView, settings: UpkeepSettings, nowMs: number) {
@@ -58,7 +58,7 @@ export class Upkeep {
     return Math.max(0, this.#view.applied() - this.#followed);
   }
 
-  /** The same fold, perhaps in another mode, which then counts from now on. */
+  /** Replaces the view by the same fold, perhaps in another mode. */
   become(view: MaintainedView, nowMs: number): void {
     if (view.mode !== this.#view.mode && !this.isTroubled) this.#dueMs = nowMs;
     this.#view = view;
@@ -68,7 +68,7 @@ export class Upkeep {
     this.#stop.abort();
   }
 
-  /** Asked again and again: a scheduled pass for which there is nothing to do counts as done. */
+  /** Polled; a scheduled pass with nothing to do counts as done. */
   isDue(nowMs: number): boolean {
     if (nowMs < this.#dueMs) return false;
     if (this.lag > 0) return true;
@@ -76,7 +76,7 @@ export class Upkeep {
     return false;
   }
 
-  /** Whether it goes before the other: by priority, then whoever has waited for longer. */
+  /** Whether it comes before the other: by priority, then by waiting time. */
   isBefore(other: Upkeep): boolean {
     const ranks = PRIORITY_RANKS[this.#view.priority] - PRIORITY_RANKS[other.#view.priority];
     return ranks < 0 || (ranks === 0 && this.#stepMs < other.#stepMs);
@@ -87,7 +87,7 @@ export class Upkeep {
     this.#passMs ??= nowMs;
   }
 
-  /** Returns what became of it. */
+  /** Returns the result of the step. */
   advanced({ at, isWhole, isFromFirst, foldedCount, place }: UpkeepStep, nowMs: number): StepResult {
     const isRestart = isFromFirst && foldedCount > 0 && this.#places.length > 0;
     this.#failures = 0;
@@ -109,7 +109,7 @@ export class Upkeep {
     return isRestart ? 'restarted' : 'advanced';
   }
 
-  /** Returns after how long it is tried again. */
+  /** Returns the time until the retry. */
   failed(nowMs: number): number {
     const { retryMsMin, retryMsMax } = this.#settings;
     const retryMs = Math.min(retryMsMax, retryMsMin * 2 ** this.#failures);
@@ -118,15 +118,15 @@ export class Upkeep {
     return retryMs;
   }
 
-  /** Nothing came of the step, and it is nobody's fault. */
+  /** The step did nothing, without a failure. */
   rest(nowMs: number, restMs: number): void {
     this.#dueMs = nowMs + restMs;
     this.#passMs = undefined;
   }
 
   /**
-   * The snapshots that nobody needs any more. The last one but one stays: a reader may have chosen it. One each so many
-   * events stays, too, until there are too many of the fold.
+   * Snapshots that can be dropped. The second-to-last one is kept, because a reader may be using it. One per
+   * `milestoneEvents` is kept, too, up to the maximum per fold.
    */
   superseded(): readonly string[] {
     const older = this.#places.splice(0, this.#places.length - 2);
@@ -139,7 +139,7 @@ export class Upkeep {
     if (isMilestone) this.#sinceMilestone = 0;
   }
 
-  /** Scheduled passes begin at equal distances; one that takes longer than that leaves some out. */
+  /** Scheduled passes start at equal intervals; a pass that takes longer skips some. */
   #untilNextMs(begunMs: number, nowMs: number): number {
     const { scheduleMs } = this.#settings;
     return scheduleMs - ((nowMs - begunMs) % scheduleMs);

@@ -1,6 +1,4 @@
-/**
- * What is asked of a State View, and answered.
- */
+/** Inputs and results of a State View read. */
 import { createHash } from 'node:crypto';
 import { compareBytes, encodeUtf8, type Instant } from '#base';
 import { encodeSelector, type FoldOrder, type Position, type Selector } from '#model';
@@ -12,22 +10,22 @@ import type { ViewTitle } from './sdk-values.ts';
 export interface ViewRead {
   readonly source: DatabaseSource;
   readonly databaseId: string;
-  /** Name and version: what an epoch belongs to. */
+  /** Name and version, which the fold epoch belongs to. */
   readonly view: string;
-  /** What a component of the SDK's shape is told of the view; without it, nothing. */
+  /** Name and version for components of the SDK's shape. */
   readonly title?: ViewTitle | undefined;
   readonly foldEpoch: number;
   readonly artifact: RunnableArtifact;
-  /** With the parameters of the read in it. */
+  /** The selector with bound parameters. */
   readonly selector: Selector;
   readonly order: FoldOrder;
-  /** Values by the names of the parameters. */
+  /** Values by parameter name. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** The revision to read at, which is applied. */
+  /** The revision of the read, which is applied. */
   readonly at: number;
-  /** The last effective time that counts. Required by a view in that order, and not looked at by the other. */
+  /** The last effective time that is included. Required by a view in that order, and ignored by others. */
   readonly cut?: Instant | undefined;
-  /** True: it is folded from the first event on, and nothing of that is kept. */
+  /** True: folds from the first event and stores nothing. */
   readonly refolds?: boolean | undefined;
 }
 
@@ -35,11 +33,11 @@ export type ViewAnswer =
   | {
       readonly kind: 'rendered';
       readonly bytes: Uint8Array;
-      /** False: no event was selected. */
+      /** False when no event was selected. */
       readonly hasState: boolean;
-      /** The event that was folded last. */
+      /** Position of the last folded event. */
       readonly last?: Position | undefined;
-      /** Events that were folded for this answer. */
+      /** Number of events folded for this answer. */
       readonly foldedCount: number;
       readonly isFromFirst: boolean;
     }
@@ -52,7 +50,7 @@ export interface ViewFailure {
   readonly kind: 'failed';
   readonly code: ViewFailureCode;
   readonly message: string;
-  /** After which it may be asked again; undefined: nobody knows. */
+  /** Time after which a retry may succeed; undefined when it is unknown. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -65,7 +63,7 @@ export function viewFault({ code, message, retryAfterMs }: Fault): ViewFailure {
   return code === 'Busy' ? viewFailure(code, message) : viewFailure('WasmExecutionError', `${code}: ${message}`);
 }
 
-/** Everything that a state follows from, besides the events: folds of one key share their snapshots. */
+/** Hash of everything that determines a state besides the events: folds with the same key share their snapshots. */
 export function foldKey({ databaseId, view, title, foldEpoch, artifact, selector, order }: ViewRead): string {
   const told = artifact.binding.shape === 'sdk' ? [title ?? null] : [];
   const parts = JSON.stringify([databaseId, view, foldEpoch, artifact.key, order, ...told]);
@@ -73,7 +71,7 @@ export function foldKey({ databaseId, view, title, foldEpoch, artifact, selector
   return hash.digest('hex').slice(0, 40);
 }
 
-/** A JSON object, by the bytes of the names: what a guest is given with a query. */
+/** A JSON object sorted by the bytes of the names, the input of a query for the guest. */
 export function encodeParameters(parameters: ReadonlyMap<string, string>): Uint8Array {
   const members = [...parameters].toSorted(([a], [b]) => compareBytes(encodeUtf8(a), encodeUtf8(b)));
   return encodeUtf8(`{${members.map((member) => member.map((text) => JSON.stringify(text)).join(':')).join(',')}}`);

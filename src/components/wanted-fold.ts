@@ -1,9 +1,9 @@
 /**
- * A fold that several readers wait for. It stops when none of them does any longer: behind the batch that is folded, or
- * with the call under way if that takes more than a moment. Ending a call costs its process, so it is not the first.
+ * A fold shared by several readers. It stops when no reader is left: after the current batch, or by ending the current
+ * call if that takes more than a moment, because ending a call kills its process.
  */
 
-/** A call that nobody waits for may go on for so long. */
+/** How long the current call may continue without a reader. */
 const GRACE_MS = 500;
 
 export class WantedFold<Result> {
@@ -12,17 +12,17 @@ export class WantedFold<Result> {
   readonly #end = new AbortController();
   #readers = 0;
 
-  /** `fold` stops between two batches by the first signal, and within one by the second. */
+  /** `fold` stops between two batches by the first signal, and during a call by the second. */
   constructor(fold: (stop: AbortSignal, end: AbortSignal) => Promise<Result>) {
     this.result = fold(this.#stop.signal, this.#end.signal);
   }
 
-  /** Whether no reader waits for it any more: it has no result for a new reader. */
+  /** Whether no reader is left: it has no result for a new one. */
   get isAbandoned(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** The result, for a reader who no longer waits for it when the signal aborts. */
+  /** Returns the result; the signal removes this reader. */
   async read(signal: AbortSignal | undefined): Promise<Result> {
     this.#readers += 1;
     const leave = (): void => this.#leave();

@@ -5,7 +5,7 @@
  *
  * ```
  *   |<── log, store ──>|<─ metrics ─>|<─── peers ───>|<──────────────────── clients ────────────────────>|
- *    128                32, or an     512, or a       HTTP alone |<──── whoever comes ────>| gRPC alone
+ *    128                32, or an     512, or a       HTTP alone |<─── shared by both ────>| gRPC alone
  *                       eighth        quarter         a quarter              half            a quarter
  * ```
  * The shares divide the file descriptors that remain after those of log and store. Half of the share of peers is for

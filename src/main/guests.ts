@@ -4,7 +4,7 @@
  *
  * ```
  *   <data>/guests/artifacts    components as executors run them     \ either may be removed while the node is stopped
- *   <data>/guests/states       folded states to go on from          /
+ *   <data>/guests/states       folded states to continue from       /
  * ```
  * Nothing of this exists before the first component is compiled or used, so a node without components has no extra
  * processes. A decision waits in its executor for the State Views that it reads, and a presenter for its reader. Each

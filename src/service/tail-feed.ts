@@ -3,7 +3,7 @@
  *
  * ```
  *   older revisions │ first ......... last │ not read yet
- *   (in the store)  │ kept here, complete  │ (until somebody asks)
+ *   (in the store)  │ cached here, complete│ (until requested)
  * ```
  *
  * A hundred subscribers that each read the store after every batch would cost a hundred reads. Instead the first one

@@ -2,9 +2,9 @@
  * Publishes a component: validates it, writes it into the log of its database part by part, then defines the version.
  *
  * ```
- *   judged ──▶ looked at, made an artifact ──▶ define ── no-component ──▶ parts from the one that is missing ─┐
- *                                                ▲                                                            │
- *                                                └────────────────────────────────────────────────────────────┘
+ *   validated ──▶ checked and compiled ──▶ define ── no-component ──▶ parts from the first missing one ───┐
+ *                                            ▲                                                            │
+ *                                            └────────────────────────────────────────────────────────────┘
  * ```
  * The definition is tried first, so that publishing the same again costs one entry and no parts. Concurrent publishers
  * of the same bytes share the upload: each continues with the part that the database lacks. A publisher that stops
