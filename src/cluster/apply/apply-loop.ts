@@ -1,17 +1,17 @@
 /**
- * The apply loop: takes committed entries to the state machines, and their rows to the store (C3).
+ * The apply loop: applies committed entries to the state machines, and writes their rows to the store (C3).
  *
  *   ready groups --> apply (synchronous, bounded) --> turn n+1 fills --> outcomes
  *                                                        |  when turn n is written
  *                                                        v
  *                                     one batch: rows and applied rows of all groups --> written --> reads
  *
- * Applying goes in slices, so that the core hears of syncs and requests in between and a batch is on its way early.
- * What is applied is written when it is enough for a batch, when somebody waits for its rows, and with the next tick at
- * the latest: rows that belong together become one page and one version of a head. One batch is being written at most;
- * meanwhile entries are applied for the next. A machine sees what it has applied, written or not. An entry that must
- * learn something from the store first holds its group up, and no other, until everything that the group has applied is
- * written and its machine has looked.
+ * Applying runs in slices, so that the core handles syncs and requests in between and a batch is written early. Applied
+ * entries are written when there are enough for a batch, when a client waits for their rows, and at the next tick at
+ * the latest: rows that belong together then become one page and one version of a head. At most one batch is being
+ * written; meanwhile entries are applied for the next. A machine sees everything that it has applied, written or not.
+ * An entry that needs data from the store blocks its own group until everything that the group has applied is written
+ * and its machine has read the data.
  */
 import { CATALOG_GROUP, Fifo, type LogIndex } from '#base';
 import type { KvStore } from '#kv';
@@ -31,28 +31,28 @@ export interface ApplyPorts {
   readonly kv: KvStore;
   readonly limits: CoreLimits;
   readonly step: (group: Group, input: Input) => void;
-  /** A part of a snapshot is in the machine: its memory is free. */
+  /** A part of a snapshot is in the machine, so its memory is free. */
   readonly installed: (group: Group, part: CheckedPart) => void;
-  /** The store has a part of a snapshot, up to this mark. */
+  /** The store has the parts of a snapshot up to this mark. */
   readonly installWritten: (group: Group, mark: AppliedMark) => void;
-  /** Carries out a change of the catalog: puts what belongs to it into the turn of the entry. */
+  /** Carries out a change of the catalog: adds its effects to the batch of the entry. */
   readonly change: (change: CatalogChange, turn: ApplyTurn) => void;
-  /** Requests of the group will have no outcome of an entry. */
+  /** Requests of the group will not get the outcome of an entry. */
   readonly passedOver: (group: Group, lost: Lost) => void;
-  /** Outcomes that may be told now. */
+  /** Outcomes that may be reported now. */
   readonly told: (settlements: readonly Settlement[]) => void;
-  /** The turn's batch is in the store; writing it took so long. Ends by calling `apply` and `write`. */
+  /** The batch of the turn is in the store, after so many milliseconds. Ends by calling `apply` and `write`. */
   readonly written: (turn: ApplyTurn, elapsedMs: number) => void;
-  /** An entry that was held up has what it needs. Ends by calling `apply` and `write`. */
+  /** A blocked entry has the data that it needs. Ends by calling `apply` and `write`. */
   readonly answered: () => void;
-  /** Whether somebody in the front waits for rows. */
+  /** Whether the front waits for rows. */
   readonly isFollowed: () => boolean;
   readonly monotonicMs: () => number;
-  /** What a log may keep of what is applied, if that is less now than its own bound. */
+  /** Bytes of applied entries that a log may keep, if less than its own limit. */
   readonly retainedBytesMax: () => number | undefined;
-  /** Takes care of work in the background: a failure stops the core. */
+  /** Tracks background work: a failure stops the core. */
   readonly keep: (work: Promise<void>) => void;
-  /** Calls `apply` and `write` again, once everything else that has arrived had its turn. */
+  /** Calls `apply` and `write` again after other pending work. */
   readonly again: () => void;
 }
 
@@ -65,15 +65,15 @@ export class ApplyLoop {
   readonly #ports: ApplyPorts;
   readonly #ready = new Fifo<Group>();
   #turn: ApplyTurn;
-  /** Whose batch is being written. */
+  /** The turn whose batch is being written. */
   #writing: ApplyTurn | undefined;
-  /** What is applied is written, however little it is. */
+  /** Applied entries are written, however few. */
   #isUrgent = false;
-  /** Groups that are held up, in neither queue: some of what they have applied is not written. */
+  /** Blocked groups, in neither queue: some of their applied entries are not written. */
   #blocked: Blocked[] = [];
-  /** Groups whose machines are looking into the store. */
+  /** Number of groups whose machines are reading the store. */
   #answeringCount = 0;
-  /** Of the backlogs of all groups. */
+  /** Backlogs of all groups. */
   #backlogBytes = 0;
 
   constructor(ports: ApplyPorts) {
@@ -86,17 +86,17 @@ export class ApplyLoop {
     return this.#writing === undefined && this.#turn.entryCount + this.#ready.length + heldUp === 0;
   }
 
-  /** Bytes of entries that are committed and not applied, in all groups. */
+  /** Bytes of entries that are committed but not applied, in all groups. */
   get backlogBytes(): number {
     return this.#backlogBytes;
   }
 
-  /** Whether an outcome of this node's clients waits for its rows. */
+  /** Whether a client of this node waits for rows of its outcome. */
   get owesAnswers(): boolean {
     return this.#turn.settlements.length + (this.#writing?.settlements.length ?? 0) > 0;
   }
 
-  /** Whether some machine is looking into the store. */
+  /** Whether a machine is reading the store. */
   get isAnswering(): boolean {
     return this.#answeringCount > 0;
   }
@@ -109,29 +109,29 @@ export class ApplyLoop {
     this.#backlogBytes += group.backlog.bytes - before;
   }
 
-  /** What the group has not applied it never will. */
+  /** Drops the backlog of a closed group. */
   closed(group: Group): void {
     this.#backlogBytes -= group.backlog.bytes;
   }
 
-  /** Carries out an `install-snapshot` effect: parts in their order, which together are the snapshot. */
+  /** Carries out an `install-snapshot` effect: the parts, in order, are the snapshot. */
   onInstall(group: Group, parts: readonly PartToInstall[]): void {
     if (group.backlog.isEmpty) this.#ready.push(group);
     for (const part of parts) group.backlog.pushPart(part);
   }
 
-  /** Applies a slice of what is ready, and tells what came of it. */
+  /** Applies a slice of the backlog, and reports its outcomes. */
   apply(): void {
     this.#applySlice();
     this.#ports.told(this.#turn.takeTold());
   }
 
-  /** Has what is applied by now written at once. */
+  /** Writes everything that is applied so far at once. */
   hurry(): void {
     if (this.#turn.entryCount > 0) this.#isUrgent = true;
   }
 
-  /** Starts the next write if one is due and none is under way. */
+  /** Starts the next write if it is due and none is in progress. */
   write(): void {
     if (this.#writing === undefined) {
       if (this.#turn.entryCount === 0) this.#answerBlocked();
@@ -145,7 +145,7 @@ export class ApplyLoop {
     return this.#ports.isFollowed() || this.#turn.isAwaited;
   }
 
-  /** One group's entries, or those of several that have few. */
+  /** Applies entries of one group, or of several groups with few entries. */
   #applySlice(): void {
     const { applySliceEntries, applySliceBytes } = this.#ports.limits;
     const { entryCount, bytes } = this.#turn;
@@ -163,7 +163,7 @@ export class ApplyLoop {
     }
   }
 
-  /** Applies entries of one group until the slice, or something to look up, ends it. */
+  /** Applies entries of one group until the slice ends or an entry needs data from the store. */
   #applyGroup(group: Group, hasSlice: () => boolean): Blocked | undefined {
     while (hasSlice() && group.isOpen) {
       const entry = group.backlog.peek();
@@ -207,7 +207,7 @@ export class ApplyLoop {
     return true;
   }
 
-  /** Writes the turn. One with entries of the catalog is synced: its rows are never rebuilt (C7). */
+  /** Writes the batch of the turn. A batch with catalog entries is synced, because its rows are never rebuilt (C7). */
   async #write(): Promise<void> {
     const turn = this.#turn;
     this.#turn = this.#newTurn();
@@ -238,7 +238,7 @@ export class ApplyLoop {
     for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));
   }
 
-  /** Everything that the group has applied is written: its machine may look into the store. */
+  /** Everything that the group has applied is written, so its machine may read the store. */
   async #answer({ group, needs }: Blocked): Promise<void> {
     this.#answeringCount += 1;
     const answers = group.isOpen ? await group.machine.answer(needs) : [];
@@ -259,7 +259,7 @@ function applied(index: LogIndex, retainedBytesMax: number | undefined): Input {
 
 const NO_CHANGES: readonly CatalogChange[] = [];
 
-/** What an outcome changes for others. To them a recovered database is one that was deleted and created anew. */
+/** The changes of the catalog that an outcome implies for others: a recovery is a deletion and a creation. */
 function changesOf(outcome: Outcome): readonly CatalogChange[] {
   const { kind } = outcome;
   if (kind === 'recovered') {

@@ -1,6 +1,4 @@
-/**
- * One turn of the apply loop: a batch of the store, and what is to be said at once and when it is written.
- */
+/** One turn of the apply loop: a batch for the store, and the outcomes to report at once or when it is written. */
 import type { GroupId } from '#base';
 import type { KvBatch } from '#kv';
 import type { Entry } from '#raft';
@@ -13,12 +11,10 @@ import type { Settlement } from '../thread/link.ts';
 
 export class ApplyTurn {
   readonly batch: KvBatch;
-  /** Answers that wait for the batch: they speak of rows, and whoever gets one looks there without waiting. */
+  /** Outcomes that wait for the batch, because their clients read the rows without waiting. */
   readonly settlements: Settlement[] = [];
   readonly changes: CatalogChange[] = [];
-  /**
-   * Groups of which this node gives up its copy, and databases of which it gets one whose first rows are in the batch.
-   */
+  /** Groups whose replica ends on this node, and databases whose replica starts with rows of this batch. */
   readonly ended: GroupId[] = [];
   readonly begun: Binding[] = [];
   readonly #limits: CoreLimits;
@@ -45,24 +41,24 @@ export class ApplyTurn {
     return this.#entryCount < this.#limits.applyEntriesMax && this.#bytes < this.#limits.applyBytesMax;
   }
 
-  /** Whether it is enough for a batch. */
+  /** Whether it is large enough to be written. */
   get isLarge(): boolean {
     return this.#entryCount >= this.#limits.writeEntries || this.#bytes >= this.#limits.writeBytes;
   }
 
-  /** Whether somebody waits until its rows are in the store. */
+  /** Whether a client waits for its rows. */
   get isAwaited(): boolean {
     if (this.settlements.length + this.changes.length > 0) return true;
     for (const group of this.groups) if (group.isOpening || group.reads.count > 0) return true;
     return false;
   }
 
-  /** The groups that applied something. */
+  /** The groups that applied entries. */
   get groups(): Iterable<Group> {
     return this.#bytesOf.keys();
   }
 
-  /** Of those, the ones whose rows are in the batch, each with how far they lead it. */
+  /** The groups with rows in the batch, each with the mark that the batch reaches. */
   get marks(): ReadonlyMap<Group, AppliedMark> {
     return this.#marks;
   }
@@ -72,7 +68,7 @@ export class ApplyTurn {
     return this.#bytesOf.get(group) ?? 0;
   }
 
-  /** Counts an applied entry, and keeps its outcome for whoever proposed it. */
+  /** Counts an applied entry, and keeps its outcome for its proposer. */
   add(group: Group, entry: Entry, outcome: Outcome | undefined): void {
     const token = group.proposals.settle(entry);
     if (outcome !== undefined && token !== undefined) {
@@ -84,21 +80,21 @@ export class ApplyTurn {
     this.#bytesOf.set(group, this.bytesOf(group) + entry.payload.length);
   }
 
-  /** Counts an installed part of a snapshot, as if it were an entry. */
+  /** Counts an installed part of a snapshot like an entry. */
   addPart(group: Group, bytes: number): void {
     this.#entryCount += 1;
     this.#bytes += bytes;
     this.#bytesOf.set(group, this.bytesOf(group) + bytes);
   }
 
-  /** Takes the answers that wait for nothing any more. */
+  /** Removes and returns the outcomes that may be reported now. */
   takeTold(): readonly Settlement[] {
     const told = this.#told;
     if (told.length > 0) this.#told = [];
     return told;
   }
 
-  /** Puts the rows of every group that is still open into the batch: the last thing before it is written. */
+  /** Adds the rows of every open group to the batch; the last step before it is written. */
   flush(): void {
     for (const group of this.groups) {
       if (!group.isOpen) continue;
@@ -109,7 +105,8 @@ export class ApplyTurn {
 }
 
 /**
- * What the log would decide again, word for word, should the rows be lost: it may be told before they are written (C2).
+ * Outcomes that a replay of the log would reproduce exactly if the rows were lost; they may be reported before the rows
+ * are written (C2).
  */
 function isDecision({ kind }: Outcome): boolean {
   return kind === 'committed' || kind === 'violated' || kind === 'too-broad';

@@ -1,13 +1,13 @@
 /**
- * The entries of one group that are committed and not yet applied, in order, with what the first of them still needs;
- * or the parts of a snapshot that are to be installed: never both, for a snapshot waits for the entries.
+ * The committed entries of one group that are not applied yet, in order, with the data that the first of them needs; or
+ * the parts of a snapshot to install. Never both: a snapshot waits for the entries.
  */
 import { assert, Fifo } from '#base';
 import type { Entry } from '#raft';
 import type { HeldMembership } from '../machine.ts';
 import type { CheckedPart } from '../snapshots/state-transfer.ts';
 
-/** A part of a snapshot, and who belongs to the group as of its end. */
+/** A part of a snapshot, and the membership at its end. */
 export interface PartToInstall {
   readonly part: CheckedPart;
   readonly members: HeldMembership;
@@ -27,7 +27,7 @@ export class Backlog {
     return this.#bytes;
   }
 
-  /** Whether there is nothing to do. */
+  /** Whether it is empty. */
   get isEmpty(): boolean {
     return this.#entries.length + this.#parts.length === 0;
   }
@@ -52,12 +52,12 @@ export class Backlog {
     return this.#entries.peek();
   }
 
-  /** What the first entry asked of the store; undefined when it has not asked. */
+  /** Data from the store for the first entry; undefined when it was not requested. */
   get answers(): readonly number[] | undefined {
     return this.#answers;
   }
 
-  /** Keeps the answers for the first entry, until it is taken. */
+  /** Keeps the data for the first entry. */
   prepare(answers: readonly number[]): void {
     this.#answers = answers;
   }

@@ -1,6 +1,4 @@
-/**
- * The machines of #database in the form in which the runtime drives them (machine.ts).
- */
+/** Adapts the machines of #database to the interface of the runtime (machine.ts). */
 import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES, type NodeId } from '#base';
 import {
   type Applied,
@@ -57,10 +55,10 @@ import { nativeCrc32, nativeSha256 } from '../native.ts';
 import type { Binding, Outcome, RegisteredNode } from '../outcome.ts';
 import type { CheckedPart, StateImport, StatePart } from '../snapshots/state-transfer.ts';
 
-/** First byte of the keys that belong to groups; the group follows, 4 bytes big-endian. */
+/** First byte of the keys of a group; the group follows, 4 bytes big-endian. */
 const GROUP_ROWS = 0x01;
 
-/** The real machines, over the digests of this platform. */
+/** The production machines, with the digests of this platform. */
 export const databaseMachines: Machines = {
   openCatalog: (kv, founders) =>
     new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
@@ -130,7 +128,7 @@ export const databaseMachines: Machines = {
   encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
   encodeMark: (request) => encodeCatalogEntry({ kind: 'mark', ...request }),
   encodeRaise: (request) => encodeCatalogEntry({ kind: 'raise', ...request }),
-  // The format of a payload is its level.
+  // The format of a payload equals its feature level.
   levelOf: (payload) => payload[0] ?? LEVEL_FIRST,
   rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
 };
@@ -220,7 +218,7 @@ class CatalogAdapter implements CatalogPort {
     return encodeStanding({ revision, chainHash });
   }
 
-  /** Nothing is known of its hashes at earlier revisions; it changes rarely, so that others are soon at this one. */
+  /** Hashes of earlier revisions are unknown. The catalog changes rarely, so other nodes soon reach this revision. */
   compare({ revision, chainHash }: Standing): HistoryVerdict {
     const { applied } = this.#machine;
     if (revision !== applied.revision) return 'beyond';
@@ -282,16 +280,16 @@ class CatalogAdapter implements CatalogPort {
   }
 
   async warm(): Promise<void> {
-    // The catalog is in memory as a whole.
+    // The catalog is entirely in memory.
   }
 }
 
-/** What only the machine that takes it over looks into. */
+/** Opaque to all but the machine that installs it. */
 interface Content<Value> {
   readonly content: Value;
 }
 
-/** Pages: each part can be taken over by itself. */
+/** Pages: each part can be installed separately. */
 class HistoryParts implements StateImport {
   readonly #history: HistoryImport;
 
@@ -315,7 +313,7 @@ class HistoryParts implements StateImport {
   }
 }
 
-/** Rows: of use only when all of them are there. */
+/** Rows: usable only when all parts have arrived. */
 class CatalogParts implements StateImport {
   readonly #source: DatabaseSource;
   #catalog: CatalogImport;
@@ -325,7 +323,7 @@ class CatalogParts implements StateImport {
     this.#catalog = new CatalogImport(source);
   }
 
-  /** It is always sent as a whole. */
+  /** Always transferred as a whole. */
   resume(): Uint8Array {
     this.#catalog = new CatalogImport(this.#source);
     return NO_BYTES;

@@ -1,4 +1,4 @@
-/** What follows when a batch is in the store: everybody who waited for its rows goes on. */
+/** After a batch is in the store, reports its outcomes and revisions to everything that waited for its rows. */
 import { CATALOG_GROUP } from '#base';
 import type { Checkpointer } from '../core/checkpoint.ts';
 import type { ClusterWork } from '../core/cluster-work.ts';
@@ -11,7 +11,7 @@ import type { ReadBarrier } from '../requests/read-barrier.ts';
 import type { Reporter } from '../thread/reporter.ts';
 import type { ApplyTurn } from './apply-turn.ts';
 
-/** Those who are told. */
+/** Receivers of the reports. */
 export interface TellingParts {
   readonly reporter: Reporter;
   readonly checkpointer: Checkpointer;
@@ -31,7 +31,7 @@ export class WrittenRows {
     this.#parts = parts;
   }
 
-  /** The batch of the turn is in the store; writing it took so long. */
+  /** The batch of the turn is in the store, after so many milliseconds. */
   tell(turn: ApplyTurn, elapsedMs: number): void {
     const { cluster } = this.#parts;
     const nowMs = this.#ports.monotonicMs();
@@ -42,14 +42,14 @@ export class WrittenRows {
     cluster.written(turn);
   }
 
-  /** Tells the front what has changed in the catalog. */
+  /** Reports changes of the catalog to the front. */
   #show({ changes }: ApplyTurn): void {
     const { lifecycle, reporter, cluster } = this.#parts;
     const catalog = lifecycle.find(CATALOG_GROUP);
     if (changes.length === 0 || catalog === undefined) return;
     const { index } = catalog.written;
     reporter.catalog(changes, index);
-    // A front that comes later begins with the catalog as it is then.
+    // A front that connects later starts with the catalog at that time.
     if (reporter.isHeard) cluster.fence.told(index);
   }
 

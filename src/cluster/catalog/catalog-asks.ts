@@ -1,9 +1,10 @@
 /**
- * What is asked of the catalog and waits for an answer: proposes the entry when this node leads the catalog, and
- * otherwise says who does.
+ * Requests to the catalog that wait for an answer: proposes their entries when this node leads the catalog, and
+ * otherwise names the leader.
  *
- * Nobody is answered by what became of an entry, but by the catalog as it is applied: when it is as was asked for, that
- * is the answer, whoever proposed it and whenever. So asking is safe to repeat, to lose and to overtake.
+ * A request is answered by the applied state of the catalog, not by the outcome of its own entry: as soon as the state
+ * is as requested, that is the answer, whichever entry caused it. Requests may therefore be repeated, lost and
+ * reordered.
  */
 import { type Address, CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { type EntryId, type Input, lastId, ORIGIN } from '#raft';
@@ -13,7 +14,7 @@ import type { CatalogMachine } from '../machine.ts';
 
 /** This node cannot answer. */
 export type Passed =
-  /** That one leads the catalog. */
+  /** Another node leads the catalog. */
   { readonly kind: 'elsewhere'; readonly leader: Address } | { readonly kind: 'later'; readonly reason: string };
 
 export interface CatalogAsksPorts {
@@ -24,19 +25,19 @@ export interface CatalogAsksPorts {
   readonly step: (group: Group, input: Input) => void;
 }
 
-/** What can be asked, as far as it differs from other things that can. */
+/** The part of a request that depends on its kind. */
 export interface AskKind<Ask, Answer> {
   /**
-   * What the catalog as this node has it says to that; undefined when it is not so yet. Only the leader has all of it
-   * (`isLatest`).
+   * Answer from the local catalog; undefined when the request is not fulfilled yet. Only the leader has the latest
+   * state (`isLatest`).
    */
   readonly answer: (ask: Ask, isLatest: boolean) => Answer | undefined;
-  /** Why it is not to be proposed, by what the leader sees before it does so for the first time. */
+  /** Reason not to propose it, checked by the leader before the first proposal. */
   readonly fault: (ask: Ask, group: Group) => Answer | Passed | undefined;
   readonly encode: (ask: Ask) => Uint8Array;
-  /** Whether it waits for a leader, as long as for an answer; whoever asks otherwise goes on to the next node. */
+  /** Whether it waits for a leader as long as for an answer; without it the caller tries the next node. */
   readonly isPatient?: true;
-  /** Why there is no answer yet, if it is something else than usual. */
+  /** Reason for a delayed answer, if it is not the usual one. */
   readonly late?: (ask: Ask) => string | undefined;
 }
 
@@ -44,7 +45,7 @@ interface Waiting<Ask, Answer> {
   readonly ask: Ask;
   readonly endMs: number;
   readonly resolve: (answer: Answer | Passed) => void;
-  /** In which it was proposed. */
+  /** Term of the proposal. */
   term: number;
 }
 
@@ -52,7 +53,7 @@ export class CatalogAsks<Ask, Answer> {
   readonly #ports: CatalogAsksPorts;
   readonly #kind: AskKind<Ask, Answer>;
   #waiting: readonly Waiting<Ask, Answer>[] = [];
-  /** The last entry that was proposed. */
+  /** The last proposed entry. */
   #proposed: EntryId = ORIGIN;
 
   constructor(ports: CatalogAsksPorts, kind: AskKind<Ask, Answer>) {
@@ -60,7 +61,7 @@ export class CatalogAsks<Ask, Answer> {
     this.#kind = kind;
   }
 
-  /** Answered by a later call of `settle`. */
+  /** A later call of `settle` answers it. */
   ask(ask: Ask): Promise<Answer | Passed> {
     const endMs = this.#ports.monotonicMs() + this.#ports.limits.leaderWaitMs;
     return new Promise((resolve) => {
@@ -68,7 +69,7 @@ export class CatalogAsks<Ask, Answer> {
     });
   }
 
-  /** Goes on with whoever waits. Called when no step is under way. */
+  /** Processes waiting requests. Called between steps. */
   settle(): void {
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
@@ -95,25 +96,25 @@ export class CatalogAsks<Ask, Answer> {
     }
     if (group.isOpening) return undefined;
     if (!group.isReady) return elsewhere(nodeOf(group.leader ?? group.self), catalog());
-    // A request is judged by a catalog that shows what the requests before it have changed.
+    // A request is checked against a catalog that includes the effects of earlier requests.
     if (waiting.term < 0 && this.#isUnderWay(group)) return undefined;
     const fault = waiting.term < 0 ? this.#kind.fault(waiting.ask, group) : undefined;
     if (fault === undefined) this.#propose(group, waiting);
     return fault;
   }
 
-  /** Once a term: what a leader has proposed is an entry as long as it leads. */
+  /** Proposes once per term, because the entry of a leader stays in the log as long as it leads. */
   #propose(group: Group, waiting: Waiting<Ask, Answer>): void {
     const { term } = group.raft.hardState;
     if (waiting.term === term) return;
     waiting.term = term;
-    // Nobody waits for this entry itself.
+    // No request waits for the outcome of this entry.
     group.proposals.offer([]);
     this.#ports.step(group, { kind: 'propose', payloads: [this.#kind.encode(waiting.ask)] });
     this.#proposed = lastId(group.raft.log);
   }
 
-  /** Whether the catalog does not show the last proposal yet. A leader of a later term begins with what it applied. */
+  /** Whether the last proposal is not applied yet. A leader of a later term starts with its applied state. */
   #isUnderWay({ raft }: Group): boolean {
     const { index, term } = this.#proposed;
     return term === raft.hardState.term && this.#ports.catalog().applied.index < index;
@@ -124,7 +125,7 @@ export function later(reason: string): Passed {
   return { kind: 'later', reason };
 }
 
-/** Who is to be asked instead. */
+/** The node to ask instead. */
 function elsewhere(leader: NodeId, catalog: CatalogMachine): Passed {
   const { peer } = catalog.nodes().find(({ node }) => node === leader) ?? {};
   if (peer === undefined || peer.port === 0)

@@ -1,24 +1,24 @@
 /**
- * When a deletion is past, so that whoever asked may be told: no client of any node is answered from the instance any
- * more.
+ * Determines when a deletion is past and may be acknowledged: no client of any node can be answered from the instance
+ * any more.
  *
  * ```
  *   asker                       leader of the catalog                   every other node
- *     │ ── await-past i ──────────> │ ── await-shown i ─────────────────> │ its front has taken i in
+ *     │ ── await-past i ──────────> │ ── await-shown i ─────────────────> │ its front has applied i
  *     │                             │ <──────────────────────── shown i ─ │
  *     │ <────────────────── past i ─│ ── past i ────────────────────────> │
  * ```
  * A node counts as long as it may hold a lease of the catalog from before the deletion (C21). It holds none when its
- * front shows the catalog with it, or when nothing was heard of it for so long that any lease is over: whoever got one
- * had been heard, for its question had arrived. What is lost is asked again; and nobody waits longer than `fenceMs`
- * after the deletion was applied here, for then every lease that does not know of it is over, whoever gave it.
+ * front has the catalog with the deletion, or when no message from it has arrived for so long that any lease has
+ * expired: a lease needs a request to the leader, which is a message. Lost messages are repeated. No deletion waits
+ * longer than `fenceMs` after it was applied here, because then every lease without it has expired.
  *
- *   C26  An outcome that says that an instance is gone, or that its name has another one, is told when the last
- *        deletion of the name is past. What the catalog has come by without its entries, at a start or by a snapshot,
- *        may have been a deletion of any name.
- *   C27  A leader takes a deletion for past when the front of every member, and of whoever was one within `fenceMs`,
- *        shows it, or was not heard of for `fenceMs`; its lead's beginning counts as having heard of everybody, for no
- *        leader before it could confirm a read after that.
+ *   C26  An outcome that reports an instance as gone, or its name as reused, is returned only when the last
+ *        deletion of the name is past. Changes that reached the catalog without entries, at a start or by a snapshot,
+ *        may include a deletion of any name.
+ *   C27  A leader considers a deletion past when the front of every member, and of every member within the last
+ *        `fenceMs`, shows it, or has sent nothing for `fenceMs`. The start of its leadership counts as a message from
+ *        every node, because no previous leader could confirm a read later.
  */
 import { type LogIndex, type NodeId, toLogIndex, unreachable } from '#base';
 import type { CoreLimits } from '../limits.ts';
@@ -27,14 +27,14 @@ import type { Binding } from '../outcome.ts';
 import type { FenceItem } from '../peer/forward.ts';
 import type { Settlement } from '../thread/link.ts';
 
-/** What the group of the catalog is to this node now. */
+/** The view of the catalog group on this node. */
 export interface FenceView {
   readonly nowMs: number;
-  /** The catalog in the store goes up to here. */
+  /** Index up to which the catalog is in the store. */
   readonly written: LogIndex;
-  /** The other nodes that belong to the group. */
+  /** The other members of the group. */
   readonly members: readonly NodeId[];
-  /** Of a leader: when each of them was heard of last. */
+  /** For a leader: time of the last message of each node. */
   readonly heardMs: ((node: NodeId) => number) | undefined;
   /** The other node that leads, if it is known. */
   readonly leader: NodeId | undefined;
@@ -44,11 +44,11 @@ export interface FencePorts {
   readonly view: () => FenceView;
   readonly limits: Pick<CoreLimits, 'fenceMs' | 'fenceAskMs'>;
   readonly post: (to: NodeId, item: FenceItem) => void;
-  /** Tells the front. */
+  /** Reports outcomes to the front. */
   readonly tell: (settlements: readonly Settlement[]) => void;
 }
 
-/** A place in the log of the catalog, and when it was reached here. */
+/** An index of the catalog log, and when it was reached here. */
 interface Moment {
   readonly index: number;
   readonly atMs: number;
@@ -64,27 +64,27 @@ interface Held {
 
 export class CatalogFence {
   readonly #ports: FencePorts;
-  /** Up to here anything may have been deleted, without this node's knowing. */
+  /** Up to here anything may have been deleted without an entry that this node has seen. */
   #unknown: Moment = BEGINNING;
-  /** The last deletion of each name, oldest first, as long as it is not past; and of any name. */
+  /** The last deletion of each name that is not past, oldest first; and of any name. */
   readonly #deletions = new Map<string, Moment>();
   #latest: Moment = BEGINNING;
   /** Deletions up to here are past. */
   #past = 0;
   #held: readonly Held[] = [];
-  /** How far the clients of other nodes see the catalog, as far as those have said so. */
+  /** Index of the catalog that clients of other nodes see, as far as the nodes have reported it. */
   readonly #shown = new Map<NodeId, number>();
-  /** The last change that this node's front was told of, and that it has taken in. */
+  /** The last change that was sent to this node's front, and the last one that the front has applied. */
   #told = 0;
   #shownHere = 0;
   #hasFront = true;
-  /** Who belonged to the group last, and since when others do not any more. */
+  /** The last known members, and the former ones with the time when they left. */
   #members: readonly NodeId[] = [];
   readonly #left = new Map<NodeId, number>();
-  /** A leader: what somebody waits for, and since when; how far it has said that deletions are past. */
+  /** For a leader: the index that is waited for, and since when; and the last index that it has announced as past. */
   #wanted: Moment | undefined;
   #said = 0;
-  /** What a leader wants to be told. */
+  /** Index that a leader has asked for. */
   #asked: (Moment & { readonly by: NodeId }) | undefined;
   #askMs = 0;
 
@@ -92,19 +92,19 @@ export class CatalogFence {
     this.#ports = ports;
   }
 
-  /** Outcomes that are not told yet. */
+  /** Number of delayed outcomes. */
   get count(): number {
     return this.#held.length;
   }
 
-  /** When there is something to ask again, or to give up waiting for; undefined while nobody waits. */
+  /** Time of the next retry or timeout; undefined when nothing waits. */
   get deadlineMs(): number | undefined {
     return this.#isBusy ? this.#askMs : undefined;
   }
 
   /**
-   * The catalog has come up to there without its entries: from the store, at the beginning, or by a snapshot.
-   * `registered`: the other nodes that it knows, any of which may have been a member of its group a moment ago.
+   * The catalog has reached this index without its entries: from the store at a start, or by a snapshot. `registered`:
+   * the other nodes that it knows, any of which may have been a member of the group a moment ago.
    */
   skipped(to: Moment, registered: readonly NodeId[]): void {
     this.#unknown = to;
@@ -136,27 +136,27 @@ export class CatalogFence {
     this.#want(moment);
   }
 
-  /** The front is told of the catalog up to here. */
+  /** The catalog up to this index was sent to the front. */
   told(index: LogIndex): void {
     this.#told = index;
   }
 
-  /** The front has taken it in. */
+  /** The front has applied the catalog up to this index. */
   shownHere(index: number): void {
     this.#shownHere = Math.max(this.#shownHere, index);
   }
 
-  /** The front answers nobody any more. */
+  /** The front answers no more requests. */
   closeFront(): void {
     this.#hasFront = false;
   }
 
-  /** Whether the last deletion of the name is past, as far as this node knows of any. */
+  /** Whether the last known deletion of the name is past. */
   isPast(name: string): boolean {
     return this.#isOver(this.#deletions.get(name) ?? this.#unknown, this.#ports.view());
   }
 
-  /** Tells outcomes whose rows are in the store, each as soon as it may be told. */
+  /** Reports outcomes whose rows are in the store, each as soon as it may be reported. */
   settle(settlements: readonly Settlement[]): void {
     const free: Settlement[] = [];
     const held: Held[] = [];
@@ -172,7 +172,7 @@ export class CatalogFence {
     this.advance();
   }
 
-  /** Takes in what another node of the cluster says. */
+  /** Handles a message of another node. */
   take(from: NodeId, { kind, index }: FenceItem): void {
     const view = this.#ports.view();
     switch (kind) {
@@ -186,13 +186,13 @@ export class CatalogFence {
         if (view.heardMs !== undefined && index <= view.written) this.#awaited(from, index, view);
         break;
       case 'past':
-        // Whoever leads may be further than this node, which asks again then.
+        // The leader may be ahead of this node, which asks again then.
         this.#past = Math.max(this.#past, Math.min(index, view.written));
         break;
     }
   }
 
-  /** Tells and asks whatever there is to tell and to ask. Called at the end of each turn, and as time passes. */
+  /** Sends pending messages and answers. Called at the end of each turn, and as time passes. */
   advance(): void {
     const view = this.#ports.view();
     this.#review(view);
@@ -207,12 +207,12 @@ export class CatalogFence {
     return this.#held.length > 0 || this.#wanted !== undefined || this.#asked !== undefined;
   }
 
-  /** How far the clients of this node see the catalog: all of it, unless something is on its way to the front. */
+  /** Index of the catalog that clients of this node see: all of it, unless a change is on its way to the front. */
   #seenHere({ written }: FenceView): number {
     return this.#hasFront && this.#shownHere < this.#told ? this.#shownHere : written;
   }
 
-  /** What must be past before the outcome is told. A name to which nothing is bound may be any. */
+  /** The deletion that must be past before the outcome is returned. If nothing is bound to the name, it may be any. */
   #needOf(settlement: Settlement): Moment | undefined {
     if (settlement.kind !== 'outcome') return undefined;
     const { outcome } = settlement;
@@ -236,7 +236,7 @@ export class CatalogFence {
     else this.#want({ index, atMs: view.nowMs });
   }
 
-  /** Whoever does not belong to the group any more may hold a lease from when he did. */
+  /** A former member may still hold a lease from before it left. */
   #review({ members, nowMs }: FenceView): void {
     if (members === this.#members) return;
     for (const node of this.#members) if (!members.includes(node)) this.#left.set(node, nowMs);
@@ -248,7 +248,7 @@ export class CatalogFence {
     const asked = this.#asked;
     if (asked === undefined) return;
     const index = this.#seenHere(view);
-    // It asks again.
+    // It will ask again.
     if (index >= asked.index || view.nowMs >= asked.atMs + this.#ports.limits.fenceMs) this.#asked = undefined;
     if (index >= asked.index) this.#ports.post(asked.by, { kind: 'shown', index: toLogIndex(index) });
   }
@@ -259,14 +259,14 @@ export class CatalogFence {
     for (const [node, leftMs] of this.#left) if (leftMs <= sinceMs) this.#left.delete(node);
     const counted = [...members.filter((node) => heardMs(node) > sinceMs), ...this.#left.keys()];
     const elsewhere = Math.min(written, ...counted.map((node) => this.#shown.get(node) ?? 0));
-    // Whoever asked here has the changes before the answer (C6).
+    // The front of this node has the changes before the answer (C6).
     this.#past = Math.max(this.#past, elsewhere);
     const everywhere = Math.min(elsewhere, this.#seenHere(view));
     if (everywhere > this.#said && this.#wanted !== undefined) {
       this.#said = everywhere;
       for (const node of members) this.#ports.post(node, { kind: 'past', index: toLogIndex(everywhere) });
     }
-    // Nobody waits any longer than that.
+    // No request waits longer.
     if (this.#wanted !== undefined && (this.#wanted.index <= everywhere || this.#wanted.atMs <= sinceMs)) {
       this.#wanted = undefined;
     }
@@ -284,12 +284,12 @@ export class CatalogFence {
     this.#ports.tell(free.map(({ settlement }) => settlement));
   }
 
-  /** Asks those who have not said it yet, now and again. */
+  /** Asks the nodes that have not confirmed yet, repeatedly. */
   #ask({ nowMs, members, heardMs, leader }: FenceView): void {
     this.#askMs = nowMs + this.#ports.limits.fenceAskMs;
     const { post } = this.#ports;
     if (heardMs === undefined) {
-      // Only a leader asks others; it has its own list when it is one.
+      // Only a leader asks others; a new leader starts with an empty list.
       this.#wanted = undefined;
       const index = Math.max(0, ...this.#held.map((each) => each.index));
       if (leader !== undefined && index > 0) post(leader, { kind: 'await-past', index: toLogIndex(index) });

@@ -1,31 +1,31 @@
 /**
- * For how long the front may believe its copy of the catalog: whoever works on an instance of a name asks here first.
+ * A lease that limits how long the front may rely on its copy of the catalog. Every use of a name checks it first.
  *
  * ```
  *   none ── a use asks, and waits ──> held ── older than `renewMs`: the next use asks, and does not wait ──> held anew
  *     ^                                 │
  *     └──────── nothing was answered for `leaseMs`, counted from the question ────────┘
  * ```
- * A question is a read index on the catalog (R5): asked at a time and answered, it says that the copy here holds every
- * entry of the catalog that was acknowledged before that time. Time is monotonic, so that a process that stood still
- * finds its lease over. Nobody who is idle asks anything.
+ * A lease is renewed by a read index on the catalog (R5). Its answer confirms that the local copy has every entry of
+ * the catalog that was acknowledged before the request was sent. Time is monotonic, so that a process that was
+ * suspended finds its lease expired. An idle node sends no requests.
  *
- *   C21  Whoever works on an instance does so while the front holds the catalog's lease, and has looked since his
- *        request came: the catalog here then holds all that was acknowledged until `leaseMs` ago. What is seen after
- *        the look may be older; the request had begun by then.
+ *   C21  An operation on an instance runs only while the front holds the catalog's lease, and has checked it since its
+ *        request arrived: the local catalog then has everything that was acknowledged until `leaseMs` ago. Data seen
+ *        after the check may be older, but the request was concurrent then.
  */
 import { DatabaseError } from '#base';
 import type { CoreLimits } from '../limits.ts';
 import { catalogAnswersLate, catalogNotConfirmed } from '../requests/refusals.ts';
 
-/** Of one use, when every answer comes too late. */
+/** Attempts per use, when every answer arrives too late. */
 const QUESTIONS_MAX = 3;
 
 export interface CatalogLeasePorts {
   readonly limits: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
   /**
-   * Asks whoever leads the catalog how far it is, and waits until the copy here is so far; `confirmed` is called then.
-   * Rejects after a bounded time.
+   * Asks the leader of the catalog for its read index, and waits until the local copy has reached it; then `confirmed`
+   * is called. Rejects after a bounded time.
    */
   readonly ask: () => Promise<unknown>;
   readonly monotonicMs: () => number;
@@ -34,7 +34,7 @@ export interface CatalogLeasePorts {
 export class CatalogLease {
   readonly #ports: CatalogLeasePorts;
   readonly #bornMs: number;
-  /** When the last question that has an answer was asked; undefined: none has. */
+  /** Send time of the last answered request; undefined before the first. */
   #askedMs: number | undefined;
   #renewMs = Number.NEGATIVE_INFINITY;
   #endMs = Number.NEGATIVE_INFINITY;
@@ -46,15 +46,14 @@ export class CatalogLease {
     this.#bornMs = ports.monotonicMs();
   }
 
-  /** Whether the last question had no answer, and the lease is over: this node cannot serve. */
+  /** Whether the last request failed and the lease has expired: this node cannot serve. */
   get isLost(): boolean {
     return this.#hasFailed && this.#ports.monotonicMs() >= this.#endMs;
   }
 
   /**
-   * Undefined while the lease is held. Otherwise resolves as soon as it is: one question for all who wait.
-   * @throws DatabaseError unavailable, reason `CatalogNotConfirmed`, when there is no answer; whatever else the node
-   * says
+   * Undefined while the lease is held. Otherwise resolves as soon as it is; all callers share one request.
+   * @throws DatabaseError unavailable, reason `CatalogNotConfirmed`, without an answer; any other error of the node
    */
   take(): Promise<void> | undefined {
     const nowMs = this.#ports.monotonicMs();
@@ -63,7 +62,7 @@ export class CatalogLease {
     return nowMs < this.#endMs ? undefined : this.#wait(question);
   }
 
-  /** A question of that time has its answer: the catalog here holds what was acknowledged before. */
+  /** The request sent at this time was answered: the local catalog has everything acknowledged before. */
   confirmed(askedMs: number): void {
     if (this.#askedMs !== undefined && askedMs <= this.#askedMs) return;
     const { leaseMs, leaseRenewMs } = this.#ports.limits;
@@ -73,7 +72,7 @@ export class CatalogLease {
     this.#hasFailed = false;
   }
 
-  /** One at a time. A failure is told to whoever waits for the lease, and asked about by `isLost`. */
+  /** One request at a time. A failure is reported to callers that wait for the lease, and by `isLost`. */
   #ask(): Promise<void> {
     if (this.#question !== undefined) return this.#question;
     const question = this.#put();
@@ -93,9 +92,7 @@ export class CatalogLease {
     }
   }
 
-  /**
-   * An answer may come so late that it says nothing of now, at a node that has too much to do: then it is asked again.
-   */
+  /** On an overloaded node the answer may arrive after the lease it grants has expired; then it asks again. */
   async #wait(first: Promise<void>): Promise<void> {
     let question = first;
     for (let asked = 1; ; asked++) {

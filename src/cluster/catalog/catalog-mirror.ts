@@ -1,12 +1,10 @@
-/**
- * The front's copy of the catalog: kept up to date by reports, read without asking anyone.
- */
+/** The front's copy of the catalog, updated by reports of the core and read synchronously. */
 import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
 import type { ApiKey } from '#model';
 import type { CatalogChange, CatalogMirror } from '../node.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
-/** The catalog as the core has it applied. */
+/** The catalog as applied by the core. */
 export interface CatalogState {
   readonly bindings: readonly Binding[];
   readonly nodes: readonly RegisteredNode[];
@@ -72,7 +70,7 @@ export class LiveCatalog implements CatalogMirror {
     return this.#groups.get(group);
   }
 
-  /** Whether a database of the catalog lives in this group. */
+  /** Whether a database of the catalog is in this group. */
   has(group: GroupId): boolean {
     return group === CATALOG_GROUP || this.#groups.has(group);
   }

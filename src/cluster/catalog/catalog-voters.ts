@@ -1,21 +1,21 @@
 /**
- * Who votes in the catalog. Every node holds it; one, three or five of them vote, in zones of their own if they can.
- * Whoever votes goes on voting as long as he may, so that a node that comes back finds nothing changed; one that is
- * lost gives his vote to one that answers.
+ * Chooses the voters of the catalog. Every node is a member; one, three or five of them vote, in different zones if
+ * possible. A voter keeps its vote as long as possible, so that a node that comes back finds nothing changed; the vote
+ * of a lost node moves to one that answers.
  *
- *   C18  Nobody gets a vote in the catalog who does not answer; whoever leaves has none before he is removed; and a
- *        change is wanted only if most of those who are to vote answer. Whoever leaves keeps his as long as somebody is
- *        expected who could have it.
+ *   C18  A node that does not answer gets no vote in the catalog; a leaving node loses its vote before it is removed;
+ *        and a change is made only if most of the new voters answer. A leaving node keeps its vote while another node
+ *        is expected that could take it.
  */
 import { type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
 import type { Membership, Target } from '#raft';
 import type { NodeView } from '../placement/placement.ts';
 import { answers, canTake, choose, comes, countFor } from '../placement/spread.ts';
 
-/** Voters of the catalog at most. */
+/** Maximum number of voters of the catalog. */
 const VOTERS_MAX = 5;
 
-/** What the group of the catalog should be; undefined when it should stay as it is. */
+/** The wanted membership of the catalog group; undefined when it should not change. */
 export function catalogTarget(nodes: readonly NodeView[], membership: Membership): Target | undefined {
   const voting = membership.voters.incoming.map(nodeOf);
   const active = nodes.filter(({ state }) => state === 'active');
@@ -33,7 +33,7 @@ export function catalogTarget(nodes: readonly NodeView[], membership: Membership
   return { voters: replicasOf(chosen), learners: replicasOf(nodes.filter((each) => learns(each, chosen))) };
 }
 
-/** A node that is removed stays until it has heard of that, and ends. */
+/** A removed node stays a learner until it has received its removal and stops. */
 function learns(node: NodeView, voters: readonly NodeView[]): boolean {
   return !voters.includes(node) && (node.state !== 'removed' || answers(node));
 }

@@ -1,4 +1,4 @@
-/** What the fence of deletions (catalog-fence.ts) knows of the group of the catalog. */
+/** The view of the catalog group that the fence of deletions (catalog-fence.ts) uses. */
 import { type NodeId, nodeOf, replicaOf, toLogIndex } from '#base';
 import { everybody, type Membership } from '#raft';
 import type { Group } from '../group/group.ts';

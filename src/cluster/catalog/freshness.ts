@@ -1,9 +1,9 @@
 /**
- * Whether the catalog as it is applied here holds everything that others had acted on at some moment before.
+ * Whether the catalog applied here has everything that other nodes had acted on at an earlier moment.
  *
- * Whoever begins to lead a group may have a catalog that is behind that of the leader before, and would take the group
- * back to where that one had already brought it from; a copy may be given up by then, because the group was without it
- * (D15). So it asks the catalog's leader first, once, how far the catalog must be (R5), and goes on when it is.
+ * A new leader of a group may have a catalog that lags that of its predecessor, and would undo changes that the
+ * predecessor has already made; a replica may have been removed because the group was without it (D15). So it first
+ * asks the leader of the catalog once for its read index (R5), and continues when the catalog has reached it.
  */
 import type { LogIndex } from '#base';
 import type { Input } from '#raft';
@@ -13,20 +13,20 @@ export interface FreshnessPorts {
   readonly catalog: () => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
   readonly monotonicMs: () => number;
-  /** A question that was not answered for so long is asked again. */
+  /** A request without an answer is repeated after this time. */
   readonly waitMs: number;
 }
 
 interface Question {
   readonly moment: number;
   readonly askedMs: number;
-  /** How far the catalog must be. */
+  /** The index that the catalog must reach. */
   index: LogIndex | undefined;
 }
 
 export class Freshness {
   readonly #ports: FreshnessPorts;
-  /** Moments are counted, for time may stand still between two of them. */
+  /** Moments are counted, because time may not pass between two of them. */
   #moment = 0;
   #question: Question | undefined;
   #confirmed = 0;
@@ -35,13 +35,13 @@ export class Freshness {
     this.#ports = ports;
   }
 
-  /** This moment. */
+  /** Returns the current moment. */
   now(): number {
     this.#moment += 1;
     return this.#moment;
   }
 
-  /** Whether the catalog here is as it was anywhere at that moment, or later. Asks, if that is not known yet. */
+  /** Whether the local catalog is as recent as any catalog was at that moment. Sends a request if that is not known. */
   isSince(moment: number): boolean {
     const { catalog, step, monotonicMs, waitMs } = this.#ports;
     const group = catalog();
@@ -55,7 +55,7 @@ export class Freshness {
     const askedMs = monotonicMs();
     if (this.#question !== undefined && askedMs < this.#question.askedMs + waitMs) return false;
     this.#question = { moment: this.now(), askedMs, index: undefined };
-    // The reads of clients have numbers above 0.
+    // Reads of clients have positive numbers.
     step(group, { kind: 'read', id: -this.#question.moment });
     return false;
   }

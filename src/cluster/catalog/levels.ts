@@ -1,13 +1,13 @@
 /**
- * The level of the cluster against the levels that this release knows (ADR 0047), and how it is raised.
+ * Compares the feature level of the cluster with the levels that this release supports (ADR 0047), and raises it.
  *
  * ```
  *   every node knows 1           every node knows 1 and 2            raised: some write what only 2 can read
  *   level 1               ──>    level 1; one release back goes      level 2; the release before does not start
  * ```
- *   C23  A node goes on only at a level that it knows, and with entries of such levels: otherwise it says so and ends,
- *        before it has read or written anything else. What the catalog was at before it took this node in is past: whoever
- *        joins a cluster applies that, and was taken in at a level that it knows (D20).
+ *   C23  A node runs only at a level that it supports, and with entries of such levels: otherwise it logs the reason
+ *        and exits, before it reads or writes anything else. Levels of the catalog before this node was admitted do not
+ *        matter: a node that joins applies them, and was admitted at a level that it supports (D20).
  */
 import { type DatabaseError, formatLevels, type GroupId, hasLevel, LEVELS, type LevelRange, type NodeId } from '#base';
 import type { KvReader } from '#kv';
@@ -27,7 +27,7 @@ export interface LevelPorts {
   readonly levels?: LevelRange;
 }
 
-/** @throws DatabaseError when what is stored here is of a release that knows more, or of one too long ago. */
+/** @throws DatabaseError when the store was written by a release with a higher level, or one that is too old. */
 export function checkLevels({ kv, machines, node, levels = LEVELS }: LevelPorts, log: RecoveredLog): void {
   const standing = { level: machines.storedLevel(kv), nodes: () => machines.storedNodes(kv) };
   const fault = faultInLevel(standing, { node, levels });
@@ -38,7 +38,7 @@ export function checkLevels({ kv, machines, node, levels = LEVELS }: LevelPorts,
   }
 }
 
-/** The level of an entry that is to be written. Throws for one that this release cannot read. */
+/** The level of an entry that is to be written. Throws for an entry that this release cannot read. */
 export function knownLevel({
   machines,
   levels = LEVELS,
@@ -50,7 +50,7 @@ export function knownLevel({
   };
 }
 
-/** Why a node whose release knows these levels cannot go on with that catalog. */
+/** Reason why a node with these levels cannot run with that catalog. */
 export function faultInLevel(
   catalog: Pick<CatalogMachine, 'level' | 'nodes'>,
   { node: self, levels }: { readonly node: NodeId; readonly levels: LevelRange },
@@ -61,20 +61,20 @@ export function faultInLevel(
   return isPast ? undefined : levelNotKnown(level, levels);
 }
 
-/** Why a node whose release knows these levels cannot belong to a cluster at that level, for whoever reads it there. */
+/** Reason why a node with these levels cannot belong to a cluster at that level, as a message for the operator. */
 export function refusedAt(level: number, levels: LevelRange): string | undefined {
   if (hasLevel(levels, level)) return undefined;
   const release = level > levels.max ? 'a later release' : 'an earlier release, and finalize the upgrade to it';
   return `it knows ${formatLevels(levels)}, and the cluster is at level ${level}; start ${release} there`;
 }
 
-/** The cluster is to be at the highest level that its nodes know. */
+/** Raises the cluster to the highest level that all of its nodes support. */
 export interface FinalizeOrder {
   readonly kind: 'finalize';
 }
 
 type Finalized =
-  /** Nothing is left to raise. */
+  /** The level is the highest possible. */
   { readonly kind: 'finalized'; readonly level: number } | ({ readonly kind: 'faulty' } & OrderFault);
 
 export type FinalizeAnswer = Finalized | Passed;

@@ -1,8 +1,9 @@
 /**
- * Who a store is: the first node of a cluster that it has founded, or what the cluster that it joined has made of it.
+ * The identity of a store: the first node of a cluster that it has founded, or the node that the joined cluster has
+ * registered.
  *
- * A store that asks other nodes is first of all written down as one that asks; with the answer it becomes a node, in
- * one batch. Whatever happens in between, it asks again as the same store, and gets the same number:
+ * A store that asks to join is first recorded as joining; with the answer it becomes a node, in one batch. After a
+ * crash in between it asks again as the same store, and gets the same number:
  *
  *   empty ── joining row ──> asking ── identity row, empty catalog, no joining row ──> a node
  */
@@ -24,31 +25,31 @@ import {
   writeJoining,
 } from '../store/node-rows.ts';
 
-/** How a store that belongs to no cluster becomes a node of one. */
+/** How a new store becomes a node of a cluster. */
 export type Origin =
   /** It founds a cluster. */
   | { readonly kind: 'alone' }
-  /** It asks other nodes. */
+  /** It joins through other nodes. */
   | { readonly kind: 'asks'; readonly ask: (storeId: string) => Promise<Joined | Founder> }
-  /** Nobody has said; it refuses to start. */
+  /** Neither is configured, so it refuses to start. */
   | { readonly kind: 'unknown' };
 
 export interface IdentityOptions {
-  /** Where the store lies, for whoever reads a refusal. */
+  /** Path of the store, for messages. */
   readonly place: string;
   readonly nowMs: number;
   readonly random: Random;
   readonly origin: Origin;
-  /** Rejects when a new store must not be anybody. */
+  /** Rejects when a new store must not become a node. */
   readonly checkNew: () => Promise<void>;
 }
 
 const UUID_RANDOM_BYTES = 10;
 
 /**
- * The identity of the store; one that has none gets it, durably.
- * @throws DatabaseError when no cluster takes it in, or it has begun to join one and nobody is to be asked; and when
- * its node was removed, and has heard so.
+ * Returns the identity of the store; a store without one gets it, durably.
+ * @throws DatabaseError when no cluster admits it, when it has started to join and has no seeds, and when it knows that
+ * its node was removed
  */
 export async function ownIdentity(store: KvStore, options: IdentityOptions): Promise<NodeIdentity> {
   const row = store.get(IDENTITY_KEY);
@@ -60,19 +61,19 @@ export async function ownIdentity(store: KvStore, options: IdentityOptions): Pro
 function identityIn(store: KvStore, row: Uint8Array): NodeIdentity {
   const identity = readIdentity(row);
   const removed = store.get(REMOVED_KEY);
-  // A cluster that began with what the store holds has made it another node since.
+  // A cluster that was founded from the data of the store has made it another node since.
   if (removed?.length === row.length && hasBytesAt(removed, 0, row)) throw nodeRemoved(identity.node);
   return identity;
 }
 
-/** Has the next start of the node fail, for it was removed. */
+/** Makes the next start of the node fail, because it was removed. */
 export async function noteRemoved(store: KvStore, identity: NodeIdentity): Promise<void> {
   const batch = store.batch();
   batch.put(REMOVED_KEY, writeIdentity(identity));
   await store.write(batch, { sync: true });
 }
 
-/** A store that belongs to no cluster founds one, or joins one. */
+/** Founds a cluster or joins one, for a new store. */
 async function becomeNode(store: KvStore, { place, nowMs, random, origin }: IdentityOptions): Promise<NodeIdentity> {
   const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
   const asking = store.get(JOINING_KEY);
@@ -106,7 +107,7 @@ async function askAs(store: KvStore, storeId: string, { ask, mint }: Asking): Pr
   const batch = store.batch();
   batch.put(IDENTITY_KEY, writeIdentity(identity));
   batch.del(JOINING_KEY);
-  // With it stays who founded the catalog, until its first entry is applied here.
+  // The store also keeps the founders of the catalog, until its first entry is applied here.
   databaseMachines.openCatalog(store, membershipOf(founders)).flushInto(batch);
   await store.write(batch, { sync: true });
   return identity;
@@ -126,7 +127,7 @@ function halfJoined(place: string, storeId: string): DatabaseError {
   return new DatabaseError('unavailable', message, { details: { reason: 'HalfJoined' } });
 }
 
-/** What keeps a node from starting that does not know its cluster. */
+/** Reason code of a node that knows no cluster and cannot start. */
 export const BELONGS_NOWHERE = 'BelongsNowhere';
 
 export function belongsNowhere(place: string): DatabaseError {

@@ -1,4 +1,4 @@
-/** Registers nodes in the catalog, on behalf of whoever asks (peer/join.ts). */
+/** Registers nodes in the catalog on request (peer/join.ts). */
 import { formatAddress, type NodeId, nodeOf } from '#base';
 import { faultInRegistration, isSame, sayableAt } from '#database';
 import { everybody, standingOf } from '#raft';
@@ -10,15 +10,15 @@ import { refusedAt } from './levels.ts';
 
 export interface AskedRegistration {
   readonly registration: NodeRegistration;
-  /** It is this node that wants to be registered. */
+  /** This node registers itself. */
   readonly isOwn: boolean;
 }
 
 type Registered =
   | { readonly kind: 'registered'; readonly node: RegisteredNode }
-  /** It cannot be registered so, ever. */
+  /** It can never be registered like this. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The store was this node, and is none any more. */
+  /** The node of the store was removed. */
   | { readonly kind: 'removed'; readonly node: NodeId };
 
 export type Registration = Registered | Passed;
@@ -30,12 +30,15 @@ export interface RegistrarPorts extends CatalogAsksPorts {
 
 export type Registrar = CatalogAsks<AskedRegistration, Registered>;
 
-/** A store that is to have a name is a node that answers by then. */
+/** A new node is expected to answer by then; until then its name is reserved. */
 const JOINING_MS = 10_000;
 
 export function registrar(ports: RegistrarPorts): Registrar {
   const { node: self, machines, catalog } = ports;
-  /** What this node has proposed lately, by name. A store at the same address has the port of the one before. */
+  /**
+   * Registrations that this node has proposed recently, by name. A store at the same address has replaced the one
+   * before.
+   */
   const joining = new Map<string, { readonly asked: NodeRegistration; readonly endMs: number }>();
   const joiningBeside = ({ name, storeId, peer }: NodeRegistration): string | undefined => {
     const other = joining.get(name);
@@ -52,7 +55,7 @@ export function registrar(ports: RegistrarPorts): Registrar {
         namesake(registration, catalog(), group, ports.monotonicMs()) ??
         joiningBeside(registration);
       if (reason !== undefined) return { kind: 'refused', reason };
-      // Whoever founded the cluster is its node 1, and says so first.
+      // The founder is node 1, and registers first.
       const isEarly =
         !isOwn &&
         catalog()
@@ -68,8 +71,8 @@ export function registrar(ports: RegistrarPorts): Registrar {
 }
 
 /**
- * Why a store cannot have the name: a node that answers has it, at another address. What was at the same address has
- * ended: this store's node has its port.
+ * Reason why a store cannot have the name: a node that answers has it, at another address. If the address is the same,
+ * the store has taken over its port, and the old node has ended.
  */
 function namesake(asked: NodeRegistration, catalog: CatalogMachine, group: Group, nowMs: number): string | undefined {
   const nodes = catalog.nodes();
@@ -89,7 +92,7 @@ function namesake(asked: NodeRegistration, catalog: CatalogMachine, group: Group
   );
 }
 
-/** By the catalog's group, to which every node belongs, and which this one leads. */
+/** Uses the catalog group, to which every node belongs and which this node leads. */
 function answersTo({ raft }: Group, node: NodeId, nowMs: number): boolean {
   const replica = everybody(raft.membership).find((each) => nodeOf(each) === node);
   return replica !== undefined && standingOf(raft, replica, nowMs) !== 'silent';
@@ -100,7 +103,7 @@ function answerBy(catalog: CatalogMachine, asked: NodeRegistration): Registered 
   const reason = faultInRegistration(registration);
   if (reason !== undefined) return { kind: 'refused', reason };
   const known = catalog.nodes().find(({ storeId }) => storeId === registration.storeId);
-  // Also of a catalog that is behind: a node is removed for good (D17), and one that it does not name yet is not here.
+  // Also valid for a stale catalog: a node is removed for good (D17), and an unknown node is not this case.
   if (known?.state === 'removed') return { kind: 'removed', node: known.node };
   return known !== undefined && isSame(known, registration) ? { kind: 'registered', node: known } : undefined;
 }
