@@ -1,8 +1,8 @@
 /**
- * Checkpoints: makes applied state durable in the store, and then tells the log, so that it may forget.
+ * Checkpoints: make applied state durable in the store, and then let the log forget it.
  *
- * The order is everything (C7): files of the store first, and only when they are synced the checkpoint records. The
- * marks are taken before the sync begins and are of batches whose write had resolved, so the sync covers them.
+ * The order matters (C7): first the files of the store are synced, then the checkpoint records are written. The marks
+ * are taken before the sync starts, from batches whose write had resolved, so the sync covers them.
  */
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
@@ -10,9 +10,9 @@ import type { DurableMark } from '../machine.ts';
 
 export interface CheckpointPorts {
   readonly limits: CoreLimits;
-  /** Makes every write that has resolved durable. */
+  /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
-  /** Tells the log, once the store is durable. */
+  /** Records the mark in the log once the store is durable. */
   readonly record: (group: Group, mark: DurableMark) => void;
 }
 
@@ -27,19 +27,20 @@ export class Checkpointer {
     this.#ports = ports;
   }
 
-  /** When the next checkpoint is due; undefined when nothing is dirty or one is being made. */
+  /** Time of the next checkpoint; undefined when nothing is dirty or one is in progress. */
   get deadlineMs(): number | undefined {
     return this.#running === undefined ? this.#deadlineMs : undefined;
   }
 
-  /** Whether something is written that no finished checkpoint covers. */
+  /** Whether a write is not covered by a finished checkpoint. */
   get isDirty(): boolean {
     return this.#running !== undefined || this.#dirty.size > 0;
   }
 
-  /** A batch with this group's state was written, from entries of so many bytes. */
+  /** A batch with state of this group was written, from entries of so many bytes. */
   markDirty(group: Group, bytes: number, nowMs: number): void {
-    // The log does not know that far yet, and may hold more that counts: the snapshot is its own checkpoint.
+    // The log may be behind the snapshot and still have entries that count; installing the snapshot makes its own
+    // checkpoint.
     if (group.isInstalling) return;
     this.#dirty.set(group, group.written);
     this.#bytes += bytes;
@@ -51,7 +52,7 @@ export class Checkpointer {
     return this.deadlineMs !== undefined && this.deadlineMs <= nowMs;
   }
 
-  /** Makes one checkpoint of everything that is dirty now, or waits for the one that is being made. */
+  /** Makes one checkpoint of everything that is dirty now, or waits for the one in progress. */
   async run(): Promise<void> {
     this.#running ??= this.#make();
     await this.#running;
@@ -64,7 +65,7 @@ export class Checkpointer {
     this.#deadlineMs = undefined;
     await this.#ports.syncStore();
     for (const [group, mark] of marks) {
-      // The log may have begun anew behind the mark meanwhile: then it knows of a later one.
+      // The log may have restarted after the mark meanwhile; then it already knows a later one.
       if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);
     }
     this.#running = undefined;

@@ -1,6 +1,6 @@
 /**
- * What a node does for its cluster, beside the requests of clients: it registers nodes, holds the copies that the
- * catalog wants here, and brings the groups that it leads to where the catalog wants them.
+ * Work of a node for its cluster besides client requests: it registers nodes, holds the replicas that the catalog
+ * assigns to it, and moves groups that it leads to the membership that the catalog wants.
  */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
 import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
@@ -49,17 +49,17 @@ export interface ClusterWorkPorts extends CorePorts {
   readonly trash: Trash;
   readonly feed: LogFeed;
   readonly step: (group: Group, input: Input) => void;
-  /** Hands a payload to the node that leads the group, and expects no answer. */
+  /** Forwards a payload to the leader of the group, without an answer. */
   readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
-  /** Says something to another node at the end of the turn; it may be lost. */
+  /** Sends a message to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: FenceItem | DepartureItem | ClockItem) => void;
-  /** Tells the front outcomes. */
+  /** Reports outcomes to the front. */
   readonly settled: (settlements: readonly Settlement[]) => void;
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
-  /** A group was closed; it is stepped no more. */
+  /** A group was closed and must not be stepped any more. */
   readonly closed: (group: Group) => void;
-  /** The rows of a copy are in the store. */
+  /** The rows of a replica are in the store. */
   readonly begun: (binding: Binding) => void;
   readonly turns: Pick<Turns, 'run' | 'keep' | 'fail'>;
   readonly disk: () => DiskLevel;
@@ -75,9 +75,9 @@ export class ClusterWork {
   readonly #fullDisk: FullDisk;
   readonly #orders: NodeOrders;
   readonly #finalizing: Finalizing;
-  /** Nodes to which nobody listens. */
+  /** Removed nodes, whose messages are ignored. */
   #removed: ReadonlySet<NodeId> = new Set();
-  /** The other nodes of the cluster; undefined when they are to be looked up anew. */
+  /** The other nodes of the cluster; undefined when the set must be computed again. */
   #known: ReadonlySet<NodeId> | undefined;
   #isOpen = true;
   #isFounded = false;
@@ -115,31 +115,31 @@ export class ClusterWork {
     this.fence = new CatalogFence({ limits, view: () => sight.view(), post, tell });
   }
 
-  /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
+  /** Next time to call `tick`; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
     const all = [this.#moves.driver.deadlineMs, this.#placements.deadlineMs, this.fence.deadlineMs];
     const known = all.filter((deadlineMs) => deadlineMs !== undefined);
     return known.length === 0 ? undefined : Math.min(...known);
   }
 
-  /** How far the catalog must be before a group that this node leads is changed. */
+  /** How recent the catalog must be before a group that this node leads is changed. */
   get freshness(): Freshness {
     return this.#moves.freshness;
   }
 
-  /** Whether no other node was ever known to this process (C32). */
+  /** Whether this process has never known another node (C32). */
   get isAlone(): boolean {
     return !this.#hasCompany;
   }
 
-  /** Whether nothing was decided in the catalog yet, not even at which level its cluster begins. */
+  /** Whether the catalog has decided nothing yet, not even the feature level of a new cluster. */
   get isFounding(): boolean {
     const { catalog, levels = LEVELS } = this.#ports;
     const { level, applied } = catalog();
     return applied.revision === 0 && level < levels.max;
   }
 
-  /** Calls the listener once, before anything is told to another node or taken from it. */
+  /** Calls the listener once, before the first message is sent to or accepted from another node. */
   onCompany(listener: () => void): void {
     this.#onCompany = listener;
   }
@@ -155,7 +155,7 @@ export class ClusterWork {
     this.hosting.recoveries.advance();
   }
 
-  /** Goes on with what waited for something that may have happened. Called when no step is under way. */
+  /** Continues work that waited for an event. Called between steps. */
   settle(): void {
     this.#registrar.settle();
     this.#orders.settle();
@@ -165,7 +165,7 @@ export class ClusterWork {
     this.recoveries.settle();
   }
 
-  /** The node hands over whatever it leads: others go on with what is under way. */
+  /** Starts transferring the leaderships of this node. */
   leave(): void {
     this.#isOpen = false;
     this.departures.leave();
@@ -173,7 +173,7 @@ export class ClusterWork {
     this.#moves.driver.close();
   }
 
-  /** The node leads again what it is given. */
+  /** Lets the node be a leader again. */
   stay(): void {
     this.#isOpen = true;
     this.departures.stay();
@@ -183,24 +183,24 @@ export class ClusterWork {
     for (const group of this.#ports.led()) this.#moves.driver.review(group);
   }
 
-  /** Nobody asks anything of the node any more. */
+  /** Stops all work. */
   close(): void {
     this.leave();
     this.fence.closeFront();
     this.hosting.recoveries.close();
   }
 
-  /** When it resolves after `close`, nothing is written any more. */
+  /** After `close`, resolves when nothing is written any more. */
   async settled(): Promise<void> {
     await this.hosting.recoveries.settled();
   }
 
-  /** Takes note of a database of the catalog. */
+  /** Records a database of the catalog. */
   known(binding: Binding): void {
     this.#moves.note(binding);
   }
 
-  /** Takes note of what has happened in a step. */
+  /** Records an event of a step. */
   note(group: Group, fact: Fact): void {
     this.#moves.driver.note(group, fact);
     this.#balance.note(group, fact);
@@ -210,7 +210,7 @@ export class ClusterWork {
     if (this.#ports.catalog().nodes().some(isGone)) this.#placesChanged();
   }
 
-  /** Carries out a refusal of a change of membership. */
+  /** Handles a refused change of membership. */
   refused(refusal: MembershipRefusal): void {
     this.#moves.driver.onRefused(refusal);
   }
@@ -221,7 +221,7 @@ export class ClusterWork {
     this.#fullDisk.forget(group);
   }
 
-  /** Puts what a change of the catalog means into the turn that applies it. */
+  /** Adds the effects of a catalog change to the turn that applies it. */
   change(change: CatalogChange, turn: ApplyTurn): void {
     const { catalog, monotonicMs } = this.#ports;
     this.#known = undefined;
@@ -230,7 +230,7 @@ export class ClusterWork {
     this.hosting.change(change, turn);
   }
 
-  /** The turn is in the store. */
+  /** The batch of the turn is in the store. */
   written(turn: ApplyTurn): void {
     this.hosting.written(turn);
     for (const change of turn.changes) {
@@ -242,7 +242,7 @@ export class ClusterWork {
     else if (turn.changes.length > 0) this.#placements.created();
   }
 
-  /** Another membership may be wanted for the group than before. */
+  /** Checks whether the group needs another membership. */
   review(id: GroupId): void {
     const group = this.#ports.lifecycle.touch(id);
     if (group === undefined) return;
@@ -250,18 +250,18 @@ export class ClusterWork {
     this.#balance.review(group);
   }
 
-  /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
+  /** Proposes a placement of the database on these nodes; the catalog will show the result. */
   place(id: GroupId, nodes: readonly NodeId[]): void {
     const binding = this.#ports.catalog().bindingOf(id);
     if (binding !== undefined) this.#moves.place(binding, nodes);
   }
 
-  /** A store asks to be a node, or a node says where it is now. Answered by a later `settle`. */
+  /** Registers a store as a node, or new addresses of a node. A later `settle` answers. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
     return this.#inTurn(this.#registrar.ask({ registration, isOwn }));
   }
 
-  /** What this node knows of the cluster. */
+  /** Describes the cluster from the view of this node. */
   describe(own: Omit<OwnDescription, 'release' | 'catalogIndex'>): Omit<CoreDescription, 'diverged'> {
     const { node, catalog, lifecycle, monotonicMs, clock, release = '' } = this.#ports;
     return describeHere({
@@ -277,25 +277,25 @@ export class ClusterWork {
     });
   }
 
-  /** What an operator asks of a node, or of all. Answered by a later `settle`. */
+  /** An admin request about a node, or about all nodes. A later `settle` answers. */
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
     return this.#inTurn<OrderAnswer | FinalizeAnswer>(
       order.kind === 'finalize' ? this.#finalizing.ask(order) : this.#orders.ask(order),
     );
   }
 
-  /** Whether the node was removed, and has heard of it or ended: whatever it still says is not listened to. */
+  /** Whether the node was removed; its messages are ignored. */
   isRemoved(node: NodeId): boolean {
     return this.#removed.has(node);
   }
 
-  /** Whether it is another node of the cluster: registered in the catalog as it is here, or a member of its group. */
+  /** Whether it is another node of the cluster: registered in the local catalog, or a member of its group. */
   isKnown(node: NodeId): boolean {
     this.#known ??= this.#others();
     return this.#known.has(node);
   }
 
-  /** Looks who is there; comes before anything is heard. */
+  /** Determines the other nodes, before any message is accepted. */
   begin(): void {
     const { catalog } = this.#ports;
     const members = this.#members();
@@ -306,7 +306,7 @@ export class ClusterWork {
     this.#known = undefined;
   }
 
-  /** Another node is one that the catalog has, were it removed, or that belongs to the catalog's group. */
+  /** Another node is one in the catalog, even a removed one, or a member of the catalog group. */
   lookForCompany(): void {
     const { node: self, catalog, lifecycle } = this.#ports;
     const isThere = catalog()
@@ -317,7 +317,7 @@ export class ClusterWork {
     this.#onCompany();
   }
 
-  /** The catalog goes up to where it is now, and nobody here knows what was deleted on the way. */
+  /** The catalog has advanced without its entries, so deletions on the way are unknown. */
   skipped(): void {
     this.lookForCompany();
     const { catalog, monotonicMs, node: self } = this.#ports;
@@ -342,13 +342,13 @@ export class ClusterWork {
     return others;
   }
 
-  /** Of the group of the catalog; nobody while it is not open. */
+  /** Members of the catalog group; empty while it is not open. */
   #members(): readonly NodeId[] {
     const group = this.#ports.lifecycle.find(CATALOG_GROUP);
     return group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
   }
 
-  /** What was asked for is looked at now. */
+  /** Processes requests in the current turn. */
   #inTurn<Answer>(answer: Promise<Answer>): Promise<Answer> {
     this.#ports.turns.run(() => undefined);
     return answer;
@@ -358,14 +358,14 @@ export class ClusterWork {
     return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
   }
 
-  /** Whoever begins a cluster begins it at the highest level: nobody has to read it who does not know that one. */
+  /** Raises a new cluster to the highest level of this release: no older node has to read it. */
   #found(): void {
     const { lifecycle, machines, levels = LEVELS, step } = this.#ports;
     const group = this.#isFounded ? undefined : lifecycle.find(CATALOG_GROUP);
     if (group?.isReady !== true) return;
     this.#isFounded = true;
     if (!this.isFounding) return;
-    // The start of a founder waits for this entry; when its process ends before, the next one proposes it again.
+    // The founder waits for this entry at its start; if its process ends before, the next one proposes it again.
     group.proposals.offer([]);
     step(group, { kind: 'propose', payloads: [machines.encodeRaise({ level: levels.max })] });
   }

@@ -1,8 +1,8 @@
 /**
- * What a core is made of: each part once, and what it is told of the others.
+ * Creates the parts of a core and connects them.
  *
- * Many need one another. So each is given functions that find the other one when they are called, and nobody calls
- * while the parts are being built.
+ * Many parts depend on each other, so each gets functions that look the other one up when they are called; nothing
+ * calls them while the parts are being created.
  */
 import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
 import type { Input } from '#raft';
@@ -233,7 +233,7 @@ export class CoreParts {
     });
   }
 
-  /** Who else may ask, and say something of the catalog. */
+  /** Checks for messages of other nodes. */
   #forwarding(): Pick<ForwardsPorts, 'isKnown' | 'titles' | 'fence' | 'departing' | 'clock' | 'compared' | 'held'> {
     return {
       held: this.memory.forwarded,
@@ -246,7 +246,7 @@ export class CoreParts {
     };
   }
 
-  /** The replicas of this node that hold another history than their groups, for operators. */
+  /** The diverged replicas of this node, for operators. */
   describeDiverged(): readonly DescribedDivergence[] {
     const { node } = this.#ports;
     return Array.from(this.divergences.known, ({ group, reason }) => {
@@ -254,7 +254,7 @@ export class CoreParts {
     });
   }
 
-  /** What new databases are placed by. */
+  /** The view for placing new databases. */
   #view(): SpreadView {
     const { monotonicMs, upkeep } = this.#ports;
     const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);

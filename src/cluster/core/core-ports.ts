@@ -1,4 +1,4 @@
-/** What a core is given: disks, clocks, other nodes, and the cluster that it belongs to. */
+/** Dependencies of a core: disks, clocks, other nodes, and its cluster. */
 import type { Clock, Random } from '#base';
 import type { KvStore } from '#kv';
 import type { LogWriter } from '#storage';
@@ -11,7 +11,7 @@ import type { ClusterPorts } from '../placement/placement.ts';
 
 export interface CorePorts extends ClusterPorts {
   readonly kv: KvStore;
-  /** Makes every write of the store that has resolved durable. */
+  /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
   readonly log: LogWriter;
   readonly peers: Peers;
@@ -22,10 +22,10 @@ export interface CorePorts extends ClusterPorts {
   readonly random: Random;
   readonly observer: CoreObserver;
   readonly snapshotObserver: SnapshotObserver;
-  /** That this process runs, for operators; by default unknown. */
+  /** Release of this process, for operators; by default unknown. */
   readonly release?: string | undefined;
-  /** Share of the disk of its data that is not available; by default unknown. */
+  /** Used share of the data disk in percent; by default unknown. */
   readonly diskUsedPercent?: (() => number) | undefined;
-  /** Runs the work after everything that has arrived by then had its turn. */
+  /** Runs the work after other pending work. */
   readonly later: (work: () => void) => void;
 }

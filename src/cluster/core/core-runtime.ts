@@ -1,13 +1,13 @@
 /**
- * The core: every group of this node in one object without threads, timers or clocks of its own.
+ * The core: all groups of this node in one object, without threads, timers or clocks of its own.
  *
- * Whoever drives it calls `send` with the front's commands, `tick` when `deadlineMs` has passed, and `drain` once; it
- * hears reports and, at most once, a failure. Between those calls it works only when the log or the store answers.
+ * The caller calls `send` with the commands of the front, `tick` when `deadlineMs` has passed, and `drain` once; it
+ * receives reports and at most one failure. Between these calls the core only works when the log or the store answers.
  *
- * What it consists of is in core-parts.ts, how it begins in startup.ts, and how it ends in drain.ts.
+ * Its parts are created in core-parts.ts; startup.ts starts it, and drain.ts ends it.
  *
- * Every way in ends its turn the same way: what is to be persisted goes to the log as one append, what is ready is
- * applied, the front gets one report, and the next batch of the store is written.
+ * Every call ends its turn in the same way: entries to persist go to the log as one append, ready entries are applied,
+ * the front gets one report, and the next batch of the store is written.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
 import type { Membership } from '#raft';
@@ -35,7 +35,7 @@ import { startUp } from './startup.ts';
 import { Turns } from './turns.ts';
 
 const ENDS = { stays: false };
-/** Digests of components that are described. */
+/** Maximum number of components in a description. */
 const COMPONENTS_MAX = 1_000;
 
 export class CoreRuntime implements CoreLink {
@@ -43,17 +43,20 @@ export class CoreRuntime implements CoreLink {
   readonly #parts: CoreParts;
   readonly #turns: Turns;
   #clearing: Promise<void> | undefined;
-  /** Pending while other nodes are not to send entries. */
+  /** Pending while other nodes must not send entries. */
   #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
   /** Fault of each component by digest; undefined when the process can run it. */
   readonly #components = new Map<string, string | undefined>();
   #onToldToStop: () => void = () => undefined;
   #onDrain: (note: DrainNote) => void = () => undefined;
-  /** The drain that was begun last, unless it was taken back. */
+  /** The last drain, unless it was cancelled. */
   #drain: { readonly stays: boolean } | undefined;
 
-  /** Recovers, takes the lead of every group that was behind, and is then where the last process stopped. */
+  /**
+   * Recovers the node, becomes leader of groups that it holds alone and that lag, and continues where the last process
+   * stopped.
+   */
   static async open(ports: CorePorts, recovered: RecoveredLog): Promise<CoreRuntime> {
     checkLevels(ports, recovered);
     const core = new CoreRuntime(ports, recovered);
@@ -67,13 +70,13 @@ export class CoreRuntime implements CoreLink {
     this.#parts = new CoreParts({ ...ports, turns: this.#turns, disk: () => this.#disk }, recovered);
   }
 
-  /** Every database and node, as the catalog has it applied. */
+  /** Every database and node of the applied catalog. */
   get catalog(): CatalogState {
     const { catalog } = this.#parts;
     return { bindings: catalog.list(), nodes: catalog.nodes(), apiKeys: catalog.apiKeys(), level: catalog.level };
   }
 
-  /** When `tick` is next worth calling; undefined when nothing waits for time to pass. */
+  /** Next time to call `tick`; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
     const { checkpointer, timers, rest, trash, cluster, snapshots, histories } = this.#parts;
     const waiting = [checkpointer, timers, rest, trash, cluster, snapshots, histories];
@@ -81,14 +84,14 @@ export class CoreRuntime implements CoreLink {
     return Number.isFinite(first) ? first : undefined;
   }
 
-  /** How many groups are open, how many of those lead, and how far they are. */
+  /** Numbers of open groups and of leaderships, and sums of their indexes. */
   get levels(): CoreLevels {
     const { lifecycle, leadership, totals } = this.#parts;
     const { ledCount: ledGroups, followedCount: followedGroups } = leadership;
     return { openGroups: lifecycle.openCount, ledGroups, followedGroups, ...totals.levels };
   }
 
-  /** As it is now; passes over the groups that are led here. */
+  /** The current health snapshot; iterates over the groups that this node leads. */
   get standing(): CoreStanding {
     const { leadership, rest, feed, totals, memory, cluster, catalog, divergences, catchUp } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
@@ -113,22 +116,22 @@ export class CoreRuntime implements CoreLink {
     return this.#parts.cluster.isAlone;
   }
 
-  /** Calls the listener when `isAlone` ends, before anything follows from that. */
+  /** Calls the listener when `isAlone` ends, before any effect of that. */
   onCompany(listener: () => void): void {
     this.#parts.cluster.onCompany(listener);
   }
 
-  /** Whether this node leads the group and can take writes. */
+  /** Whether this node leads the group and accepts writes. */
   leads(id: GroupId): boolean {
     return this.#parts.lifecycle.find(id)?.isReady ?? false;
   }
 
-  /** Whether somebody leads the group, as far as this node has heard lately. */
+  /** Whether the group has a leader, as far as this node knows. */
   isLed(id: GroupId): boolean {
     return this.#parts.lifecycle.find(id)?.leader !== undefined;
   }
 
-  /** Who belongs to the group as far as this node knows; undefined when it is not open here. */
+  /** Membership of the group as this node knows it; undefined when it is not open here. */
   membershipOf(id: GroupId): Membership | undefined {
     return this.#parts.lifecycle.find(id)?.raft.membership;
   }
@@ -137,7 +140,7 @@ export class CoreRuntime implements CoreLink {
     this.#parts.reporter.onReport(listener);
   }
 
-  /** Calls the listener once, when the core can go on no more. It does nothing afterwards: the process must end. */
+  /** Calls the listener once, when the core cannot continue. It does nothing afterwards, and the process must exit. */
   onFailure(listener: (failure: Error) => void): void {
     this.#turns.onFailure(listener);
   }
@@ -158,7 +161,7 @@ export class CoreRuntime implements CoreLink {
       apply.hurry();
       const nowMs = this.#ports.monotonicMs();
       for (const group of timers.due(nowMs)) steps.step(group, { kind: 'tick' });
-      // Whoever leads may have said so while this thread stood still (C10).
+      // A heartbeat may have arrived while this thread was suspended (C10).
       if (!timers.isHeldUp) replication.campaign(nowMs);
       rest.tick(nowMs);
       cluster.tick(nowMs);
@@ -172,7 +175,7 @@ export class CoreRuntime implements CoreLink {
     if (!this.#turns.hasFailed) this.#parts.reporter.flushAll();
   }
 
-  /** Messages of another node have arrived, all that came together. What is for no replica of this node is dropped. */
+  /** Handles a batch of messages from another node. Messages for unknown replicas are dropped. */
   receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables = {}): Unheard | undefined {
     const { cluster, rest, replication, leadership } = this.#parts;
     if (cluster.isRemoved(from)) return 'removed';
@@ -185,7 +188,7 @@ export class CoreRuntime implements CoreLink {
     return undefined;
   }
 
-  /** Another node forwards requests, and answers those of this one. */
+  /** Handles forwarded requests of another node, and its answers to requests of this one. */
   forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined {
     const { cluster, intake, forwards } = this.#parts;
     if (cluster.isRemoved(from)) return 'removed';
@@ -194,7 +197,7 @@ export class CoreRuntime implements CoreLink {
     return cluster.isKnown(from) ? undefined : 'stranger';
   }
 
-  /** Another node has sent a letter of a snapshot's transfer. */
+  /** Handles a message of a snapshot transfer. */
   receiveLetter(from: NodeId, letter: SnapshotLetter): Unheard | undefined {
     const { cluster, snapshots } = this.#parts;
     if (cluster.isRemoved(from)) return 'removed';
@@ -204,8 +207,8 @@ export class CoreRuntime implements CoreLink {
   }
 
   /**
-   * Whom the catalog here does not name may have joined while this node was away, and even lead the catalog: of that it
-   * is heard, and of nothing else, until the catalog names it (C34).
+   * A node that is missing from the local catalog may have joined while this node was away, and may even lead the
+   * catalog. Only its messages about the catalog are accepted until the catalog names it (C34).
    */
   #receiveOfStranger(from: NodeId, messages: readonly Envelope[]): Unheard | undefined {
     const { rest, replication } = this.#parts;
@@ -218,9 +221,9 @@ export class CoreRuntime implements CoreLink {
   }
 
   /**
-   * Undefined as long as there is room for what other nodes send of entries; otherwise it resolves when there is. Only
-   * what this node gets done without them counts: appends that are not durable, and entries that are not applied.
-   * Else two nodes might each wait for what the other one does not read.
+   * Undefined while there is room for entries from other nodes; otherwise resolves when there is. It counts only what
+   * this node completes by itself: appends that are not durable, and entries that are not applied. Otherwise two nodes
+   * could each wait for the other to read.
    */
   room(): Promise<void> | undefined {
     if (this.#room !== undefined) return this.#room;
@@ -229,7 +232,7 @@ export class CoreRuntime implements CoreLink {
     const forget = (): void => {
       this.#room = undefined;
     };
-    // Whoever waits when the core has failed waits for nothing any more.
+    // After a failure of the core, waiting requests end as well.
     this.#room = this.#turns.until(() => memory.hasCaughtUp(this.#behindBytes)).then(forget, forget);
     return this.#room;
   }
@@ -238,7 +241,7 @@ export class CoreRuntime implements CoreLink {
     return this.#parts.feed.inFlightBytes + this.#parts.apply.backlogBytes;
   }
 
-  /** A node cannot be reached any more: what it was sent last may be lost, and it may have ended. */
+  /** A node became unreachable: recent messages to it may be lost, and it may have stopped. */
   unreachable(node: NodeId): void {
     this.#turns.hear(() => {
       this.#parts.forwards.unreachable(node);
@@ -246,7 +249,7 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
-  /** A node can be reached that could not be: there may be a quorum again. */
+  /** A node became reachable: there may be a quorum again. */
   reachable(node: NodeId): void {
     this.#turns.hear(() => {
       this.#parts.cluster.clocks.reached(node);
@@ -254,22 +257,22 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
-  /** Another membership may be wanted for the group than before. */
+  /** Checks whether the group needs another membership. */
   reviewMembership(id: GroupId): void {
     this.#turns.run(() => this.#parts.cluster.review(id));
   }
 
-  /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
+  /** Proposes a placement of the database on these nodes; the catalog will show the result. */
   place(id: GroupId, nodes: readonly NodeId[]): void {
     this.#turns.run(() => this.#parts.cluster.place(id, nodes));
   }
 
-  /** A store asks to be a node, or a node says where it is now. Never rejects; unanswered if the core fails. */
+  /** Registers a store as a node, or new addresses of a node. Never rejects; unanswered if the core fails. */
   register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
     return this.#parts.cluster.register(registration, isOwn);
   }
 
-  /** What this node knows of the cluster, for operators. */
+  /** Describes the cluster from the view of this node, for operators. */
   describe(): CoreDescription {
     const { cluster, totals } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
@@ -278,27 +281,27 @@ export class CoreRuntime implements CoreLink {
     return { ...cluster.describe(own), diverged: this.#parts.describeDiverged() };
   }
 
-  /** An operator asks something of a node, or of all. Never rejects; unanswered if the core fails. */
+  /** An admin request about a node, or about all nodes. Never rejects; unanswered if the core fails. */
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
     return this.#parts.cluster.order(order);
   }
 
-  /** Of databases that have lost their quorum. */
+  /** Recoveries of databases that have lost their quorum. */
   get recoveries(): ClusterWork['recoveries'] {
     return this.#parts.cluster.recoveries;
   }
 
-  /** Calls the listener once, when an operator wants this node to hand over what it leads, and to end. */
+  /** Calls the listener once, when an operator drains this node and it must exit. */
   onToldToStop(listener: () => void): void {
     this.#onToldToStop = listener;
   }
 
-  /** Calls the listener when a node that stays begins to drain, has handed over, or is in service again. */
+  /** Calls the listener when a drain with `--stay` starts, is complete, or ends. */
   onDrain(listener: (note: DrainNote) => void): void {
     this.#onDrain = listener;
   }
 
-  /** Hands over whatever this node leads, and leads nothing that others could until `undrain`. May be repeated. */
+  /** Transfers the leaderships, and accepts none that another node can take, until `undrain`. May be repeated. */
   drainInPlace(): void {
     if (this.#drain !== undefined) return;
     const drain = { stays: true };
@@ -313,7 +316,7 @@ export class CoreRuntime implements CoreLink {
     this.#turns.keep(work());
   }
 
-  /** Ends a drain of a node that stays. False: this node is about to end. May be repeated. */
+  /** Ends a drain with `--stay`. Returns false when this node is about to exit. May be repeated. */
   undrain(): boolean {
     if (this.#drain?.stays !== true) return this.#drain === undefined;
     this.#drain = undefined;
@@ -325,7 +328,7 @@ export class CoreRuntime implements CoreLink {
     return true;
   }
 
-  /** The others are to know from now on, and whoever runs this node is told. May be repeated. */
+  /** Announces the drain to other nodes, and notifies the process. May be repeated. */
   tellToStop(): void {
     this.#drain = ENDS;
     this.#turns.run(() => this.#parts.cluster.leave());
@@ -334,7 +337,7 @@ export class CoreRuntime implements CoreLink {
     tell();
   }
 
-  /** The latest are described; a node that has used more has no use for a list of them. */
+  /** Keeps the most recent components only; a longer list would not be useful. */
   runs(digest: string, fault?: string): void {
     this.#components.delete(digest);
     this.#components.set(digest, fault);
@@ -348,15 +351,15 @@ export class CoreRuntime implements CoreLink {
     this.#disk = level;
   }
 
-  /** Hands over whatever this node leads, and goes on serving; resolves after so long at the latest. */
+  /** Transfers the leaderships while it continues to serve; resolves after so many milliseconds at the latest. */
   async leave(withinMs: number): Promise<void> {
     this.#drain = ENDS;
     await this.#handOver(withinMs);
   }
 
   /**
-   * Takes nothing more, answers what it has, hands over the lead of groups with other members, and makes everything
-   * durable. Log and store stay open, and nothing is written to them afterwards.
+   * Accepts no more requests, answers pending ones, transfers shared leaderships, and makes everything durable. Log and
+   * store stay open, and nothing is written to them afterwards.
    */
   async drain(): Promise<void> {
     this.#drain = ENDS;
@@ -399,7 +402,7 @@ export class CoreRuntime implements CoreLink {
   }
 
   #clearTrash(nowMs: number): void {
-    // A machine that still looks into the store for an entry of a deleted database must find what it looks for.
+    // A machine that reads the store for an entry of a deleted database must still find its rows.
     if (!this.#parts.trash.isDue(nowMs) || this.#parts.apply.isAnswering) return;
     this.#clearing = this.#parts.trash.run();
     this.#turns.keep(this.#clearing);
@@ -410,7 +413,7 @@ export class CoreRuntime implements CoreLink {
     this.#turns.run(() => undefined);
   }
 
-  /** What every turn ends with. */
+  /** The common end of every turn. */
   #endTurn(): void {
     const { snapshots, leadership, cluster, reads, replication, feed, forwards, apply, reporter, warmer } = this.#parts;
     snapshots.advance();
@@ -423,7 +426,7 @@ export class CoreRuntime implements CoreLink {
     forwards.flush();
     replication.flush();
     apply.apply();
-    // Whoever waits for an outcome has it before the rows are put together.
+    // Outcomes are reported before the batch is encoded.
     reporter.flush();
     apply.write();
     const warming = warmer.begin();

@@ -1,28 +1,27 @@
-/** The way of a core to its end, so that nobody has to wait for what it leaves. */
+/** Drains a core, so that no client has to wait for what it leaves. */
 import type { CoreParts } from './core-parts.ts';
 import type { CorePorts } from './core-ports.ts';
 import type { Turns } from './turns.ts';
 
-/** What becomes of a drain of a node that stays. */
+/** Progress of a drain with `--stay`. */
 export interface DrainNote {
   readonly phase: 'began' | 'handed-over' | 'ended';
-  /** Leaderships that others could have, and do not have yet. */
+  /** Leaderships that another node could take, and has not taken yet. */
   readonly leads: number;
 }
 
 export interface DrainPorts extends Pick<CorePorts, 'monotonicMs' | 'limits'> {
   readonly parts: CoreParts;
   readonly turns: Turns;
-  /** Makes a checkpoint of everything that is written by now. */
+  /** Makes a checkpoint of everything written so far. */
   readonly checkpoint: () => Promise<void>;
-  /** The clearing of rows that is under way, if any. */
+  /** The deletion of rows in progress, if any. */
   readonly clearing: () => Promise<void> | undefined;
 }
 
 /**
- * Hands whatever this node leads to others, while it goes on with everything else: requests of its clients are
- * forwarded to whoever leads by then. Ends when nothing is left, when nobody takes what is left, or when the time is
- * over; and may be repeated.
+ * Transfers the leaderships of this node while it continues to work: requests of its clients are forwarded to the new
+ * leaders. Ends when none is left, when no node takes the rest, or when the time is over. May be repeated.
  */
 export async function leaveCore(
   { parts, turns, monotonicMs }: Pick<DrainPorts, 'parts' | 'turns' | 'monotonicMs'>,
@@ -31,22 +30,22 @@ export async function leaveCore(
   const { cluster, leadership } = parts;
   const endMs = monotonicMs() + withinMs;
   turns.run(() => {
-    // Others are to know before they choose an heir.
+    // Other nodes must know before they choose a transfer target.
     cluster.leave();
     leadership.leave();
   });
   const { handOver } = leadership;
   await turns.until(() => handOver.count === 0 || handOver.isInVain(monotonicMs()) || monotonicMs() >= endMs);
-  // The front knows by whom its clients are answered from here on, and what is left.
+  // The front learns the new leaders and the number of remaining leaderships.
   parts.reporter.flushAll();
 }
 
 /**
- * Takes nothing more, hands over the lead of groups with other members, answers what it has taken in, and makes
- * everything durable. Log and store stay open, and nothing is written to them afterwards.
+ * Accepts no more requests, transfers shared leaderships, answers pending requests, and makes everything durable. Log
+ * and store stay open, and nothing is written to them afterwards.
  *
- * Others may go on writing for as long as they like: what they have replicated to here is awaited by nobody, and is
- * heard only for as long as this node owes somebody an answer or leads something.
+ * Other nodes may continue to write; their replicated entries are accepted only as long as this node owes an answer or
+ * is a leader.
  */
 export async function drainCore(ports: DrainPorts): Promise<void> {
   const { parts, turns, monotonicMs, limits, checkpoint, clearing } = ports;
@@ -54,7 +53,7 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
   const beganMs = monotonicMs();
   const isAfter = (ms: number): boolean => monotonicMs() >= beganMs + ms;
   turns.run(() => {
-    // The front asks for nothing any more: what is applied is written, and told, at once.
+    // The front sends nothing any more: applied entries are written and reported at once.
     parts.reporter.follow(true);
     parts.intake.close();
     parts.reads.close();
@@ -62,7 +61,7 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
     warmer.close();
     snapshots.close();
     cluster.close();
-    // What is still led: until another node leads, the requests of all others wait. What is in flight passes to it.
+    // Remaining leaderships: requests of other nodes wait until another node leads. In-flight entries pass to it.
     leadership.leave();
   });
   await turns.until(() => !owesAnswers(parts) || isAfter(limits.outcomeWaitMs));
@@ -70,9 +69,9 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
     forwards.expire(Number.POSITIVE_INFINITY);
     leadership.giveUp();
   });
-  // What is left waits for disks of this node, for a read index or for a lease.
+  // The rest waits for disks of this node, for a read index or for a lease.
   await turns.until(() => !owesAnswers(parts) || isAfter(limits.owedMs));
-  // Nobody waits for ever for a disk that stands still. What becomes of it is for the log, which the next start reads.
+  // A hanging disk must not block the drain. The next start reads from the log what was written.
   turns.run(() => {
     for (const group of parts.lifecycle.openGroups) if (group.isBusy) leadership.giveUpIn(group);
   });
@@ -86,7 +85,7 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
   turns.close();
 }
 
-/** Whether somebody has asked this node for something, and has no answer. */
+/** Whether a request to this node has no answer yet. */
 function owesAnswers({ apply, forwards, cluster, lifecycle }: CoreParts): boolean {
   if (apply.owesAnswers || forwards.count + cluster.fence.count > 0) return true;
   for (const group of lifecycle.openGroups) if (group.isBusy) return true;

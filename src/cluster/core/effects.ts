@@ -1,6 +1,6 @@
 /**
- * The loop over the effects of one step: who carries out what. Each handler lives in a module of its own and only
- * queues; none of them steps a group, so effects are never carried out inside effects.
+ * Dispatches the effects of a step to their handlers. Handlers only queue work and never step a group, so effects are
+ * not nested.
  */
 import { type ReplicaId, type Term, unreachable } from '#base';
 import type { Effect, Fact, LoadEntries, MembershipRefusal, Message, Persist, Proposed, Refusal } from '#raft';
@@ -54,7 +54,7 @@ export function carryOut(group: Group, effects: readonly Effect[], handlers: Eff
         handlers.sendSnapshot(group, effect.to, effect.term);
         break;
       case 'membership-answered':
-        // Whoever asked looks at what the group is, not at what was begun.
+        // Callers observe the membership itself, not the start of the change.
         break;
       case 'membership-refused':
         handlers.membershipRefused(group, effect.refusal);

@@ -1,14 +1,13 @@
 /**
- * What a node does that refuses writes, for want of room on its disk or for its clock: it hands over what others can
- * lead.
+ * Transfers leaderships while this node refuses writes, because of its disk or its clock.
  *
- * A leader refuses what its own disk may not take, for all clients of the cluster; a follower takes in what a leader
- * with more room has taken (C37). So a lead costs writes here, and nothing where the disk is open. Only where the
- * others are as full, or too few, it stays.
+ * A leader refuses writes that its own disk cannot take, for all clients of the cluster; a follower accepts entries of
+ * a leader with more space (C37). So leadership here blocks writes, and elsewhere it does not. It stays only when the
+ * other disks are as full, or too few nodes remain.
  *
- *   C38  While writes are refused for the room on this node's disk, it asks other voters, whose disks are open as far as
- *        they say, to take the lead of each group that they can lead without it: again every two election windows,
- *        another one each time. Nobody hands leads to it by choice meanwhile.
+ *   C38  While this node refuses writes because of its disk, it transfers the leadership of each group to another voter
+ *        whose disk is open as far as it reports, if the others can lead the group without it: every two election
+ *        windows, to a different one each time. Other nodes transfer no leaderships to it meanwhile.
  */
 import { type NodeId, nodeOf } from '#base';
 import type { Input } from '#raft';
@@ -21,14 +20,14 @@ export interface FullDiskPorts {
   readonly refusesWrites: () => boolean;
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
-  /** Whether a node is about to end, or refuses writes, too. */
+  /** Whether a node drains, or refuses writes, too. */
   readonly isUnfit: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
 
 export class FullDisk {
   readonly #ports: FullDiskPorts;
-  /** When each group that is led here was handed over last, and how often. */
+  /** Per group, the time and number of the last transfers. */
   readonly #attempts = new Map<Group, { readonly atMs: number; readonly count: number }>();
 
   constructor(ports: FullDiskPorts) {
@@ -39,7 +38,7 @@ export class FullDisk {
     this.#attempts.delete(group);
   }
 
-  /** Looks whether writes are refused, and who could lead in its place. */
+  /** Checks whether writes are refused, and which node could lead instead. */
   drive(nowMs: number): void {
     const { limits, refusesWrites, led, isUnfit, step } = this.#ports;
     if (!refusesWrites()) return this.#attempts.clear();

@@ -1,15 +1,15 @@
 /**
- * Which groups are on this node, and which of them are open.
+ * Tracks which groups are on this node, and which of them are open.
  *
  *   (catalog) --> awaited --> dormant --> open --> closed (catalog: deleted, or held elsewhere)
  *
- * An awaited group has no rows in the store yet (C17). A dormant group is a number in a map; it is opened by the first
- * request or message that touches it. One that is alone asks for leadership at once; one with other members is opened
- * as soon as it is known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are
- * trash, its log is ended (C4).
+ * An awaited group has no rows in the store yet (C17). A dormant group is an entry in a map; the first request or
+ * message opens it. A group with a single member campaigns at once; one with other members is opened as soon as it is
+ * known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are deleted, and its
+ * log is ended (C4).
  *
- *   C9  Who belongs to a group is written with the entry that says so and, once that is applied, in the applied row; a
- *       group that is opened begins with what it held last.
+ *   C9  The membership of a group is written with the entry that changes it and, once applied, in the applied row; a
+ *       group that is opened starts with its last written membership.
  */
 import {
   assert,
@@ -55,43 +55,43 @@ export interface LifecyclePorts {
   readonly monotonicMs: () => number;
   readonly seed: () => number;
   readonly step: (group: Group, input: Input) => void;
-  /** Somebody begins to wait for other nodes, or for a leader of the group. */
+  /** A request starts to wait for other nodes, or for a leader of the group. */
   readonly waits: (group: Group) => void;
-  /** Bytes of requests that wait, in all groups. */
+  /** Bytes of waiting requests, in all groups. */
   readonly waiting: HeldBytes;
-  /** A group was opened, and has no leader yet. Its log held these entries that are applied, behind this one. */
+  /** A group was opened, and has no leader yet. Its log had these applied entries after this index. */
   readonly opened: (group: Group, applied: AppliedTail) => void;
 }
 
-/** What the log still held of what is applied. */
+/** Applied entries that were still in the log. */
 export interface AppliedTail {
   readonly base: EntryId;
   readonly entries: readonly Entry[];
 }
 
-/** What this node has of the log of a group, committed or not. */
+/** The log of a group on this node, committed or not. */
 export interface KeptLog {
-  /** The last that its copy has heard of. */
+  /** The highest term that the replica has seen. */
   readonly term: Term;
-  /** The entry before the first one that is kept. */
+  /** The entry before the first one in the log. */
   readonly base: EntryId;
   readonly entries: readonly Entry[];
 }
 
 export class Lifecycle {
   readonly #ports: LifecyclePorts;
-  /** What the log holds of groups that are not open yet. */
+  /** Logs of groups that are not open yet. */
   readonly #recovered: Map<GroupId, RecoveredGroup>;
-  /** Not open, and the replica that this node holds. */
+  /** Groups that are not open, with the local replica. */
   readonly #dormant = new Map<GroupId, ReplicaId>();
-  /** To be held here, and no rows of it are in the store yet. */
+  /** Groups assigned to this node that have no rows in the store yet. */
   readonly #awaited = new Map<GroupId, Binding>();
-  /** Databases of the catalog that other nodes hold, and this one does not, or not yet. */
+  /** Databases of the catalog without a replica on this node, with the nodes that have one. */
   readonly #elsewhere = new Map<GroupId, readonly NodeId[]>();
-  /** Of all databases of the catalog. */
+  /** Names of all databases of the catalog. */
   readonly #names = new Map<GroupId, string>();
   readonly #open = new Map<GroupId, Group>();
-  /** Few for thousands of groups: most copies of a node have the same number. */
+  /** Shared by thousands of groups, because most replicas of a node have the same copy number. */
   readonly #configs = new Map<ReplicaId, Config>();
 
   constructor(ports: LifecyclePorts, recovered: ReadonlyMap<GroupId, RecoveredGroup>) {
@@ -113,11 +113,11 @@ export class Lifecycle {
   }
 
   openCatalog(machine: CatalogMachine): Group {
-    // Every node holds the catalog, once and for all its life.
+    // Every node always has a replica of the catalog.
     return this.#openWith(CATALOG_GROUP, replicaOf(this.#ports.node), machine);
   }
 
-  /** Knows a database's group from here on; if this node is to hold it, `arrive` follows when its rows are there. */
+  /** Records the group of a database; if it belongs on this node, `arrive` follows when its rows are there. */
   await(binding: Binding): void {
     const { group: id, name, replicas } = binding;
     assert(!this.isHere(id), 'A group that is here is not awaited', id);
@@ -127,7 +127,7 @@ export class Lifecycle {
     else this.#awaited.set(id, binding);
   }
 
-  /** The first rows of an awaited group are in the store. False when that copy is not awaited any more. */
+  /** The first rows of an awaited group are in the store. Returns false when that replica is no longer awaited. */
   arrive(binding: Binding): boolean {
     const { group: id } = binding;
     const own = this.own(binding);
@@ -147,13 +147,13 @@ export class Lifecycle {
     return this.#awaited.get(id);
   }
 
-  /** The replica of the group that this node holds, or is to hold as soon as it can. */
+  /** The replica of the group on this node, including an awaited one. */
   replicaOf(id: GroupId): ReplicaId | undefined {
     const awaited = this.#awaited.get(id);
     return this.#open.get(id)?.self ?? this.#dormant.get(id) ?? (awaited && this.own(awaited));
   }
 
-  /** The replica of this node among those that hold a database. */
+  /** The replica of this node among those of a database. */
   own({ replicas }: Binding): ReplicaId | undefined {
     return replicas.find((replica) => nodeOf(replica) === this.#ports.node);
   }
@@ -163,29 +163,29 @@ export class Lifecycle {
     return replicas.map(nodeOf).filter((node) => node !== this.#ports.node);
   }
 
-  /** Whether this node holds a replica of the group. */
+  /** Whether this node has a replica of the group. */
   isHere(id: GroupId): boolean {
     return this.#open.has(id) || this.#dormant.has(id);
   }
 
-  /** Why a group is not on this node. */
+  /** Reason why a group is not on this node. */
   absence(id: GroupId): DatabaseError {
     const nodes = this.#elsewhere.get(id);
     if (nodes?.length === 0) return beingRecovered(this.titleOf(id));
     return nodes === undefined ? noSuchDatabase(this.titleOf(id)) : notHere(this.titleOf(id), { group: id, nodes });
   }
 
-  /** What the group is called towards clients. */
+  /** Name of the group for clients. */
   titleOf(id: GroupId): Title {
     return id === CATALOG_GROUP ? CATALOG_TITLE : titleOf(this.#names.get(id));
   }
 
-  /** Whether the log holds something of a group that was neither opened nor removed since the start. */
+  /** Whether the log has records of a group that was neither opened nor removed since the start. */
   isUntouched(id: GroupId): boolean {
     return this.#recovered.has(id);
   }
 
-  /** What is left of the log of a group; undefined when the log holds nothing of it that is still needed. */
+  /** The remaining log of a group; undefined when the log has no needed records of it. */
   logOf(id: GroupId): KeptLog | undefined {
     const open = this.#open.get(id);
     if (open !== undefined) {
@@ -196,26 +196,27 @@ export class Lifecycle {
     return recovered && keptLog(recovered);
   }
 
-  /** The log of a group that is not open was begun. */
+  /** The log of a group that is not open was started. */
   found(log: RecoveredGroup): void {
     this.#recovered.set(log.group, log);
   }
 
   /**
-   * The log of a group that is not held here ends; whether it has not ended before. A later copy finds nothing of it.
+   * Ends the log of a group without a local replica; returns whether it had not ended before. A later replica finds
+   * nothing of it.
    */
   endLog(id: GroupId): boolean {
     return this.#recovered.delete(id);
   }
 
-  /** The log of a group that is not open begins behind its state. */
+  /** The log of a group that is not open restarts after its state. */
   restart(id: GroupId, checkpoint: DurableMark): void {
     const recovered = this.#recovered.get(id);
     assert(recovered !== undefined, 'Whoever takes a state over has promised to follow its leader', id);
     this.#recovered.set(id, { ...recovered, checkpoint, entries: [] });
   }
 
-  /** The group, opened if it was dormant; undefined when it is not on this node. */
+  /** Returns the group, opened if it was dormant; undefined when it is not on this node. */
   touch(id: GroupId): Group | undefined {
     const open = this.#open.get(id);
     if (open !== undefined) return open;
@@ -228,8 +229,8 @@ export class Lifecycle {
   }
 
   /**
-   * Gives a copy up: refuses whoever waits for it, and those whose requests are entries with what is to be said of
-   * them. Returns its group if it was open; it is stepped no more.
+   * Removes a replica: refuses waiting requests, and requests that are entries with their own error. Returns its group
+   * if it was open; it must not be stepped any more.
    */
   remove(id: GroupId, error: DatabaseError, ofEntries: DatabaseError | undefined = error): Group | undefined {
     const group = this.#open.get(id);
@@ -245,7 +246,7 @@ export class Lifecycle {
     return group;
   }
 
-  /** The catalog has the database no more. */
+  /** The database is no longer in the catalog. */
   forget(id: GroupId): void {
     this.#elsewhere.delete(id);
     this.#names.delete(id);
@@ -263,7 +264,7 @@ export class Lifecycle {
     const group = new Group({ id, title: this.titleOf(id), waits, waiting }, raft, machine);
     this.#open.set(id, group);
     opened(group, tail);
-    // Nobody else can lead: no need to wait for the election deadline.
+    // There is no other voter, so it need not wait for the election timeout.
     if (group.isAlone) step(group, { kind: 'campaign' });
     return group;
   }
@@ -281,12 +282,12 @@ export class Lifecycle {
   }
 }
 
-/** What the log holds of a group that is not open. */
+/** The log of a group that is not open. */
 export function keptLog({ hardState, checkpoint, entries }: RecoveredGroup): KeptLog {
   return { term: hardState.term, base: checkpoint, entries };
 }
 
-/** What a replica goes on from: the log behind what is applied. */
+/** The part of the log after the applied state, from which a replica continues. */
 function inLog(
   recovered: RecoveredGroup | undefined,
   applied: AppliedMark,

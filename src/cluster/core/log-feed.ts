@@ -1,9 +1,9 @@
 /**
- * The way to the log: gathers what the groups of one turn persist into one buffer, and brings each completion back to
- * its group (C1). What an entry says of the membership goes with it (C9).
+ * Appends to the log: collects the entries that groups persist in one turn in one buffer, and reports each completion
+ * to its group (C1). Memberships of entries are included (C9).
  *
- * One `append` carries everything of a turn, whichever groups it is of. The log writes while the next turn gathers;
- * what piles up meanwhile it syncs together.
+ * One `append` has everything of a turn, for all groups. The log writes while the next turn is collected, and syncs
+ * several waiting appends together.
  */
 import { Fifo, type GroupId } from '#base';
 import type { Entry, Input, Persist, Persisted, Snapshot } from '#raft';
@@ -17,9 +17,9 @@ interface InFlight {
   readonly sinceMs: number;
   /** The last write of each group in the batch: its completion implies that of the earlier ones. */
   readonly completions: ReadonlyMap<Group, Persisted>;
-  /** The snapshots that logs begin behind. */
+  /** Snapshots after which logs restart. */
   readonly starts: ReadonlyMap<Group, Snapshot>;
-  /** What follows for groups that have ended in it. */
+  /** Callbacks for groups that have ended in the batch. */
   readonly ended: readonly (() => void)[];
 }
 
@@ -52,56 +52,59 @@ export class LogFeed {
     this.#gathered.set(group, { kind: 'persisted', term, vote, index, logTerm });
   }
 
-  /** Tells the log that a group's applied state is durable up to the mark, so that older segments can go. */
+  /** Records that the applied state of a group is durable up to the mark, so that older segments can be deleted. */
   checkpoint(group: GroupId, mark: DurableMark): void {
     this.#writer.checkpoint(group, mark);
   }
 
-  /** The log begins behind a snapshot, which is durable in the store; nothing that it held counts any more. */
+  /** The log restarts after a snapshot that is durable in the store; earlier records no longer count. */
   begin(group: Group, mark: DurableMark, snapshot: Snapshot): void {
     this.#writer.logStart(group.id, mark);
     this.#starts.set(group, snapshot);
   }
 
-  /** As `begin`, of a group that is not open. */
+  /** Like `begin`, for a group that is not open. */
   restart(group: GroupId, mark: DurableMark): void {
     this.#writer.logStart(group, mark);
   }
 
-  /** Begins the log of a group that is not open, behind a state that is durable in the store, with these entries. */
+  /** Starts the log of a group that is not open, after a state that is durable in the store, with these entries. */
   found({ group, hardState, checkpoint, entries }: RecoveredGroup): void {
     this.#writer.hardState(group, hardState);
     this.#writer.logStart(group, checkpoint);
     for (const entry of entries) this.#writer.entry(group, entry, this.#levelOf(group, entry));
   }
 
-  /** Ends a group in the log, and says when that is durable. Nothing of this copy may be persisted afterwards (C4). */
+  /**
+   * Ends a group in the log, and calls back when that is durable. Nothing of this replica may be persisted afterwards
+   * (C4).
+   */
   tombstone(group: GroupId, ended: () => void): void {
     this.#writer.groupTombstone(group);
     this.#ended.push(ended);
   }
 
-  /** Appends that the log has and that are not durable. */
+  /** Number of appends that are not durable. */
   get inFlightCount(): number {
     return this.#inFlight.length;
   }
 
-  /** The bytes in them. */
+  /** Their size in bytes. */
   get inFlightBytes(): number {
     return this.#inFlightBytes;
   }
 
-  /** Whether everything that was handed in is durable. */
+  /** Whether everything is durable. */
   get isIdle(): boolean {
     return this.#writer.byteLength === 0 && this.#inFlight.length === 0;
   }
 
-  /** When the oldest batch was handed in that is not durable yet; undefined when all are. */
+  /** Time of the oldest append that is not durable; undefined when all are. */
   get waitsSinceMs(): number | undefined {
     return this.#inFlight.peek()?.sinceMs;
   }
 
-  /** Sends what was gathered, if anything. */
+  /** Sends the collected records, if any. */
   flush(): void {
     const bytes = this.#writer.byteLength;
     if (bytes === 0) return;
@@ -112,11 +115,11 @@ export class LogFeed {
     this.#inFlight.push({ batch, bytes, sinceMs, completions: this.#gathered, starts: this.#starts, ended });
     this.#gathered = new Map();
     this.#starts = new Map();
-    // What ends from now on is of the next batch, and of none that is on its way.
+    // Groups that end from now on belong to the next batch.
     if (ended === this.#ended) this.#ended = [];
   }
 
-  /** Calls `complete` for every group that has something durable now: with a start of its log, and its last write. */
+  /** Calls `complete` for every group with a durable write: its restart, and its last write. */
   persisted(through: BatchId, complete: (group: Group, completion: Input) => void): void {
     const latest = new Map<Group, Persisted>();
     const starts = new Map<Group, Snapshot>();

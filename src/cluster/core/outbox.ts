@@ -1,6 +1,6 @@
 /**
- * What the groups of this node have to say to other nodes, gathered over a turn: each node gets all of it at once, so
- * that the beats of all groups to one node travel together (C10).
+ * Collects the messages of all groups to other nodes over a turn: each node gets them at once, so that the heartbeats
+ * of all groups travel together (C10).
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Message } from '#raft';
@@ -12,7 +12,7 @@ import type { Peers } from '../peers.ts';
 export class Outbox {
   readonly #peers: Peers;
   #letters = new Map<NodeId, Envelope[]>();
-  /** Of those to whom there is something to say. */
+  /** Pending delta-encoded tables (refrains) by node. */
   #refrains = new Map<NodeId, Refrains>();
 
   constructor(peers: Peers) {
@@ -24,7 +24,7 @@ export class Outbox {
     this.postAgain({ group: group.id, from: group.self, to, message });
   }
 
-  /** What was said before. */
+  /** Repeats an earlier message. */
   postAgain(envelope: Envelope): void {
     const node = nodeOf(envelope.to);
     const letters = this.#letters.get(node);
@@ -32,7 +32,7 @@ export class Outbox {
     else letters.push(envelope);
   }
 
-  /** It is the time for these. */
+  /** These refrains are due. */
   recite(to: NodeId, refrains: Refrains): void {
     this.#refrains.set(to, { ...this.#refrains.get(to), ...refrains });
     if (!this.#letters.has(to)) this.#letters.set(to, []);

@@ -1,16 +1,16 @@
 /**
- * Where the open groups of a node are in their logs, all together: numbers that do not grow in number with the groups.
- * Each group adds what it moves, so that nobody has to go through ten thousand of them.
+ * Sums of the log indexes of all open groups of a node. Each group adds its changes, so that no loop over ten thousand
+ * groups is needed.
  */
 import { lastId, type RaftState } from '#raft';
 
-/** Of all open groups; indexes are sums. */
+/** Totals of all open groups; indexes are sums. */
 export interface RaftLevels {
-  /** The highest that any group of this process has been in. */
+  /** The highest term of any group of this process. */
   readonly term: number;
   readonly lastIndex: number;
   readonly committedIndex: number;
-  /** Applied, with the rows in the store. */
+  /** Applied index whose rows are in the store. */
   readonly appliedIndex: number;
 }
 
@@ -21,7 +21,7 @@ export class RaftTotals {
   #appliedIndex = 0;
   #logBytes = 0;
 
-  /** What the entries take that the logs have in memory. */
+  /** Memory of the entries in all logs. */
   get logBytes(): number {
     return this.#logBytes;
   }
@@ -39,7 +39,7 @@ export class RaftTotals {
     this.#add(state, 1);
   }
 
-  /** A group went from one state to the next. */
+  /** Accounts for a state change of a group. */
   moved(before: RaftState, after: RaftState): void {
     if (before === after) return;
     this.#add(before, -1);

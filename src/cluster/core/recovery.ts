@@ -1,9 +1,8 @@
 /**
- * Recovery: brings store and log together after a start, whatever the last process got to do (C7).
+ * Recovery: makes store and log consistent after a start, wherever the last process stopped (C7).
  *
- * The log is right; the store is a cache of what the log once said, with one duty of its own: the pages up to the last
- * checkpoint are nowhere else. Between the checkpoint D and its applied row A the store may have holes after a power
- * failure. Per database:
+ * The log is authoritative; the store is derived from it, except that pages up to the last checkpoint exist only in the
+ * store. After a power failure the store may have holes between the checkpoint D and its applied row A. Per database:
  *
  *   A = D             nothing was applied since: nothing to do
  *   A > D, whole      the entries up to A are skipped
@@ -11,10 +10,10 @@
  *   A by a snapshot, and the log holds no such entry: if whole, the log begins behind A; if not, back to D (C15)
  *   A < D, A > log    otherwise impossible without damage: the node refuses to start
  *
- * The catalog needs none of this: its batches are synced one by one. So a copy whose log has begun is in the catalog of
- * the store until its end is marked there, and one whose log has ended is not. A store in which that is otherwise has
- * lost what was synced, and the node refuses to start as well: taking such a log for one that is done with, it would
- * hold the copy anew without what that has acknowledged, once its catalog is as far as before.
+ * The catalog needs none of this, because its batches are synced one by one. A replica whose log has started is
+ * therefore in the stored catalog until its end is marked there, and one whose log has ended is not. If the store
+ * contradicts this, it has lost synced data, and the node refuses to start: it would otherwise treat such a log as
+ * obsolete, and create the replica again without its acknowledged entries once its catalog has caught up.
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
@@ -28,23 +27,23 @@ import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 
 export interface RecoveryPlan {
-  /** Groups with entries that are not applied: they are opened at once, so that the node starts where it was. */
+  /** Groups with entries that are not applied: they are opened at once, so that the node continues where it was. */
   readonly behind: readonly GroupId[];
-  /** Groups that are in the log and not held here any more: deleted or moved, their end perhaps not recorded. */
+  /** Groups that are in the log but no longer on this node: deleted or moved, with their end perhaps not recorded. */
   readonly orphans: readonly GroupId[];
   /**
-   * Groups that have applied all of their log, and more than their checkpoint says. Nobody may touch them for a year,
-   * so their checkpoint is made now: until then no segment since their last one can go (W12).
+   * Groups that have applied all of their log, and more than their checkpoint. They may not be used for a year, so
+   * their checkpoint is made now; it allows older segments to be deleted (W12).
    */
   readonly ahead: readonly { readonly group: GroupId; readonly mark: DurableMark }[];
-  /** Groups whose state came from another replica, and whose log is to begin behind it. */
+  /** Groups whose state came from another replica, and whose log must restart after it. */
   readonly restarts: readonly { readonly group: GroupId; readonly mark: DurableMark }[];
 }
 
-/** Has the logs of groups that are not open begin behind their states, which are durable. */
+/** Restarts the logs of groups that are not open after their durable states. */
 export function beginLogs(restarts: RecoveryPlan['restarts'], feed: LogFeed, lifecycle: Lifecycle): void {
   for (const { group, mark } of restarts) {
-    // What has gone meanwhile has no log any more.
+    // A group that was removed meanwhile has no log.
     if (!lifecycle.isUntouched(group)) continue;
     feed.restart(group, mark);
     lifecycle.restart(group, mark);
@@ -52,8 +51,8 @@ export function beginLogs(restarts: RecoveryPlan['restarts'], feed: LogFeed, lif
 }
 
 /**
- * Throws unless the catalog in the store and the one in the log can be of one node. Whether its log is to begin behind
- * its state.
+ * Throws unless the catalog in the store and the one in the log can belong to one node. Returns whether its log must
+ * restart after its state.
  */
 export function checkCatalog({ applied }: Pick<Machine, 'applied'>, log: RecoveredLog): boolean {
   const recovered = log.groups.get(CATALOG_GROUP);
@@ -64,12 +63,12 @@ export function checkCatalog({ applied }: Pick<Machine, 'applied'>, log: Recover
 
 export interface RecoveryPorts {
   readonly kv: KvStore;
-  /** Makes every write of the store that has resolved durable. */
+  /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
   readonly machines: Machines;
 }
 
-/** Mends every database that the log and the catalog know, and says what is left to do. */
+/** Repairs every database in the log and the catalog, and returns what is left to do. */
 export async function recoverDatabases(
   ports: RecoveryPorts,
   log: RecoveredLog,
@@ -94,19 +93,19 @@ export async function recoverDatabases(
   return { behind, orphans, ahead, restarts };
 }
 
-/** A group that the log does not know has applied nothing yet. */
+/** A group without a log has applied nothing yet. */
 export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly GroupId[]): void {
   for (const group of groups) checkPlace(group, markOf(machines, kv, group), undefined);
 }
 
-/** A copy that this node holds no more is marked in the store from its end until its log has ended, durably. */
+/** A removed replica is marked in the store from its end until the end of its log is durable. */
 export function checkEnded(orphans: readonly GroupId[], isMarked: (group: GroupId) => boolean): void {
   for (const group of orphans) {
     if (!isMarked(group)) throw broken(`The store has no copy of group ${group}, whose log goes on: ${ONE_IS_OLDER}`);
   }
 }
 
-/** A copy that a database began with on this node is in the store no more when its log has ended. */
+/** A first replica whose log has ended is no longer in the store. */
 export function checkFirst(bindings: readonly Binding[], { tombstones }: Pick<RecoveredLog, 'tombstones'>): void {
   for (const { group, placement } of bindings) {
     if (placement === 0 && tombstones.has(group))
@@ -114,7 +113,7 @@ export function checkFirst(bindings: readonly Binding[], { tombstones }: Pick<Re
   }
 }
 
-/** Leaves the state of the group whole; answers how far it then is. */
+/** Repairs the state of the group; returns its mark. */
 async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark> {
   const { kv, syncStore, machines } = ports;
   const { group, checkpoint } = recovered;
@@ -122,7 +121,7 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
   if (!isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
   const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));
   if (isWhole) return applied;
-  // Step by step durable: after another power failure in the middle the damage must still show.
+  // Each step is durable before the next, so that another power failure cannot hide the damage.
   await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);
   const rebuilt = markOf(machines, kv, group);
   assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
@@ -130,8 +129,8 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
 }
 
 /**
- * Whether the state was taken over from another replica, and the process died before the log began behind it: what the
- * log holds is not what leads there. Where it holds that very entry, it is right, and so is what stands behind it.
+ * Whether the state came from another replica, and the process ended before the log restarted after it: the log then
+ * does not lead to this state. If the log has that very entry, it is valid, including the entries after it.
  */
 function isUnlogged({ index, term, logStart }: AppliedMark, { checkpoint, entries }: RecoveredGroup): boolean {
   if (index !== logStart || index <= checkpoint.index) return false;
@@ -148,7 +147,7 @@ function markOf(machines: Machines, kv: KvStore, group: GroupId): AppliedMark {
   throw broken(`Group ${group} is in the catalog and the log but has no applied row in the store`);
 }
 
-/** What is applied lies between the checkpoint and the end of the log. */
+/** The applied index must lie between the checkpoint and the end of the log. */
 function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGroup | undefined): void {
   const from = recovered?.checkpoint.index ?? 0;
   const last = recovered === undefined ? from : lastOf(recovered);
@@ -166,10 +165,10 @@ function broken(message: string): DatabaseError {
   return new DatabaseError('internal', `${message}. ${LOST_STORE}`, { details: { reason: DISAGREE } });
 }
 
-/** Where a failure may come from. */
+/** Files to name in a failure. */
 export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'storeLogs'>;
 
-/** The same failure with the files that it is about, if it is one of these. */
+/** Adds the paths of the affected files to a failure. */
 export function namingFiles(failure: unknown, { storeDirectory, logDirectory, storeLogs }: RecoveredFiles): unknown {
   if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
   const places = `The store is in ${storeDirectory}, the log in ${logDirectory}.${sentenceOnStoreLogs(storeLogs)}`;

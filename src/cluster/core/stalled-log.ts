@@ -1,26 +1,26 @@
 /**
- * What a node does when the disk of its log stands still: it hands over what others can lead.
+ * Transfers leaderships while the disk of the log hangs.
  *
- * Beats wait for no disk, so a leader without one would go on leading for ever and answer nobody. The others are well:
- * they can elect, and a quorum of them can commit, without it. Only where there is no such quorum it keeps the lead.
+ * Heartbeats need no disk, so a leader with a hanging disk would stay leader forever without committing. The other
+ * nodes can elect a leader and commit without it. It keeps the leadership only where they have no quorum.
  *
- *   C29  When a batch of the log has not become durable for an election window, this node asks other voters to take the
- *        lead of each group that they can lead without it, again every two windows, another one each time.
+ *   C29  When an append to the log is not durable after an election window, this node transfers the leadership of each
+ *        group that the other voters can lead without it, every two windows, to a different voter each time.
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import { everybody, type Input, standingOf, tally } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 
-/** After such a gap between two looks this thread stood still, and what the log has said meanwhile is heard first. */
+/** After such a gap between two checks this thread was suspended, and pending answers of the log are handled first. */
 const GAP_MS = 250;
 
 export interface StalledLogPorts {
   readonly limits: CoreLimits;
-  /** When the oldest batch was handed to the log that is not durable yet; undefined when all are. */
+  /** Time of the oldest append that is not durable; undefined when all are. */
   readonly waitsSinceMs: () => number | undefined;
   readonly groups: () => Iterable<Group>;
-  /** Whether a node is about to end. */
+  /** Whether a node drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -29,14 +29,14 @@ export class StalledLog {
   readonly #ports: StalledLogPorts;
   #lookedMs = 0;
   #restsUntilMs = 0;
-  /** How often leads were handed over since the disk stands still. */
+  /** Number of transfers since the disk hangs. */
   #attempts = 0;
 
   constructor(ports: StalledLogPorts) {
     this.#ports = ports;
   }
 
-  /** Looks whether the disk stands still. */
+  /** Checks whether the disk hangs. */
   drive(nowMs: number): void {
     const isGap = nowMs - this.#lookedMs > GAP_MS;
     this.#lookedMs = nowMs;
@@ -57,7 +57,7 @@ export class StalledLog {
   }
 }
 
-/** The other voters that are ready to lead a group of this node; none when they are too few without it. */
+/** Other voters that are ready to lead a group of this node; none when they are too few without it. */
 export function heirsOf({ raft, self, leads, isAlone }: Group, nowMs: number): readonly ReplicaId[] {
   if (!leads || isAlone) return [];
   const { voters } = raft.membership;

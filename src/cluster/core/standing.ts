@@ -1,6 +1,6 @@
 /**
- * How a core is: what is looked at once a second, beside its reports, because nobody counts it as it changes and it
- * need not be newer. The core looks, in its isolate; the front, which has the metrics, shows it.
+ * Health snapshot of a core, computed once a second because its values need not be newer. The core computes it in its
+ * isolate; the front, which has the metrics, shows it.
  */
 import { type GroupId, type NodeId, nodeOf } from '#base';
 import type { Metrics } from '#observability';
@@ -10,59 +10,59 @@ import type { Group } from '../group/group.ts';
 import type { ClockStanding } from '../group/peer-clocks.ts';
 
 export interface CoreStanding {
-  /** Of the catalog, to which every node belongs. */
+  /** Voters of the catalog, which every node belongs to. */
   readonly voters: number;
   readonly learners: number;
-  /** By node, the most entries that a group led here has and that node is not known to hold. */
+  /** By node, the maximum lag in entries over the groups that this node leads. */
   readonly lag: ReadonlyMap<NodeId, number>;
-  /** Appends that were given to the log and are not durable. */
+  /** Appends to the log that are not durable. */
   readonly logQueue: number;
-  /** Entries that are committed and whose rows are not in the store. */
+  /** Committed entries whose rows are not in the store. */
   readonly storeQueue: number;
-  /** What all groups hold of entries and of requests that are none yet (C35). */
+  /** Memory of all groups for entries and for requests that are not entries yet (C35). */
   readonly heldBytes: number;
-  /** Replicas here that hold another history than their groups (C42). */
+  /** Diverged replicas on this node (C42). */
   readonly diverged: number;
-  /** Groups that are waited for since the start (catch-up.ts). */
+  /** Groups that have not caught up since the start (catch-up.ts). */
   readonly lacking: number;
   readonly clock: ClockStanding;
   readonly recordedAhead: RecordedAhead | undefined;
 }
 
-/** Databases led here that were given recorded times which the clock has not reached: their times stand still. */
+/** Databases led by this node whose recorded time is ahead of the clock. */
 export interface RecordedAhead {
   readonly count: number;
-  /** The one that is furthest ahead. */
+  /** The database that is furthest ahead. */
   readonly database: string;
   readonly aheadMs: number;
 }
 
-/** What has been counted since the last look, where the core runs. */
+/** Counts since the last snapshot, in the isolate of the core. */
 export interface CoreCounts {
-  /** Attempts to lead a group that failed. */
+  /** Failed elections of this node. */
   readonly lostCampaigns: Readonly<Record<LostCampaign, number>>;
-  /** How late the ticks of the core were. */
+  /** Delays of the ticks of the core. */
   readonly tickDelaysMs: readonly number[];
-  /** Messages of the front that were taken since the core was opened. */
+  /** Messages of the front processed since the core was opened. */
   readonly messagesTaken: number;
 }
 
-/** A message to the front. */
+/** Message to the front. */
 export type StandingMessage = CoreStanding & CoreCounts & OtherClusterSign & RefusalSign;
 
 export interface OtherClusterSign {
-  /** A sentence that says how this node and another cluster contradict each other; undefined: they do not. */
+  /** Description of a conflict between this node and another cluster; undefined: none. */
   readonly otherCluster: string | undefined;
 }
 
 export interface RefusalSign {
-  /** Why every node that this one reaches refuses it, in a sentence; undefined: one accepts it, or none is reached. */
+  /** Reason why every reachable node refuses this one; undefined: one accepts it, or none is reachable. */
   readonly refusedBy: string | undefined;
 }
 
 const MS_PER_SECOND = 1000;
 
-/** How many vote, and how many only receive; nobody while the group is not known. */
+/** Numbers of voters and learners; 0 while the group is not known. */
 export function countMembers(membership: Membership | undefined): Pick<CoreStanding, 'voters' | 'learners'> {
   return membership === undefined
     ? { voters: 0, learners: 0 }
@@ -70,8 +70,8 @@ export function countMembers(membership: Membership | undefined): Pick<CoreStand
 }
 
 /**
- * By node, the most that it lacks of any of these groups, which are led here. Members of a group at rest lack nothing
- * (C31), and there may be thousands of those: `told` are the nodes that have such members.
+ * By node, its maximum lag over these groups, which this node leads. Members of a group at rest do not lag (C31), and
+ * there may be thousands of such groups: `told` are the nodes with such members.
  */
 export function lagOf(led: Iterable<LedGroup>, told: Iterable<NodeId>): ReadonlyMap<NodeId, number> {
   const lag = new Map<NodeId, number>();
@@ -88,7 +88,7 @@ export function lagOf(led: Iterable<LedGroup>, told: Iterable<NodeId>): Readonly
   return lag;
 }
 
-/** What is known of recorded times ahead of the clock, unless it is less than what clocks may differ by. */
+/** Recorded times ahead of the clock, unless the difference is within the tolerance of clocks. */
 export function recordedAheadOf(
   led: Iterable<Pick<Group, 'id' | 'machine'>>,
   clock: {
@@ -108,10 +108,10 @@ export function recordedAheadOf(
   return found;
 }
 
-/** What counts of a group that is led here. */
+/** The used properties of a group that this node leads. */
 type LedGroup = Pick<Group, 'isAtRest' | 'timeless'>;
 
-/** Shows what a look has found. `messagesSent` is how many messages the core was sent by now. */
+/** Shows a snapshot in the metrics. `messagesSent` is the number of messages sent to the core so far. */
 export function observeStanding(metrics: Metrics): (standing: StandingMessage, messagesSent: number) => void {
   const voters = metrics.gauge('cairn_raft_members', { role: 'voter' });
   const learners = metrics.gauge('cairn_raft_members', { role: 'learner' });
@@ -120,7 +120,7 @@ export function observeStanding(metrics: Metrics): (standing: StandingMessage, m
   const store = metrics.gauge('cairn_worker_queue_depth', { worker: 'store' });
   const held = metrics.gauge('cairn_replication_memory_bytes', {});
   const ahead = metrics.gauge('cairn_recorded_time_ahead_seconds', {});
-  // Until the first look, which may be long after the first scrape.
+  // Shown as 0 until the first snapshot, which may be long after the first scrape.
   const diverged = metrics.gauge('cairn_replicas_diverged', {});
   for (const gauge of [voters, learners, core, log, store, held, ahead, diverged]) gauge.set(0);
   const delays = metrics.histogram('cairn_core_tick_delay_seconds', {});

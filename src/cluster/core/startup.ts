@@ -1,7 +1,6 @@
 /**
- * The way of a core from what disks hold to where the last process stopped: the catalog first, for it says which
- * databases there are; then each database is mended (recovery.ts); then the groups that were behind, and those with
- * other members, are opened.
+ * Starts a core from the data on disk: first the catalog, which names the databases; then each database is repaired
+ * (recovery.ts); then groups that lag and groups with other members are opened.
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { RecoveredLog } from '#storage';
@@ -31,11 +30,11 @@ export interface StartupPorts extends RecoveryPorts {
   readonly trash: Trash;
   readonly feed: LogFeed;
   readonly monotonicMs: () => number;
-  /** Whether the cluster has just begun and is not at its level yet. */
+  /** Whether a new cluster has not reached its feature level yet. */
   readonly isFounding: () => boolean;
-  /** Takes note of a database of the catalog as the store has it. */
+  /** Records a database of the stored catalog. */
   readonly note: (binding: Binding) => void;
-  /** Does the work, and what follows from it. */
+  /** Runs the work as a turn. */
   readonly turn: (work: () => void) => void;
   /** Resolves at the end of the first turn in which the condition holds. */
   readonly until: (isDone: () => boolean) => Promise<void>;
@@ -61,7 +60,7 @@ export async function startUp(ports: StartupPorts): Promise<void> {
   ports.turn(() => hosting.recoveries.start());
 }
 
-/** Mends every database; returns what opens the groups that have something to do. */
+/** Repairs every database; returns a function that opens the groups with pending work. */
 async function mendDatabases(
   ports: StartupPorts,
   unended: ReadonlySet<GroupId>,
@@ -71,7 +70,7 @@ async function mendDatabases(
   const isKept = (group: GroupId): boolean => lifecycle.isHere(group) || recoveries.isOrigin(group);
   const plan = await recoverDatabases(ports, recovered, isKept);
   checkEnded(plan.orphans, (group) => ports.trash.has(group));
-  // Before the ends of their origins, whose logs they take over.
+  // Before their origins end, whose logs they take over.
   const unbegun = catalog.list().filter(({ group }) => lifecycle.isHere(group) && !recovered.groups.has(group));
   const begun = unbegun.filter(
     (each) => each.recovery && recoveries.beginLog(each, lifecycle.logOf(each.recovery.group)),
@@ -80,7 +79,8 @@ async function mendDatabases(
   checkUnlogged(ports.machines, ports.kv, unlogged);
   checkFirst(unbegun, recovered);
   endOrphans(ports, plan, unended);
-  // A group with other members has something to apply as soon as it is led, and until then they may lack its entries.
+  // A group with other members has entries to apply as soon as it has a leader, and other members may lack its entries
+  // until then.
   const shared = new Set<GroupId>();
   for (const { group, replicas } of catalog.list()) if (replicas.length > 1) shared.add(group);
   const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
@@ -91,7 +91,7 @@ async function mendDatabases(
   return () => open.map((group) => lifecycle.touch(group));
 }
 
-/** Ends the logs of copies that are not held here any more; those that are `unended` are cleared behind that. */
+/** Ends the logs of replicas that are no longer on this node; rows of the `unended` ones are deleted afterwards. */
 function endOrphans(
   { lifecycle, feed, trash, monotonicMs }: StartupPorts,
   { orphans }: Pick<RecoveryPlan, 'orphans'>,
@@ -101,7 +101,7 @@ function endOrphans(
     const clear = (): void => {
       if (unended.has(group)) trash.add(group, monotonicMs());
     };
-    // A delete that the catalog has only now applied has ended its group itself; a group ends once.
+    // A deletion that the catalog has only now applied has already ended its group; a group ends once.
     if (lifecycle.endLog(group)) feed.tombstone(group, clear);
     else clear();
   }
@@ -115,7 +115,7 @@ function openAll({ turn }: StartupPorts, open: () => readonly (Group | undefined
   return opened.filter((group) => group !== undefined);
 }
 
-/** Copies that could not begin before, for something of an earlier one was left. */
+/** Starts replicas that had to wait for the remains of an earlier one. */
 async function beginAwaited({ turn, until, feed, trash, hosting, monotonicMs }: StartupPorts): Promise<void> {
   turn(() => undefined);
   await until(() => feed.isIdle);

@@ -1,9 +1,9 @@
 /**
- * The trash: clears the rows of deleted databases in the background, a bounded slice at a time.
+ * The trash: deletes the rows of deleted databases in the background, in bounded slices.
  *
- * A trash row is written in the same batch as the catalog's delete, and removed when nothing of the group is left, so
- * a restart goes on where the last process stopped (C8). The rows are left alone for a while first: the group is closed
- * and its id never used again, but a read that began before the delete may still be looking at them.
+ * A trash row is written in the same batch as the deletion in the catalog, and removed when nothing of the group is
+ * left, so a restart continues where the last process stopped (C8). The rows are kept for a while first: the group is
+ * closed and its id is never used again, but a read that started before the deletion may still use them.
  */
 import { Fifo, type GroupId } from '#base';
 import type { KvBatch, KvStore } from '#kv';
@@ -14,10 +14,10 @@ import { readTrash, trashKey, trashRows, writeTrash } from '../store/node-rows.t
 export interface TrashPorts {
   readonly kv: KvStore;
   readonly machines: Pick<Machines, 'rowsOf'>;
-  /** Makes every write that has resolved durable. */
+  /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
   readonly limits: Pick<CoreLimits, 'trashSliceRows'>;
-  /** Nothing of the group is left in the store, nor its mark. */
+  /** Neither rows of the group nor its mark are left in the store. */
   readonly cleared: (group: GroupId) => Promise<void>;
 }
 
@@ -28,9 +28,9 @@ interface Waiting {
 
 export class Trash {
   readonly #ports: TrashPorts;
-  /** In the order of their due times, for each waits as long as the others. */
+  /** In the order of their due times, because the delay is constant. */
   readonly #queue = new Fifo<Waiting>();
-  /** How often each group is marked and not cleared since: one may end, and be held and end again meanwhile. */
+  /** How often each group is marked and not yet deleted: a replica may end, start and end again meanwhile. */
   readonly #marks = new Map<GroupId, number>();
   #isRunning = false;
   #isClosed = false;
@@ -39,7 +39,7 @@ export class Trash {
     this.#ports = ports;
   }
 
-  /** When the next group is due; undefined when there is none, or one is being cleared. */
+  /** Time at which the next group is due; undefined when there is none, or one is being deleted. */
   get deadlineMs(): number | undefined {
     return this.#isRunning || this.#isClosed ? undefined : this.#queue.peek()?.dueMs;
   }
@@ -54,19 +54,19 @@ export class Trash {
     batch.put(trashKey(group), writeTrash());
   }
 
-  /** Whether rows of the group may be left that are to be cleared. */
+  /** Whether rows of the group may be left that must be deleted. */
   has(group: GroupId): boolean {
     return this.#marks.has(group);
   }
 
-  /** Queues a group whose mark is written, and whose log has ended. */
+  /** Queues a group whose mark is written and whose log has ended. */
   add(group: GroupId, dueMs: number): void {
     this.#queue.push({ group, dueMs });
   }
 
   /**
-   * Queues what an earlier process left; nobody reads it any more. Answers what it has not queued: groups of which the
-   * log still holds something, and whose marks are needed until that has ended.
+   * Queues what an earlier process left, which is not read any more. Returns the groups that are not queued because the
+   * log still has records of them: their marks are needed until that log has ended.
    */
   async recover(nowMs: number, isLogged: (group: GroupId) => boolean): Promise<ReadonlySet<GroupId>> {
     const { kv, limits } = this.#ports;
@@ -88,7 +88,7 @@ export class Trash {
     return unended;
   }
 
-  /** Clears the next group. One call at a time; `isDue` says whether one is needed. */
+  /** Deletes the next group. One call at a time; `isDue` tells whether it is needed. */
   async run(): Promise<void> {
     const { kv, machines, syncStore } = this.#ports;
     const next = this.#queue.shift();
@@ -97,19 +97,19 @@ export class Trash {
     const rows = machines.rowsOf(next.group);
     if (await this.#clear(rows)) {
       await kv.compact(rows.gte, rows.lt);
-      // A power failure may lose deletions in any order: the mark goes only when all of them are durable.
+      // A power failure may lose deletions in any order, so the mark is removed only when all of them are durable.
       await syncStore();
       await this.#unmark(next.group);
     }
     this.#isRunning = false;
   }
 
-  /** Stops after the current slice; the rest is cleared after the next start. */
+  /** Stops after the current slice; the rest is deleted after the next start. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** Durably: what comes after must not be taken for what was cleared. */
+  /** Durably, so that a later replica is not taken for the deleted one. */
   async #unmark(group: GroupId): Promise<void> {
     const { kv, cleared } = this.#ports;
     if (this.#marks.get(group) === 1) {
@@ -127,7 +127,7 @@ export class Trash {
     else this.#marks.delete(group);
   }
 
-  /** False when it stopped before the end. */
+  /** Returns false when it stopped before the end. */
   async #clear(rows: KeyRange): Promise<boolean> {
     const { kv, limits } = this.#ports;
     const range = kv.range({ ...rows, values: false });

@@ -1,14 +1,15 @@
 /**
- * The turns of a core: the one way in for whatever happens to it, and the end that each of them has.
+ * Turns of a core: the entry point of every event, and the common end of each turn.
  *
- * What a turn throws is a broken invariant or broken data: nothing happens any more, and whoever runs the core is told.
+ * An exception in a turn is a broken invariant or damaged data: no further turn runs, and the owner of the core is
+ * notified.
  */
 import { Waiters } from './waiters.ts';
 
 export interface TurnsPorts {
-  /** Runs the work after everything that has arrived by then had its turn. */
+  /** Runs the work after other pending work. */
   readonly later: (work: () => void) => void;
-  /** What every turn ends with. */
+  /** Runs at the end of every turn. */
   readonly end: () => void;
 }
 
@@ -26,7 +27,7 @@ export class Turns {
     this.#ports = ports;
   }
 
-  /** True once this node has drained: it leaves messages of other nodes to its next process. */
+  /** True after the drain: messages of other nodes are left for the next process. */
   get isDeaf(): boolean {
     return this.#isDeaf;
   }
@@ -35,7 +36,7 @@ export class Turns {
     return this.#failure !== undefined;
   }
 
-  /** Calls the listener once, when there are no more turns because something is broken. */
+  /** Calls the listener once, when a failure has ended all turns. */
   onFailure(listener: (failure: Error) => void): void {
     this.#onFailure = listener;
   }
@@ -50,19 +51,19 @@ export class Turns {
     }
   }
 
-  /** A turn for what was heard of another node, as long as anything is. */
+  /** Runs a turn for a message of another node, unless it no longer accepts them. */
   hear(work: () => void): void {
     if (!this.#isDeaf) this.run(work);
   }
 
-  /** Ends a turn that was not begun by `run`. */
+  /** Ends a turn that was not started by `run`. */
   end(): void {
     if (this.hasFailed || this.#isClosed) return;
     this.#ports.end();
     this.#waiters.settle();
   }
 
-  /** Another turn, for what is left to do. */
+  /** Schedules another turn for remaining work. */
   again(): void {
     if (this.#isAgain) return;
     this.#isAgain = true;
@@ -78,7 +79,7 @@ export class Turns {
     await this.#waiters.until(isDone);
   }
 
-  /** The keeper of background work: whatever it fails with stops the core. */
+  /** Tracks background work: a failure stops the core. */
   keep(work: Promise<void>): void {
     work.catch((failure: unknown) => this.fail(failure));
   }
@@ -90,12 +91,12 @@ export class Turns {
     this.#onFailure(this.#failure);
   }
 
-  /** What other nodes say from here on is for the next process: else there would always be something left to write. */
+  /** Ignores further messages of other nodes, because there would always be something left to write. */
   closeEars(): void {
     this.#isDeaf = true;
   }
 
-  /** There are no further turns. */
+  /** Ends all turns. */
   close(): void {
     this.#isClosed = true;
   }

@@ -1,4 +1,4 @@
-/** Those who wait for something to hold at the end of a turn. */
+/** Promises that resolve when a condition holds at the end of a turn. */
 
 interface Waiter {
   readonly isDone: () => boolean;
@@ -17,7 +17,7 @@ export class Waiters {
     });
   }
 
-  /** A turn has ended. */
+  /** Called at the end of a turn. */
   settle(): void {
     const done = this.#waiters.filter((waiter) => waiter.isDone());
     if (done.length === 0) return;
@@ -25,7 +25,7 @@ export class Waiters {
     for (const waiter of done) waiter.resolve();
   }
 
-  /** There will be no further turn. */
+  /** Rejects all promises, because there are no further turns. */
   fail(failure: Error): void {
     for (const waiter of this.#waiters) waiter.reject(failure);
     this.#waiters = [];

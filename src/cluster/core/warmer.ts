@@ -1,6 +1,4 @@
-/**
- * Warms machines in the background, one after the other, in the order in which their groups were opened.
- */
+/** Warms caches of machines in the background, one after the other, in the order in which their groups were opened. */
 import { Fifo } from '#base';
 import type { Group } from '../group/group.ts';
 
@@ -13,14 +11,14 @@ export class Warmer {
     this.#queue.push(group);
   }
 
-  /** Warms what is queued, unless it does so already or there is nothing to do. */
+  /** Starts warming the queued machines, unless it runs already or there are none. */
   begin(): Promise<void> | undefined {
     if (this.#running !== undefined || this.#queue.length === 0 || this.#isClosed) return undefined;
     this.#running = this.#run();
     return this.#running;
   }
 
-  /** What is under way. */
+  /** The work in progress. */
   get running(): Promise<void> | undefined {
     return this.#running;
   }
@@ -32,7 +30,7 @@ export class Warmer {
     this.#running = undefined;
   }
 
-  /** Stops after the machine that is being warmed. */
+  /** Stops after the current machine. */
   close(): void {
     this.#isClosed = true;
   }

@@ -1,4 +1,4 @@
-/** Why requests for a database are forwarded to the nodes with its other replicas. */
+/** Reasons why requests for a database are relayed to nodes with other replicas. */
 import { type DatabaseError, type NodeId, nodeOf, type Revision } from '#base';
 import type { Binding } from '#database';
 import type { DiskLevel } from '#storage';
@@ -8,7 +8,7 @@ import { historyDiffers, lagsByDisk, notHere, titleOf } from '../requests/refusa
 export interface OwnReplica {
   readonly isHere: boolean;
   readonly hasDiverged: boolean;
-  /** Revision that this node has shown of another replica, while its own is older (C30). */
+  /** Revision of another replica that clients of this node were shown, while its own replica lags it (C30). */
   readonly shown: Revision | undefined;
   readonly leader: NodeId | undefined;
   readonly disk: DiskLevel;

@@ -1,4 +1,4 @@
-/** Says when the clock of this node is not to be believed, and when recorded times are ahead of it; once each. */
+/** Logs once when the clock of this node is wrong, and when recorded times are ahead of it. */
 import type { Logger } from '#observability';
 import type { CoreStanding, RecordedAhead } from '../core/standing.ts';
 
@@ -12,7 +12,7 @@ export class ClockWatch {
     this.#logger = logger;
   }
 
-  /** Whether this node dates nothing, for its clock is too far from those of its peers (C41). */
+  /** Whether this node assigns no times, because its clock differs too much from those of its peers (C41). */
   get isFar(): boolean {
     return this.#isFar;
   }

@@ -1,4 +1,4 @@
-/** What the front knows of the core by what it hears of it every second. */
+/** The front's view of the core, from its reports every second. */
 import type { Logger } from '#observability';
 import type { CoreStanding, RefusalSign } from '../core/standing.ts';
 import type { NodeHealth } from '../node.ts';
@@ -27,7 +27,7 @@ export class CoreWatch {
     this.#clock.look(standing);
     this.#refusedBy = standing.refusedBy;
     this.#heardMs = this.#monotonicMs();
-    // Once it has, it stays so.
+    // Once caught up, it stays so.
     this.#hasCaughtUp ||= standing.lacking === 0;
   }
 }

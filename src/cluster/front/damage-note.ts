@@ -1,10 +1,10 @@
 /**
- * A note beside the store that a table of it was found damaged while the node ran.
+ * A file next to the store that records damaged tables found while the node ran.
  *
- * Damage in the rows of a table is found only some time after a start, and whoever watches over the node starts it
- * again: without the note it would answer from the damaged table again until it is found once more. With the note the
- * next start verifies every block of every table, and the checksum of every row, before it answers anything. While one
- * is damaged the node does not start.
+ * Damage in the rows of a table may be found long after a start, and the node is restarted automatically: without the
+ * note it would serve the damaged table again until the damage is found once more. With the note, the next start
+ * verifies every block of every table and the checksum of every row before it serves. While a table is damaged, the
+ * node does not start.
  */
 import { closeSync, fsyncSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { DatabaseError } from '#base';
 
 const NAME = 'damage';
 
-/** @throws DatabaseError when there is something else in its place. */
+/** @throws DatabaseError when the path is not a regular file. */
 export function hasDamageNote(dataDirectory: string): boolean {
   const path = join(dataDirectory, NAME);
   const found = statSync(path, { throwIfNoEntry: false });
@@ -21,7 +21,7 @@ export function hasDamageNote(dataDirectory: string): boolean {
   throw new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' } });
 }
 
-/** Writes the text into the note, behind what is there. */
+/** Appends the text to the note. */
 export function noteDamage(dataDirectory: string, text: string): void {
   const file = openSync(join(dataDirectory, NAME), 'a');
   try {
@@ -32,7 +32,7 @@ export function noteDamage(dataDirectory: string, text: string): void {
   }
 }
 
-/** Everything was verified and is whole: a backup was put in place. */
+/** Removes the note after everything was verified, such as after a backup was restored. */
 export function clearDamageNote(dataDirectory: string): void {
   unlinkSync(join(dataDirectory, NAME));
 }

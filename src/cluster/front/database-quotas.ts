@@ -1,10 +1,10 @@
 /**
- * Quotas of databases: measures what each takes in the store of this node, and refuses writes to one that takes more
- * than it may.
+ * Quotas of databases: measures the size of each in the store of this node, and refuses writes to a database above its
+ * quota.
  *
- * The measure is LevelDB's estimate, every two seconds, so a database may exceed its quota by what is written in that
- * time and by what is in the write buffer. Every node with a replica refuses for itself. Reads, and the deletion of the
- * database, need no quota. Of several patterns that name a database, the name itself counts, or else the longest.
+ * The measure is LevelDB's estimate, every two seconds, so a database may exceed its quota by the writes of that time
+ * and by the write buffer. Every node with a replica refuses by itself. Reads and the deletion of the database are
+ * always allowed. An exact name has precedence over patterns, and a longer pattern over shorter ones.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type GroupId } from '#base';
@@ -15,7 +15,7 @@ import type { Logger, Metrics } from '#observability';
 import type { Binding } from '../outcome.ts';
 import { titleOf } from '../requests/refusals.ts';
 
-/** Bytes that each database may take on each node whose name has the pattern, as in grants. */
+/** Quota on each node for databases whose name matches the pattern, as in grants. */
 export interface DatabaseQuota {
   readonly pattern: string;
   readonly bytes: number;
@@ -28,17 +28,17 @@ export interface QuotaPorts {
   readonly metrics: Metrics;
 }
 
-/** What names the databases. */
+/** Source of the names of databases. */
 type Names = { list(): readonly Pick<Binding, 'group' | 'name'>[] };
 
 const MEASURE_EVERY_MS = 2_000;
 const MIB = 2 ** 20;
-/** Patterns are shorter. */
+/** Above the length of any pattern. */
 const RANK_OF_NAMES = 128;
 
 export class DatabaseQuotas {
   readonly #ports: QuotaPorts;
-  /** The one that counts first. */
+  /** Sorted by precedence. */
   readonly #quotas: readonly DatabaseQuota[];
   /** Cache of the quota by database name; cleared with each measurement. */
   readonly #bytesByName = new Map<string, number | undefined>();
@@ -51,7 +51,7 @@ export class DatabaseQuotas {
     this.#quotas = ports.quotas.toSorted((one, other) => rankOf(other) - rankOf(one));
   }
 
-  /** Measures again and again, if there is any quota. */
+  /** Measures periodically, if there is any quota. */
   watch(catalog: Names): void {
     if (this.#quotas.length > 0) this.#watching = this.#measureAlways(catalog);
   }
@@ -61,14 +61,14 @@ export class DatabaseQuotas {
     await this.#watching;
   }
 
-  /** Why nothing is written to the database; undefined while it is within its quota. */
+  /** Reason to refuse writes to the database; undefined while it is within its quota. */
   readonly refusalOf = (group: GroupId, name: string | undefined): DatabaseError | undefined => {
     const quota = this.#quotaOf(name);
     const bytes = this.#sizes.get(group) ?? 0;
     return quota === undefined || bytes < quota ? undefined : quotaExceeded(name, bytes, quota);
   };
 
-  /** Looks once at every database of the catalog. */
+  /** Measures every database of the catalog once. */
   async measure(catalog: Names): Promise<void> {
     const { store, logger, metrics } = this.#ports;
     const sizes = new Map<GroupId, number>();
@@ -105,7 +105,7 @@ export class DatabaseQuotas {
       try {
         await this.measure(catalog);
       } catch (error) {
-        // Reads that fail end the node where they are for somebody; the last sizes stay.
+        // Only logged: a damaged store is found by reads of clients. The last sizes stay.
         if (!signal.aborted) this.#ports.logger.warn('sizes-unknown', { error });
       }
       await delay(MEASURE_EVERY_MS, undefined, { signal }).catch(() => undefined);

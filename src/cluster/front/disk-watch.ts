@@ -1,6 +1,6 @@
 /**
- * Watches the disk of a running node: tells the core when what it allows has changed, and keeps the metrics of it.
- * Whoever runs the node calls it a few times a second.
+ * Watches the disk of a running node: reports a changed level to the core, and updates the metrics. The owner of the
+ * node calls it a few times a second.
  */
 import type { Logger, Metrics } from '#observability';
 import type { DiskGuard, DiskLevel, DiskReport, DiskThresholds } from '#storage';
@@ -16,8 +16,8 @@ export interface DiskWatchPorts {
 }
 
 /**
- * Says at once what the disk allows. Returns the look to be taken again a few times a second; it throws when a watched
- * directory is gone.
+ * Reports the level at once. Returns the check to call a few times a second; it throws when a watched directory is
+ * gone.
  */
 export function watchDisk(ports: DiskWatchPorts): () => void {
   const { guard, link, logger } = ports;
@@ -31,7 +31,7 @@ export function watchDisk(ports: DiskWatchPorts): () => void {
     logger.warn('disk-level', { diskLevel: level, availableBytes: report.availableBytes });
   };
   if (guard.isTooSmall) {
-    // Nothing of what follows would say why: the level is that of a disk that has been filled.
+    // Logged because later refusals would not explain it: the level is that of a disk that other data has filled.
     const { report, capacityNeededBytes: neededBytes, thresholds } = guard;
     logger.warn('disk-too-small', { capacityBytes: report.capacityBytes, neededBytes, ...thresholds });
   }

@@ -1,6 +1,4 @@
-/**
- * Replicas of this node that hold another history than their groups (C42), as the front counts them: as none.
- */
+/** The diverged replicas of this node (C42): the front treats them as absent. */
 import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import type { Logger } from '#observability';
 import { catalogDiverged, type Title } from '../requests/refusals.ts';
@@ -13,7 +11,7 @@ export class DivergedReplicas {
     this.#groups.add(group);
   }
 
-  /** This node holds another replica of the group, or none. */
+  /** This node has another replica of the group now, or none. */
   forget(group: GroupId): void {
     this.#groups.delete(group);
   }
@@ -26,13 +24,13 @@ export class DivergedReplicas {
     return this.#groups.size > 0;
   }
 
-  /** Why nothing is answered from the catalog of this node. */
+  /** Reason why this node does not serve its catalog. */
   get ofCatalog(): DatabaseError | undefined {
     return this.has(CATALOG_GROUP) ? catalogDiverged() : undefined;
   }
 }
 
-/** What an operator is to know of the histories of replicas. */
+/** Logs divergence and lost entries of replicas. */
 export function historyLog(logger: Logger): (note: HistoryNote, title: Title) => void {
   return (note, title) => {
     if (note.kind === 'diverged') {

@@ -1,4 +1,4 @@
-/** Says what becomes of a drain that does not end the process, and whether there is one. */
+/** Logs the progress of a drain with `--stay`, and knows whether there is one. */
 import type { Logger } from '#observability';
 import type { DrainNote } from '../core/drain.ts';
 

@@ -1,13 +1,13 @@
 /**
- * The front: the `Node` that the layers above use, over a link to the core.
+ * The front: implements `Node` for the layers above, over a link to the core.
  *
- * Everything that is asked in one turn of the event loop leaves in one message. A report is taken in a fixed order:
- * catalog, revisions, then answers. Whoever is told of a database can see it; whoever is told of a revision makes it
- * the least that the next read shows, and that read waits until its rows are in the store (C6).
+ * All requests of one turn of the event loop are sent in one message. A report is processed in a fixed order: catalog,
+ * revisions, then answers. So a client that knows a database can see it. A revision that a client was shown is a floor
+ * for later reads, which wait until its rows are in the store (C6).
  *
- *   C32  While no other node was ever known to this process, whatever anybody is told of a database he is told here. So
- *        the highest revision that was told is the latest, and the core need not be asked: but for the first time, for
- *        that opens the group and judges what the store holds.
+ *   C32  While this process has never known another node, every client learns about databases from this front. So
+ *        the highest revision that it has returned is the latest, and the core is not asked, except the first time:
+ *        that opens the group and checks what the store has.
  */
 import {
   assert,
@@ -80,29 +80,29 @@ export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administ
   readonly reader: KvReader;
   readonly identity: NodeIdentity;
   readonly name: string;
-  /** The catalog as the core has it when the link opens. */
+  /** The catalog of the core when the link opens. */
   readonly catalog: CatalogState;
   readonly disk: () => DiskLevel;
-  /** By what the core says every second; by default nothing is wrong with it. */
+  /** From the reports of the core every second; by default healthy. */
   readonly core?: () => Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp' | 'refusedBy'>;
-  /** Whether this node drains and is to stay; by default it does not. */
+  /** Whether this node drains with `--stay`; by default false. */
   readonly isDraining?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
-  /** Why nothing is written to a database that takes too much room. */
+  /** Reason to refuse writes to a database above its quota. */
   readonly overQuota?: (group: GroupId, name: string | undefined) => DatabaseError | undefined;
   /** Runs the flush at the end of this turn of the event loop. */
   readonly schedule: (flush: () => void) => void;
   readonly monotonicMs: () => number;
   readonly observer: FrontObserver;
-  /** The core has found something out about the history of a replica. */
+  /** The core has reported divergence or lost entries of a replica. */
   readonly onHistory?: (note: HistoryNote, title: Title) => void;
-  /** Those of the core. */
+  /** Limits of the core. */
   readonly limits?: Pick<CoreLimits, 'leaseMs' | 'leaseRenewMs'>;
-  /** Why this node answers nothing, in the wrong cluster; undefined: it does. */
+  /** Reason why this node serves nothing, in the wrong cluster; undefined: it serves. */
   readonly refusal?: () => DatabaseError | undefined;
-  /** Says to other nodes where clients reach this one. */
+  /** Announces the client addresses of this node to other nodes. */
   readonly announce?: (clients: ClientAddresses) => void;
-  /** Closes what the node opened beside the core. */
+  /** Closes what the node opened besides the core. */
   readonly close: () => Promise<void>;
 }
 
@@ -116,11 +116,11 @@ export class FrontNode implements Node, Administers {
   readonly #pending = new Slots<Pending>();
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
   readonly #diverged = new DivergedReplicas();
-  /** Groups of which the core has said something since this process began: the first question opens them. */
+  /** Groups that the core has reported on since this process started; the first request opens a group. */
   readonly #confirmed = new Set<GroupId>();
   #turn: Turn = new Turn();
   #isScheduled = false;
-  /** Whether the core knows that somebody waits for rows. */
+  /** Whether the core knows that a client waits for rows. */
   #isFollowing = false;
   #pendingProposals = 0;
   #address = '';
@@ -157,7 +157,7 @@ export class FrontNode implements Node, Administers {
   }
 
   currentCatalog(): Promise<void> | undefined {
-    // Nobody is answered any more, and nobody waits until this node's clients see something.
+    // No more requests are answered, and other nodes need not wait for this node's clients.
     const refusal = this.#refusal ?? this.#diverged.ofCatalog;
     return refusal === undefined ? this.#lease.take() : this.#refuse('read', refusal);
   }
@@ -230,7 +230,7 @@ export class FrontNode implements Node, Administers {
   }
 
   define(group: GroupId, payload: Uint8Array, options: WriteOptions = {}): Promise<DefinitionOutcome> {
-    // What no replica can read would end each of them, again and again: it must not get into a log.
+    // An entry that replicas cannot read would stop each of them at every start, so it must not reach a log.
     if (decodeDefinitionEntry(payload) === undefined) return this.#refuse('proposal', definitionUnreadable());
     const refusal = this.#overQuota(group);
     if (refusal !== undefined) return this.#refuse('proposal', refusal);
@@ -299,7 +299,7 @@ export class FrontNode implements Node, Administers {
   }
 
   health(): NodeHealth {
-    // Who asks how this node is uses it: a node that nobody else uses finds out, too.
+    // A health check also renews the lease, so that an idle node notices a lost catalog.
     this.currentCatalog()?.catch(() => undefined);
     const isDraining = (this.#leaving ?? this.#draining) !== undefined || this.#ports.isDraining?.() === true;
     return {
@@ -343,8 +343,8 @@ export class FrontNode implements Node, Administers {
   }
 
   /**
-   * The latest revision of a database whose only copy is here, at a node that is alone: the highest that anybody was
-   * told of, for this front tells everybody (C32). Undefined: the core must be asked.
+   * The latest revision of a database whose only replica is here, on a node that is alone: the highest that was
+   * returned, because every client learns it from this front (C32). Undefined: the core must be asked.
    */
   #latestTold(group: GroupId): Revision | undefined {
     const { link } = this.#ports;
@@ -352,7 +352,10 @@ export class FrontNode implements Node, Administers {
     return this.#catalog.has(group) ? this.#revisions.answered(group) : undefined;
   }
 
-  /** The revision, as soon as its rows can be read; of a group that is gone meanwhile, whatever the core says. */
+  /**
+   * Resolves with the revision as soon as its rows can be read; for a group that is gone meanwhile, with the answer of
+   * the core.
+   */
   async #shown(group: GroupId, revision: Revision): Promise<Revision> {
     const { monotonicMs, observer } = this.#ports;
     const sinceMs = monotonicMs();
@@ -382,7 +385,7 @@ export class FrontNode implements Node, Administers {
     return outcome;
   }
 
-  /** Adds a request to this turn's message; resolves or rejects with its settlement. */
+  /** Adds a request to the message of this turn; resolves or rejects with its settlement. */
   #ask<Answer>(kind: Pending['kind'], { add, answer, onAdmitted }: Asked<Answer>): Promise<Answer> {
     const refusal = this.#refusal;
     if (refusal !== undefined) return this.#refuse(kind, refusal);
@@ -397,14 +400,14 @@ export class FrontNode implements Node, Administers {
     return promise;
   }
 
-  /** Nobody else can lead a database that one node holds, whether its group is open or not. */
+  /** A database with a single replica has no other possible leader, whether its group is open or not. */
   #soleHolder(group: GroupId): NodeId | undefined {
     const replicas = this.#catalog.bindingOf(group)?.replicas;
     const only = replicas?.length === 1 ? replicas[0] : undefined;
     return only === undefined || this.#leaders.has(group) ? undefined : nodeOf(only);
   }
 
-  /** Has the core report rows at once, if somebody waits for them; the next message of any kind ends that. */
+  /** Lets the core report rows at once while a client waits for them; the next message of any kind ends that. */
   #follow(): void {
     if (this.#revisions.isFollowed && !this.#isFollowing && this.#draining === undefined) this.#schedule();
   }
@@ -468,7 +471,7 @@ export class FrontNode implements Node, Administers {
     return this.#catalog.has(group) && !this.#diverged.has(group);
   }
 
-  /** The replica of this node among those that hold a database. */
+  /** The replica of this node among those of a database. */
   #own(binding: Binding | undefined): ReplicaId | undefined {
     return binding?.replicas.find((replica) => nodeOf(replica) === this.identity.node);
   }

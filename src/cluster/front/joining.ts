@@ -1,6 +1,6 @@
 /**
- * What a start has to do with other nodes, as the front sees it: the port for them is bound before anything else, a new
- * store asks to join or founds a cluster before anything is opened, and what this node says of itself.
+ * The part of a start that involves other nodes, in the front: the peer port is bound first, a new store joins or
+ * founds a cluster before anything is opened, and this node announces its addresses.
  */
 import { type Address, formatAddress, LEVELS } from '#base';
 import type { Logger } from '#observability';
@@ -18,19 +18,19 @@ export interface JoiningOptions {
   readonly links?: LinksOrder;
   readonly join?: JoinOptions;
   readonly mayFound: boolean;
-  /** Receives what a new node waits for, again and again; undefined: for nothing any more. */
+  /** Receives the reason why a new node waits, repeatedly; undefined when it no longer waits. */
   readonly onWaiting?: (why: string | undefined) => void;
   readonly logger: Logger;
 }
 
-/** Where others are. */
+/** Where to find the cluster. */
 export interface JoinOptions {
   readonly seeds: readonly Address[];
-  /** How long a new node asks them; undefined: until one takes it in. */
+  /** How long a new node tries to join; undefined: forever. */
   readonly waitMs: number | undefined;
 }
 
-/** What a node waits for is logged when it changes, and so often. */
+/** Interval at which an unchanged reason is logged again. */
 const LOG_EVERY_MS = 60_000;
 
 export class Joining {
@@ -44,19 +44,19 @@ export class Joining {
     this.#core = core;
   }
 
-  /** The order for links, with whoever was named by the cluster. */
+  /** The order for peer links, with the nodes that the cluster has named. */
   get links(): LinksOrder | undefined {
     const { links, join } = this.#options;
     if (links === undefined) return undefined;
     return { ...links, peers: this.#joined?.nodes ?? links.peers, seeds: join?.seeds ?? [] };
   }
 
-  /** How a new store becomes a node. The list of all first nodes may name this one alone. */
+  /** How a new store becomes a node. The list of first nodes may name this one alone. */
   get origin(): Origin {
     const { join, mayFound } = this.#options;
     const [first, ...others] = join?.seeds ?? [];
     if (join === undefined || first === undefined) return { kind: mayFound ? 'alone' : 'unknown' };
-    // By its own address and not by who answers there: a name may stand for others that are not up yet.
+    // Decided by the address and not by the answers: a name may resolve to other nodes that are not up yet.
     if (mayFound && others.length === 0 && this.#isOwn(first)) return { kind: 'alone' };
     return { kind: 'asks', ask: (storeId) => this.#join(storeId, join) };
   }
@@ -66,7 +66,7 @@ export class Joining {
     return links !== undefined && formatAddress(seed) === formatAddress(addressOf(links, links.port));
   }
 
-  /** Binds the port for other nodes, if there is one. @throws DatabaseError when the address cannot be had. */
+  /** Binds the peer port, if there is one. @throws DatabaseError when the address cannot be bound. */
   async bind(): Promise<void> {
     const { links } = this.#options;
     if (links === undefined) return;
@@ -74,7 +74,7 @@ export class Joining {
     this.#port = await this.#core.bind({ kind: 'bind', host, port, connectionsMax });
   }
 
-  /** What the front needs to tell others where this node is. */
+  /** Front ports for announcing the addresses of this node. */
   reachable(storeId: string, port: number): Pick<FrontPorts, 'administer' | 'announce' | 'peerAddress'> {
     const registration = this.#registration(storeId, port);
     return {
@@ -84,7 +84,7 @@ export class Joining {
     };
   }
 
-  /** @throws DatabaseError when no cluster takes the store in. */
+  /** @throws DatabaseError when no cluster admits the store. */
   async #join(storeId: string, { seeds, waitMs = Number.POSITIVE_INFINITY }: JoinOptions): Promise<Joined | Founder> {
     const { links, logger, mayFound, onWaiting } = this.#options;
     logger.info('joining', { seeds: seeds.map(formatAddress), store: storeId, mayFound });
@@ -121,7 +121,7 @@ export class Joining {
   }
 }
 
-/** What others dial. */
+/** Address that other nodes connect to. */
 function addressOf(links: LinksOrder | undefined, port: number): Address {
   return { host: links?.advertisedHost ?? links?.host ?? '', port };
 }

@@ -1,4 +1,4 @@
-/** How much of what a node leads others could lead, as its front knows it. */
+/** Counts the leaderships of a node that other nodes could take, from the view of its front. */
 import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
 import type { CatalogMirror } from '../node.ts';
 

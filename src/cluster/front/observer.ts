@@ -1,7 +1,7 @@
 /**
- * What core and front count and time, and how it becomes metrics.
+ * Counts and durations in core and front, and their conversion to metrics.
  *
- * The core lives in another isolate than the metrics: it gathers numbers, which travel with its reports.
+ * The core runs in another isolate than the metrics: it collects numbers that travel with its reports.
  */
 import type { DatabaseError } from '#base';
 import type { Metrics } from '#observability';
@@ -10,17 +10,17 @@ import type { PersistedFacts } from '#storage';
 import type { RaftLevels } from '../core/raft-totals.ts';
 import type { LostCampaign } from '../group/campaigns.ts';
 
-/** What the core counts and times. None of it may throw. */
+/** Events that the core counts or times. The methods must not throw. */
 export interface CoreObserver {
-  /** A group of this node got a leader: this node, or another one. */
+  /** A group of this node has a new leader. */
   elected(): void;
   followed(): void;
-  /** An attempt of this node to lead a group failed. */
+  /** An election of this node failed. */
   campaignFailed(result: LostCampaign): void;
   committed(entryCount: number): void;
   synced(facts: PersistedFacts): void;
   written(facts: WrittenFacts): void;
-  /** Every step of every group, for whoever checks them; may throw, unlike the others, and ends the core by it. */
+  /** Every step of every group, for tests; may throw, unlike the others, and then stops the core. */
   stepped?(before: RaftState, input: Input, after: Step): void;
 }
 
@@ -30,16 +30,16 @@ export interface WrittenFacts {
   readonly elapsedMs: number;
 }
 
-/** What the front times. None of it may throw. */
+/** Events that the front times. The methods must not throw. */
 export interface FrontObserver {
   /** A proposal has its outcome. */
   proposed(facts: { readonly elapsedMs: number }): void;
-  /** A proposal or a read was not taken in, or given up. */
+  /** A proposal or a read was refused or cancelled. */
   refused(facts: { readonly error: DatabaseError; readonly isProposal: boolean }): void;
   read(facts: { readonly elapsedMs: number }): void;
 }
 
-/** What the core has counted since the last report. */
+/** Counts of the core since the last report. */
 export interface Measures {
   readonly elections: number;
   readonly followings: number;
@@ -49,16 +49,16 @@ export interface Measures {
   readonly levels: CoreLevels;
 }
 
-/** How things are in the core now. */
+/** Current levels of the core. */
 export interface CoreLevels extends RaftLevels {
-  /** Groups that are open, and of those the ones that lead, and the ones that another node leads. */
+  /** Open groups, and those led by this node and by other nodes. */
   readonly openGroups: number;
   readonly ledGroups: number;
   readonly followedGroups: number;
 }
 
 const MS_PER_SECOND = 1000;
-/** Refusals that say that the node is too full or too busy, by the names of refusals.ts. */
+/** Refusals for overload, by the names of refusals.ts. */
 const REJECTIONS = {
   Draining: 'draining',
   DiskFull: 'disk_full',
@@ -71,7 +71,7 @@ const REJECTIONS = {
   ReplicationMemory: 'overload',
 } as const;
 
-/** Gathers in the core's isolate. */
+/** Collects in the isolate of the core. */
 export class MeasureGatherer implements CoreObserver {
   #elections = 0;
   #followings = 0;
@@ -104,14 +104,14 @@ export class MeasureGatherer implements CoreObserver {
     this.#writes.push(facts);
   }
 
-  /** The attempts that failed since the last call; they are too rare to go with every report. */
+  /** Failed elections since the last call; too rare to be part of every report. */
   takeLostCampaigns(): Readonly<Record<LostCampaign, number>> {
     const lost = this.#lostCampaigns;
     this.#lostCampaigns = noCampaigns();
     return lost;
   }
 
-  /** Everything else gathered since the last call. */
+  /** Everything else collected since the last call. */
   take(levels: CoreLevels): Measures {
     const measures: Measures = {
       elections: this.#elections,
@@ -134,7 +134,7 @@ function noCampaigns(): Record<LostCampaign, number> {
   return { lost: 0, timed_out: 0, not_held: 0 };
 }
 
-/** Counts what the front sees itself. */
+/** Counts events of the front. */
 export function observeFront(metrics: Metrics): FrontObserver {
   const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
   const failures = metrics.counter('cairn_raft_proposals_failed_total', {});
@@ -155,7 +155,7 @@ export function observeFront(metrics: Metrics): FrontObserver {
   };
 }
 
-/** Counts what a report of the core brings. */
+/** Adds the counts of a report of the core. */
 export function observeMeasures(metrics: Metrics): (measures: Measures) => void {
   const elections = metrics.counter('cairn_raft_election_total', { result: 'won' });
   const leaderChanges = metrics.counter('cairn_raft_leader_changes_total', {});

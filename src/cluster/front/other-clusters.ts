@@ -1,4 +1,4 @@
-/** What a node does when it and another cluster contradict each other. */
+/** Handles a conflict between this node and another cluster. */
 import { DatabaseError, type NodeId } from '#base';
 import type { Logger } from '#observability';
 import type { OtherClusterSign } from '../core/standing.ts';
@@ -6,7 +6,7 @@ import type { OtherClusterSign } from '../core/standing.ts';
 const ADVICE =
   'to have this node join the other cluster, move its data directory away and start it with --join; to keep this cluster, start it at another address and with other seeds';
 
-/** As much of the catalog as decides. */
+/** The parts of the catalog that the decision needs. */
 interface KnownCatalog {
   list(): readonly unknown[];
   nodes(): readonly { readonly node: NodeId }[];
@@ -27,8 +27,8 @@ export class OtherClusters {
   }
 
   /**
-   * Why this node answers nothing: it founded its cluster alone, holds no database, and is probably the member of the
-   * other cluster that lost its disk (K1). A node that holds a database serves it, whatever node dials.
+   * Reason why this node serves nothing: it has founded its cluster alone, has no database, and is probably the member
+   * of the other cluster that lost its disk (K1). A node with a database serves it, whatever node connects.
    */
   refusal(self: NodeId, catalog: KnownCatalog): DatabaseError | undefined {
     if (this.#sign === undefined || catalog.list().length > 0) return undefined;

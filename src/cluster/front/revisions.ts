@@ -1,12 +1,12 @@
 /**
- * How far each database is on this node, as the front knows it, and who waits for it to go further: the revision whose
- * rows can be read, and the one that somebody was told of, which is the same or a little ahead (C6).
+ * Revisions of each database on this node, from the view of the front, and waits for them: the revision whose rows can
+ * be read, and the revision that was returned to clients, which is the same or slightly ahead (C6).
  *
- *   C30  What clients of this node were shown of a database does not go back. A copy here that is behind it, for it was
- *        begun after another one had answered them, this node's own or another node's, counts as none.
+ *   C30  Revisions shown to clients of this node never decrease. A local replica that lags them, because it was created
+ *        after another replica had answered (an earlier local one or that of another node), counts as absent.
  *
- * A group is looked up in the store when somebody asks for it and it has not reported yet, or when something was
- * answered whose rows were not reported: they may be there by now. Otherwise a group costs the front nothing.
+ * A group is looked up in the store when a client asks for it and it has not reported yet, or when an answered revision
+ * has no reported rows, because they may be there by now. Otherwise a group costs the front nothing.
  */
 import { type GroupId, type Revision, toRevision } from '#base';
 import type { WaitOutcome } from '../node.ts';
@@ -22,7 +22,7 @@ export class Revisions {
   readonly #stored: (group: GroupId) => Revision;
   readonly #applied = new Map<GroupId, Revision>();
   readonly #answered = new Map<GroupId, Revision>();
-  /** What somebody was shown here of another copy than the one that this node holds now. */
+  /** Revisions of other replicas than the current local one that clients were shown. */
   readonly #shown = new Map<GroupId, Revision>();
   readonly #listeners = new Map<GroupId, Set<Listener>>();
   readonly #waiters = new Map<GroupId, Set<Waiter>>();
@@ -32,7 +32,7 @@ export class Revisions {
     this.#stored = stored;
   }
 
-  /** Whether somebody waits for what is not there yet. */
+  /** Whether a client waits for a revision that is not there yet. */
   get isFollowed(): boolean {
     return this.#waiters.size + this.#listeners.size > 0;
   }
@@ -45,17 +45,17 @@ export class Revisions {
     return this.#applied.get(group) ?? toRevision(0);
   }
 
-  /** The highest revision that can be read or that somebody was told of. */
+  /** The highest revision that can be read or was returned to a client. */
   answered(group: GroupId): Revision {
     return highest(this.of(group), this.#answered.get(group), this.#shown.get(group));
   }
 
-  /** Somebody is told of this revision of the copy here. */
+  /** A client is shown this revision of the local replica. */
   answer(group: GroupId, revision: Revision): void {
     this.#answered.set(group, highest(revision, this.#answered.get(group)));
   }
 
-  /** The revision that somebody was shown of another copy, while the one of this node is behind it. */
+  /** The revision of another replica that clients were shown, while the local one lags it. */
   ahead(group: GroupId): Revision | undefined {
     const shown = this.#shown.get(group);
     if (shown === undefined || this.of(group) < shown) return shown;
@@ -63,12 +63,12 @@ export class Revisions {
     return undefined;
   }
 
-  /** Somebody is told of this revision of another copy. */
+  /** A client is shown this revision of another replica. */
   show(group: GroupId, revision: Revision): void {
     this.#shown.set(group, highest(revision, this.#shown.get(group)));
   }
 
-  /** Moves a group forward; an older revision changes nothing. */
+  /** Advances a group; an older revision has no effect. */
   advance(group: GroupId, revision: Revision): void {
     const known = this.#applied.get(group);
     if (known !== undefined && known >= revision) return;
@@ -77,7 +77,7 @@ export class Revisions {
     for (const listener of this.#listeners.get(group) ?? []) listener(revision);
   }
 
-  /** Forgets a deleted group, and tells everybody who waits for it. */
+  /** Forgets a deleted group, and ends all waits for it. */
   remove(group: GroupId): void {
     this.#shown.delete(group);
     this.#applied.delete(group);
@@ -88,7 +88,7 @@ export class Revisions {
     for (const listener of listeners ?? []) listener(undefined);
   }
 
-  /** This node holds another copy of the group, or none: what is in the store is of one that is being cleared. */
+  /** This node has another replica of the group, or none: rows in the store belong to one that is being deleted. */
   restart(group: GroupId): void {
     const answered = this.answered(group);
     this.remove(group);
@@ -96,7 +96,7 @@ export class Revisions {
     this.#shown.set(group, answered);
   }
 
-  /** Calls the listener whenever the group goes further than it is now. */
+  /** Calls the listener whenever the group advances. */
   listen(group: GroupId, listener: Listener): () => void {
     this.of(group);
     add(this.#listeners, group, listener);

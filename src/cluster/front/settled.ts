@@ -1,4 +1,4 @@
-/** Settlements of the core as the answers of the node: each request is answered by an outcome of its kind. */
+/** Converts settlements of the core to answers of the node: each request has an outcome of its kind. */
 import { assert, type Revision } from '#base';
 import type {
   CreateOutcome,

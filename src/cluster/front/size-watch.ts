@@ -1,4 +1,4 @@
-/** Measures what log and store take on the disk of a running node, and what the store makes of it. */
+/** Measures the disk usage of log and store of a running node, and the statistics of LevelDB. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,18 +11,18 @@ const MEASURE_EVERY_MS = 10_000;
 export interface SizeWatchPorts {
   readonly logDirectory: string;
   readonly storeDirectory: string;
-  /** Open for as long as the watch is. */
+  /** Open as long as the watch runs. */
   readonly store: Pick<LevelStore, 'levels'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
 export interface SizeWatch {
-  /** Resolves when nothing is being looked at any more. */
+  /** Resolves when no measurement runs any more. */
   close(): Promise<void>;
 }
 
-/** Measures at once, and again 10 s after it has. What cannot be read is logged, and the last sizes stay. */
+/** Measures at once, and again 10 s after each measurement. Errors are logged, and the last sizes stay. */
 export function watchSizes({ logDirectory, storeDirectory, store, logger, metrics }: SizeWatchPorts): SizeWatch {
   const showLevels = storeLevels(store, metrics);
   const places = [
@@ -51,7 +51,7 @@ export function watchSizes({ logDirectory, storeDirectory, store, logger, metric
   };
 }
 
-/** One file after the other: LevelDB reads and writes in the same pool of threads. */
+/** One file at a time, because LevelDB uses the same thread pool. */
 async function bytesIn(directory: string, signal: AbortSignal): Promise<number> {
   let bytes = 0;
   for (const name of await readdir(directory)) {
@@ -65,7 +65,7 @@ async function bytesOf(file: string): Promise<number> {
   try {
     return (await stat(file)).size;
   } catch (failure) {
-    // Between the listing and the look it was deleted, as segments and tables are.
+    // Segments and tables may be deleted between the listing and the measurement.
     if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return 0;
     throw failure;
   }

@@ -1,6 +1,4 @@
-/**
- * What the transfers of snapshots tell of themselves, for metrics and the log.
- */
+/** Observes snapshot transfers for metrics and the log. */
 import type { GroupId, NodeId } from '#base';
 
 /** Sent to a member of a group, or received from its leader. */
@@ -14,7 +12,7 @@ export interface SnapshotFacts {
 }
 
 export interface SnapshotEnding extends SnapshotFacts {
-  /** Why it failed; undefined when it did not. */
+  /** Reason of a failure; undefined on success. */
   readonly fault: string | undefined;
   readonly bytes: number;
   readonly elapsedMs: number;
@@ -24,11 +22,11 @@ export interface SnapshotObserver {
   snapshotBegan(facts: SnapshotFacts): void;
   snapshotMoved(way: SnapshotWay, node: NodeId, bytes: number): void;
   snapshotEnded(ending: SnapshotEnding): void;
-  /** How many members of groups that this node leads need a snapshot. */
+  /** Number of members of groups led by this node that need a snapshot. */
   membersBehind(count: number): void;
 }
 
-/** For a node that reaches no others. */
+/** For a node without peers. */
 export const unobservedSnapshots: SnapshotObserver = {
   snapshotBegan: () => undefined,
   snapshotMoved: () => undefined,

@@ -1,6 +1,5 @@
 /**
- * Starts a node: opens its data directory, starts the thread of the core (which starts the thread of the log), and
- * hands back the front.
+ * Starts a node: opens its data directory, starts the core thread (which starts the log thread), and returns the front.
  */
 import { DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
@@ -47,12 +46,12 @@ const COPIES_DEFAULT = 3;
 const monotonicMs = (): number => performance.now();
 
 export interface NodeOptions {
-  /** The file that the thread of the core runs: it calls `runCore`. */
+  /** The file that the core thread runs: it calls `runCore`. */
   readonly coreWorker: URL;
-  /** What that file finds as its `workerData`. */
+  /** `workerData` of that file. */
   readonly coreData?: CoreData | undefined;
   readonly dataDirectory: string;
-  /** What this node is called towards clients. */
+  /** Name of this node for clients. */
   readonly name: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -61,35 +60,35 @@ export interface NodeOptions {
   readonly walSegmentBytes?: number;
   /** How other nodes reach this one; without it they cannot, and nothing is loaded or opened for it. */
   readonly links?: LinksOrder;
-  /** Where others are: a new store asks them. */
+  /** Where a new store finds its cluster. */
   readonly join?: JoinOptions;
-  /** Whether a new store may found a cluster: at once where there are no others, or as founding.ts says. */
+  /** Whether a new store may found a cluster: at once without other nodes, or as founding.ts describes. */
   readonly mayFound: boolean;
   readonly onWaiting?: (why: string | undefined) => void;
-  /** Of each database, if there are so many nodes; 3 by default. */
+  /** Replicas of each database, if there are enough nodes; 3 by default. */
   readonly copies?: number;
-  /** A node that was not heard of for so long is replaced, if another one is free; by default never. */
+  /** Time after which an unreachable node is replaced, if another one is free; by default never. */
   readonly replaceAfterMs?: number | undefined;
-  /** Copies of a database go to different zones. */
+  /** Replicas of a database are placed in different zones. */
   readonly zone?: string;
-  /** Free space below which writes, or all appends, are refused; by default shares of the disk. */
+  /** Free disk space below which writes, or all appends, are refused; by default shares of the disk. */
   readonly disk?: Partial<DiskThresholds>;
-  /** What each database may take of the disk; by default as much as there is. */
+  /** Quotas of databases; by default none. */
   readonly quotas?: readonly DatabaseQuota[];
-  /** Awaited before the port of the links is bound. */
+  /** Awaited before the peer port is bound. */
   readonly beforeListening?: () => Promise<void>;
-  /** Called when the thread of the core begins to recover: the caller's has nothing to do until it is done. */
+  /** Called when the core thread starts its recovery; the caller may use the time for other work. */
   readonly onRecovering?: () => void;
-  /** Hears each order of an operator, when its outcome is known. */
+  /** Receives each admin request when its outcome is known. */
   readonly onAdministered?: (administered: Administered) => void;
-  /** Called once when an operator wants the node to end: the caller's is to drain it. */
+  /** Called once when an operator drains the node: the caller must then drain it. */
   readonly onToldToStop?: () => void;
 }
 
 /**
- * Resolves when the node has recovered and takes requests. Rejects when it refuses to start: the directory is open in
- * another process, store and log do not belong together, or one of them is damaged.
- * Once it has started, whatever cannot go on ends the process (see fatal.ts).
+ * Resolves when the node has recovered and accepts requests. Rejects when it refuses to start: the directory is open in
+ * another process, store and log do not belong together, or one of them is damaged. After the start, a fatal failure
+ * ends the process (see fatal.ts).
  */
 export async function startNode(options: NodeOptions): Promise<Node & Administers> {
   const { dataDirectory, logger, metrics, name, walSegmentBytes = SEGMENT_BYTES_DEFAULT } = options;
@@ -99,7 +98,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const others = new OtherClusters(logger);
   const told = { ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
   const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, [watch, others]) };
-  // It loads its modules while the directory is looked at here.
+  // The thread loads its modules while the directory is checked here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
   const open = async (): Promise<DataDirectory> => {
@@ -205,9 +204,9 @@ function forgetRemoved(catalog: CatalogMirror, peers: PeerMetrics): void {
   });
 }
 
-/** Why the node cannot be what the catalog says that it is. */
+/** Reason why the node cannot be the one in the catalog. */
 function faultIn(nodes: readonly RegisteredNode[], self: NodeId, hasLinks: boolean): DatabaseError | undefined {
-  // Whoever has founded a cluster is its node 1, and may be alone in it; every other one has joined.
+  // The founder of a cluster is node 1, and may be alone in it; every other node has joined.
   if (!hasLinks && (self > 1 || nodes.length > 1)) return peerPortMissing();
   return nodes.some(({ node, state }) => node === self && state === 'removed') ? nodeRemoved(self) : undefined;
 }

@@ -1,15 +1,15 @@
-/** Shows what the levels of LevelDB hold, and what its compactions have cost. */
+/** Shows the levels of LevelDB and the cost of its compactions. */
 import type { Metrics } from '#observability';
 import type { LevelStats, LevelStore } from '#storage';
 
 const LEVELS = ['0', '1', '2', '3', '4', '5', '6'] as const;
 
-/** What has been counted of a level. */
+/** Counters of a level. */
 type Counted = Pick<LevelStats, 'seconds' | 'readBytes' | 'writtenBytes'>;
 
 const NOTHING: Counted = { seconds: 0, readBytes: 0, writtenBytes: 0 };
 
-/** Returns the look that is to be taken again and again: LevelDB says what has been since the store was opened. */
+/** Returns the periodic check. LevelDB reports totals since the store was opened. */
 export function storeLevels(store: Pick<LevelStore, 'levels'>, metrics: Metrics): () => void {
   const shown = LEVELS.map((level) => ({
     tables: metrics.gauge('cairn_store_tables', { level }),

@@ -1,4 +1,4 @@
-/** Has the tables of a running node looked through, and ends the process when one is damaged. */
+/** Verifies the tables of a running node in the background, and ends the process when one is damaged. */
 import type { Logger, Metrics } from '#observability';
 import { ScrubThread } from '#storage';
 import { stopProcess } from '../fatal.ts';
@@ -14,7 +14,7 @@ export interface TableWatchPorts {
 
 const MS_PER_SECOND = 1000;
 
-/** Starts it. Close it before the store. */
+/** Starts the scrub. Close it before the store. */
 export function watchTables(ports: TableWatchPorts): ScrubThread {
   const { dataDirectory, storeDirectory, seen, logger, metrics } = ports;
   const bytes = metrics.counter('cairn_store_scrub_bytes_total', {});

@@ -1,4 +1,4 @@
-/** What the front asks of the core in one turn of the event loop. */
+/** The commands of the front to the core in one turn of the event loop. */
 
 import type { GroupId, Revision } from '#base';
 import type {
@@ -11,13 +11,13 @@ import type {
   Token,
 } from '../thread/link.ts';
 
-/** The commands of one turn, as they gather. */
+/** Collects the commands of one turn. */
 export class Turn implements Commands {
   readonly proposals: Proposal[] = [];
   readonly creates: CreateRequest[] = [];
   readonly deletes: DeleteRequest[] = [];
   readonly reads: ReadRequest[] = [];
-  /** Later reads of a group join the one of the same turn, for the message has not left yet. */
+  /** Later reads of a group share the one of the same turn, because the message is not sent yet. */
   sharedReads: Map<GroupId, Promise<Revision>> | undefined;
   shown = 0;
   follows = false;
@@ -35,7 +35,7 @@ export interface Pending {
   readonly onAdmitted?: (() => void) | undefined;
 }
 
-/** How a request leaves, and how what comes back becomes its answer. */
+/** How a request is sent, and how its settlement becomes an answer. */
 export interface Asked<Answer> {
   readonly add: (token: Token) => void;
   readonly answer: (settlement: Settlement) => Answer;
