@@ -14,8 +14,7 @@
  *   V3  A repeated transaction_id gets the recorded result, whatever the body of the repeat.
  *   V4  Every reply names the database instance and the revision it was read at, and no event above that revision.
  *   V5  A read at a number answers only when that revision is applied here; beyond the database it is not_found with
- *       reason RevisionNotFound. With minRevision nothing is answered and nothing is proposed before that
- *       revision is applied here.
+ *       RevisionNotFound. With minRevision nothing is answered or proposed before that revision is applied here.
  *   V6  Work in flight on a deleted instance ends with not_found; nothing is read from it afterwards.
  *   V7  A reader that does not pull uses no memory beyond its chunk, and blocks no other request.
  *   V8  Every wait ends with its signal, and with a limit of limits.ts where there is one.

@@ -6,9 +6,9 @@
  *
  *   A = D             nothing was applied since: nothing to do
  *   A > D, whole      the entries up to A are skipped
- *   A > D, a hole     back to D: what is above is deleted, what is derived is derived anew, the log is replayed
- *   A by a snapshot, and the log holds no such entry: if whole, the log begins behind A; if not, back to D (C15)
- *   A < D, A > log    otherwise impossible without damage: the node refuses to start
+ *   A > D, a hole     back to D: later rows are deleted, derived rows are derived again, the log is replayed
+ *   A by a snapshot, without that entry in the log: if whole, the log restarts after A; if not, back to D (C15)
+ *   A < D, A > log    impossible without damage: the node refuses to start
  *
  * The catalog needs none of this, because its batches are synced one by one. A replica whose log has started is
  * therefore in the stored catalog until its end is marked there, and one whose log has ended is not. If the store

@@ -1,33 +1,33 @@
 /**
- * How many groups of a node may ask for their leads at a look of its core, of thousands that have none.
+ * Limits how many groups of a node may campaign per tick of its core, when thousands have no leader.
  *
- * Each that asks has all its members write, answer and be heard. Thousands that ask at a time, and ask again before
- * they are answered, keep the nodes from everything else, beats included; so more leads are lost by that than won, and
- * it does not end. When there is too much to do looks come late: then fewer ask, by the square of how late they are,
- * and more again step by step.
+ * Each campaign makes all members write, answer and exchange messages. Thousands of concurrent campaigns, repeated
+ * before they are answered, delay everything else on the nodes, including heartbeats; more leaderships are lost by that
+ * than won, and it does not end. An overloaded core ticks late: then fewer groups campaign, by the square of the
+ * lateness, and more again step by step.
  */
 
-/** How often a core looks. */
+/** Interval of the ticks of a core. */
 const LOOK_MS = 50;
-/** Somebody always asks. */
+/** Minimum number of campaigns per tick. */
 const LEAST = 8;
-/** Of how late looks were counts so much at the next one. */
+/** Decay factor of the tick lateness. */
 const KEPT = 0.8;
 
 export class AskingPace {
   readonly #max: number;
   #lookedMs: number | undefined;
-  /** Time between two looks, the longest of late. */
+  /** Time between two ticks, the maximum of recent ones. */
   #apartMs = LOOK_MS;
   #room: number;
 
-  /** At most so many at a look. */
+  /** `max`: maximum number of campaigns per tick. */
   constructor(max: number) {
     this.#max = max;
     this.#room = max;
   }
 
-  /** A look begins, or goes on when it is of the same time. */
+  /** Starts a tick, or continues it when the time is the same. */
   look(nowMs: number): void {
     const apartMs = nowMs - (this.#lookedMs ?? nowMs - LOOK_MS);
     if (apartMs === 0) return;
@@ -36,14 +36,14 @@ export class AskingPace {
     this.#room = Math.max(Math.min(LEAST, this.#max), Math.floor(this.#max * (LOOK_MS / this.#apartMs) ** 2));
   }
 
-  /** Whether one more may ask at this look. */
+  /** Whether one more group may campaign in this tick. */
   take(): boolean {
     if (this.#room <= 0) return false;
     this.#room -= 1;
     return true;
   }
 
-  /** How many more may ask at this look. */
+  /** How many more groups may campaign in this tick. */
   get room(): number {
     return this.#room;
   }

@@ -1,32 +1,32 @@
 /**
- * What becomes of the attempts of this node to lead its groups, for metrics.
+ * Results of the elections of this node, for metrics.
  *
  * ```
  *   pre-candidate ── a majority would vote ──> candidate ── a majority votes ──> leader
- *        │                                        ├─ a majority says no, or somebody else leads: lost
- *        │                                        └─ too few say anything in time: timed out
- *        └─ too few would vote, or say so in time: not held
+ *        │                                        ├─ a majority refuses, or another node leads: lost
+ *        │                                        └─ too few answer in time: timed out
+ *        └─ too few would vote, or answer in time: not held
  * ```
  */
 import type { Fact } from '#raft';
 import type { Group } from './group.ts';
 
-/** How an attempt ended that did not make this node a leader. */
+/** Result of an election in which this node did not become leader. */
 export type LostCampaign = 'lost' | 'timed_out' | 'not_held';
 
-/** Told apart as objects: a copy that comes later is another one. */
+/** Compared by identity: a later replica of the group is another object. */
 type Campaigning = Pick<Group, 'id'>;
 
 export class Campaigns {
   readonly #ended: (result: LostCampaign) => void;
-  /** Groups that this node would lead, and whether it has asked for votes or only who would give theirs. */
+  /** Groups in which this node runs for leader: `asking` during the pre-vote, `voting` during the election. */
   readonly #running = new Map<Campaigning, 'asking' | 'voting'>();
 
   constructor(ended: (result: LostCampaign) => void) {
     this.#ended = ended;
   }
 
-  /** Takes note of what has happened in a step. */
+  /** Records an event of a step. */
   note(group: Campaigning, { kind }: Fact): void {
     const running = this.#running.get(group);
     if (kind === 'became-pre-candidate') {

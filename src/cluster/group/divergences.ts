@@ -1,10 +1,9 @@
 /**
- * Replicas of this node that hold another history than their groups (R15): they are kept as they are, and used for
- * nothing.
+ * Diverged replicas of this node (R15): they are kept unchanged, and not used.
  *
- *   C42  A replica that was found to differ from its group answers no read, takes no part in votes or quorums, and is
- *        not changed. The node remembers it durably, so that a restart does not serve it either; the node's other
- *        replicas go on.
+ *   C42  A replica that differs from its group answers no reads, takes no part in votes or quorums, and is
+ *        not changed. The node records it durably, so that a restart does not serve it either. The other
+ *        replicas of the node continue.
  */
 import type { GroupId, NodeId } from '#base';
 import type { KvStore } from '#kv';
@@ -17,19 +16,19 @@ export interface DivergencesPorts {
   readonly kv: KvStore;
   readonly reporter: Pick<Reporter, 'noteHistory'>;
   readonly step: (group: Group, input: Input) => void;
-  /** Answers whoever waits in a group. */
+  /** Refuses all waiting requests of a group. */
   readonly giveUpIn: (group: Group) => void;
-  /** Takes care of work in the background: a failure stops the core. */
+  /** Tracks background work: a failure stops the core. */
   readonly keep: (work: Promise<void>) => void;
 }
 
-/** Replicas that a start reads at a time. */
+/** Number of rows that a start reads at a time. */
 const SLICE_ROWS = 256;
 
 export class Divergences {
   readonly #ports: DivergencesPorts;
   readonly #known = new Map<GroupId, Divergence>();
-  /** Found in a step that may still be under way. */
+  /** Found in a step that may still be in progress. */
   #found: Group[] = [];
   #writing: Promise<void> = Promise.resolve();
 
@@ -37,7 +36,7 @@ export class Divergences {
     this.#ports = ports;
   }
 
-  /** What is known of replicas of groups that this node may still hold. */
+  /** Diverged replicas of groups that may still be on this node. */
   get known(): Iterable<Divergence> {
     return this.#known.values();
   }
@@ -46,7 +45,7 @@ export class Divergences {
     return this.#known.size;
   }
 
-  /** Reads what an earlier process has found; comes before any group is opened. */
+  /** Reads the findings of earlier processes, before any group is opened. */
   async load(): Promise<void> {
     const range = this.#ports.kv.range(divergedRows());
     try {
@@ -61,7 +60,7 @@ export class Divergences {
     }
   }
 
-  /** A group was opened: the replica of it may be one that an earlier process has found. */
+  /** A group was opened: its replica may have been found by an earlier process. */
   opened(group: Group): void {
     const known = this.#known.get(group.id);
     if (known === undefined) return;
@@ -69,7 +68,7 @@ export class Divergences {
     else this.#forget(group.id);
   }
 
-  /** The replica differs from its group, as its leader shows: `reason` names what differs and both values. */
+  /** The replica differs from its group, according to its leader: `reason` names the difference and both values. */
   found(group: Group, leader: NodeId, reason: string): void {
     if (this.#known.get(group.id)?.replica === group.self) return;
     const divergence = { group: group.id, replica: group.self, leader, reason };
@@ -80,7 +79,7 @@ export class Divergences {
     this.#found.push(group);
   }
 
-  /** Leaves the groups of the replicas that were found. Called when no step is under way. */
+  /** Takes the found replicas out of their groups. Called between steps. */
   settle(): void {
     if (this.#found.length === 0) return;
     const found = this.#found;
@@ -91,12 +90,12 @@ export class Divergences {
     }
   }
 
-  /** The replica is not held here any more. */
+  /** The replica is no longer on this node. */
   closed({ id }: Group): void {
     if (this.#known.has(id)) this.#forget(id);
   }
 
-  /** When it resolves, nothing that was found is still being written. */
+  /** Resolves when no finding is being written any more. */
   async settled(): Promise<void> {
     await this.#writing;
   }
@@ -122,7 +121,7 @@ export class Divergences {
   }
 }
 
-/** What differs, and the value of it on each of both nodes. */
+/** Describes the difference, with the value on each of the two nodes. */
 export function differenceOf(
   what: string,
   here: { readonly node: NodeId; readonly value: string | number },

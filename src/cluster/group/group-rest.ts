@@ -1,15 +1,16 @@
 /**
- * The beats of a group in which nothing happens. They come, go and are answered without a step, which would do nothing
- * but note when (R14): a node has thousands of such groups, and each beats several times in a second.
+ * Heartbeats of a group at rest, in which nothing happens. They are sent, received and answered without a step, which
+ * would only update times (R14): a node has thousands of such groups, each with several heartbeats per second.
  *
  * ```
- *   input ── would change nothing but times ──> noted, and said again what was said before
+ *   input ── changes only times ──> recorded, and the same messages sent again
  *     └── anything else ──> settle: the times are set ──> step
  * ```
- * Nobody sees a state whose times are not set: whoever asks the group for its state has them settled first.
+ * The state is never visible with outdated times: reading the state of the group updates them first.
  *
- * What repeats for long is not even noted (C31): the group rests upon the tables of other nodes, says what it says as
- * part of a refrain, and finds out how often all that has happened when somebody looks.
+ * Heartbeats that repeat for long are not even recorded per group (C31): the group rests upon the tables of other
+ * nodes, sends its messages as part of a delta-encoded table (refrain), and computes how often they have repeated when
+ * its state is read.
  */
 import { type GroupId, type NodeId, nodeOf } from '#base';
 import {
@@ -34,12 +35,12 @@ import type { Recurrence } from './heard-rows.ts';
 
 const NOTHING: readonly Envelope<Repeated>[] = [];
 
-/** What a group and its node hear of another node, and say to it, again and again. */
+/** The repeated messages between a node and another one. */
 export interface RestPlace {
-  /** Tables of beats of that node, and of its answers. */
+  /** Tables with heartbeats of the other node, and with its answers. */
   readonly beats: Heard;
   readonly answers: Heard;
-  /** What is said to it as long as nothing changes. */
+  /** Heartbeats that are sent to it while nothing changes. */
   readonly saysBeats: Refrain<Beat>;
   readonly saysAnswers: Refrain<BeatAck>;
 }
@@ -48,7 +49,7 @@ interface Heard extends Recurrence {
   leave(id: GroupId): void;
 }
 
-/** What happens again and again, and how often it had happened by the time that is noted already. */
+/** A recurrence, and its count when it was last recorded. */
 interface Since<What extends Recurrence> {
   readonly what: What;
   count: number;
@@ -57,26 +58,26 @@ interface Since<What extends Recurrence> {
 export class GroupRest {
   readonly #group: GroupId;
   readonly #self: ReplicaId;
-  /** Of a follower: beats since its state was settled. */
+  /** For a follower: heartbeats since its state was settled. */
   #beatCount = 0;
   #beatMs = 0;
-  /** The last of them, and the state that it changed nothing of. */
+  /** The last of them, and the state that it did not change. */
   #beat: Message | undefined;
   #follows: RaftState | undefined;
-  /** Of a follower: the tables upon which it rests. */
+  /** For a follower: the tables that it rests upon. */
   #upon: Since<Heard> | undefined;
-  /** Of a leader: who has answered since its state was settled, and when it said its beats last. */
+  /** For a leader: members that have answered since its state was settled, and the time of its last heartbeats. */
   #answers: Map<ReplicaId, number> | undefined;
-  /** Of a leader: the tables with the answers of members that say the same every time. */
+  /** For a leader: tables with the answers of members that repeat. */
   #answering: Map<ReplicaId, Since<Heard>> | undefined;
-  /** Of a leader: that its node says its beats for it. */
+  /** For a leader: the recurrence of its heartbeats, when the node sends them. */
   #saying: Since<Recurrence> | undefined;
-  /** Those that say something for the group. */
+  /** Refrains that contain messages of the group. */
   #refrains: readonly Refrain[] = [];
   #saidMs: number | undefined;
-  /** The state of a leader that was seen to be at rest. */
+  /** The state of a leader that is known to be at rest. */
   #leads: RaftState | undefined;
-  /** What is said again and again: the beats of a leader, or the answer of a follower. */
+  /** The repeated messages: heartbeats of a leader, or the answer of a follower. */
   #said: readonly Envelope<Repeated>[] = NOTHING;
 
   constructor(group: GroupId, self: ReplicaId) {
@@ -84,13 +85,13 @@ export class GroupRest {
     this.#self = self;
   }
 
-  /** What is said instead of a step; undefined when the input takes one. */
+  /** Returns the messages to send instead of a step; undefined when the input needs a step. */
   repeat(state: RaftState, input: Input, nowMs: number): readonly Envelope[] | undefined {
     this.#note();
     if (input.kind === 'tick') return this.#say(state, nowMs);
     if (input.kind !== 'receive') return undefined;
     const { from, message } = input;
-    // One that was sent once for all times is one object, and looked at once.
+    // A heartbeat that repeats by delta encoding is one object, compared by identity.
     if (message === this.#beat && state === this.#follows) return this.#heard(nowMs);
     if (message.kind === 'beat' && repeatsBeat(state, from, message)) {
       this.#beat = message;
@@ -105,12 +106,12 @@ export class GroupRest {
     return NOTHING;
   }
 
-  /** Whether the deadline may be nearer than before what was repeated last. */
+  /** Whether the deadline may be earlier than before the last repetition. */
   get hasNewDeadline(): boolean {
     return this.#beatCount === 1 || this.#saidMs !== undefined;
   }
 
-  /** The state with its times. Nothing is left to settle. */
+  /** The state with its times updated. */
   settle(state: RaftState): RaftState {
     this.#note();
     if (this.#beatCount > 0) {
@@ -128,29 +129,29 @@ export class GroupRest {
     return settled;
   }
 
-  /** When the group is to be stepped, or somewhat sooner; undefined when it waits for no time to come. */
+  /** Time of the next step, or somewhat earlier; undefined when it waits for no time. */
   deadlineMs(state: RaftState): number | undefined {
     if (this.isShared) return undefined;
     if (this.#saidMs !== undefined) return nextBeat(state, this.#saidMs);
     const { timers, config } = state;
     if (timers.election === undefined || this.#beatCount === 0) return nextDeadline(timers);
-    // By how much more the next election is put off is drawn when its time is set.
+    // The random part of the election timeout is drawn when the time is set.
     return Math.min(this.#beatMs + config.electionWindowMs, timers.read ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Whether others look after its deadline: it need not be stepped before they wake it. */
+  /** Whether the node watches its deadline: it needs no step before it is woken. */
   get isShared(): boolean {
     return this.#upon !== undefined || this.#saying !== undefined;
   }
 
   /**
-   * The row that was just repeated will be the same in the next table: rests upon it, if nothing else has happened.
-   * Whether it does.
+   * The repeated row will be the same in the next table: the group rests upon it if nothing else has happened. Returns
+   * whether it does.
    */
   restUpon(state: RaftState, { from, message }: Envelope, place: RestPlace): boolean {
     if (message.kind === 'beat') {
       const [said] = this.#said;
-      // Of its deadlines others look after its election alone.
+      // Only its election deadline is watched by the node.
       const isRepeated = message === this.#beat && state === this.#follows && state.timers.read === undefined;
       if (!isRepeated || said?.message.kind !== 'beat-ack' || place.saysAnswers.isFull) return false;
       this.#upon = { what: place.beats, count: place.beats.count };
@@ -163,7 +164,7 @@ export class GroupRest {
     return true;
   }
 
-  /** Has its node say its beats, once all members answer by tables that say the same every time. */
+  /** Lets its node send its heartbeats, once all members answer by tables that repeat. */
   join(state: RaftState, saying: Recurrence, placeOf: (node: NodeId) => RestPlace): void {
     if (this.#saying !== undefined || !this.#isLeading(state)) return;
     for (const { to } of this.#said) {
@@ -176,7 +177,7 @@ export class GroupRest {
     this.#saying = { what: saying, count: saying.count };
   }
 
-  /** From here on the group notes and says for itself, or is stepped. */
+  /** Ends the rest: the group handles its messages itself again, or is stepped. */
   leave(): void {
     if (!this.isShared && (this.#answering === undefined || this.#answering.size === 0)) return;
     this.#note();
@@ -189,7 +190,7 @@ export class GroupRest {
     this.#refrains = [];
   }
 
-  /** Takes note of what has happened without this group. */
+  /** Records what has repeated meanwhile. */
   #note(): void {
     const upon = this.#upon;
     if (upon !== undefined && upon.what.count > upon.count) {
@@ -243,7 +244,7 @@ export class GroupRest {
     return this.#said;
   }
 
-  /** The very same as the last time, if it is: whoever compares them sees that at once. */
+  /** The same object as the last time if it is equal, so that comparing is cheap. */
   #prepareAnswer(state: RaftState, to: ReplicaId, round: number): void {
     const [last] = this.#said;
     const isSame =

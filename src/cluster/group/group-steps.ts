@@ -1,6 +1,4 @@
-/**
- * The one way in which the Raft state of a group changes: a step, then its effects, each to the part that it is for.
- */
+/** The only way in which the Raft state of a group changes: a step, then its effects, each handled by its part. */
 import { nodeOf } from '#base';
 import type { Fact, Input } from '#raft';
 import type { BatchId, PersistedFacts } from '#storage';
@@ -24,7 +22,7 @@ import type { Leadership } from './leadership.ts';
 import type { Replication } from './replication.ts';
 import type { RestingGroups } from './resting-groups.ts';
 
-/** Those who carry effects out, or take note of steps. */
+/** Parts that carry out effects or record steps. */
 export interface SteppedParts {
   readonly timers: GroupTimers;
   readonly totals: RaftTotals;
@@ -54,13 +52,13 @@ export class GroupSteps {
     this.#handlers = this.#handleEffects();
   }
 
-  /** A closed group has no state that could change any more (C4). */
+  /** The state of a closed group does not change any more (C4). */
   step(group: Group, input: Input): void {
     if (!group.isOpen) return;
     const { timers, totals, replication } = this.#parts;
     const nowMs = this.#ports.monotonicMs();
     const { isAtRest } = group;
-    // What reaches a group by itself wakes it (C31).
+    // An individual message wakes a group at rest (C31).
     if (isAtRest) group.leaveRest();
     const repeated = group.repeat(input, nowMs);
     if (repeated !== undefined) {
@@ -107,7 +105,7 @@ export class GroupSteps {
     };
   }
 
-  /** Who asked how far a group must be: its clients, with numbers above 0, or this node for itself. */
+  /** The requester of a read index: clients have positive numbers, the node itself negative ones. */
   #asker(id: number): ReadBarrier | Freshness {
     return id < 0 ? this.#parts.cluster.freshness : this.#parts.reads;
   }

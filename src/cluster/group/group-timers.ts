@@ -1,33 +1,33 @@
 /**
- * The groups that time matters to, and which of them are due: those without a leader, and those with other members. A
- * group that leads alone needs no ticks, so a node with many idle groups of its own has nothing to do for them.
+ * Timers of groups: those without a leader and those with other members need ticks. A group that leads alone needs
+ * none, so many idle groups cost nothing.
  *
- * Most deadlines are moved on again and again before they come: every beat moves an election. So nobody looks at all
- * groups, and nothing is done when a deadline is moved on. A group waits in a slot of time that is not after its
- * deadline; when the slot comes, its deadline is read, and it is due, or waits in a later one.
+ * Most deadlines are moved before they are reached: every heartbeat moves an election timeout. So moving a deadline
+ * does nothing, and there is no loop over all groups. A group waits in a time slot that is not after its deadline; when
+ * the slot is reached, its deadline is read, and it is due, or waits in a later slot.
  */
 import { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';
 
-/** After such a gap between two looks, what has arrived meanwhile is heard before time counts (C10). */
+/** After such a gap between two ticks, messages that arrived meanwhile are handled first (C10). */
 const GAP_MS = 250;
 const SLOT_MS = 50;
-/** Of a group that waits for no time to come. */
+/** Slot of a group without a deadline. */
 const NO_SLOT = Number.POSITIVE_INFINITY;
 
-/** What counts of a group. */
+/** The used properties of a group. */
 export interface TimedGroup {
   readonly isOpen: boolean;
   readonly isAlone: boolean;
   readonly leads: boolean;
-  /** When it is to be stepped, or somewhat sooner; undefined: it waits for no time to come. */
+  /** Time of the next step, or somewhat earlier; undefined: it waits for no time. */
   readonly deadlineMs: number | undefined;
 }
 
 export class GroupTimers<Timed extends TimedGroup = Group> {
-  /** Each with the slot that it waits in. */
+  /** Groups, each with the slot that it waits in. */
   readonly #groups = new Map<Timed, number>();
-  /** Some of those in a slot may have left it for an earlier one. */
+  /** Some groups in a slot may have left it for an earlier one. */
   readonly #slots = new Map<number, Timed[]>();
   readonly #asking: AskingPace;
   #lookedMs: number | undefined;
@@ -37,12 +37,12 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     this.#asking = asking;
   }
 
-  /** The groups that time matters to. */
+  /** Groups with timers. */
   get groups(): Iterable<Timed> {
     return this.#groups.keys();
   }
 
-  /** When the first of them is due; undefined when none waits for anything. */
+  /** The earliest deadline; undefined when no group waits. */
   get deadlineMs(): number | undefined {
     let first: number | undefined;
     for (const group of this.#groups.keys()) {
@@ -52,7 +52,7 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     return first;
   }
 
-  /** Whether what has arrived is to be heard before time counts, as of the last look (C10). */
+  /** Whether pending messages must be handled before timeouts, as of the last tick (C10). */
   get isHeldUp(): boolean {
     return this.#hasWaited;
   }
@@ -66,7 +66,7 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     }
   }
 
-  /** A group was stepped: its deadline may be earlier than it was. */
+  /** A group was stepped: its deadline may be earlier than before. */
   stepped(group: Timed): void {
     const slot = this.#groups.get(group);
     if (slot === undefined) return;
@@ -79,9 +79,9 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
   }
 
   /**
-   * The groups with a deadline that has passed; each is to be stepped. When this thread stood still, messages that
-   * would have moved deadlines may be waiting: then groups with other members wait for one more look, once. Where too
-   * many would ask for their leads the others are due at the next look.
+   * Groups whose deadline has passed and that must be stepped. After this thread was suspended, messages that move
+   * deadlines may be pending: groups with other members then wait for one more tick. If too many would campaign, the
+   * others are due at the next tick.
    */
   due(nowMs: number): readonly Timed[] {
     const isGap = this.#lookedMs !== undefined && nowMs - this.#lookedMs > GAP_MS;
@@ -100,7 +100,7 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     return due;
   }
 
-  /** Takes the groups out of every slot up to this one. They wait in none until somebody says so. */
+  /** Removes the groups from every slot up to this one. */
   #takeUntil(last: number): readonly Timed[] {
     const taken: Timed[] = [];
     for (const [slot, groups] of this.#slots) {

@@ -1,6 +1,6 @@
 /**
- * One group on this node: its Raft state, its state machine, and the requests that wait for it. It has no loop of its
- * own; the runtime steps it and carries its effects out.
+ * One group on this node: its Raft state, its state machine, and its waiting requests. It has no loop of its own; the
+ * runtime steps it and carries out its effects.
  */
 import type { GroupId, LogIndex, NodeId, ReplicaId } from '#base';
 import { type Effect, everybody, type Input, type RaftState, step } from '#raft';
@@ -17,22 +17,22 @@ import type { HeldBytes } from './node-memory.ts';
 export interface GroupParts {
   readonly id: GroupId;
   readonly title: Title;
-  /** Somebody begins to wait for other nodes, or for a leader. */
+  /** A request starts to wait for other nodes, or for a leader. */
   readonly waits: (group: Group) => void;
-  /** Bytes of requests that wait, in all groups. */
+  /** Bytes of waiting requests, in all groups. */
   readonly waiting?: HeldBytes;
 }
 
 export class Group {
   readonly id: GroupId;
-  /** What it is called towards clients. */
+  /** Its name for clients. */
   readonly title: Title;
   readonly machine: Machine;
   readonly proposals: GroupProposals;
   readonly reads: GroupReads;
   readonly backlog: Backlog = new Backlog();
   readonly #rest: GroupRest;
-  /** Its times may not be set yet; everything else is as it is. */
+  /** Its times may be outdated; everything else is current. */
   #raft: RaftState;
   #written: AppliedMark;
   #stampedMs: number;
@@ -58,54 +58,54 @@ export class Group {
     return this.#raft;
   }
 
-  /** What is told of all groups at once, and says nothing of times: those need not be set for it. */
+  /** The parts of the state that contain no times, so that reading them settles nothing. */
   get timeless(): Pick<RaftState, 'role' | 'log' | 'membership' | 'changes' | 'commit' | 'hardState'> {
     return this.#raft;
   }
 
-  /** When it is to be stepped, or somewhat sooner; undefined when it waits for no time to come. */
+  /** Time of the next step, or somewhat earlier; undefined when it waits for no time. */
   get deadlineMs(): number | undefined {
     return this.#rest.deadlineMs(this.#raft);
   }
 
-  /** What the store holds and readers may see; the machine itself may be further, up to the batch being written. */
+  /** State in the store, which readers may see. The machine may be ahead by the batch being written. */
   get written(): AppliedMark {
     return this.#written;
   }
 
-  /** Whether a snapshot is on its way into state and log: the state is ahead of what the log knows. */
+  /** Whether a snapshot is being installed: the state is ahead of the log. */
   get isInstalling(): boolean {
     return this.#raft.installing !== undefined;
   }
 
-  /** Whether it holds another history than its group, and takes part in nothing (R15). */
+  /** Whether it has another history than its group, and takes part in nothing (R15). */
   get isDiverged(): boolean {
     return this.#raft.isDiverged;
   }
 
-  /** Everything that was handed out is applied, and the promise to follow the leader of this term is on disk. */
+  /** Whether everything handed out is applied, and the promise to follow the leader of this term is on disk. */
   get isQuiescent(): boolean {
     const { applying, installing, durable, hardState } = this.#raft;
     const isDone = this.backlog.isEmpty && this.machine.applied.index === applying;
     return isDone && installing === undefined && durable.term === hardState.term;
   }
 
-  /** The log begins here, or a little later: what it held before does not count. */
+  /** The log starts here, or slightly later; earlier records do not count. */
   get logStart(): LogIndex {
     return this.#logStart;
   }
 
-  /** The log begins behind a snapshot that is durable in the store. */
+  /** The log restarts after a snapshot that is durable in the store. */
   beginLog(index: LogIndex): void {
     this.#logStart = index;
   }
 
-  /** False once the database is deleted: it is stepped no more (C4). */
+  /** False after the database was deleted: it must not be stepped any more (C4). */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** The replica that this node holds of the group. */
+  /** The replica of the group on this node. */
   get self(): ReplicaId {
     return this.#raft.config.self;
   }
@@ -114,75 +114,78 @@ export class Group {
     return this.#raft.role.kind === 'leader';
   }
 
-  /** Who leads, as far as is known here. */
+  /** The leader, as far as it is known here. */
   get leader(): ReplicaId | undefined {
     const { role } = this.#raft;
     if (role.kind === 'leader') return this.self;
     return role.kind === 'follower' ? role.leader : undefined;
   }
 
-  /** Whether nobody else belongs to the group: then nobody else can lead it. */
+  /** Whether it is the only member, so that no other node can lead it. */
   get isAlone(): boolean {
     const { membership, changes } = this.#raft;
-    // Asked often, of thousands.
+    // Read often, for thousands of groups.
     if (membership.voters.incoming.length > 1) return false;
     const [first, ...others] = everybody(membership);
     return first === this.self && others.length === 0 && changes.length === 0;
   }
 
-  /** Whether it leads, and has not applied everything of earlier terms yet. */
+  /** Whether it leads, and has not applied all entries of earlier terms yet. */
   get isOpening(): boolean {
     return this.leads && !this.isReady;
   }
 
-  /** Whether it leads and has applied everything of earlier terms: only then is its latest recorded time known. */
+  /** Whether it leads and has applied all entries of earlier terms: only then its latest recorded time is known. */
   get isReady(): boolean {
     const { role, applied } = this.#raft;
     return role.kind === 'leader' && applied >= role.first;
   }
 
-  /** Whether its lead is being handed over: until that has ended its leader takes nothing in. */
+  /** Whether its leadership is being transferred: the leader accepts no proposals until that has ended. */
   get isHandingOver(): boolean {
     const { role } = this.#raft;
     return role.kind === 'leader' && role.transfer !== undefined;
   }
 
-  /** Whether it needs nothing more to go on: it leads, or others may. */
+  /** Whether it needs no further progress: it leads, or others may. */
   get isSettled(): boolean {
     return this.isReady || !this.isAlone;
   }
 
-  /** Whether somebody waits for an answer, or for its lead. */
+  /** Whether a request waits for an answer, or for its leadership. */
   get isBusy(): boolean {
     return !this.isSettled || this.proposals.count > 0 || this.reads.count > 0;
   }
 
-  /** What is said in place of a step that would do nothing but that, and set times; undefined when it would do more. */
+  /**
+   * Returns the messages to send instead of a step that would only send them and update times; undefined when the step
+   * would do more.
+   */
   repeat(input: Input, nowMs: number): readonly Envelope[] | undefined {
     return this.#rest.repeat(this.#raft, input, nowMs);
   }
 
-  /** Whether what was repeated may have brought its deadline nearer: of more and more beats it only moves away. */
+  /** Whether the repetition may have moved its deadline closer; further heartbeats only move it away. */
   get hasNewDeadline(): boolean {
     return this.#rest.hasNewDeadline;
   }
 
-  /** Whether it is at rest, so that others look after its deadline (C31). */
+  /** Whether it is at rest, so that the node watches its deadline (C31). */
   get isAtRest(): boolean {
     return this.#rest.isShared;
   }
 
-  /** Rests upon the row of a table that it has just repeated, if nothing else has happened. Whether it does. */
+  /** Rests upon the row of a table that it has just repeated, if nothing else has happened. Returns whether it does. */
   restUpon(row: Envelope, place: RestPlace): boolean {
     return this.#isOpen && row.to === this.self && this.#rest.restUpon(this.#raft, row, place);
   }
 
-  /** Has its node say the beats that it has just said again, if every member answers by tables that repeat. */
+  /** Lets its node send the repeated heartbeats, if every member answers by tables that repeat. */
   joinRefrains(saying: Recurrence, placeOf: (node: NodeId) => RestPlace): void {
     this.#rest.join(this.#raft, saying, placeOf);
   }
 
-  /** Looks after itself from here on. */
+  /** Ends the rest: it handles its own messages from now on. */
   leaveRest(): void {
     this.#rest.leave();
   }
@@ -194,13 +197,13 @@ export class Group {
     return effects;
   }
 
-  /** The recorded time of the next transaction: the clock, but never before the one before it (C3). */
+  /** The recorded time of the next transaction: the clock, but never before the previous one (C3). */
   nextRecordedTime(clockMs: number): number {
     this.#stampedMs = Math.max(clockMs, this.#stampedMs, this.machine.recordedTimeMs);
     return this.#stampedMs;
   }
 
-  /** The batch that leads the store to this mark is written. */
+  /** The batch that moves the store to this mark is written. */
   markWritten(mark: AppliedMark): void {
     this.#written = mark;
   }

@@ -1,18 +1,19 @@
 /**
- * What a node that is to end does with its leads: it hands them over, a few at a time, to whoever takes them.
+ * Transfers the leaderships of a draining node, a few at a time, to nodes that accept them.
  *
  * ```
- *   waiting ── an heir, and a place ──> moving ── another node leads ──> gone
- *      ^                                  │ ^── not taken: the next heir ──┐
- *      │                                  └────────────────────────────────┘
- *      └── given up: nobody took it within an election window
+ *   waiting ── a target, and a slot ──> moving ── another node leads ──> gone
+ *      ^                                 │ ^── not taken: the next target ──┐
+ *      │                                 └──────────────────────────────────┘
+ *      └── not taken by any target within an election window
  * ```
- * Each hand-over has writes of its group wait for an election. There may be thousands of groups, and elections of all
- * of them at a time would take as long as the slowest: so the others lead on, and take writes, until it is their turn.
+ * During each transfer, writes of its group wait for an election. There may be thousands of groups, and concurrent
+ * elections of all of them would take as long as the slowest; so the other groups stay led here and accept writes until
+ * it is their turn.
  *
- *   C33  A node that is to end, or to lead nothing, has at most `handOversMax` hand-overs under way. An heir that does not take a lead within
- *        `heirWaitMs`, or thrice that if it is there and campaigns, makes way for the next one; when none has, the group
- *        rests for an election window and is led here.
+ *   C33  A draining node has at most `handOversMax` transfers in progress. When a target does not become leader within
+ *        `heirWaitMs`, or three times that if it answers and campaigns, the next target is tried; when none succeeds,
+ *        the group stays led here for an election window.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Fact, type Input, lastId, members, type Peer } from '#raft';
@@ -23,73 +24,75 @@ import { inTurn } from './leader-balance.ts';
 export interface HandOverPorts {
   readonly limits: Pick<CoreLimits, 'electionWindowMs' | 'handOverMs' | 'handOversMax' | 'heirWaitMs'>;
   readonly monotonicMs: () => number;
-  /** Whether a node is about to end, too: it has to hand over once more. */
+  /** Whether a node drains, too, so that it would have to transfer the leadership again. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
 
-/** A lead on its way. */
+/** A transfer in progress. */
 interface Moving {
   readonly to: ReplicaId;
   readonly sinceMs: number;
-  /** Who was asked, the one who is asked now among them. */
+  /** Targets tried so far, including the current one. */
   readonly asked: ReadonlySet<ReplicaId>;
 }
 
-/** Where disks are slow so is every election, and a second one beside it makes both slower: it gets so many times. */
+/**
+ * On slow disks every election is slow, and a second one slows both: factor of the wait for a target that campaigns.
+ */
 const CAMPAIGNING_TIMES = 3;
-/** Of those that wait so many are looked at in a turn: where nobody answers thousands would be, again and again. */
+/** Maximum number of waiting groups checked per turn: without answers thousands would be checked again and again. */
 const LOOKS = 256;
-/** Entries that an heir lacks count by so many: what is in flight makes no difference. */
+/** Granularity of the lag of a target: entries in flight make no difference. */
 const LACKS = 64;
 
 export class HandOver {
   readonly #ports: HandOverPorts;
-  /** What this node leads and others could, and since when each may be handed over. The next is the first. */
+  /** Leaderships that other nodes could take, with the earliest time of their transfer. The next one is first. */
   readonly #waiting = new Map<Group, number>();
   readonly #moving = new Map<Group, Moving>();
-  /** What it was given since it has begun: of two nodes that both end neither gives it back. */
+  /** Leaderships received since the drain started: of two draining nodes neither transfers them back. */
   readonly #given = new Set<Group>();
-  /** When something was heard of each node last, of whichever group. */
+  /** Time of the last message of each node, for any group. */
   readonly #heardMs = new Map<NodeId, number>();
   #isBegun = false;
-  /** Whether there is another place, or another group, since the last look. */
+  /** Whether a slot or a group has become available since the last check. */
   #isDue = false;
-  /** When a lead was taken last, or the first of those that are to be came to be so. */
+  /** Time of the last successful transfer, or of the first waiting leadership. */
   #movedMs = 0;
-  /** Since when all others who could lead what waits are about to end; undefined: there is somebody. */
+  /** Time since which all possible targets drain; undefined: there is another one. */
   #stuckSinceMs: number | undefined;
 
   constructor(ports: HandOverPorts) {
     this.#ports = ports;
   }
 
-  /** Leads that others could have and have not, or that nobody is known to have taken yet. */
+  /** Leaderships that other nodes could take and are not known to have taken. */
   get count(): number {
     let count = this.#moving.size;
     for (const group of this.#waiting.keys()) if (hasOthers(group)) count += 1;
     return count;
   }
 
-  /** Whether it makes no sense to wait: nobody has taken a lead for long, or all others are about to end. */
+  /** Whether waiting is useless: no leadership was taken for long, or all targets drain. */
   isInVain(nowMs: number): boolean {
     const { handOverMs, heirWaitMs } = this.#ports.limits;
     const isStuck = this.#stuckSinceMs !== undefined && nowMs >= this.#stuckSinceMs + heirWaitMs;
     return isStuck || nowMs >= this.#movedMs + handOverMs;
   }
 
-  /** These are to go, and whatever this node is to lead from here on. */
+  /** Starts transferring these leaderships and all later ones. */
   begin(led: Iterable<Group>): void {
     if (this.#isBegun) return;
     this.#isBegun = true;
     this.#movedMs = this.#ports.monotonicMs();
-    // New databases and names need the catalog, and so does every other hand-over that the cluster may want.
+    // The catalog is transferred first: new databases and names need it, and so do further transfers.
     const ordered = [...led].toSorted((one, other) => rankOf(one) - rankOf(other));
     for (const group of ordered) this.#add(group);
     this.#drive();
   }
 
-  /** This node stays: it keeps what it leads. Transfers that are under way go on. */
+  /** Cancels the drain: the node keeps its leaderships. Transfers in progress continue. */
   end(): void {
     this.#isBegun = false;
     this.#isDue = false;
@@ -97,7 +100,7 @@ export class HandOver {
     for (const forgotten of [this.#waiting, this.#moving, this.#given, this.#heardMs]) forgotten.clear();
   }
 
-  /** Takes note of what has happened in a step. */
+  /** Records an event of a step. */
   note(group: Group, fact: Fact): void {
     if (!this.#isBegun) return;
     if (fact.kind === 'became-leader') {
@@ -120,24 +123,24 @@ export class HandOver {
     this.#given.delete(group);
   }
 
-  /** Something was heard of a node. */
+  /** A message of a node has arrived. */
   heard(node: NodeId): void {
     if (this.#isBegun) this.#heardMs.set(node, this.#ports.monotonicMs());
   }
 
-  /** Goes on with the next where one has gone. Called when no step is under way. */
+  /** Starts the next transfer when one is complete. Called between steps. */
   settle(): void {
     if (this.#isDue) this.#drive();
   }
 
-  /** Looks who has not taken what was handed to it. */
+  /** Checks for transfers that have timed out. */
   tick(nowMs: number): void {
     if (!this.#isBegun) return;
     const { heirWaitMs } = this.#ports.limits;
     for (const [group, moving] of this.#moving) {
       const times = this.#isCampaigning(group, moving) ? CAMPAIGNING_TIMES : 1;
       if (nowMs < moving.sinceMs + times * heirWaitMs) continue;
-      // Whoever has asked for votes may have lost them, or itself: then the others see to it.
+      // The target may have lost the election, or have stopped; the other members then elect a leader.
       if (!group.leads) this.#moving.delete(group);
       else this.#tryNext(group, moving, nowMs);
     }
@@ -179,7 +182,7 @@ export class HandOver {
     this.#stuckSinceMs = isHopeful ? undefined : (this.#stuckSinceMs ?? nowMs);
   }
 
-  /** Whether the heir campaigns, as far as can be seen: it was told to, and its node was heard since it was asked. */
+  /** Whether the target seems to campaign: it has received the request, and has sent a message since. */
   #isCampaigning({ timeless, leads }: Group, { to, sinceMs }: Moving): boolean {
     if (!leads) return true;
     const { role } = timeless;
@@ -201,22 +204,23 @@ export class HandOver {
     this.#ports.step(group, { kind: 'transfer-leadership', to });
   }
 
-  /** Whether another voter stays, though it may be silent at the moment. */
+  /** Whether another voter does not drain, even if it is silent at the moment. */
   #hasStaying({ timeless, self }: Group): boolean {
     const { voters } = timeless.membership;
     return members(voters).some((voter) => voter !== self && !this.#ports.isLeaving(nodeOf(voter)));
   }
 
   /**
-   * Who could lead it next, the best first: of those who lack as little, another one for each group. Those who are
-   * about to end come last, for they reach others, maybe, that this node does not.
+   * Possible targets, the best first: among those with the smallest lag, a different one for each group. Draining nodes
+   * come last, because they may reach nodes that this one does not.
    */
   #heirsOf(group: Group, nowMs: number): readonly ReplicaId[] {
     const { raft, self, id } = group;
     const { role, log, membership } = raft;
     if (role.kind !== 'leader') return [];
     const { limits, isLeaving } = this.#ports;
-    // Two beats: whoever ended a moment ago is not asked, for then nobody would lead until that is found out.
+    // Two heartbeats: a node that stopped a moment ago is not chosen, because the group would have no leader until that
+    // is detected.
     const sinceMs = nowMs - limits.electionWindowMs / 2;
     const heirs: { readonly heir: ReplicaId; readonly rank: number }[] = [];
     const others = members(membership.voters).filter((voter) => voter !== self);

@@ -1,11 +1,11 @@
 /**
- * What another node says again and again, row by row, and which groups of this node rest upon their rows: to them a
- * table that says the same as the one before is heard by a count and a time, however many they are (C31).
+ * Tables of repeated messages from another node, row by row, and the groups that rest upon rows: an unchanged table
+ * costs a count and a time, however many groups there are (C31).
  */
 import type { GroupId } from '#base';
 import type { Envelope } from '../peer/envelope.ts';
 
-/** Something that happens again and again: how often so far, and when last. */
+/** A repeated event: its count, and its last time. */
 export interface Recurrence {
   readonly count: number;
   readonly lastMs: number;
@@ -16,7 +16,7 @@ export interface Sleeper {
   readonly id: GroupId;
 }
 
-/** A table of another node, against the one before it (`TakenTable`). */
+/** A table of another node, as a difference to the previous one (`TakenTable`). */
 export interface RowsOfTable {
   readonly rows: ReadonlyMap<GroupId, Envelope>;
   readonly isWhole: boolean;
@@ -24,21 +24,21 @@ export interface RowsOfTable {
   readonly gone: readonly GroupId[];
 }
 
-/** Rows that their groups have to be given. */
+/** Rows that must be delivered to their groups. */
 export interface RowsToGive {
   readonly changed: readonly Envelope[];
-  /** They are as they were in the table before: a group may rest upon one. */
+  /** Rows that are the same as in the previous table: a group may rest upon one. */
   readonly unchanged: readonly Envelope[];
 }
 
 export class HeardRows<Group extends Sleeper> implements Recurrence {
-  /** Rows upon which no group rests. */
+  /** Rows without a resting group. */
   readonly #awake = new Set<GroupId>();
   readonly #resting = new Map<GroupId, Group>();
   #count = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  /** Tables that were heard. */
+  /** Number of received tables. */
   get count(): number {
     return this.#count;
   }
@@ -56,9 +56,9 @@ export class HeardRows<Group extends Sleeper> implements Recurrence {
   }
 
   /**
-   * Hears the next table; of the first one all rows are new, whatever it is a difference to. `wake` is called for each
-   * group whose row has changed or is gone, before the table counts; it has the group leave. Whoever still rests then
-   * has heard it.
+   * Processes the next table; all rows of the first one are new, whatever it is a difference to. `wake` is called for
+   * each group whose row has changed or is gone, before the table counts; it must end the rest of the group. Groups
+   * that still rest have received the table.
    */
   hear(table: RowsOfTable, nowMs: number, wake: (group: Group) => void): RowsToGive {
     const { rows, isWhole, changed, gone } = this.#count === 0 ? asFirst(table) : table;
@@ -84,13 +84,13 @@ export class HeardRows<Group extends Sleeper> implements Recurrence {
     return { changed, unchanged };
   }
 
-  /** The group rests upon its row from here on, until it leaves. */
+  /** The group rests upon its row from now on, until it leaves. */
   rest(group: Group): void {
     this.#awake.delete(group.id);
     this.#resting.set(group.id, group);
   }
 
-  /** The group, or the one that has its place, is given its row again. */
+  /** The row is delivered to the group, or to its successor, again. */
   leave(id: GroupId): void {
     if (this.#resting.delete(id)) this.#awake.add(id);
   }

@@ -1,13 +1,13 @@
 /**
- * Replicas compare their histories: terms of the log do not tell when a disk that was put back has led to other entries
- * of the same terms, or when one replica has applied the same entries to another state.
+ * Replicas compare their histories: terms of the log do not show that a restored disk has led to other entries in the
+ * same terms, or that a replica has applied the same entries to another state.
  *
  *   follower                                   leader
  *     compare: I stand here  ------------------->   has that: same, or differs
  *              <-------------------------------     has less: compare, where it stands itself
  *
- * A follower asks when it has got a leader, and when it has written something since it asked, about once a second; so
- * where nothing happens nothing is said. Any of it may be lost: what was not answered is asked again.
+ * A follower asks when it has a new leader, and when it has written something since its last request, about once a
+ * second; an idle group sends nothing. Messages may be lost; a request without an answer is repeated.
  */
 import { compareBytes, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { HistoryVerdict } from '#database';
@@ -23,9 +23,9 @@ export interface HistoriesPorts {
   readonly kv: KvReader;
   readonly machines: Pick<Machines, 'compareHistory'>;
   readonly find: (id: GroupId) => Group | undefined;
-  /** Of the cluster: nodes of releases before this one drop what they do not know. */
+  /** Feature level of the cluster: nodes of older releases drop unknown messages. */
   readonly level: () => number;
-  /** Says something to another node at the end of the turn; it may be lost. */
+  /** Sends a message to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: HistoryItem) => void;
   readonly step: (group: Group, input: Input) => void;
   /** The replica of this node differs from its group. */
@@ -36,18 +36,18 @@ type AcknowledgedLost = Extract<Fact, { readonly kind: 'acknowledged-lost' }>;
 
 const LEVEL = 5;
 const LOOK_MS = 1000;
-/** What was asked is answered by then. */
+/** Timeout of a request. */
 const ANSWER_MS = 2500;
-/** Of thousands of groups so many ask at a look: each costs its leader up to a read of a page. */
+/** Maximum number of requests per tick: each costs its leader up to one read of a page. */
 const ASKS_MAX = 128;
 
 export class Histories {
   readonly #ports: HistoriesPorts;
-  /** Groups with something that was not compared. */
+  /** Groups with state that was not compared yet. */
   readonly #due = new Set<Group>();
-  /** Groups that have asked, and when. */
+  /** Groups with a pending request, and its time. */
   readonly #asked = new Map<Group, number>();
-  /** What members of groups that are led here had acknowledged, and lack. */
+  /** Entries that members of groups led here had acknowledged and have lost. */
   readonly #lost = new Map<Group, Map<ReplicaId, EntryId>>();
   #lookMs = 0;
 
@@ -55,7 +55,7 @@ export class Histories {
     this.#ports = ports;
   }
 
-  /** When `tick` is next worth calling; undefined when there is nothing to compare. */
+  /** Next time to call `tick`; undefined when there is nothing to compare. */
   get deadlineMs(): number | undefined {
     return this.#due.size + this.#asked.size === 0 || this.#ports.level() < LEVEL ? undefined : this.#lookMs;
   }
@@ -65,7 +65,7 @@ export class Histories {
     if (fact.kind === 'became-follower' && fact.leader !== undefined) this.#due.add(group);
   }
 
-  /** The store has more of the group than before. */
+  /** More state of the group is in the store. */
   written(group: Group): void {
     if (!group.leads && !group.isAlone) this.#due.add(group);
   }
@@ -94,7 +94,7 @@ export class Histories {
     }
   }
 
-  /** Takes what another node says of a history. */
+  /** Handles a message about a history. */
   take(from: NodeId, item: HistoryItem): void {
     const group = this.#ports.find(item.group);
     if (group?.isOpen !== true || group.timeless.hardState.term !== item.term) return;
@@ -107,7 +107,7 @@ export class Histories {
     else this.#compareWithLeader(group, from, item.standing);
   }
 
-  /** Tells the member what it had acknowledged, until it has acknowledged that again: it may have been restarted. */
+  /** Reports lost entries to the member until it has acknowledged them again, because it may have restarted. */
   #lose(group: Group, { replica, acknowledged }: AcknowledgedLost): void {
     if (replica === group.self || this.#ports.level() < LEVEL) return;
     const lost = this.#lost.get(group) ?? new Map<ReplicaId, EntryId>();

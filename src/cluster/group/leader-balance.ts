@@ -1,12 +1,12 @@
 /**
- * Who should lead a database, and how its lead gets there: of those who hold it, taken in order, another one for each
- * database. That follows from the catalog alone, so all agree on it and nobody has to count; and a database that comes
- * or goes changes nothing for the others.
+ * Balances leaderships: chooses the preferred leader of each database, and transfers the leadership to it. The replicas
+ * take turns, a different one first for each database. The choice depends only on the catalog, so all nodes agree
+ * without counting, and creating or deleting a database changes nothing for others.
  *
- * Nothing hurries, for a transfer holds writers up for a moment: whoever leads a database hands it over when the other
- * has been ready for it for long, one database at a time; of those in which nothing happens, some more.
+ * There is no hurry, because a transfer delays writes briefly: a leader transfers a database when the preferred leader
+ * has been ready for long, one database at a time, plus some in which nothing happens.
  *
- * There may be thousands of databases. So nobody looks at all of them again when one of them gets another leader.
+ * There may be thousands of databases, so a changed leader does not cause a check of all of them.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { changeInTheWay, type Fact, type Input, isVoter, standingOf } from '#raft';
@@ -15,24 +15,24 @@ import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 import type { Group } from './group.ts';
 
-/** Those who hold a database, in the order in which they should lead it: another one is the first for each. */
+/** The replicas of a database in order of preference, a different one first for each group. */
 export function inTurn(replicas: readonly ReplicaId[], group: GroupId): readonly ReplicaId[] {
   const ordered = replicas.toSorted((one, other) => one - other);
   const first = group % Math.max(1, ordered.length);
   return [...ordered.slice(first), ...ordered.slice(0, first)];
 }
 
-/** The replica that should lead the database; undefined while it moves, or when nobody who holds it stays. */
+/** The preferred leader of the database; undefined while it moves, or when all of its nodes leave. */
 export function preferredLeader(binding: Binding, active: ReadonlySet<NodeId>): ReplicaId | undefined {
   if (!binding.isSettled) return undefined;
   const staying = binding.replicas.filter((replica) => active.has(nodeOf(replica)));
   return inTurn(staying, binding.group)[0];
 }
 
-/** What this node leads and another one should. */
+/** A group that this node leads and another one should. */
 interface Misplaced {
   readonly to: ReplicaId;
-  /** Since when that one has been ready to lead; undefined: it is not. */
+  /** Time since which that replica has been ready to lead; undefined: it is not. */
   sinceMs: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface LeaderBalancePorts {
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
   readonly limits: CoreLimits;
-  /** Whether a node is to lead nothing that others could: it is about to end, or has no room. */
+  /** Whether a node should lead nothing that others can: it drains, or refuses writes. */
   readonly isUnfit: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -49,9 +49,9 @@ export interface LeaderBalancePorts {
 export class LeaderBalance {
   readonly #ports: LeaderBalancePorts;
   readonly #misplaced = new Map<Group, Misplaced>();
-  /** What has another leader, other members or other holders since the last look. */
+  /** Groups whose leader, members or replicas have changed since the last check. */
   #changed = new Set<Group>();
-  /** Whether nodes have come or are to go since then: others may be meant to lead whatever this node leads. */
+  /** Whether nodes were added or leave since then, which may change every preferred leader. */
   #haveNodesChanged = true;
   #lookMs = 0;
 
@@ -59,17 +59,17 @@ export class LeaderBalance {
     this.#ports = ports;
   }
 
-  /** Takes note of what has happened in a step. */
+  /** Records an event of a step. */
   note(group: Group, { kind }: Fact): void {
     if (kind === 'became-leader' || kind === 'became-follower' || kind === 'membership-changed') this.review(group);
   }
 
-  /** Another one may be meant to lead the group than before. */
+  /** The preferred leader of the group may have changed. */
   review(group: Group): void {
     this.#changed.add(group);
   }
 
-  /** Nodes have come, or are to go. */
+  /** Nodes were added, or leave. */
   reviewAll(): void {
     this.#haveNodesChanged = true;
   }
@@ -79,7 +79,7 @@ export class LeaderBalance {
     this.#misplaced.delete(group);
   }
 
-  /** Hands databases over that other nodes have been ready to lead for long, if there are any. */
+  /** Transfers databases whose preferred leader has been ready for long. */
   drive(nowMs: number): void {
     const { leaderLookMs, leaderRestMs, idleHandOvers } = this.#ports.limits;
     if (nowMs < this.#lookMs) return;
@@ -94,7 +94,7 @@ export class LeaderBalance {
       const kind = group.isAtRest ? 'idle' : 'busy';
       if (room[kind] === 0) continue;
       room[kind] -= 1;
-      // One that is tried in vain has to wait as long again.
+      // After a failed attempt the wait starts again.
       misplaced.sinceMs = nowMs;
       due.push(group);
     }
@@ -125,7 +125,7 @@ export class LeaderBalance {
     }
   }
 
-  /** Who else should lead a group that this node leads, if anybody. */
+  /** The other preferred leader of a group that this node leads, if there is one. */
   #otherLeader({ id, self, leads, isAlone }: Group, active: ReadonlySet<NodeId>): ReplicaId | undefined {
     if (!leads || isAlone || id === CATALOG_GROUP) return undefined;
     const binding = this.#ports.catalog().bindingOf(id);
@@ -137,7 +137,7 @@ export class LeaderBalance {
 function isReady(group: Group, to: ReplicaId, nowMs: number): boolean {
   const { timeless } = group;
   if (!isVoter(timeless.membership.voters, to) || changeInTheWay(timeless) !== undefined) return false;
-  // All members of a group at rest answer and lack nothing; its times need not be set to see that (C31).
+  // All members of a group at rest answer and do not lag, which needs no settled times (C31).
   return group.isAtRest || standingOf(group.raft, to, nowMs) === 'ready';
 }
 

@@ -1,15 +1,15 @@
 /**
- * What follows for requests when a group of several replicas has another leader, or none.
+ * Handles waiting requests when a group of several replicas gets another leader, or loses it.
  *
  *   requests that wait     another node leads: proposals are forwarded to it, reads are asked there
  *                          nobody has taken the lead that was handed over: they go on here
  *                          nobody leads for too long: refused, they were never entries
  *
- * It is told of roles while effects are carried out, and acts on them when no step is under way.
+ * It is notified of roles while effects are carried out, and acts on them between steps.
  *
- *   C11  What a leader had proposed when it lost the lead is answered with its outcome, as not committed when another
- *        entry is committed at its index, or as unknown; never as failed.
- *   C12  Who does not lead a group adds no entries to it, and tells other nodes who does.
+ *   C11  Proposals in flight when a leader loses its leadership are answered with their outcome, as not committed when
+ *        another entry is committed at their index, or as unknown; never as failed.
+ *   C12  A node that does not lead a group adds no entries to it, and names the leader to other nodes.
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Fact, Input } from '#raft';
@@ -21,7 +21,7 @@ import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
 import { HandOver } from './hand-over.ts';
 
-/** How often it is looked whether anything has waited for too long. */
+/** Interval of the checks for timeouts. */
 const EXPIRE_MS = 500;
 
 export interface LeadershipPorts {
@@ -29,9 +29,9 @@ export interface LeadershipPorts {
   readonly reporter: Reporter;
   readonly timers: GroupTimers;
   readonly reads: ReadBarrier;
-  /** Takes proposals that wait to where they can be taken in. */
+  /** Forwards waiting proposals to the leader. */
   readonly passOn: (group: Group) => void;
-  /** Proposes what waits in a group that this node leads. */
+  /** Proposes waiting requests in a group that this node leads. */
   readonly release: (group: Group) => void;
   /** Whether another node drains. */
   readonly isLeaving: (node: NodeId) => boolean;
@@ -39,7 +39,7 @@ export interface LeadershipPorts {
   readonly step: (group: Group, input: Input) => void;
 }
 
-/** Who has waited since then, or longer, waits no more: for a leader, and for what became of an entry. */
+/** Start times before which a wait has timed out: for a leader, and for an outcome. */
 interface Late {
   readonly waitingSinceMs: number;
   readonly inDoubtSinceMs: number;
@@ -49,11 +49,11 @@ export class Leadership {
   readonly #ports: LeadershipPorts;
   readonly #leading = new Set<Group>();
   readonly #following = new Set<Group>();
-  /** Groups for which somebody has waited: there may be thousands for which nobody does. */
+  /** Groups with waiting requests; there may be thousands without any. */
   readonly #waiting = new Set<Group>();
   /** Groups that have a new leader since the last turn. */
   #led = new Set<Group>();
-  /** Groups that this node goes on leading, for nobody took them. */
+  /** Groups that stay led here after a failed transfer. */
   #kept = new Set<Group>();
   #expireMs = 0;
   readonly handOver: HandOver;
@@ -63,7 +63,7 @@ export class Leadership {
     this.handOver = new HandOver(ports);
   }
 
-  /** How many groups this node leads. */
+  /** Number of groups that this node leads. */
   get ledCount(): number {
     return this.#leading.size;
   }
@@ -77,34 +77,34 @@ export class Leadership {
     return this.#following.size;
   }
 
-  /** Asks others to take the lead of whatever this node leads, from here on: it is about to end. */
+  /** Transfers all current and later leaderships of this node, because it drains. */
   leave(): void {
     this.handOver.begin(this.#leading);
   }
 
-  /** Keeps what this node leads, from here on. */
+  /** Keeps the leaderships of this node from now on. */
   stay(): void {
     this.handOver.end();
   }
 
-  /** Somebody begins to wait for other nodes, or for a leader of the group. */
+  /** A request starts to wait for other nodes, or for a leader of the group. */
   waits(group: Group): void {
     this.#waiting.add(group);
   }
 
-  /** Answers whoever waits for other nodes: what they say from here on is not heard any more. */
+  /** Refuses all requests that wait for other nodes, whose messages are no longer handled. */
   giveUp(): void {
     for (const group of this.#ports.timers.groups) if (!group.isAlone) this.giveUpIn(group);
   }
 
-  /** Answers whoever waits in a group, for whatever it is. */
+  /** Refuses all waiting requests of a group. */
   giveUpIn(group: Group): void {
-    // What is in flight is in doubt, too.
+    // The outcome of proposals in flight becomes unknown, too.
     group.proposals.doubt(this.#ports.monotonicMs());
     this.#refuse(group, { waitingSinceMs: Number.POSITIVE_INFINITY, inDoubtSinceMs: Number.POSITIVE_INFINITY });
   }
 
-  /** Takes note of what has happened in a step. */
+  /** Records an event of a step. */
   note(group: Group, fact: Fact): void {
     this.handOver.note(group, fact);
     if (fact.kind === 'transfer-given-up') this.#kept.add(group);
@@ -125,7 +125,7 @@ export class Leadership {
     this.#ports.timers.forget(group);
   }
 
-  /** Goes on with what waited for a leader that is known now. */
+  /** Continues requests that waited for a leader. */
   settle(): void {
     this.handOver.settle();
     this.#goOn();
@@ -140,7 +140,7 @@ export class Leadership {
     }
   }
 
-  /** Gives up what has waited for too long, hand-overs among it. */
+  /** Refuses requests and transfers that have timed out. */
   tick(nowMs: number): void {
     this.handOver.tick(nowMs);
     if (nowMs < this.#expireMs) return;
@@ -153,7 +153,7 @@ export class Leadership {
     }
   }
 
-  /** What came while a lead was to go has waited for that. */
+  /** Requests that arrived during a failed transfer continue. */
   #goOn(): void {
     if (this.#kept.size === 0) return;
     const kept = this.#kept;

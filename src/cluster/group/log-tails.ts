@@ -1,28 +1,28 @@
 /**
- * The ends of the logs that were applied here and that some member may lack: `load-entries` is answered from them.
+ * Tails of logs: applied entries that some member may lack, from which `load-entries` is answered.
  *
- * Raft itself keeps little of what is applied, and a follower nothing. Each group with other members has a tail:
- * entries without a gap, the last of them the last that was handed out to be applied. All tails together are bounded;
- * what has been in one for the longest goes first. A member that lacks more needs a snapshot.
+ * Raft itself keeps few applied entries, and a follower none. Each group with other members has a tail: contiguous
+ * entries, up to the last one that was handed out to be applied. The total size of all tails is bounded; the entries
+ * that were added first are evicted first. A member that lags more needs a snapshot.
  */
 import { assert, Fifo, type LogIndex, type Term, toLogIndex } from '#base';
 import type { EntriesLoaded, Entry, EntryId, LoadEntries } from '#raft';
 import type { Group } from './group.ts';
 
 interface Tail {
-  /** The entry before the first. */
+  /** The entry before the first one. */
   base: EntryId;
   readonly entries: Fifo<Entry>;
   hasEnded: boolean;
 }
 
-/** What an entry takes in memory beside its payload, roughly. */
+/** Approximate memory of an entry besides its payload. */
 const ENTRY_BYTES = 64;
 
 export class LogTails {
   readonly #bytesMax: number;
   readonly #tails = new Map<Group, Tail>();
-  /** The tail of each entry of all tails, in the order in which they came; and of entries of tails that have ended. */
+  /** The tail of each entry, in the order of insertion; includes entries of ended tails. */
   readonly #order = new Fifo<Tail>();
   #endedCount = 0;
   #bytes = 0;
@@ -31,13 +31,13 @@ export class LogTails {
     this.#bytesMax = bytesMax;
   }
 
-  /** Begins the tail of a group with what its log still held when it was opened, up to what is applied. */
+  /** Starts the tail of a group with the applied entries that its log still had when it was opened. */
   begin(group: Group, base: EntryId, entries: readonly Entry[]): void {
     this.#tails.set(group, { base, entries: new Fifo(), hasEnded: false });
     this.add(group, entries);
   }
 
-  /** Entries were handed out to be applied. A group that has no tail yet begins one behind the first of them. */
+  /** Entries were handed out to be applied. A group without a tail starts one before the first of them. */
   add(group: Group, entries: readonly Entry[]): void {
     const tail = this.#tails.get(group) ?? this.#beginBehind(group, entries);
     for (const entry of entries) {
@@ -60,7 +60,7 @@ export class LogTails {
     for (const entry of entries) this.#bytes -= bytesOf(entry);
     tail.hasEnded = true;
     this.#endedCount += entries.length;
-    // Looked through only when half of it goes: where thousands of groups end, each would else look through all.
+    // Cleaned up only when half of it has ended, because thousands of groups may end one after the other.
     if (this.#endedCount * 2 <= this.#order.length) return;
     for (const other of this.#order.drain()) if (!other.hasEnded) this.#order.push(other);
     this.#endedCount = 0;

@@ -1,40 +1,42 @@
 /**
- * What all groups of this node hold in memory together, against one bound: the entries of their logs, of followers
- * too; requests that wait for a leader; and requests that another node is to take in (ADR 0095).
+ * Limits the memory of all groups of this node together: entries of their logs (also on followers), requests that wait
+ * for a leader, and requests for other nodes (ADR 0095).
  *
  * ```
  *   |■■■■■ one database ■■■■■|■■ another ■■|□□□□□□□ left □□□□□□□|
  *                                            memoryBytesMax ────^
  * ```
- *   C35  A request is taken in if its database then holds at most as much as is left, or held nothing and something is
- *        left. So n databases that take whatever they get have an (n + 1)th each, and as much is left for another one.
- *        Only the catalog is not held to it. What is applied is kept for members only while all logs hold less than
- *        half of the bound, and makes way for a request of its database.
+ *   C35  A request is accepted if its database then uses at most as much as is free, or used nothing and something is
+ *        free. So n greedy databases get an (n + 1)th each, and as much is left for another one.
+ *        The catalog is exempt. Applied entries are kept for members only while all logs use less than
+ *        half of the limit, and are evicted for a request of their database.
  */
 
-/** A number of bytes that several count. */
+/** A shared counter of bytes. */
 export interface HeldBytes {
   bytes: number;
 }
 
 interface Wish {
-  /** What it holds, and wants to hold beside that. */
+  /** Bytes that it uses, and wants in addition. */
   readonly own: number;
   readonly added: number;
 }
 
-/** Of the bound, for entries that are applied and that some member may lack. */
+/** Divisor of the limit for applied entries that some member may lack. */
 const RETAINED_SHARE = 2;
-/** Of the bound, for what neither the log nor the state has yet: beyond it this node stops reading from its peers. */
+/**
+ * Divisor of the limit for data that neither log nor state has yet: beyond it this node stops reading from its peers.
+ */
 const BEHIND_SHARE = 4;
-/** Of that, what is left when it goes on. */
+/** Divisor of that at which it resumes. */
 const CAUGHT_UP_SHARE = 2;
 
 export class NodeMemory {
   readonly bytesMax: number;
   readonly waiting: HeldBytes = { bytes: 0 };
   readonly forwarded: HeldBytes = { bytes: 0 };
-  /** Taken in within this turn, and no entries yet. */
+  /** Accepted in this turn, and not entries yet. */
   readonly taken: HeldBytes = { bytes: 0 };
   readonly #logBytes: () => number;
 
@@ -47,29 +49,29 @@ export class NodeMemory {
     return this.#logBytes() + this.waiting.bytes + this.forwarded.bytes + this.taken.bytes;
   }
 
-  /** Whether a database may hold that. */
+  /** Whether a database may use that much. */
   admits(wish: Wish): boolean {
     return isWithinShare(wish, this.bytesMax - this.heldBytes);
   }
 
-  /** What a log may keep of entries that are applied, if that is less than what it may keep anyhow. */
+  /** Bytes of applied entries that a log may keep, if less than its own limit. */
   retainedBelow(bytesMax: number): number | undefined {
     const left = Math.max(0, this.bytesMax / RETAINED_SHARE - this.#logBytes());
     return left < bytesMax ? left : undefined;
   }
 
-  /** Whether so much that log or state have not taken yet is too much to read more of it. */
+  /** Whether so many pending bytes are too much to read more. */
   isBehind(bytes: number): boolean {
     return bytes > this.bytesMax / BEHIND_SHARE;
   }
 
-  /** Whether it is little enough to go on. */
+  /** Whether it is little enough to resume reading. */
   hasCaughtUp(bytes: number): boolean {
     return bytes <= this.bytesMax / (BEHIND_SHARE * CAUGHT_UP_SHARE);
   }
 }
 
-/** Whether somebody who shares a bound with others may hold more, when so much of it is left. */
+/** Whether a user of a shared limit may take more, with so much of it left. */
 export function isWithinShare({ own, added }: Wish, left: number): boolean {
   return own === 0 ? left > 0 : own + added <= left;
 }

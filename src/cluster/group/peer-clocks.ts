@@ -1,18 +1,18 @@
 /**
- * How far the wall clock of this node is from those of its peers, as NTP measures it.
+ * Measures the difference between the wall clock of this node and those of its peers, like NTP.
  *
  * ```
  *   clock-ask   this node's monotonic time ──────────────> peer
  *   clock-told  that time, the peer's wall clock <──────── peer
  * ```
- * The peer read its clock somewhere in the round trip, so the offset is known to half of that, and counts as the least
- * that it may be. What is kept is the peer's wall clock against this node's monotonic time: when this node's wall clock
- * is set, every offset changes at once. Peers are asked once a second.
+ * The peer read its clock somewhere in the round trip, so the error of the offset is at most half of that; the lower
+ * bound is used. The stored value is the peer's wall clock against this node's monotonic time, so that setting this
+ * node's wall clock changes every offset at once. Peers are asked once a second.
  *
- *   C41  A node stamps nothing, creates no database, and hands over what others can lead while its clock is farther than
- *        `clockSkewMsMax` from the median of its own and its peers', until it is within half of that. Of an even number
- *        the earlier of the two in the middle counts, for a time that is ahead stays recorded, and one behind does not.
- *        A node that has measured nobody goes by its own clock.
+ *   C41  A node assigns no times, creates no database, and transfers its leaderships while its clock differs by more
+ *        than `clockSkewMsMax` from the median of all clocks, until the difference is below half of that. Of an even
+ *        number the earlier of the two in the middle counts, because a recorded time that is ahead is permanent. A node
+ *        without measurements trusts its own clock.
  */
 import type { Clock, NodeId } from '#base';
 import type { CoreLimits } from '../limits.ts';
@@ -28,27 +28,27 @@ export interface PeerClocksPorts {
   readonly post: (to: NodeId, item: ClockItem) => void;
 }
 
-/** What is known of the clock of a peer. */
+/** A measurement of the clock of a peer. */
 interface Sample {
   /** Its wall clock when the monotonic clock here was 0. */
   readonly epochMs: number;
-  /** To either side. */
+  /** Error in both directions. */
   readonly errorMs: number;
   readonly atMs: number;
 }
 
-/** How the clock of this node is. */
+/** State of the clock of this node. */
 export interface ClockStanding {
-  /** Of this node before the median, in milliseconds; 0 while nobody is measured. */
+  /** Difference to the median, in milliseconds; 0 without measurements. */
   readonly aheadMs: number;
   readonly isFar: boolean;
-  /** By how much the wall clock was set since the process began, in each step that was too large. */
+  /** Steps by which the wall clock was set since the process started, if they were too large. */
   readonly jumpedMs: number;
-  /** Of this node before each peer. */
+  /** Difference to each peer. */
   readonly peers: ReadonlyMap<NodeId, number>;
 }
 
-/** A node that does not know clock messages drops the frame, with the requests in it. */
+/** Older nodes do not know clock messages and would drop the frame, with the requests in it. */
 const LEVEL = 5;
 
 export class PeerClocks {
@@ -76,7 +76,7 @@ export class PeerClocks {
     for (const node of others()) this.#ask(node);
   }
 
-  /** A way leads to the node: its clock is known before it can vote for this one. */
+  /** A connection to the node exists: its clock is measured before it can vote for this one. */
   reached(node: NodeId): void {
     this.#ask(node);
   }
@@ -87,9 +87,9 @@ export class PeerClocks {
     else post(node, { kind: 'clock-told', askedMs: item.askedMs, wallMs: Math.max(0, clock.nowMs()) });
   }
 
-  /** How far this node is ahead of the others, while it must stamp nothing (C41). */
+  /** How far this node is ahead of the others, while it must not assign times (C41). */
   get farMs(): number | undefined {
-    // Asked for every batch of every group, and there is nobody to differ from.
+    // Called for every batch of every group; without peers there is no difference.
     if (this.#samples.size === 0) return undefined;
     const { isFar, aheadMs } = this.standing;
     return isFar ? aheadMs : undefined;
@@ -124,7 +124,7 @@ export class PeerClocks {
     const errorMs = (atMs - askedMs) / 2;
     const sample = { epochMs: wallMs - askedMs - errorMs, errorMs, atMs };
     const kept = this.#samples.get(node);
-    // Where the two cannot both be true its clock was set in between.
+    // If both measurements contradict each other, the peer's clock was set in between.
     const isSet = kept !== undefined && Math.abs(kept.epochMs - sample.epochMs) > kept.errorMs + errorMs + 1;
     const isBetter =
       kept === undefined || errorMs <= kept.errorMs || kept.atMs < atMs - this.#ports.limits.clockKeptMs / 2;
@@ -132,7 +132,7 @@ export class PeerClocks {
   }
 }
 
-/** How far this node is before the peer or after it, at the least. */
+/** Lower bound of the difference between this node and the peer, in either direction. */
 function leastAhead(ownEpochMs: number, { epochMs, errorMs }: Sample): number {
   const aheadMs = ownEpochMs - epochMs;
   return Math.sign(aheadMs) * Math.max(0, Math.abs(aheadMs) - errorMs);

@@ -1,14 +1,14 @@
 /**
- * What groups with members on other nodes need beside what every group needs: their messages in and out, the ends of
- * their logs for members that lack something, and a first leader.
+ * Additional work for groups with members on other nodes: sending and receiving their messages, tails of their logs for
+ * members that lag, and their first leader.
  *
- *   C10  What a turn has to say to a node leaves in one hand-over, behind what the turn persists. A message reaches
- *        only the replica that it names, on the node that holds it, from the node that its sender's id tells. After
- *        this thread stood still, what has arrived is heard before time counts.
- *   C34  Of a node that the catalog here does not name, and that is no member of its group, only messages about the
- *        catalog are heard.
- *   C37  Below the hard level of its disk a node takes no entries of databases in: of an append it hears only that its
- *        leader leads, and how far that has committed. The catalog goes on, for without it nothing could be deleted.
+ *   C10  The messages of a turn to a node are sent together, after what the turn persists. A message reaches
+ *        only the replica that it names, on its node, from the node in its sender's id. After
+ *        this thread was suspended, pending messages are handled before timeouts.
+ *   C34  From a node that is neither in the local catalog nor a member of its group, only messages about the
+ *        catalog are accepted.
+ *   C37  Below the hard level of its disk a node accepts no entries of databases: an append only tells it who
+ *        leads, and the commit index. The catalog continues, because without it nothing could be deleted.
  */
 import { CATALOG_GROUP, Fifo, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
@@ -31,7 +31,7 @@ export interface ReplicationPorts {
   readonly limits: CoreLimits;
   readonly timers: GroupTimers;
   readonly asking: AskingPace;
-  /** Whether a node is about to end, this one included. */
+  /** Whether a node drains, this one included. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly touch: (id: Group['id']) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
@@ -39,18 +39,18 @@ export interface ReplicationPorts {
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   readonly disk: () => DiskLevel;
-  /** A group has taken a message of another replica. */
+  /** A group has processed a message of another replica. */
   readonly taken: (group: Group, envelope: Pick<Envelope, 'from' | 'message'>) => void;
 }
 
-/** Replicas of a new group ask for its lead by so many times `firstCampaignMs` one after the other. */
+/** Replicas of a new group campaign one after the other, this many times `firstCampaignMs` apart. */
 const FOUNDERS_APART = 4;
 
-/** When a group asks for its lead, and how long after that it asks again. */
+/** Time of the next campaign of a group, and the interval until the one after it. */
 interface Campaign {
   readonly atMs: number;
   readonly againMs: number;
-  /** How many others should ask before. */
+  /** Number of replicas that should campaign before. */
   readonly rank: number;
 }
 
@@ -58,11 +58,14 @@ export class Replication {
   readonly #ports: ReplicationPorts;
   readonly #outbox: Outbox;
   readonly #tails: LogTails;
-  /** What storage answers to the steps of this turn. */
+  /** Answers of storage to the steps of this turn. */
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
-  /** Groups that ask for their lead: just created, their leader has ended, or without one and with a voter back. */
+  /**
+   * Groups that campaign early: newly created ones, those whose leader has stopped, and those without a leader when a
+   * voter is back.
+   */
   readonly #campaigns = new Map<Group, Campaign>();
-  /** Nodes of the cluster that were lost and not found again. */
+  /** Nodes of the cluster that were lost and are not back. */
   readonly #away = new Set<NodeId>();
 
   constructor(ports: ReplicationPorts) {
@@ -76,22 +79,22 @@ export class Replication {
     this.#outbox.post(group, to, message);
   }
 
-  /** What is said once more is the very same message. */
+  /** Sends the same message object again. */
   postAgain(envelope: Envelope): void {
     this.#outbox.postAgain(envelope);
   }
 
-  /** It is the time for what is said to the node as long as nothing changes. */
+  /** The repeated messages to the node are due. */
   recite(to: NodeId, refrains: Refrains): void {
     this.#outbox.recite(to, refrains);
   }
 
-  /** Carries out a `load-entries` effect; the answer is stepped when no other step is under way. */
+  /** Carries out a `load-entries` effect; the answer is stepped after the current step. */
   loadEntries(group: Group, effect: LoadEntries): void {
     this.#answers.push({ group, input: this.#tails.load(group, effect) });
   }
 
-  /** Steps what storage has answered. */
+  /** Steps the answers of storage. */
   answer(): void {
     for (let next = this.#answers.shift(); next !== undefined; next = this.#answers.shift()) {
       this.#ports.step(next.group, next.input);
@@ -106,13 +109,13 @@ export class Replication {
     if (keepsTail(group)) this.#tails.begin(group, base, entries);
   }
 
-  /** Entries were handed out to be applied: members may lack them. */
+  /** Entries were handed out to be applied; members may lack them. */
   applying(group: Group, entries: readonly Entry[]): void {
     if (keepsTail(group)) this.#tails.add(group, entries);
     else this.#tails.end(group);
   }
 
-  /** The log begins anew behind a snapshot. */
+  /** The log restarts after a snapshot. */
   restarted(group: Group): void {
     this.#tails.end(group);
   }
@@ -122,9 +125,9 @@ export class Replication {
     this.#campaigns.delete(group);
   }
 
-  /** Hands a message to the replica that it is for. */
+  /** Delivers a message to its replica. */
   deliver(node: NodeId, { group: id, from, to, message }: Envelope): void {
-    // A snapshot is made of what has come in letters; nobody sends the message itself.
+    // A snapshot arrives in separate messages and is assembled here; this message itself is never sent.
     if (nodeOf(from) !== node || message.kind === 'install-snapshot') return;
     const group = this.#ports.touch(id);
     if (group?.self !== to) return;
@@ -134,8 +137,8 @@ export class Replication {
   }
 
   /**
-   * An append without an answer is one that was lost: its leader sends the next entries again, a message a beat, and so
-   * learns by itself when there is room.
+   * An append without an answer counts as lost: the leader retries with each heartbeat, and so finds out when there is
+   * room.
    */
   #withinRoom(id: Group['id'], message: Message): Message {
     if (message.kind !== 'append' || message.entries.length === 0 || id === CATALOG_GROUP) return message;
@@ -143,7 +146,7 @@ export class Replication {
     return { kind: 'commit', term: message.term, commit: message.commit };
   }
 
-  /** Whoever has given its vote waits for what becomes of it, as long as if it had asked itself. */
+  /** After voting, a replica waits for the result as long as if it had campaigned itself. */
   #giveWay(group: Group, candidate: ReplicaId): void {
     const campaign = this.#campaigns.get(group);
     if (campaign === undefined || group.raft.hardState.vote !== candidate) return;
@@ -152,25 +155,25 @@ export class Replication {
   }
 
   /**
-   * A node has ended, as it seems. Whoever followed it asks for the lead without waiting for its election deadline, one
-   * after the other; if the node is there after all, those who still hear of it keep them from it.
+   * A node seems to have stopped. Its followers campaign without waiting for the election timeout, one after the other;
+   * if the node is alive, replicas that still receive its heartbeats refuse their votes.
    */
   unreachable(node: NodeId, nowMs: number): void {
-    // Strangers may name any node.
+    // Unknown nodes may claim any number.
     if (this.#ports.isKnown(node)) this.#away.add(node);
     for (const group of this.#ports.timers.groups) {
       for (const replica of everybody(group.timeless.membership)) {
         if (nodeOf(replica) !== node) continue;
         if (group.leader === replica) this.#forget(group, replica, nowMs);
-        // Only a leader knows how far others are; whoever follows another node stays at rest (C31).
+        // Only a leader tracks the progress of others; followers of another node stay at rest (C31).
         if (group.leads) this.#ports.step(group, { kind: 'unreachable', replica });
       }
     }
   }
 
   /**
-   * A node is there again. A group without a leader may have lacked its vote, and asks for the lead without waiting
-   * for the next election deadline; where another one leads, those who hear of it keep this one from it.
+   * A node is back. A group without a leader may have lacked its vote, and campaigns without waiting for the election
+   * timeout; if there is a leader, replicas that receive its heartbeats refuse their votes.
    */
   reachable(node: NodeId, nowMs: number): void {
     this.#away.delete(node);
@@ -183,15 +186,15 @@ export class Replication {
   }
 
   /**
-   * Whoever has lost its quorum, or has asked for the lead, asks again before the next election deadline: those who did
-   * not answer may have stood still, or behind a cut that was too short for any connection to break.
+   * A replica that has lost its quorum or an election campaigns again before the election timeout: members without an
+   * answer may have been suspended, or cut off so briefly that no connection broke.
    */
   note(group: Group, fact: Fact, nowMs: number): void {
     if (fact.kind !== 'quorum-lost' && fact.kind !== 'became-pre-candidate') return;
     if (!this.#campaigns.has(group)) this.#ask(group, members(group.raft.membership.voters), nowMs);
   }
 
-  /** Has the group ask for the lead, unless one of these does before; another one is the first in every group. */
+  /** Schedules a campaign of the group, after those of replicas with a lower rank; the rank differs per group. */
   #ask(group: Group, voters: readonly ReplicaId[], nowMs: number): void {
     this.#askInTurn(group, inTurn(voters, group.id), nowMs, this.#ports.limits.firstCampaignMs);
   }
@@ -205,7 +208,7 @@ export class Replication {
   #forget(group: Group, leader: ReplicaId, nowMs: number): void {
     this.#ports.step(group, { kind: 'forget-leader' });
     const others = members(group.raft.membership.voters).filter((voter) => voter !== leader);
-    // Another one is the first in every group, so that the groups of a node that has ended do not all go to one.
+    // The rank differs per group, so that the groups of a stopped node do not all move to one node.
     const rank = (others.indexOf(group.self) + group.id) % Math.max(1, others.length);
     const { firstCampaignMs } = this.#ports.limits;
     const atMs = nowMs + rank * firstCampaignMs;
@@ -213,10 +216,10 @@ export class Replication {
   }
 
   /**
-   * Opens a group that has members on other nodes, with a copy that has just begun. If the group is new, too, one of
-   * them is to lead it, another one for every group; if that one does not answer, the next. Where many are created at a
-   * time an election takes its time, and those who ask meanwhile only make it longer; but nobody waits for a node that
-   * cannot be reached.
+   * Opens a group with members on other nodes, whose replica has just started. If the group is new too, one of the
+   * replicas should lead it, a different one for each group; if that one does not answer, the next. When many groups
+   * are created at a time, elections take longer, and further campaigns would slow them down; but no group waits for an
+   * unreachable node.
    */
   begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
@@ -229,16 +232,15 @@ export class Replication {
   }
 
   /**
-   * Has those ask for the lead who need not wait for their election deadline. Whom nobody listened to asks again, each
-   * time after twice as long: not everybody hears at once that a leader has ended, and the one who hears of it last may
-   * be the one who cannot be elected.
+   * Starts the campaigns that need not wait for the election timeout. After a failure the interval doubles: not all
+   * replicas notice at once that a leader has stopped, and the last to notice may be the one that cannot be elected.
    */
   campaign(nowMs: number): void {
     const { limits, asking, isLeaving } = this.#ports;
     const due: Due[] = [];
     for (const [group, campaign] of this.#campaigns) {
       if (campaign.atMs > nowMs) continue;
-      // Whoever is about to end leaves it to the others, unless none of them leads by the next election deadline.
+      // A draining node leaves it to the others, unless none of them leads at the next election timeout.
       if (group.leader === undefined && !isLeaving(nodeOf(group.self))) due.push({ group, campaign });
       else this.#campaigns.delete(group);
     }
@@ -260,8 +262,8 @@ interface Due {
 }
 
 /**
- * Those who ask at this look. Where they are too many, none does for whom another one should ask before: two nodes that
- * are late would ask for the same group at a time, and neither would get it.
+ * Campaigns of this tick. If there are too many, those with a rank above 0 are skipped: two late nodes would otherwise
+ * campaign for the same group, and neither would win.
  */
 function firstOf(due: readonly Due[], max: number): readonly Due[] {
   if (due.length <= max) return due;
@@ -270,7 +272,7 @@ function firstOf(due: readonly Due[], max: number): readonly Due[] {
   return first.toSorted((one, other) => one.campaign.atMs - other.campaign.atMs).slice(0, max);
 }
 
-/** Every node that joins needs the catalog, which has few entries: its log is kept while nobody else is there, too. */
+/** Every node that joins needs the catalog, which has few entries, so its log is kept even without other members. */
 function keepsTail(group: Group): boolean {
   return !group.isAlone || group.id === CATALOG_GROUP;
 }

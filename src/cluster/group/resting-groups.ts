@@ -1,15 +1,15 @@
 /**
- * The groups of this node in which nothing happens, all of them together: what they hear of another node and say to it
- * goes by tables that repeat (heard-rows.ts) and refrains, whose times are the node's and not a group's.
+ * All groups of this node at rest: their messages from and to another node are tables that repeat (heard-rows.ts) and
+ * delta-encoded tables (refrains), timed per node instead of per group.
  *
  * ```
- *   leader here     beats of all of them to a node  ── refrain, every beat ──>   followers there
- *                   answers: the same table again   <── refrain ──────────────
+ *   leader here     heartbeats of all to a node      ── refrain, periodically ──> followers there
+ *                   answers: an unchanged table      <── refrain ────────────────
  * ```
- *   C31  A table that says the same as the one before is to a group at rest what the message in its row would be, and
- *        changes nothing but times (R14). A group rests only upon a row that it has just repeated, as long as its state
- *        is the one that it was repeated in. Whatever reaches it by itself, a change or the end of its row, and its own
- *        end wake it; and the silence of a node wakes those who rest upon what it says before they would have to act.
+ *   C31  For a group at rest, an unchanged table is equivalent to receiving the message in its row, and
+ *        changes only times (R14). A group rests only upon a row that it has just repeated, as long as its state
+ *        is unchanged since then. An individual message, a change or the end of its row, and its own
+ *        end wake it; a silent node wakes the groups that rest upon its tables before they have to act.
  */
 import type { GroupId, NodeId } from '#base';
 import { type Input, nextBeatAt, REPLICATION } from '#raft';
@@ -27,9 +27,9 @@ export interface RestingPorts {
   readonly timers: GroupTimers;
   readonly find: (id: GroupId) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
-  /** Hands a message to the replica that it is for. */
+  /** Delivers a message to its replica. */
   readonly deliver: (from: NodeId, envelope: Envelope) => void;
-  /** Says these to the node at the end of the turn. */
+  /** Sends these to the node at the end of the turn. */
   readonly recite: (to: NodeId, refrains: Refrains) => void;
 }
 
@@ -41,7 +41,7 @@ interface Pair extends RestPlace {
 export class RestingGroups {
   readonly #ports: RestingPorts;
   readonly #pairs = new Map<NodeId, Pair>();
-  /** The beats of all groups at rest that are led here. */
+  /** Heartbeats of all groups at rest that this node leads. */
   readonly #saying = { count: 0, lastMs: 0 };
   #beatMs = 0;
 
@@ -49,12 +49,12 @@ export class RestingGroups {
     this.#ports = ports;
   }
 
-  /** The nodes that are told the beats of groups at rest. */
+  /** Nodes that receive heartbeats of groups at rest. */
   get told(): readonly NodeId[] {
     return [...this.#pairs].flatMap(([node, { saysBeats }]) => (saysBeats.rows.size > 0 ? [node] : []));
   }
 
-  /** When `tick` is next worth calling; undefined when no group is at rest. */
+  /** Next time to call `tick`; undefined when no group is at rest. */
   get deadlineMs(): number | undefined {
     let first = Number.POSITIVE_INFINITY;
     for (const { beats, answers, saysBeats } of this.#pairs.values()) {
@@ -64,7 +64,7 @@ export class RestingGroups {
     return Number.isFinite(first) ? first : undefined;
   }
 
-  /** Takes in what another node says in tables. */
+  /** Processes the tables of another node. */
   hear(from: NodeId, { beats, answers }: HeardTables, nowMs: number): void {
     const pair = this.#pairWith(from);
     if (beats !== undefined) {
@@ -74,7 +74,7 @@ export class RestingGroups {
     if (answers !== undefined) this.#give(from, pair.answers, answers, nowMs);
   }
 
-  /** What the node has said counts no more: whoever rests upon it wakes, and its next table is the first of it. */
+  /** The connection of the node has ended: groups that rest upon its tables wake, and its next table is a first one. */
   forget(from: NodeId): void {
     const pair = this.#pairs.get(from);
     if (pair === undefined) return;
@@ -82,15 +82,15 @@ export class RestingGroups {
     this.#pairs.delete(from);
   }
 
-  /** The group, which leads, has just said once more what it says: its node goes on with it, if it may. */
+  /** The leading group has just repeated its heartbeats: its node sends them from now on, if possible. */
   join(group: Group): void {
     group.joinRefrains(this.#saying, (node) => this.#pairWith(node));
   }
 
-  /** Wakes whoever heard nothing for a window, and says the beats of all others when it is time for them. */
+  /** Wakes groups without a message for a window, and sends the heartbeats of all others when they are due. */
   tick(nowMs: number): void {
     const { timers, step } = this.#ports;
-    // What has arrived while this thread stood still is heard before time counts (C10).
+    // Messages that arrived while this thread was suspended are handled before timeouts (C10).
     if (timers.isHeldUp) return;
     if (this.#wakeUnheard(nowMs)) for (const group of timers.due(nowMs)) step(group, { kind: 'tick' });
     if (nowMs < this.#beatMs) return;
@@ -130,7 +130,7 @@ export class RestingGroups {
     this.#ports.timers.stepped(group);
   }
 
-  /** Nobody who rests upon these has to act before. */
+  /** Time before which no group that rests upon these has to act. */
   #endOf({ lastMs }: Pair['beats']): number {
     return lastMs + this.#ports.limits.electionWindowMs;
   }

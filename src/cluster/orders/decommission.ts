@@ -1,17 +1,17 @@
 /**
- * What an operator may ask of a node, and why not. Pure functions of what whoever leads the catalog sees.
+ * Rules for admin requests about the state of a node. Pure functions of the view of the catalog's leader.
  *
  * ```
- *   decommission   active -> leaving; what it holds moves, then it is removed
+ *   decommission   active -> leaving; its replicas move, then it is removed
  *   recommission   leaving -> active
- *   replace        the same as decommission, once a node is ready, for each database, that has no copy of it; one that is
- *                  named lacks one of them
+ *   replace        like decommission, once each of its databases has a ready node without a replica; a named node must
+ *                  lack at least one of them
  * ```
- * What is so already is no fault, so that each may be repeated.
+ * A request for the current state succeeds, so that each may be repeated.
  *
- *   C20  A node begins to leave only if another one stays, and each database that it holds, and the catalog, can go on
- *        without it: most of those who hold it answer, and most of those who will. Each database keeps
- *        two replicas, and as many as before when a node is replaced; one that had two may be left with one, but
+ *   C20  A node starts to leave only if another one stays, and if the catalog and each of its databases keep a quorum
+ *        without it: most of the current replicas answer, and most of the later ones. Each database keeps
+ *        two replicas, and as many as before when a node is replaced; a database with two may be left with one, but
  *        not while another node leaves.
  */
 import { type NodeId, nodeOf } from '#base';
@@ -26,7 +26,7 @@ import { ANEW } from '../requests/refusals.ts';
 export type NodeOrder =
   | { readonly kind: 'decommission'; readonly node: NodeId }
   | { readonly kind: 'recommission'; readonly node: NodeId }
-  /** `by` undefined: by whoever is free. */
+  /** `by` undefined: any free node. */
   | { readonly kind: 'replace'; readonly node: NodeId; readonly by: NodeId | undefined };
 
 export interface OrderFault {
@@ -35,24 +35,24 @@ export interface OrderFault {
 }
 
 export interface ClusterState extends PlacementView {
-  /** Of the catalog. */
+  /** Membership of the catalog. */
   readonly membership: Membership;
-  /** Copies of each database, if there are so many nodes. */
+  /** Replicas of each database, if there are enough nodes. */
   readonly copies: number;
 }
 
-/** Databases that a refusal names. */
+/** Maximum number of databases named in a refusal. */
 const NAMED_MAX = 3;
 
-/** Replicas that a database keeps. A node that leaves alone may take the second one with it. */
+/** Minimum number of replicas that a database keeps. If only one node leaves, it may leave one. */
 const REPLICAS_MIN = 2;
 
-/** The state that the order takes a node to; it is carried out when the node is in it, or beyond it. */
+/** The state that the request takes a node to; it is complete when the node is in it, or beyond it. */
 export function goalOf({ kind }: NodeOrder): NodeState {
   return kind === 'recommission' ? 'active' : 'leaving';
 }
 
-/** Why the order cannot be carried out, or undefined. */
+/** Reason to refuse the request, or undefined. */
 export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFault | undefined {
   const node = cluster.nodes.find((each) => each.node === order.node);
   if (node === undefined) return notThere(order.node, cluster);
@@ -81,7 +81,7 @@ function faultInSuccessor(
   const ready = nodes.filter((each) => each.node !== node && canTake(each)).map((each) => each.node);
   if (ready.length === 0) return noneFree(node, '');
   const held = bindings.filter((binding) => holds(binding, node));
-  // Whoever takes the place need not take everything: what went to it when it joined goes to others now.
+  // The replacement need not take everything: replicas that it got when it joined can move to other nodes.
   const full = held.filter((binding) => ready.every((each) => holds(binding, each)));
   if (full.length > 0) {
     const are =
@@ -102,7 +102,7 @@ function noneFree(node: NodeId, why: string): OrderFault {
   );
 }
 
-/** Whether the node has a copy that is to stay there, as long as the node does. */
+/** Whether the node has a replica that stays as long as the node does. */
 function holds({ replicas, leaving }: Binding, node: NodeId): boolean {
   return replicas.some((replica) => nodeOf(replica) === node && !leaving.includes(replica));
 }
@@ -116,7 +116,7 @@ function faultInLeaving(
   if (others.length === 0) return failed(`node ${node.node} is the only one that is active`);
   const up = others.filter(answers).map((each) => each.node);
   if (up.length === 0) return failed(`none of the other nodes answers (${others.map((each) => each.node).join(', ')})`);
-  // Whether it is possible now, with nobody to wait for.
+  // Whether it is possible now, without waiting for any node.
   const nodes = view.nodes.map((each) => {
     const now = { ...each, isExpected: false };
     return each === node ? { ...now, state: 'leaving' as const } : now;
@@ -148,7 +148,7 @@ function faultInLeaving(
   );
 }
 
-/** The first of them, with who holds them. */
+/** Names the first of them, with the nodes of their replicas. */
 function named(bindings: readonly Binding[]): string {
   const first = bindings
     .slice(0, NAMED_MAX)

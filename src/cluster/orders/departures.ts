@@ -1,10 +1,9 @@
 /**
- * Which nodes are to lead nothing that another one could, as they say themselves: those that are about to end, which
- * would hand leads on at once, and get no copies either; and those that would refuse what is written, for want of room
- * on their disks or for their clocks (C38, C41).
+ * Nodes that should lead nothing another one could, as they announce themselves: draining nodes, which also get no new
+ * replicas, and nodes that refuse writes because of their disks or their clocks (C38, C41).
  *
- * Nothing depends on it. What is said may be lost, is said again and again, and is forgotten when it is not said any
- * more: a node that did not end after all, or that is back, or has room again, is one like any other.
+ * Correctness does not depend on it. An announcement may be lost, is repeated, and expires when it is no longer
+ * repeated: a node that did not stop after all, is back, or has space again is like any other.
  */
 import type { NodeId } from '#base';
 import type { CoreLimits } from '../limits.ts';
@@ -13,18 +12,18 @@ import type { DepartureItem } from '../peer/forward.ts';
 export interface DeparturesPorts {
   readonly node: NodeId;
   readonly limits: Pick<CoreLimits, 'leavingTellMs' | 'leavingMs'>;
-  /** Everybody who is spoken with. */
+  /** All connected nodes. */
   readonly others: () => Iterable<NodeId>;
   readonly monotonicMs: () => number;
-  /** Says something to another node at the end of the turn; it may be lost. */
+  /** Sends a message to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: DepartureItem) => void;
-  /** Whether this node refuses what it is to write as a leader. */
+  /** Whether this node refuses writes as a leader. */
   readonly refusesWrites: () => boolean;
 }
 
 export class Departures {
   readonly #ports: DeparturesPorts;
-  /** Until when each is believed to be as it said, of those that are about to end, and of those without room. */
+  /** Expiry of the announcements of draining nodes, and of nodes that refuse writes. */
   readonly #untilMs: Readonly<Record<DepartureItem['kind'], Map<NodeId, number>>> = {
     leaving: new Map(),
     full: new Map(),
@@ -36,19 +35,19 @@ export class Departures {
     this.#ports = ports;
   }
 
-  /** This node is about to end, and says so from now on. */
+  /** Announces from now on that this node drains. */
   leave(): void {
     this.#isLeaving = true;
     this.#tellMs = 0;
     this.tick(this.#ports.monotonicMs());
   }
 
-  /** This node stays after all; the others forget what it said. */
+  /** Stops the announcement, because the node stays. */
   stay(): void {
     this.#isLeaving = false;
   }
 
-  /** Another node says that it is so. */
+  /** Another node has announced its state. */
   heard(node: NodeId, { kind }: DepartureItem): void {
     this.#untilMs[kind].set(node, this.#ports.monotonicMs() + this.#ports.limits.leavingMs);
   }
@@ -57,7 +56,7 @@ export class Departures {
     return node === this.#ports.node ? this.#isLeaving : this.#isBelieved('leaving', node);
   }
 
-  /** Whether another node is to lead nothing that others could: it is about to end, or has no room. */
+  /** Whether another node should lead nothing that others can: it drains, or refuses writes. */
   isUnfit(node: NodeId): boolean {
     return this.isLeaving(node) || this.#isBelieved('full', node);
   }

@@ -1,6 +1,6 @@
 /**
- * The cluster as an operator wants to see it: what the catalog says, and what each node knows of the groups that it
- * leads. A node says what it knows; whoever was asked puts together what all of them say.
+ * Describes the cluster for operators: the content of the catalog, and the view of each node on the groups that it
+ * leads. Each node describes what it knows; the node that received the request merges the descriptions.
  */
 import {
   CATALOG_GROUP,
@@ -19,44 +19,44 @@ import type { ClockStanding } from '../group/peer-clocks.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
-/** What the catalog's group is to a node. */
+/** Role of a node in the catalog group. */
 export type CatalogRole = 'voter' | 'learner' | 'none';
 
 export interface DescribedNode extends RegisteredNode {
-  /** Whether it was heard just now. */
+  /** Whether it has answered just now. */
   readonly answers: boolean;
-  /** Whether it hands its leaderships over, to end or to stay without any. */
+  /** Whether it transfers its leaderships, to exit or to stay without any. */
   readonly isDraining: boolean;
-  /** Leaderships that another voter could have, that of the catalog among them, by its own word; 0 of other nodes. */
+  /** Leaderships that another voter could take, including that of the catalog, by its own report; 0 for other nodes. */
   readonly movableLeads: number;
-  /** Databases of which it holds a copy, or is to hold one. */
+  /** Databases with a current or planned replica on the node. */
   readonly copies: number;
   /** Databases that it leads. */
   readonly leads: number;
   readonly catalogRole: CatalogRole;
-  /** Entries that its replica which lacks the most has not acknowledged, as the leaders of the databases see it. */
+  /** Entries that its replica with the largest lag has not acknowledged, according to the leaders. */
   readonly lag: number;
-  /** How far its clock is before those of its peers, by its own word; absent: not at all, or it was not heard. */
+  /** How far its clock is ahead of those of its peers, by its own report; absent: not at all, or no answer. */
   readonly clockAheadMs?: number;
-  /** By its own word; absent: it was not heard. */
+  /** Its own report; absent without an answer. */
   readonly own?: OwnDescription;
 }
 
-/** The components that a process has compiled, or loaded as they were compiled before, and those that it cannot run. */
+/** Components that a process has compiled or loaded, and those that it cannot run. */
 export interface DescribedComponents {
   readonly components: readonly string[];
   readonly refused: readonly { readonly digest: string; readonly fault: string }[];
 }
 
-/** What a node says of itself alone. */
+/** The report of a node about itself. */
 export interface OwnDescription extends DescribedComponents {
-  /** That its process runs; empty: unknown. */
+  /** Release of its process; empty: unknown. */
   readonly release: string;
-  /** The entry of the catalog's log that it has applied. */
+  /** Applied index of the catalog. */
   readonly catalogIndex: LogIndex;
   /** Committed entries of its replicas that it has not applied. */
   readonly unapplied: number;
-  /** Share of the disk of its data that is not available, in percent; 0: also unknown. */
+  /** Used share of its data disk, in percent; 0: also unknown. */
   readonly diskUsedPercent: number;
 }
 
@@ -64,19 +64,19 @@ export interface OwnDescription extends DescribedComponents {
 export interface DescribedMember {
   readonly node: NodeId;
   readonly isVoter: boolean;
-  /** `diverged`: it holds another history than its group, and serves nothing. */
+  /** `diverged`: it has another history than its group, and serves nothing. */
   readonly standing: Standing | 'diverged';
   /** Entries of the log that it has not acknowledged. */
   readonly lag: number;
 }
 
-/** What an instance was recovered from. */
+/** Origin of a recovered instance. */
 export interface DescribedRecovery {
   /** The instance that had the name before. */
   readonly before: DatabaseId;
-  /** The one that its history began with. */
+  /** The instance that its history started with. */
   readonly first: DatabaseId;
-  /** What the copy held that it went on with. */
+  /** Revision of the replica that it continues from. */
   readonly revision: Revision;
 }
 
@@ -84,54 +84,56 @@ export interface DescribedDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
   readonly group: GroupId;
-  /** Who is to hold it. */
+  /** Nodes that should have a replica. */
   readonly nodes: readonly NodeId[];
-  /** Who still holds it and is to give it up. */
+  /** Nodes that have a replica which will be removed. */
   readonly leaving: readonly NodeId[];
   readonly isSettled: boolean;
-  /** Undefined when nobody who was heard leads it. */
+  /** Undefined when no answering node leads it. */
   readonly leader: NodeId | undefined;
   readonly members: readonly DescribedMember[];
-  /** Undefined of an instance that was created. */
+  /** Undefined for an instance that was created. */
   readonly recovery: DescribedRecovery | undefined;
-  /** How far its last recorded time is before the clock of its leader: later ones repeat it. Absent: it is not. */
+  /**
+   * How far its last recorded time is ahead of the clock of its leader; later ones repeat it. Absent: it is not ahead.
+   */
   readonly recordedAheadMs?: number;
 }
 
-/** A replica that holds another history than its group, and is used for nothing. */
+/** A diverged replica. */
 export interface DescribedDivergence {
   readonly node: NodeId;
   readonly group: GroupId;
-  /** What the group holds, to be read behind an article. */
+  /** Name of the group, to be used after an article. */
   readonly title: string;
   readonly reason: string;
 }
 
-/** A node that nodes of another cluster dial as one of theirs. */
+/** A node that receives connections from nodes of another cluster. */
 interface DescribedOtherCluster {
   readonly node: NodeId;
   readonly reason: string;
 }
 
 export interface ClusterDescription {
-  /** Who says so. */
+  /** The reporting node. */
   readonly node: NodeId;
   readonly clusterId: string;
   readonly catalogLeader: NodeId | undefined;
-  /** The entry of the catalog up to which this is so. */
+  /** Index of the catalog that the description is based on. */
   readonly catalogIndex: LogIndex;
-  /** Whether a node that leads the catalog was heard; more may have happened otherwise, and not be shown. */
+  /** Whether a leader of the catalog has answered; otherwise the description may be out of date. */
   readonly isConfirmed: boolean;
-  /** What may be written. */
+  /** The feature level. */
   readonly level: number;
   readonly nodes: readonly DescribedNode[];
   readonly databases: readonly DescribedDatabase[];
-  /** Of those who were heard. */
+  /** As reported by the answering nodes. */
   readonly diverged: readonly DescribedDivergence[];
   readonly otherClusters: readonly DescribedOtherCluster[];
 }
 
-/** The parts that the description of a core lacks; administration.ts adds them. */
+/** The fields that the description of a core lacks; administration.ts adds them. */
 export type CoreDescription = Omit<ClusterDescription, 'clusterId' | 'otherClusters'>;
 
 export interface DescriptionParts {
@@ -139,7 +141,7 @@ export interface DescriptionParts {
   readonly node: NodeId;
   readonly catalog: CatalogMachine;
   readonly find: (id: GroupId) => Group | undefined;
-  /** Whether a node, this one too, says that it drains. */
+  /** Whether a node, this one included, drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   /** Groups that this node leads. */
   readonly led: Iterable<Group>;
@@ -149,7 +151,7 @@ export interface DescriptionParts {
   readonly nowMs: number;
 }
 
-/** What the groups of this node know. */
+/** Describes what the groups of this node know. */
 export function describeHere({
   node: self,
   catalog,
@@ -193,8 +195,8 @@ export function describeHere({
 }
 
 /**
- * What whoever was heard knows of the catalog that leads it, or has most of it, for a node that was away or has just
- * joined may know little; with what each knows of itself and of what it leads.
+ * Merges descriptions: the catalog of its leader, or else the most recent one, because a node that was away or has just
+ * joined may know little; with the report of each node about itself and its groups.
  */
 export function together(own: ClusterDescription, others: readonly ClusterDescription[]): ClusterDescription {
   const all = [own, ...others];
@@ -244,7 +246,10 @@ function marked(
   return members.map((member) => (nodes.includes(member.node) ? { ...member, standing: 'diverged' } : member));
 }
 
-/** Of two that believe to lead, the one whose catalog is further was elected later, or nothing has happened since. */
+/**
+ * Of two nodes that claim to lead, the one with the more recent catalog was elected later, or nothing has changed
+ * since.
+ */
 function rankOf({ isConfirmed, catalogIndex }: ClusterDescription): number {
   return isConfirmed ? Number.MAX_SAFE_INTEGER / 2 + catalogIndex : catalogIndex;
 }
@@ -253,7 +258,7 @@ function isDraining({ nodes }: ClusterDescription, number: NodeId): boolean {
   return nodes.some((each) => each.node === number && each.isDraining);
 }
 
-/** What a node says of itself alone. */
+/** The report of a node about itself. */
 function ownWord(
   said: ClusterDescription | undefined,
   number: NodeId,
@@ -262,7 +267,7 @@ function ownWord(
   return { movableLeads, ...(clockAheadMs !== undefined && { clockAheadMs }), ...(own !== undefined && { own }) };
 }
 
-/** Nobody else can lead a database that one node holds, whether its group is open or not. */
+/** A database with a single replica has no other possible leader, whether its group is open or not. */
 function soleHolder({ nodes, leaving }: DescribedDatabase, heard: ReadonlyMap<NodeId, unknown>): NodeId | undefined {
   const [only, ...others] = [...nodes, ...leaving];
   return only !== undefined && others.length === 0 && heard.has(only) ? only : undefined;

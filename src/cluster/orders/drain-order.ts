@@ -1,9 +1,9 @@
 /**
- * Whether a node may drain, by what an operator would see of the cluster: a pure function of its description. One that
- * is to stay is judged as one that ends: the orchestrator that drains it ends it next.
+ * Decides whether a node may drain: a pure function of the description of the cluster. A drain with `--stay` has the
+ * same rule, because the orchestrator stops the node next.
  *
- *   C36  A node receives the order to drain only while a node that leads the catalog was heard, and the catalog and every database
- *        that it votes in have a majority without it: voters that answer, are not silent to their leader, have not
+ *   C36  A drain is accepted only while the leader of the catalog answers, and the catalog and every database
+ *        that the node votes in have a majority without it: voters that answer, also to their leader, have not
  *        diverged, and do not drain themselves.
  */
 import { CATALOG_GROUP, type NodeId } from '#base';
@@ -13,21 +13,21 @@ import type { ClusterDescription, DescribedDatabase } from './describe.ts';
 export interface DrainOrder {
   readonly kind: 'drain';
   readonly node: NodeId;
-  /** The leader of the catalog has checked the order, and sends it to the node itself. */
+  /** The leader of the catalog has checked the request, and sends it to the node itself. */
   readonly isGranted: boolean;
-  /** The node does not end: it runs without leaderships until `undrain` or a restart. */
+  /** The process does not exit: it runs without leaderships until `undrain` or a restart. */
   readonly stays: boolean;
   /** Nothing happens: only whether the node may drain is answered. */
   readonly isDryRun: boolean;
 }
 
-/** Ends the drain of a node that stays. */
+/** Ends a drain with `--stay`. */
 export interface UndrainOrder {
   readonly kind: 'undrain';
   readonly node: NodeId;
 }
 
-/** Nobody can say now; it may be asked again. */
+/** The answer is unknown now; the request may be repeated. */
 interface Later {
   readonly kind: 'later';
   readonly reason: string;
@@ -35,12 +35,12 @@ interface Later {
 
 export type DrainFault = ({ readonly kind: 'faulty' } & OrderFault) | Later;
 
-/** Members that vote: a silent one may be down, and a diverged one left its group. */
+/** Members that count as voters: a silent one may be down, and a diverged one left its group. */
 const COUNTED: readonly string[] = ['behind', 'ready'];
-/** Databases that a refusal names. */
+/** Maximum number of databases named in a refusal. */
 const NAMED_MAX = 3;
 
-/** Why the node must not end now, or undefined. A node that drains already may go on. */
+/** Reason why the node must not drain now, or undefined. A node that drains already may continue. */
 export function faultInDraining(number: NodeId, cluster: ClusterDescription): DrainFault | undefined {
   const { nodes, isConfirmed } = cluster;
   if (!isConfirmed) return later('whoever leads the catalog was not heard');

@@ -1,4 +1,4 @@
-/** Carries out what operators ask of nodes (decommission.ts). */
+/** Carries out admin requests about nodes (decommission.ts). */
 import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/catalog-asks.ts';
 import type { Machines } from '../machine.ts';
 import type { RegisteredNode } from '../outcome.ts';
@@ -7,7 +7,7 @@ import { placementView } from '../placement/spread.ts';
 import { faultInOrder, goalOf, type NodeOrder, type OrderFault } from './decommission.ts';
 
 type Ordered =
-  /** The node is in the state that was asked for, or beyond it. */
+  /** The node is in the requested state, or beyond it. */
   { readonly kind: 'done'; readonly node: RegisteredNode } | ({ readonly kind: 'faulty' } & OrderFault);
 
 export type OrderAnswer = Ordered | Passed;
@@ -23,7 +23,7 @@ export function nodeOrders(ports: NodeOrdersPorts): NodeOrders {
   const { upkeep, machines, catalog, monotonicMs } = ports;
   const { copies = 1, replaceAfterMs } = upkeep ?? {};
   return new CatalogAsks<NodeOrder, Ordered>(ports, {
-    // Orders go to and fro: what a node that does not lead still sees may have been taken back.
+    // Requests may revert each other: a state seen on a follower may already have been reverted.
     answer: (order, isLatest) => (isLatest ? doneBy(catalog().nodes(), order) : undefined),
     fault: (order, group) => {
       const view = placementView(catalog(), group, { nowMs: monotonicMs(), replaceAfterMs });

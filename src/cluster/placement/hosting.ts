@@ -1,19 +1,19 @@
 /**
- * Which copies this node holds: carries out what the catalog says of databases that come, move and go.
+ * Creates and removes replicas on this node, according to the catalog.
  *
  * ```
- *   no copy ── a copy is placed here ──> its first rows, in the batch of the entry ──> a group, opened by whoever touches it
- *      ^                                                                                    │  deleted, or the copy leaves
- *      │                                                                                    v
- *   cleared <── rows cleared, mark removed <── end of the log durable <── trash mark, in the batch of the entry
+ *   none ── placed here ──> its first rows, in the batch of the entry ──> a group, opened on first use
+ *      ^                                                                  │  deleted, or moved away
+ *      │                                                                  v
+ *   none <── rows and mark deleted <── end of the log durable <── trash mark, in the batch of the entry
  * ```
- * A node may hold copies of a group one after the other; each has another replica id (B5), but their rows and records
- * stand in the same places. So one begins only when nothing of the one before it is left: its log has ended, durably,
- * and its rows and then its mark are gone. Until then the new copy waits (C17). A crash anywhere leaves the mark, and
- * the next start clears what it marks first; or no mark and nothing else, and the next start begins the copy.
+ * A node may have replicas of a group one after the other; each has another replica id (B5), but the same keys in store
+ * and log. So a replica starts only when nothing of the previous one is left: its log has ended, durably, and its rows
+ * and then its mark are gone. Until then the new replica waits (C17). After a crash there is either the mark, and the
+ * next start first deletes what it marks, or nothing, and the next start begins the replica.
  *
- *   C17 A copy begins with nothing of an earlier copy of its group on this node, in the store or in the log; and
- *       nothing that clears the earlier one touches it.
+ *   C17 A replica starts with nothing of an earlier replica of its group on this node, in the store or in the log; and
+ *       the deletion of the earlier one does not touch it.
  */
 import type { GroupId } from '#base';
 import { membershipOf } from '#raft';
@@ -29,11 +29,11 @@ import type { Moves } from './moves.ts';
 export interface HostingPorts extends RecoveredCopiesPorts {
   readonly catalog: () => CatalogMachine;
   readonly moves: Moves;
-  /** A group was closed; it is stepped no more. */
+  /** A group was closed and must not be stepped any more. */
   readonly closed: (group: Group) => void;
 }
 
-/** What says something of a database. */
+/** Changes of the catalog about a database. */
 type DatabaseChange = Extract<CatalogChange, { readonly binding: Binding }>;
 
 function isOfDatabase(change: CatalogChange): change is DatabaseChange {
@@ -50,7 +50,7 @@ export class Hosting {
     this.recoveries = new RecoveredCopies(ports);
   }
 
-  /** Puts what a change of the catalog means into the turn that applies it. */
+  /** Adds the effects of a catalog change to the turn that applies it. */
   change(change: CatalogChange, turn: ApplyTurn): void {
     if (!isOfDatabase(change)) return;
     const { binding } = change;
@@ -63,7 +63,7 @@ export class Hosting {
     else if (after === undefined || before !== after) this.#begin(binding, turn);
   }
 
-  /** The turn is in the store. */
+  /** The batch of the turn is in the store. */
   written({ ended, begun }: ApplyTurn): void {
     const { feed, trash, limits, monotonicMs } = this.#ports;
     for (const group of ended) feed.tombstone(group, () => trash.add(group, monotonicMs() + limits.trashDelayMs));
@@ -71,7 +71,7 @@ export class Hosting {
     this.recoveries.advance();
   }
 
-  /** Knows a database that an earlier process has left, and whether its copy has yet to begin. */
+  /** Registers a database that an earlier process left; its replica may still have to start. */
   admit(binding: Binding, isLogged: boolean): void {
     const { kv, machines, lifecycle, trash } = this.#ports;
     const { group, recovery } = binding;
@@ -82,14 +82,12 @@ export class Hosting {
     if (lifecycle.own(binding) !== undefined && hasRows && !trash.has(group)) lifecycle.arrive(binding);
   }
 
-  /** Begins the copies for which nothing stands in the way any more. */
+  /** Starts all replicas that need not wait. */
   async beginAll(): Promise<void> {
     for (const { group } of this.#ports.lifecycle.awaited) if (!this.#ports.trash.has(group)) await this.cleared(group);
   }
 
-  /**
-   * Nothing of an earlier copy is left: the one that waits, if any, begins. Its first rows are durable before it does.
-   */
+  /** Nothing of an earlier replica is left: the waiting one, if any, starts after its first rows are durable. */
   async cleared(group: GroupId): Promise<void> {
     const { kv, machines, lifecycle } = this.#ports;
     const binding = lifecycle.awaitedOf(group);

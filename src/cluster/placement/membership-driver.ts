@@ -1,10 +1,9 @@
 /**
- * Brings the groups that this node leads to the membership that they should have, one step of `planMembership` at a
- * time.
+ * Moves groups that this node leads to their wanted membership, one step of `planMembership` at a time.
  *
- * It remembers nothing that matters: which groups are not there yet is found again whenever one gets a leader, a
- * membership, or another goal. So a lost lead, a restart, or a change that failed to commit is nothing special; whoever
- * leads looks at the group as it is. A group that is where it should be costs nothing.
+ * Its state is disposable: groups with pending steps are found again whenever one gets a leader, a membership, or
+ * another goal. So a lost leadership, a restart and a failed change need no special handling; the leader looks at the
+ * group as it is. A group at its goal costs nothing.
  */
 import { assert, CATALOG_GROUP, type GroupId } from '#base';
 import {
@@ -24,35 +23,33 @@ import { type MembershipStep, type MembershipView, planMembership } from './memb
 
 export interface MembershipDriverPorts {
   readonly limits: CoreLimits;
-  /** What the group should be; undefined when nobody wants it to be anything else than it is. */
+  /** The wanted membership of the group; undefined when it should not change. */
   readonly wanted: (group: GroupId) => Target | undefined;
-  /**
-   * The placement for which the catalog waits for the word that the group is what it should be; undefined if for none.
-   */
+  /** The placement that the catalog waits to see settled for the group; undefined if there is none. */
   readonly unsettled: (group: GroupId) => number | undefined;
-  /** The group is what this placement wants it to be, and its members know it, whoever of the former ones is gone. */
+  /** The group has reached this placement, and its remaining members know it. */
   readonly settle: (group: GroupId, placement: number) => void;
   readonly freshness: Pick<Freshness, 'now' | 'isSince'>;
   readonly step: (group: Group, input: Input) => void;
 }
 
-/** The catalog is told again when it does not show after so long that it has heard. */
+/** The report to the catalog is repeated when the catalog does not show it after this time. */
 const TOLD_MS = 1000;
 
-/** A group that is not where it should be. */
+/** A group that has not reached its goal. */
 interface Journey {
-  /** Not looked at before: an attempt to hand it over holds its writers up. */
+  /** No earlier check: an attempt to transfer its leadership delays its writes. */
   restsUntilMs: number;
   handOvers: number;
-  /** When this node had begun to lead the group. */
+  /** Time at which this node became its leader. */
   readonly since: number;
-  /** The placement for which the group has said once more what it is. */
+  /** The placement for which the group has repeated its report. */
   proven: number | undefined;
 }
 
 export class MembershipDriver {
   readonly #ports: MembershipDriverPorts;
-  /** The next to be looked at is the first. */
+  /** The next one to check is first. */
   readonly #journeys = new Map<Group, Journey>();
   #lookMs = 0;
   #isOpen = true;
@@ -61,12 +58,12 @@ export class MembershipDriver {
     this.#ports = ports;
   }
 
-  /** When `drive` is next worth calling; undefined when every group is where it should be. */
+  /** Next time to call `drive`; undefined when every group is at its goal. */
   get deadlineMs(): number | undefined {
     return this.#journeys.size === 0 ? undefined : this.#lookMs;
   }
 
-  /** Takes note of what has happened in a step. */
+  /** Records an event of a step. */
   note(group: Group, fact: Fact): void {
     if (fact.kind === 'became-leader' || fact.kind === 'membership-changed') this.review(group);
     else if (fact.kind === 'became-follower') this.#journeys.delete(group);
@@ -84,25 +81,23 @@ export class MembershipDriver {
     this.#journeys.delete(group);
   }
 
-  /** The node drains: others go on with what is under way. */
+  /** The node drains: other leaders continue. */
   close(): void {
     this.#isOpen = false;
     this.#journeys.clear();
   }
 
-  /** The caller reviews the groups that this node leads. */
+  /** Resumes; the caller reviews the groups that this node leads. */
   open(): void {
     this.#isOpen = true;
   }
 
-  /**
-   * The answer to a step of this driver. Only that what it asks for makes sense is certain; the rest is tried again.
-   */
+  /** A step of this driver was refused. Steps are only requested when they make sense; the rest is retried. */
   onRefused(refusal: MembershipRefusal): void {
     assert(refusal.kind !== 'malformed', 'A group is wanted to be what a group can be', refusal);
   }
 
-  /** Takes the next step with each of some groups. */
+  /** Takes the next step with some of the groups. */
   drive(nowMs: number): void {
     if (this.#journeys.size === 0 || nowMs < this.#lookMs) return;
     const { membershipLookMs, membershipLooks } = this.#ports.limits;
@@ -115,11 +110,11 @@ export class MembershipDriver {
     }
   }
 
-  /** Whether the group is still on its way. */
+  /** Returns whether the group is still on its way. */
   #take(group: Group, target: Target, journey: Journey, nowMs: number): boolean {
     const next = planMembership(viewOf(group, nowMs), target);
     if (next.kind === 'done') return this.#finish(group, target, journey, nowMs);
-    // Every node holds the catalog for ever; what is wanted of it depends on no copy that others have given up.
+    // Every node always has the catalog; its wanted membership does not depend on replicas that others have removed.
     const isFresh = next.kind === 'wait' || group.id === CATALOG_GROUP || this.#ports.freshness.isSince(journey.since);
     if (!isFresh) return true;
     if (next.kind === 'change') this.#ports.step(group, { kind: 'change-membership', target: next.target });
@@ -127,7 +122,9 @@ export class MembershipDriver {
     return true;
   }
 
-  /** The group is where it should be. Whether it is still on its way: somebody is to leave its copy behind. */
+  /**
+   * The group has reached its membership. Returns whether it is still on its way, because a replica must be removed.
+   */
   #finish(group: Group, target: Target, journey: Journey, nowMs: number): boolean {
     const placement = this.#ports.unsettled(group.id);
     if (placement === undefined) return false;
@@ -141,7 +138,7 @@ export class MembershipDriver {
     return true;
   }
 
-  /** Another one each time, for one of them may be unable to win. */
+  /** A different target each time, because one of them may be unable to win. */
   #handOver(
     group: Group,
     { to }: MembershipStep & { readonly kind: 'hand-over' },

@@ -1,6 +1,6 @@
 /**
- * The next safe step from the membership that a group has to the one that it should have. A pure function: whoever
- * leads asks it again after every step, and a new leader goes on from wherever the last one stopped.
+ * The next safe step from the current membership of a group to the wanted one. A pure function: the leader calls it
+ * again after every step, and a new leader continues from wherever the last one stopped.
  *
  *   [1 2 3] -> [1 2 4]      3 leads        3 hands over to 1 or 2
  *                           1 leads        4 becomes a learner, and catches up
@@ -9,8 +9,8 @@
  *                                          [2 1], for 1 has nobody to hand over to
  *                                          1 hands over to 2; 2 leads: [2]
  *
- *   C13  Whoever becomes a voter has been a learner that had caught up; nobody leaves before those who take his place
- *        are voters; a leader that is to leave hands over first. One change at a time.
+ *   C13  A new voter was a learner that had caught up; a voter is removed only after its replacements
+ *        are voters; a leader that is removed transfers its leadership first. One change at a time.
  */
 import { everybody, isAt, type Membership, type ReplicaId, type Standing, type Target } from '#raft';
 
@@ -18,15 +18,15 @@ export interface MembershipView {
   /** The leader. */
   readonly self: ReplicaId;
   readonly membership: Membership;
-  /** A change is under way, leadership is being handed over, or the term has no commit yet. */
+  /** A change or a transfer is in progress, or the term has no commit yet. */
   readonly isBusy: boolean;
-  /** Of every other member. */
+  /** Progress of every other member. */
   readonly standings: ReadonlyMap<ReplicaId, Standing>;
 }
 
 export type MembershipStep =
   | { readonly kind: 'done' }
-  /** These must answer, or catch up; with nobody named, what is under way must end. */
+  /** These must answer or catch up; if empty, the change in progress must end. */
   | { readonly kind: 'wait'; readonly for: readonly ReplicaId[] }
   | { readonly kind: 'change'; readonly target: Target }
   /** To one of these. */
@@ -53,7 +53,7 @@ export function planMembership(view: MembershipView, target: Target): Membership
   return change(view, { voters: [...target.voters, self], learners });
 }
 
-/** Changes of voters wait until most of those to be answer: until then the group could not go on. */
+/** Changes of voters wait until most of the new voters answer: the group would have no quorum otherwise. */
 function change(view: MembershipView, target: Target): MembershipStep {
   const silent = target.voters.filter((voter) => standingOf(view, voter) === 'silent');
   const isAtRisk = 2 * silent.length >= target.voters.length;

@@ -1,9 +1,9 @@
 /**
- * Databases that are held by others than they began with: who their groups should consist of, and the word to the
- * catalog when they do (D15).
+ * Databases that have moved from their first nodes: the wanted members of their groups, and the report to the catalog
+ * when they are reached (D15).
  *
- * What is proposed is proposed for a placement, and may be lost, doubled or overtaken without harm; so nobody waits for
- * an answer. Whoever does not see in the catalog what it wanted says it again.
+ * A proposal names its placement, and may be lost, repeated or reordered without harm, so nothing waits for an answer:
+ * it is proposed again until the catalog shows it.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import type { Input, Target } from '#raft';
@@ -19,17 +19,17 @@ export interface MovesPorts {
   readonly machines: Machines;
   readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
-  /** What somebody else wants a group to be, if anything: it goes before what the catalog says. */
+  /** Another wanted membership of a group, if any, with precedence over the catalog. */
   readonly wanted: (group: GroupId) => Target | undefined;
   readonly find: (id: GroupId) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
-  /** Hands a payload to the node that leads the group, and expects no answer. */
+  /** Forwards a payload to the leader of the group, without an answer. */
   readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
 }
 
 export class Moves {
   readonly #ports: MovesPorts;
-  /** Databases that are not, or not any more, where they began. */
+  /** Databases that are not at their first placement. */
   readonly #moved = new Map<GroupId, Binding>();
   readonly freshness: Freshness;
   readonly driver: MembershipDriver;
@@ -53,38 +53,36 @@ export class Moves {
     });
   }
 
-  /** Takes note of a database of the catalog. */
+  /** Records a database of the catalog. */
   note(binding: Binding): void {
     if (binding.placement > 0) this.#moved.set(binding.group, binding);
   }
 
   change(change: CatalogChange): void {
     if (change.kind === 'deleted') this.#moved.delete(change.binding.group);
-    // Whoever gets the state of the catalog may hear of a database only after it has been created and moved.
+    // A node that installs a snapshot of the catalog may learn of a database only after it was created and moved.
     else if (change.kind === 'created' || change.kind === 'moved') this.note(change.binding);
   }
 
-  /** Asks the catalog to have these nodes hold the database; what becomes of it, the catalog will show. */
+  /** Proposes a placement of the database on these nodes; the catalog will show the result. */
   place({ group, placement }: Binding, nodes: readonly NodeId[]): void {
     this.#propose(this.#ports.machines.encodePlace({ group, placement, nodes }));
   }
 
-  /** Who the group should consist of; undefined when it is what it began with. */
+  /** The wanted members of the group; undefined when it has its first members. */
   #wanted(group: GroupId): Target | undefined {
     const binding = this.#moved.get(group);
     if (binding === undefined) return undefined;
     return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners: [] };
   }
 
-  /**
-   * The placement for which the catalog waits for the word that the group is what it should be; undefined if for none.
-   */
+  /** The placement that the catalog waits to see settled for the group; undefined if there is none. */
   #unsettled(group: GroupId): number | undefined {
     const binding = this.#moved.get(group);
     return binding === undefined || binding.isSettled ? undefined : binding.placement;
   }
 
-  /** Says to the catalog that the group is what this placement wants it to be, for good. */
+  /** Reports to the catalog that the group has reached this placement for good. */
   #settle(group: GroupId, placement: number): void {
     this.#propose(this.#ports.machines.encodePlaced({ group, placement }));
   }
@@ -92,7 +90,7 @@ export class Moves {
   #propose(payload: Uint8Array): void {
     const catalog = this.#ports.find(CATALOG_GROUP);
     if (catalog?.isReady === true) {
-      // Nobody waits for this entry itself.
+      // No request waits for the outcome of this entry.
       catalog.proposals.offer([]);
       this.#ports.step(catalog, { kind: 'propose', payloads: [payload] });
     } else if (catalog?.leader !== undefined && !catalog.leads) {

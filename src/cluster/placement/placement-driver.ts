@@ -1,8 +1,8 @@
 /**
- * Keeps the cluster at what it is to be, as long as this node leads the catalog: looks at it again and again, and
- * proposes what the planners say. Nobody waits for an entry; what was lost or overtaken is planned once more.
+ * Keeps replicas and votes placed as wanted, while this node leads the catalog: it runs the planners periodically and
+ * proposes their results. Nothing waits for the entries; lost ones are planned again.
  *
- * A node that leaves, that no database names any more and that does not vote for the catalog is removed (D17).
+ * A node that leaves is removed when no database names it and it does not vote for the catalog (D17).
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { type EntryId, type Input, lastId, members, ORIGIN, type Target } from '#raft';
@@ -23,16 +23,16 @@ export interface PlacementDriverPorts {
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
   readonly isLeaving: (node: NodeId) => boolean;
-  /** The catalog's group may have to be another one. */
+  /** The catalog group may need another membership. */
   readonly reviewCatalog: () => void;
 }
 
 export class PlacementDriver {
   readonly #ports: PlacementDriverPorts;
   #lookMs = 0;
-  /** Where the last of what was proposed stands. */
+  /** Index of the last proposed entry. */
   #proposed: EntryId = ORIGIN;
-  /** What was looked at last, if there was nothing to do. */
+  /** Signature of the last input without anything to do. */
   #settled = '';
   #isOpen = true;
 
@@ -40,12 +40,12 @@ export class PlacementDriver {
     this.#ports = ports;
   }
 
-  /** When `drive` is next worth calling; undefined when somebody else leads the catalog. */
+  /** Next time to call `drive`; undefined when another node leads the catalog. */
   get deadlineMs(): number | undefined {
     return this.#group === undefined ? undefined : this.#lookMs;
   }
 
-  /** What the catalog's group should be; undefined when it should stay as it is, or nobody here knows. */
+  /** The wanted membership of the catalog group; undefined when it should not change, or is unknown here. */
   get catalogTarget(): Target | undefined {
     const group = this.#group;
     return group === undefined ? undefined : catalogTarget(this.#nodes(), group.raft.membership);
@@ -57,12 +57,12 @@ export class PlacementDriver {
     this.#lookMs = Math.min(this.#lookMs, nowMs + this.#ports.limits.membershipLookMs);
   }
 
-  /** Databases were created, each where it should be as of that moment: a look at all of them hurries not. */
+  /** Databases were created, each well placed at that moment, so the next check is not urgent. */
   created(): void {
     this.#settled = '';
   }
 
-  /** The node drains: others go on. */
+  /** The node drains: other leaders continue. */
   close(): void {
     this.#isOpen = false;
   }
@@ -83,22 +83,22 @@ export class PlacementDriver {
     const payloads = this.#plan(nodes, group);
     this.#settled = payloads.length === 0 ? seen : '';
     if (payloads.length === 0) return;
-    // Nobody waits for these entries themselves.
+    // No request waits for the outcome of these entries.
     group.proposals.offer([]);
     this.#ports.step(group, { kind: 'propose', payloads });
     this.#proposed = lastId(group.raft.log);
   }
 
   /**
-   * Whether the catalog does not show yet what was proposed. Whoever plans without it, as other nodes answer by now,
-   * may plan for other databases, and more would move at a time than may (C19).
+   * Whether the catalog does not show the last proposals yet. Planning without them could choose other databases, so
+   * that more would move at a time than allowed (C19).
    */
   #isUnderWay({ raft }: Group): boolean {
     const { index, term } = this.#proposed;
     return term === raft.hardState.term && this.#ports.catalog().applied.index < index;
   }
 
-  /** The group of the catalog, if this node leads it and there is something to keep. */
+  /** The catalog group, if this node leads it and placement is enabled. */
   get #group(): Group | undefined {
     const { upkeep, find, catalog } = this.#ports;
     if (upkeep === undefined || !this.#isOpen) return undefined;
@@ -111,7 +111,7 @@ export class PlacementDriver {
     const { copies = 1 } = upkeep ?? {};
     const { copies: held } = catalog();
     const placings = planPlacements({ nodes, bindings: catalog().list() }, { copies, movesMax: limits.movesMax });
-    // Whoever still votes for the catalog would take its quorum along.
+    // A node that still votes for the catalog would reduce its quorum.
     const voting = new Set(members(raft.membership.voters).map(nodeOf));
     const isFree = (node: NodeId): boolean => (held.get(node) ?? 0) === 0 && !voting.has(node);
     const left = nodes.filter(({ node, state }) => state === 'leaving' && isFree(node));
@@ -128,7 +128,7 @@ export class PlacementDriver {
   }
 }
 
-/** The same as long as there is nothing new to decide by. */
+/** Equal as long as there is nothing new to decide. */
 function signatureOf(nodes: readonly NodeView[], { raft }: Group): string {
   const parts = nodes.map((each) => `${each.node} ${each.state} ${each.liveness} ${each.isExpected}`);
   return `${raft.hardState.term} ${JSON.stringify(raft.membership)} ${parts.join()}`;

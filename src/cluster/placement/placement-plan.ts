@@ -1,19 +1,18 @@
 /**
- * Which databases are to be held by other nodes than they are: a pure function of what the catalog says and who
- * answers. Whoever leads the catalog asks it again and again, so that what was lost or overtaken is only planned once
- * more.
+ * Plans which databases should move to other nodes: a pure function of the catalog and of the nodes that answer. The
+ * leader of the catalog calls it periodically, so that lost proposals are planned again.
  *
- * What is planned, the first kind that there is for a database, and the first kinds before the others:
+ * A database gets the first kind of plan that applies, and earlier kinds come before later ones:
  *
- *   repair   a copy on a node that leaves or is lost goes to one that is free; too few copies become as many as wanted
- *   zones    two copies in one zone, and a free node in one that holds none: one of the two goes there
- *   load     a node holds two copies more than one that is free: one of them goes there
+ *   repair   a replica on a leaving or lost node moves to a free one; missing replicas are added
+ *   zones    one of two replicas in the same zone moves to a free node in a zone without any
+ *   load     a node has two replicas more than a free one: one of them moves there
  *
- *   C19  A database is placed anew only while most of those who held it answer, and so that most of those who are to
- *        hold it do; copies are added only on active nodes that answer, and no copy on a node that stays and is not
- *        lost is given up unless another one takes its place. One on a node that leaves is not, either, as long as
- *        somebody is expected who could take it, and there would be fewer copies than wanted. At most so many databases
- *        move at a time, and none is placed anew before the last placement is settled, unless that waits for a node
+ *   C19  A database gets another placement only while most of its current nodes answer, and most of the new ones
+ *        do; replicas are added only on active nodes that answer, and a replica on a node that stays and is not
+ *        lost is removed only if another one replaces it. One on a leaving node is not removed either, as long as
+ *        another node is expected that could take it and there would be too few replicas. A limited number of databases
+ *        move at a time, and none gets another placement before the last one is settled, unless that waits for a node
  *        that leaves or is lost.
  */
 import { copyOf, type GroupId, type NodeId, nodeOf } from '#base';
@@ -22,13 +21,13 @@ import type { NodeView, PlacementView } from './placement.ts';
 import { answers, canTake, choose, comes, countFor, loadsOf } from './spread.ts';
 
 export interface PlanOptions {
-  /** Of each database, if there are so many nodes. */
+  /** Replicas of each database, if there are enough nodes. */
   readonly copies: number;
-  /** Databases that move at a time. */
+  /** Maximum number of databases that move at a time. */
   readonly movesMax: number;
 }
 
-/** The database is to be held by these nodes. */
+/** The database should be placed on these nodes. */
 export interface Placing {
   readonly group: GroupId;
   /** The placement that this was decided for. */
@@ -37,19 +36,19 @@ export interface Placing {
 }
 
 /**
- * What is known of all databases that the same copies hold in the same way: what is right for one of them is right for
- * each, as long as nothing else was planned in between. There may be thousands of them.
+ * State shared by all databases with the same replicas: a decision for one of them is right for each, as long as
+ * nothing else was planned in between. There may be thousands of them.
  */
 interface Alike {
-  /** Who is to hold them, as they were placed last. */
+  /** Their nodes by the last placement. */
   readonly holders: readonly NodeView[];
   /** How many of those stay. */
   readonly stayerCount: number;
-  /** By what is looked for: how much was planned when there was nothing to do for one of them. */
+  /** Per kind of check, the length of the plan when there was nothing to do for one of them. */
   readonly quietAt: Map<Look, number>;
 }
 
-/** What is known of a database. */
+/** State of a database. */
 interface Held {
   readonly binding: Binding;
   readonly alike: Alike;
@@ -59,7 +58,7 @@ type Look = 'repair' | 'zones' | 'load';
 
 export function planPlacements({ nodes, bindings }: PlacementView, options: PlanOptions): readonly Placing[] {
   const plan = new Plan(nodes, bindings, options);
-  // Few may move at a time: what has the fewest copies that stay is the next to be lost.
+  // Few may move at a time: the database with the fewest staying replicas is the most urgent.
   const byCopies = plan.held.toSorted((one, other) => one.alike.stayerCount - other.alike.stayerCount);
   for (const each of byCopies) plan.look('repair', each);
   for (const each of plan.held) plan.look('zones', each);
@@ -71,16 +70,16 @@ function stayersOf(holders: readonly NodeView[]): readonly NodeView[] {
   return holders.filter(({ state, liveness }) => state === 'active' && liveness !== 'lost');
 }
 
-/** The same for all that are held alike. */
+/** The same for all databases with the same replicas. */
 function keyOf({ replicas, leaving, isSettled, placement }: Binding): string {
   return isSettled ? replicas.join() : `${replicas.join()} ${leaving.join()} ${placement}`;
 }
 
-/** Undefined when nothing may be planned for it: too few of its holders answer, or somebody is not known. */
+/** Undefined when nothing may be planned: too few of its nodes answer, or one of them is unknown. */
 function alikeIn(binding: Binding, byNode: ReadonlyMap<NodeId, NodeView>): Alike | undefined {
   const replicas = binding.replicas.map((replica) => ({ replica, view: byNode.get(nodeOf(replica)) }));
   const known = replicas.flatMap(({ view }) => (view === undefined ? [] : [view]));
-  // Those who are only being added may not belong to the group yet. Whoever is not registered is not known to answer.
+  // Added nodes may not belong to the group yet. A node that is not registered is not known to answer.
   const { isSettled, placement } = binding;
   const voting = replicas.filter(({ replica }) => isSettled || copyOf(replica) < placement);
   const isUp = 2 * voting.filter(({ view }) => view && answers(view)).length > voting.length;
@@ -118,7 +117,7 @@ class Plan {
     this.held = held;
   }
 
-  /** Plans what there is to do for a database; mostly nothing, and then nothing for those that are held alike. */
+  /** Plans what a database needs; usually nothing, and then nothing for databases with the same replicas. */
   look(look: Look, { binding, alike }: Held): void {
     const { placings } = this;
     if (alike.quietAt.get(look) === placings.length || (look !== 'repair' && this.#planned.has(binding.group))) return;
@@ -135,7 +134,7 @@ class Plan {
     const free = this.#takers.filter((each) => !active.includes(each));
     const lost = active.filter((each) => !kept.includes(each));
     const count = countFor(this.#options.copies, { kept: kept.length, free: free.length + lost.length });
-    // Only one that waits for somebody who will not come is not left alone until it is settled.
+    // An unsettled placement is changed only if it waits for a node that will not come.
     if (!binding.isSettled && kept.length === holders.length) return;
     const added = choose(free, kept, count - kept.length, this.#loads);
     const next = [...kept, ...added, ...lost].slice(0, count);
@@ -155,7 +154,7 @@ class Plan {
   }
 
   #evenLoad(binding: Binding, holders: readonly NodeView[]): void {
-    // Nothing hurries: one at a time, when everything else is done.
+    // Not urgent: one at a time, when everything else is done.
     const { movesMax, copies } = this.#options;
     if (this.#room < movesMax || holders.length < copies || !this.#mayRearrange(binding, holders)) return;
     const free = this.#takers
@@ -172,7 +171,7 @@ class Plan {
     }
   }
 
-  /** Whether nothing is wrong with it: only then it is worth moving. */
+  /** Whether the database is healthy; only then it is moved for balance. */
   #mayRearrange(binding: Binding, holders: readonly NodeView[]): boolean {
     if (this.#room <= 0 || !binding.isSettled) return false;
     return holders.length === binding.replicas.length && holders.every(canTake);

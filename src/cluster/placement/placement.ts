@@ -1,73 +1,73 @@
 /**
- * Where the copies of a new database go. The leader of the catalog asks once, when it proposes the creation; the answer
- * goes into the entry and is the same on every node.
+ * Placement of the replicas of a new database. The leader of the catalog decides once, when it proposes the creation;
+ * the entry contains the result, the same for every node.
  */
 import { type GroupId, type LevelRange, type NodeId, type ReplicaId, replicaOf, toNodeId } from '#base';
 import { type Membership, membershipOf, type Standing, type Target } from '#raft';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
-/** `lost`: it has been silent for so long that it is not waited for. */
+/** `lost`: silent for so long that nothing waits for it. */
 export type Liveness = Standing | 'lost';
 
-/** A node as whoever leads the catalog sees it. */
+/** A node in the view of the catalog's leader. */
 export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'> {
-  /** By what is heard of it as a member of the catalog: `ready` is a node that answers and has nearly all of it. */
+  /** Its state as a member of the catalog: `ready` is a node that answers and hardly lags. */
   readonly liveness: Liveness;
-  /** Of the catalog: it had all of it when it became one (C13). */
+  /** Whether it votes for the catalog, so it had all of it once (C13). */
   readonly isVoter: boolean;
-  /** It was heard of so lately, or whoever asks leads for so short a time, that it may be ready in a moment. */
+  /** Whether it may be ready soon: it sent a message recently, or the leader is new. */
   readonly isExpected: boolean;
 }
 
-/** What whoever leads the catalog knows when it places a new database: nothing of any other one. */
+/** The leader's view for placing a new database, without other databases. */
 export interface SpreadView {
   readonly nodes: readonly NodeView[];
-  /** Copies that each node holds; who holds none may be missing. */
+  /** Replicas per node; nodes without any may be missing. */
   readonly loads: ReadonlyMap<NodeId, number>;
 }
 
-/** What it knows when it looks whether databases are where they should be. */
+/** The leader's view for checking the placement of databases. */
 export interface PlacementView {
   readonly nodes: readonly NodeView[];
   readonly bindings: readonly Binding[];
 }
 
 export interface Placement {
-  /** The voters of a new group: at least one, each on a node of its own. */
+  /** The voters of a new group: at least one, each on another node. */
   replicas(view: SpreadView): readonly ReplicaId[];
 }
 
-/** What a cluster is kept at by whoever leads its catalog. */
+/** Placement goals of the catalog's leader. */
 export interface Upkeep {
-  /** Copies of each database, if there are so many nodes. */
+  /** Replicas of each database, if there are enough nodes. */
   readonly copies: number;
-  /** A node of which nothing was heard for so long is replaced, if another one is free; undefined: never. */
+  /** Time after which an unreachable node is replaced, if another one is free; undefined: never. */
   readonly replaceAfterMs: number | undefined;
 }
 
-/** Whoever begins a cluster is its first node, and its catalog begins with that node alone. */
+/** The founder of a cluster is its first node, and the only first member of its catalog. */
 export const FIRST_NODE: NodeId = toNodeId(1);
 export const FOUNDERS: Membership = membershipOf([replicaOf(FIRST_NODE)]);
 
-/** What a core is told of the cluster that it belongs to. */
+/** The cluster of a core. */
 export interface ClusterPorts {
-  /** Which node this is: its replicas are those whose ids name it. */
+  /** Number of this node; it determines the ids of its replicas. */
   readonly node: NodeId;
-  /** Who the catalog's group begins with, when the store holds none yet. */
+  /** First members of the catalog group, when the store has none yet. */
   readonly founders: Membership;
   readonly placement: Placement;
-  /** The levels that this node knows: those of its release, unless a test is of another one. */
+  /** Feature levels of this node: those of its release, unless a test simulates another. */
   readonly levels?: LevelRange;
-  /** Undefined: copies and votes stay where they are unless somebody says otherwise. */
+  /** Undefined: replicas and votes stay where they are unless requested otherwise. */
   readonly upkeep?: Upkeep;
   /**
-   * What a group should be: whoever leads it takes it there. Undefined when it is to be what the catalog says. Asked at
-   * any time; who changes the answer tells the core so (`reviewMembership`).
+   * The wanted members of a group, which its leader establishes. Undefined: those of the catalog. Called at any time; a
+   * change must be reported by `reviewMembership`.
    */
   readonly wanted: (group: GroupId) => Target | undefined;
 }
 
-/** A cluster of these nodes: each holds the catalog and every database. */
+/** A cluster of these nodes: each has the catalog and every database. */
 export function clusterOf(nodes: readonly NodeId[], node: NodeId): ClusterPorts {
   const replicas = nodes.map((each) => replicaOf(each));
   return { node, founders: membershipOf(replicas), placement: { replicas: () => replicas }, wanted: () => undefined };

@@ -1,6 +1,6 @@
 /**
- * How copies are spread over the nodes of a cluster. Pure functions of what the catalog says and who answers, so that
- * the next leader goes on where the last one stopped.
+ * Spreads replicas over the nodes of a cluster. Pure functions of the catalog and of the nodes that answer, so that the
+ * next leader continues where the last one stopped.
  */
 import { type NodeId, nodeOf, replicaOf } from '#base';
 import { standingOf } from '#raft';
@@ -10,11 +10,11 @@ import type { Binding, RegisteredNode } from '../outcome.ts';
 import type { Liveness, NodeView, Placement, PlacementView, SpreadView } from './placement.ts';
 
 /**
- * Places new databases on so many nodes, or on fewer; on this one as long as nobody is registered. Where too few can
- * take one, those who will come back are given one beside them.
+ * Places new databases on so many nodes, or on fewer; on this one as long as none is registered. If too few nodes can
+ * take a replica, nodes that will be back are added.
  *
- *   C22  Most of the nodes that a new database is placed on can take it at that moment, or they are all who vote in the
- *        catalog, those who leave among them: then most of them have its entry before anybody knows of it. The others
+ *   C22  Most of the nodes of a new database can take it at that moment, or they are all voters of the
+ *        catalog, including leaving ones: then most of them have its entry before a client knows of it. The others
  *        are active, vote in the catalog, and are not lost.
  */
 export function spreadOver(copies: number, self: NodeId): Placement {
@@ -31,7 +31,7 @@ export function spreadOver(copies: number, self: NodeId): Placement {
   };
 }
 
-/** All who vote in the catalog, if they are as many as a database may be on, and none of them is given up. */
+/** All voters of the catalog, if they are as many as a database may have and none of them is lost. */
 function votersToHold(nodes: readonly NodeView[], copies: number): readonly NodeView[] {
   const voters = nodes.filter(({ isVoter }) => isVoter);
   const isFit = voters.length === copies || (voters.length < copies && voters.length % 2 === 1);
@@ -39,36 +39,36 @@ function votersToHold(nodes: readonly NodeView[], copies: number): readonly Node
   return isFit && isSure ? voters : [];
 }
 
-/** A node of which nothing was heard for so long is not expected to be ready in a moment. */
+/** A node without a message for so long is not expected to be ready soon. */
 const EXPECTED_MS = 30_000;
 
-/** Whether the node may get what it does not hold yet: it must have been heard of, not only be registered. */
+/** Whether the node may get a new replica: it must have sent a message, not only be registered. */
 export function canTake({ state, liveness }: NodeView): boolean {
   return state === 'active' && liveness === 'ready';
 }
 
 /**
- * Whether the node may get something soon. Nobody goes down to fewer copies or votes because it is restarting, or
- * because a new leader has not heard of it yet.
+ * Whether the node may get a replica soon. No database goes down to fewer replicas or votes because a node restarts, or
+ * because a new leader has not received a message from it yet.
  */
 export function comes(node: NodeView): boolean {
   return node.state === 'active' && node.isExpected && !canTake(node);
 }
 
-/** Whether the node is to be waited for: it has been heard of, and had all of the catalog, before it voted there. */
+/** Whether to wait for the node: it has sent a message, and had all of the catalog before it voted there. */
 function willTake({ state, liveness, isVoter }: NodeView): boolean {
   return state === 'active' && isVoter && liveness !== 'lost';
 }
 
-/** Whether the node counts where it holds something already. */
+/** Whether the node counts for replicas that it already has. */
 export function answers({ liveness }: NodeView): boolean {
   return liveness === 'ready' || liveness === 'behind';
 }
 
 /**
- * How many voters there are to be, of so many who vote and stay, and so many who could be added. If they cannot be as
- * many as wanted they grow to an odd number, for one more would survive no more failures and stop more often. Whoever
- * votes and may stay is not sent away for that.
+ * The number of voters, from the voters that stay and the nodes that could be added. Below the wanted number it is odd,
+ * because one more would not survive more failures and would stop more often. A voter that may stay is not removed for
+ * that.
  */
 export function countFor(wanted: number, { kept, free }: { readonly kept: number; readonly free: number }): number {
   const most = kept + free;
@@ -76,7 +76,7 @@ export function countFor(wanted: number, { kept, free }: { readonly kept: number
   return Math.max(kept, most >= wanted ? wanted : odd);
 }
 
-/** How many copies each node holds. */
+/** Number of replicas per node. */
 export function loadsOf(bindings: readonly Binding[]): Map<NodeId, number> {
   const loads = new Map<NodeId, number>();
   for (const { replicas } of bindings) {
@@ -85,12 +85,12 @@ export function loadsOf(bindings: readonly Binding[]): Map<NodeId, number> {
   return loads;
 }
 
-/** Who needs less to take a copy comes first. */
+/** Nodes that need less time to take a replica come first. */
 const RANK: Readonly<Record<Liveness, number>> = { ready: 0, behind: 1, silent: 2, lost: 3 };
 
 /**
- * So many of the candidates, to stand beside those who stay. One after the other: one that is ready; in a zone with the
- * fewest of them; then one that holds the fewest databases; then the lowest number.
+ * Chooses so many of the candidates, in addition to the staying ones: first by readiness, then by a zone with the
+ * fewest of them, then by the fewest databases, then by the lowest number.
  */
 export function choose(
   candidates: readonly NodeView[],
@@ -119,8 +119,8 @@ function compare(one: readonly number[], other: readonly number[]): number {
 }
 
 /**
- * When somebody looks, after how much silence a node is lost, and who says that it is about to end. A node whose
- * address another store has joined at has lost its disk: it is lost as soon as it is silent.
+ * Time of the check, the silence after which a node is lost, and draining nodes. A node whose address another store has
+ * joined with has lost its disk: it is lost as soon as it is silent.
  */
 export interface ViewTime {
   readonly nowMs: number;
@@ -128,12 +128,12 @@ export interface ViewTime {
   readonly isLeaving?: (node: NodeId) => boolean;
 }
 
-/** The view of a node; only one that leads the catalog knows who answers. */
+/** The view of the nodes; only the leader of the catalog knows which of them answer. */
 export function placementView(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): PlacementView {
   return { nodes: nodeViews(catalog, group, time), bindings: catalog.list() };
 }
 
-/** The same for a new database: it costs the same however many there are. */
+/** The view for a new database, whose cost does not depend on the number of databases. */
 export function spreadView(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): SpreadView {
   return { nodes: nodeViews(catalog, group, time), loads: catalog.copies };
 }
@@ -151,18 +151,18 @@ export function nodeViews(catalog: CatalogMachine, group: Group | undefined, tim
   });
 }
 
-/** Whether a node that has joined later is at the address of this one. */
+/** Whether a node that has joined later has the address of this one. */
 function isSucceeded({ node, peer }: RegisteredNode, nodes: readonly RegisteredNode[]): boolean {
   return nodes.some((each) => each.node > node && each.peer.host === peer.host && each.peer.port === peer.port);
 }
 
-/** A leader that is new has heard of everybody just now: it waits before it takes anybody for lost. */
+/** A new leader assumes a recent message from every node: it waits before a node counts as lost. */
 function livenessOf(
   node: RegisteredNode['node'],
   group: Group | undefined,
   { nowMs, replaceAfterMs, isLeaving }: ViewTime,
 ): Liveness {
-  // It will be silent in a moment.
+  // It will be silent soon.
   if (isLeaving?.(node) === true) return 'silent';
   if (group === undefined || group.raft.role.kind !== 'leader') return 'silent';
   const standing = standingOf(group.raft, replicaOf(node), nowMs);
@@ -170,7 +170,10 @@ function livenessOf(
   return standing === 'silent' && isLost ? 'lost' : standing;
 }
 
-/** When a leader last heard of the node; it counts from its own beginning, and has just met who is no member yet. */
+/**
+ * Time of a node's last message to the leader; at the latest the start of the leadership, and now for a node that is
+ * not a member yet.
+ */
 function heardOf(node: RegisteredNode['node'], group: Group | undefined, nowMs: number): number {
   if (group?.raft.role.kind !== 'leader') return nowMs;
   return group.raft.role.peers.get(replicaOf(node))?.heardMs ?? nowMs;
