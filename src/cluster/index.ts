@@ -1,18 +1,17 @@
 /**
  * #cluster: the runtime of all Raft groups of one node.
  *
- * For: one group for the catalog and one for each database, driven from one loop; the way of a write from a proposal
- * to its outcome; read barriers; checkpoints, recovery, and the clearing of deleted databases. `startNode` spawns the
- * isolates and hands back a `Node`; everything in them also runs in one thread (`CoreRuntime` under a `FrontNode`),
- * which is how it is tested.
+ * Purpose: one group for the catalog and one for each database, driven by one loop; the path of a write from a proposal
+ * to its outcome; read barriers; checkpoints, recovery, and the deletion of rows. `startNode` starts the isolates and
+ * returns a `Node`; everything in them also runs in one thread (`CoreRuntime` under a `FrontNode`), which tests use.
  *
- * Not here: what an entry means (#database), what a log record looks like (#storage), the algorithm (#raft), names,
- * limits of requests and who may do what (#service).
+ * Not here: the meaning of an entry (#database), the format of log records (#storage), the algorithm (#raft), names,
+ * request limits and access control (#service).
  *
  * Invariants:
- *   C1  What the groups of one turn persist goes to the log as one append, and each completion comes back to its group
- *       with the numbers of its own write.
- *   C2  A proposal that is taken in is answered once, or the process ends. A transaction that is committed, violated or
+ *   C1  Everything that groups persist in one turn is one append to the log, and each completion is reported to its
+ *       group with the numbers of its own write.
+ *   C2  An accepted proposal is answered once, or the process ends. A transaction that is committed, violated or
  *       too broad is answered when its entry is durable in the log and applied, perhaps before its rows are in the
  *       store; every other outcome when they are.
  *   C3  Entries are applied once, in the order of the log, and their rows are written with the applied row in one
@@ -20,11 +19,11 @@
  *   C4  A deleted database's group is closed in the batch that deletes it: nothing is persisted, applied or answered
  *       for it afterwards, and its id is never used again.
  *   C5  `latest` is answered at an index that was confirmed after the read arrived, once that index is in the store,
- *       and only while the same leadership stands; or by the front, at a node that is alone (C32).
- *   C6  The front takes a report in order: catalog, revisions, answers. Whoever is told of a database can see it. What
- *       a read shows after an answer is not behind it: a revision that was answered and has no rows yet is waited for.
- *   C7  The log may forget only what the store holds durably; what the store claims beyond its last checkpoint is
- *       verified before it is believed, and rebuilt where it is not whole.
+ *       and only during the same leadership; or by the front, on a node that is alone (C32).
+ *   C6  The front processes a report in order: catalog, revisions, answers. A client that knows a database can see it.
+ *       A read after an answer is never behind it: it waits for a revision that was answered and has no rows yet.
+ *   C7  The log may forget only what is durable in the store; state in the store after its last checkpoint is
+ *       verified before it is used, and rebuilt where it is incomplete.
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 

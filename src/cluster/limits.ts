@@ -1,94 +1,100 @@
-/**
- * Every bound of the runtime, by name. The defaults are for one node of two cores; tests take smaller ones.
- */
+/** Limits and intervals of the runtime. The defaults are for one node with two cores; tests use smaller ones. */
 import { REPLICATION } from '#raft';
 
 export interface CoreLimits {
-  /** What all groups of a node hold in memory of entries and of requests that are none yet (node-memory.ts). */
+  /** Memory of all groups of a node for entries and for requests that are not entries yet (node-memory.ts). */
   readonly memoryBytesMax: number;
   /** Bytes of payloads of one group that may wait for a quorum. */
   readonly uncommittedBytesMax: number;
   /** Bytes of payloads of one group that may wait for its election. */
   readonly waitingBytesMax: number;
-  /** Entries and bytes of one group that may be committed and not yet applied. */
+  /** Entries and bytes of one group that may be committed but not applied. */
   readonly backlogEntriesMax: number;
   readonly backlogBytesMax: number;
-  /** Reads of one group that may wait: for a quorum, or for an index; and of a leader those that it was asked for. */
+  /** Reads of one group that may wait for a quorum or for an index, including forwarded ones on the leader. */
   readonly pendingReadsMax: number;
-  /** What one batch of the store takes at most. */
+  /** Maximum size of one batch of the store. */
   readonly applyEntriesMax: number;
   readonly applyBytesMax: number;
-  /** What is applied is written when it is so much, if nobody waits for its rows sooner. */
+  /** Applied entries that trigger a write when no client waits for rows earlier. */
   readonly writeEntries: number;
   readonly writeBytes: number;
-  /** What is applied at a stretch, before anything else of the core has its turn; of one group before the next. */
+  /** Entries that are applied before other work of the core gets a turn; and of one group before the next. */
   readonly applySliceEntries: number;
   readonly applySliceBytes: number;
-  /** Applied state becomes durable at the latest after this long, or after this many bytes of payloads. */
+  /** Applied state becomes durable after this long, or after this many bytes of payloads. */
   readonly checkpointIntervalMs: number;
   readonly checkpointBytes: number;
-  /** How long the rows of a deleted database are left alone, for reads that are still under way. */
+  /** How long the rows of a deleted database are kept for running reads. */
   readonly trashDelayMs: number;
-  /** Rows of a deleted database that are cleared in one go. */
+  /** Rows of a deleted database that are deleted at a time. */
   readonly trashSliceRows: number;
-  /** Bytes of applied entries that are kept in memory for members that lack them, of all groups together. */
+  /** Bytes of applied entries kept in memory for members that lack them, for all groups together. */
   readonly tailBytesMax: number;
-  /** Bytes of payloads that may wait for another node to take them in. */
+  /** Bytes of payloads that may wait to be accepted by other nodes. */
   readonly forwardedBytesMax: number;
-  /** The same, of one group that this node leads: entries that its members have not acknowledged yet. */
+  /** Bytes of entries of one group led by this node that its members have not acknowledged. */
   readonly retainedBytesMax: number;
   /** Bytes of payloads in one message to a member; one entry always fits. */
   readonly appendBytesMax: number;
-  /** Snapshots that are sent at a time, and as many that are received. */
+  /** Concurrent snapshots sent, and received. */
   readonly snapshotsMax: number;
-  /** A part of a snapshot has about so many bytes; a single larger transaction has a part of its own. */
+  /** Approximate size of a part of a snapshot; a larger transaction is a part of its own. */
   readonly snapshotPartBytes: number;
-  /** Bytes of a snapshot that are on their way, or here and not installed yet. */
+  /** Bytes of a snapshot that are in flight, or received and not installed yet. */
   readonly snapshotWindowBytes: number;
-  /** How long whoever has installed something rests, as a share of the time that it took. */
+  /** Pause after an installation, as a share of its duration. */
   readonly snapshotRestShare: number;
-  /** After so long without a part it is asked for again; after so much longer without an answer it is given up. */
+  /**
+   * Time without a part after which it is requested again; and further time without an answer until the transfer fails.
+   */
   readonly snapshotAskMs: number;
   readonly snapshotGiveUpMs: number;
   /** How long a request waits for a group of several replicas to have a leader. */
   readonly leaderWaitMs: number;
-  /** How long a leader that lost the lead waits to learn what became of its entries. */
+  /** How long a former leader waits to learn the outcome of its entries. */
   readonly outcomeWaitMs: number;
   /**
-   * After a group was created on several nodes, one of them asks for its lead: the others should have it by then, and
-   * ask four times as long one after the other. When a leader has ended, the others ask for the lead so long one after
-   * the other.
+   * After a group was created on several nodes, one of them campaigns after this time, when the others should have it;
+   * these campaign one after the other, four times this interval apart. After a leader has stopped, the others campaign
+   * this interval apart.
    */
   readonly firstCampaignMs: number;
-  /** Of groups without a leader so many ask for it at one look, and fewer while looks are late; the others wait. */
+  /**
+   * Maximum number of groups without a leader that campaign per tick, and fewer while ticks are late; the others wait.
+   */
   readonly campaignsMax: number;
-  /** A node that drains waits no longer for others to take the lead of its groups when none was taken for so long. */
+  /** A draining node stops waiting for transfers when none was completed for so long. */
   readonly handOverMs: number;
-  /** It hands over so many at a time; an heir that has not taken its lead after so long makes way for the next one. */
+  /** Concurrent transfers of a draining node; and the time after which the next target is tried. */
   readonly handOversMax: number;
   readonly heirWaitMs: number;
-  /** How often it says that it drains, and for how long that is believed when nothing more is heard of it. */
+  /** Interval at which a node announces its drain, and the time after which the announcement expires. */
   readonly leavingTellMs: number;
   readonly leavingMs: number;
-  /** How often peers are asked what time it is, and for how long an answer is believed (peer-clocks.ts). */
+  /**
+   * Interval at which clocks of peers are measured, and the time after which a measurement expires (peer-clocks.ts).
+   */
   readonly clockAskMs: number;
   readonly clockKeptMs: number;
-  /** The clock of a node that leads is at most so far from those of its peers; one that is set further is noted. */
+  /** Maximum difference between the clock of a leader and those of its peers; a larger step of the clock is logged. */
   readonly clockSkewMsMax: number;
-  /** How long a core that drains waits for answers that only its own disks and leases hold up; longer than a lease. */
+  /** How long a draining core waits for answers that depend only on its own disks and leases; longer than a lease. */
   readonly owedMs: number;
-  /** How often groups that are not what they should be are looked at, and how many of them at a time. */
+  /**
+   * Interval of checks of groups that have not reached their membership, and how many of them are checked at a time.
+   */
   readonly membershipLookMs: number;
   readonly membershipLooks: number;
   /**
-   * How often whoever leads the catalog looks whether copies are where they should be, and how many databases move at a
+   * Interval at which the leader of the catalog checks the placement of replicas, and how many databases move at a
    * time.
    */
   readonly placementLookMs: number;
   readonly movesMax: number;
   /**
-   * How often a node looks whether others should lead what it leads, and for how long they must have been ready to. At
-   * a look it hands over one database, and so many more in which nothing happens.
+   * Interval at which a node checks for preferred leaders, and how long they must have been ready. At each check it
+   * transfers one database, and more in which nothing happens.
    */
   readonly leaderLookMs: number;
   readonly leaderRestMs: number;
@@ -96,14 +102,14 @@ export interface CoreLimits {
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
   /**
-   * For how long the front believes its catalog, from the question on, and when a use asks anew. It holds out while the
-   * catalog gets another leader: two elections in a row, and the time until somebody asks.
+   * How long the front trusts its catalog, from the request on, and when it renews the lease. It outlasts a leader
+   * change of the catalog: two elections in a row, and the time until the next request.
    */
   readonly leaseMs: number;
   readonly leaseRenewMs: number;
   /**
-   * After so long every lease of the catalog from before is over, on clocks that run a quarter faster or slower, too;
-   * and how often whoever waits for that to be known sooner asks.
+   * Time after which every earlier lease of the catalog has expired, even on clocks that run a quarter faster or
+   * slower; and the interval of requests to learn it sooner.
    */
   readonly fenceMs: number;
   readonly fenceAskMs: number;
@@ -134,9 +140,9 @@ export const LIMITS: CoreLimits = {
   retainedBytesMax: REPLICATION.retainedBytesMax,
   appendBytesMax: REPLICATION.appendBytesMax,
   snapshotsMax: 2,
-  // A frame costs more a byte beyond 64 KiB.
+  // Beyond 64 KiB, a frame costs more per byte.
   snapshotPartBytes: 56 * KIBIBYTE,
-  // What is installed at a time ends with syncs, in which nothing else is: with less there are too many of them.
+  // Each installation ends with syncs, during which nothing else happens: smaller windows would cause too many.
   snapshotWindowBytes: 4 * MEBIBYTE,
   snapshotRestShare: 0.5,
   snapshotAskMs: 1000,

@@ -1,6 +1,6 @@
 /**
- * The replicated state machines as the runtime drives them: the catalog's and a database's. What an entry means is
- * their business; here they take entries in order and say what came of each.
+ * The replicated state machines as the runtime uses them: that of the catalog and those of databases. The machines
+ * define the meaning of entries; the runtime passes entries in order and gets their outcomes.
  */
 import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
 import type { HistoryVerdict } from '#database';
@@ -13,7 +13,7 @@ import type { CheckedPart, HeldMembership, StateExport, StateImport } from './sn
 
 export type { HeldMembership } from './snapshots/state-transfer.ts';
 
-/** Something that a machine must learn from the store to decide an entry, by an asynchronous walk. Its own business. */
+/** Data that a machine must read from the store asynchronously to decide an entry; opaque here. */
 export type MachineNeed = unknown;
 
 export interface MachineEntry {
@@ -21,13 +21,13 @@ export interface MachineEntry {
   readonly term: Term;
   /** Empty for the leader's own no-op. */
   readonly payload: Uint8Array;
-  /** What `answer` gave for the `needs` of this payload; empty when there were none. */
+  /** Results of `answer` for the `needs` of this payload; empty when there were none. */
   readonly answers: readonly number[];
-  /** Who belongs to the group from this entry on. Only in an entry without payload. */
+  /** Membership of the group from this entry on. Only in an entry without payload. */
   readonly membership?: Membership | undefined;
 }
 
-/** How far a machine is, as its applied row says it. */
+/** Position of a machine, as in its applied row. */
 export interface AppliedMark {
   readonly index: LogIndex;
   readonly term: Term;
@@ -38,28 +38,29 @@ export interface AppliedMark {
 
 export interface Machine {
   readonly applied: AppliedMark;
-  /** As of the last applied entry that had one; in the applied row with what is applied (C9). */
+  /** Membership of the last applied entry that had one; part of the applied row (C9). */
   readonly members: HeldMembership;
-  /** How far its history is, with the hashes that say what it is; in bytes that only `compareHistory` looks into. */
+  /** Position of its history with the identifying hashes; opaque to all but `compareHistory`. */
   readonly standing: Uint8Array;
-  /** The latest recorded time of its history; the next one is not before it. */
+  /** The latest recorded time of its history; later ones are not before it. */
   readonly recordedTimeMs: number;
-  /** What must be answered before the payload is applied. Empty for nearly every entry. */
+  /** Data to read before the payload is applied. Empty for nearly every entry. */
   needs(payload: Uint8Array): readonly MachineNeed[];
   /** Called when everything applied is in the store; nothing is applied until it has resolved. */
   answer(needs: readonly MachineNeed[]): Promise<readonly number[]>;
-  /** Decides the next entry. Undefined for a no-op. Throws for an entry that it does not understand. */
+  /** Decides the next entry. Undefined for a no-op. Throws for an unknown entry. */
   apply(entry: MachineEntry): Outcome | undefined;
   /**
-   * Takes over a part of another replica's state, and is then where it ends in the log. What that changes for others is
-   * returned. Everything that was handed out to be applied is applied, and nothing is until the whole is installed.
+   * Installs a part of another replica's state, and is then at its end in the log. Returns the resulting changes of the
+   * catalog. Everything that was handed out is applied before, and nothing is applied until the whole snapshot is
+   * installed.
    */
   install(part: CheckedPart, members: HeldMembership): readonly CatalogChange[];
-  /** Puts everything that is in no batch yet, and the applied row, into this one. Entries may be applied meanwhile. */
+  /** Adds everything that is in no batch yet, and the applied row, to this one. Entries may be applied meanwhile. */
   flushInto(batch: KvBatch): void;
-  /** The batch is in the store. Comes between two calls of `flushInto`. */
+  /** The batch is in the store. Called between two calls of `flushInto`. */
   flushed(): void;
-  /** Prepares in the background for being quick, once; changes no state and may run beside everything else. */
+  /** Warms caches in the background, once; changes no state and may run concurrently with everything else. */
   warm(): Promise<void>;
 }
 
@@ -70,70 +71,70 @@ export interface KeyRange {
 }
 
 export interface CatalogMachine extends Machine {
-  /** A pass over all of them. */
+  /** Iterates over all of them. */
   list(): readonly Binding[];
   lookup(name: string): Binding | undefined;
   bindingOf(group: GroupId): Binding | undefined;
-  /** Copies that each node holds; who holds none may be missing. */
+  /** Replicas per node; nodes without any may be missing. */
   readonly copies: ReadonlyMap<NodeId, number>;
   nodes(): readonly RegisteredNode[];
   /** Every API key, by id. */
   apiKeys(): readonly ApiKey[];
-  /** Of the cluster: what may be written. */
+  /** Feature level of the cluster. */
   readonly level: number;
 }
 
-/** The checkpoint that the log knows of a group: everything up to it is durable in the store. */
+/** The checkpoint of a group in the log: everything up to it is durable in the store. */
 export interface DurableMark {
   readonly index: LogIndex;
   readonly term: Term;
   readonly revision: Revision;
 }
 
-/** Makes and mends machines. */
+/** Creates and repairs machines. */
 export interface Machines {
-  /** The catalog as it is in the store; a new one is empty, and its group begins with this membership. */
+  /** The catalog in the store; a new one is empty, and its group starts with this membership. */
   openCatalog(kv: KvReader, founders: Membership): CatalogMachine;
   /** The level of the cluster, without opening its catalog, which may be of a later release. */
   storedLevel(kv: KvReader): number;
   /** The nodes of the cluster, in the same way. */
   storedNodes(kv: KvReader): readonly RegisteredNode[];
   createDatabase(kv: KvReader, binding: Binding, founders: Membership): Machine;
-  /** How far a database is, without opening it; undefined when the store has no such database. */
+  /** Position of a database, without opening it; undefined when the store has no such database. */
   markOf(kv: KvReader, group: GroupId): AppliedMark | undefined;
   /** Undefined when the store has no such database. */
   openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
-  /** Whether the history between the durable mark and the applied row is whole. */
+  /** Whether the history between the durable mark and the applied row is complete. */
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
   /**
-   * Takes the database back to the durable mark: deletes what is above and derives the rest anew. The store it is given
-   * makes each change durable before the next.
+   * Takes the database back to the durable mark: deletes later rows and derives the rest again. The given store makes
+   * each change durable before the next.
    */
   rebuild(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
-  /** The revision that the store has of a database, with its chain hash; undefined when it has no such database. */
+  /** The revision of a database in the store, with its chain hash; undefined when there is no such database. */
   standingOf(kv: KvReader, group: GroupId): { readonly revision: Revision; readonly chainHash: Uint8Array } | undefined;
   /**
-   * Copies every row of the group that a recovered database goes on from, but for the applied row, to the group of that
-   * database. False when `goesOn` said no in between.
+   * Copies every row of the origin of a recovered database, except the applied row, to the group of that database.
+   * Returns false when `goesOn` returned false in between.
    */
   copyOrigin(kv: KvStore, binding: Binding, goesOn: () => boolean): Promise<boolean>;
-  /** Puts the applied row of a recovered database into the batch: it is there with it. Its other rows are durable. */
+  /** Adds the applied row of a recovered database to the batch, which makes it complete. Its other rows are durable. */
   recoverInto(batch: KvBatch, kv: KvReader, binding: Binding, founders: Membership): void;
   /**
-   * The state of a group of this node as it is in the store, for a replica that stands there. As text: why there is
+   * The state of a group in the store of this node, for a replica at that position. As text: the reason why there is
    * none for it.
    */
   exportState(kv: KvReader, group: GroupId, standing: Uint8Array): Promise<StateExport | string>;
-  /** Whether the history of another replica, which stands there, is a beginning of this one's. */
+  /** Whether the history of another replica at that position is a prefix of this one's. */
   compareHistory(kv: KvReader, group: GroupId, machine: Machine, standing: Uint8Array): HistoryVerdict;
-  /** What is to follow the state of this machine. */
+  /** Prepares to check parts that continue the state of this machine. */
   importState(kv: KvReader, group: GroupId, machine: Machine): StateImport;
   /**
-   * What is wrong with a payload that another node wants to become an entry of the group, or undefined. What has no
-   * fault can be stamped and applied.
+   * Fault of a payload that another node wants to become an entry of the group, or undefined. A payload without a fault
+   * can be stamped and applied.
    */
   faultInForwarded(group: GroupId, payload: Uint8Array): string | undefined;
-  /** Whether the payload has the same effect twice as once: it names a transaction_id. */
+  /** Whether applying the payload twice has the same effect as once: it has a transaction_id. */
   isRepeatable(group: GroupId, payload: Uint8Array): boolean;
   /** Writes the recorded time into a transaction's payload, in place. */
   stamp(payload: Uint8Array, recordedTimeMs: number): void;
@@ -144,15 +145,15 @@ export interface Machines {
     readonly replicas: readonly ReplicaId[];
   }): Uint8Array;
   encodeDelete(request: { readonly name: string; readonly databaseId: DatabaseId | undefined }): Uint8Array;
-  /** Which nodes are to hold the database from now on, if it is still at this placement. */
+  /** Sets the nodes of the database, if it is still at this placement. */
   encodePlace(request: {
     readonly group: GroupId;
     readonly placement: number;
     readonly nodes: readonly NodeId[];
   }): Uint8Array;
-  /** The group's committed membership is what the placement wants it to be. */
+  /** The committed membership of the group has reached the placement. */
   encodePlaced(request: { readonly group: GroupId; readonly placement: number }): Uint8Array;
-  /** The group's database goes on as another instance, with what the node holds of it. */
+  /** The database of the group continues as another instance, with the data of the node. */
   encodeRecover(request: {
     readonly group: GroupId;
     readonly databaseId: DatabaseId;
@@ -161,11 +162,11 @@ export interface Machines {
     readonly chainHash: Uint8Array;
   }): Uint8Array;
   encodeRegister(registration: NodeRegistration): Uint8Array;
-  /** The node is to be in this state, if it may come to it. */
+  /** Sets the state of the node, if the transition is allowed. */
   encodeMark(request: { readonly node: NodeId; readonly state: NodeState }): Uint8Array;
-  /** The cluster is to be at this level, if every node knows it. */
+  /** Raises the level of the cluster, if every node supports it. */
   encodeRaise(request: { readonly level: number }): Uint8Array;
-  /** The level that a payload is written at. */
+  /** The feature level of a payload. */
   levelOf(payload: Uint8Array): number;
   /** Every row of a group, as a key range. */
   rowsOf(group: GroupId): KeyRange;

@@ -1,6 +1,4 @@
-/**
- * What pure layers ask of the world, given by Node: digests, randomness, time.
- */
+/** Ports of pure layers, implemented with Node.js: digests, randomness, time. */
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto';
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import type { Clock, Crc32, Random, Sha256 } from '#base';
@@ -8,7 +6,7 @@ import type { Clock, Crc32, Random, Sha256 } from '#base';
 export const nativeCrc32: Crc32 = (bytes, seed) => zlibCrc32(bytes, seed);
 
 const DIGEST_BYTES = 32;
-/** Up to this long, joining the parts costs less than feeding a hash object one by one. */
+/** Up to this length, joining the parts is cheaper than updating a hash object one by one. */
 const JOINED_BYTES_MAX = 4096;
 const joined = new Uint8Array(JOINED_BYTES_MAX);
 
@@ -18,7 +16,7 @@ export const nativeSha256: Sha256 = (parts) => {
   return length <= JOINED_BYTES_MAX ? digestJoined(parts) : digestParts(parts);
 };
 
-/** A digest as text of one byte a character is cheaper to get than one in a Buffer. */
+/** A digest as a latin1 text is cheaper to get than one in a Buffer. */
 function digestJoined(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) {

@@ -1,8 +1,8 @@
 /**
- * The node as the layers above see it: where writes go in, where a read learns how far it may read, and what is
- * happening to the catalog. It speaks in groups and opaque payloads; it does not know what an event is.
+ * The node as the layers above see it: the entry point of writes, read revisions, and changes of the catalog. It uses
+ * groups and opaque payloads, and does not know events.
  *
- * Everything here lives in the front isolate. The groups themselves run in the core isolate (see DESIGN.md).
+ * Everything here runs in the front isolate; the groups run in the core isolate (see DESIGN.md).
  */
 import type { DatabaseError, DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
 import type { KvReader } from '#kv';
@@ -25,14 +25,14 @@ export interface CatalogMirror {
   bindingOf(group: GroupId): Binding | undefined;
   /** Every binding, by name in code unit order. */
   list(): readonly Binding[];
-  /** Every node of the cluster, by number; none before the first has said where it is. */
+  /** Every node of the cluster, by number; empty before the first has registered. */
   nodes(): readonly RegisteredNode[];
   /** Every API key, by id. */
   apiKeys(): readonly ApiKey[];
   apiKey(id: string): ApiKey | undefined;
-  /** Of the cluster: what may be written (ADR 0047). */
+  /** Feature level of the cluster (ADR 0047). */
   readonly level: number;
-  /** Calls the listener after each change. Returns how to stop. */
+  /** Calls the listener after each change. Returns a function that removes it. */
   onChange(listener: (change: CatalogChange) => void): () => void;
 }
 
@@ -41,39 +41,42 @@ export type CatalogChange = Extract<
   { readonly kind: 'created' | 'deleted' | 'moved' | 'registered' | 'raised' | 'key-kept' | 'key-removed' }
 >;
 
-/** How a wait for a revision ended: it is applied here, its database was deleted, or the caller gave up. */
+/** Result of a wait for a revision: it is applied here, its database was deleted, or the caller cancelled. */
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';
 
 export interface NodeHealth {
-  /** False while clients are to go elsewhere: the node drains, or is in the wrong cluster. */
+  /** False while clients should use other nodes: the node drains, or is in the wrong cluster. */
   readonly accepting: boolean;
-  /** Whether the node hands its leaderships over, to end, or until `undrain`. */
+  /** Whether the node drains, to exit or until `undrain`. */
   readonly isDraining: boolean;
   readonly disk: DiskLevel;
-  /** False when it does not reach the leader of the catalog: it answers nothing of any database (C21). */
+  /** False when it does not reach the leader of the catalog: it serves no database (C21). */
   readonly knowsCatalog: boolean;
-  /** Its clock is so far from those of other nodes that it leads nothing that they can, and dates nothing (C41). */
+  /**
+   * Its clock differs so much from those of other nodes that it leads nothing that they can, and assigns no times
+   * (C41).
+   */
   readonly isClockFar: boolean;
-  /** Since when the thread of the core has said nothing, which it does every second. */
+  /** Time since the last report of the core thread, which sends one every second. */
   readonly coreSilentMs: number;
-  /** What the node lacked when it started, it has. It stays so, whatever it lacks later. */
+  /** Whether it has everything that it lacked at its start. It stays true, whatever it lacks later. */
   readonly hasCaughtUp: boolean;
-  /** Why this node answers nothing, in the wrong cluster; undefined: it does. */
+  /** Reason why this node serves nothing, in the wrong cluster; undefined: it serves. */
   readonly otherCluster: string | undefined;
-  /** Why every node that this one reaches refuses it, such as another secret; undefined: they do not. */
+  /** Reason why every reachable node refuses this one, such as another secret; undefined: none. */
   readonly refusedBy: string | undefined;
-  /** A replica here holds another history than its group, and serves nothing (C42). */
+  /** Whether a replica here has diverged, and serves nothing (C42). */
   readonly hasDiverged: boolean;
   readonly groupCount: number;
-  /** Proposals that are taken in and not yet answered. */
+  /** Accepted proposals without an answer. */
   readonly pendingProposals: number;
 }
 
-/** What a node that ends has not done yet. */
+/** Pending work of a node that exits. */
 export interface Unfinished {
-  /** Databases that it leads and other nodes hold, too, the catalog among them. */
+  /** Leaderships of groups with other members, including the catalog. */
   readonly leads: number;
-  /** Requests that it has not answered. */
+  /** Requests without an answer. */
   readonly requests: number;
 }
 
@@ -88,12 +91,12 @@ export interface ClientAddresses {
   readonly grpc: string;
   /** A URL. */
   readonly http: string;
-  /** The same; absent where MCP is off. */
+  /** The URL of MCP; absent when it is off. */
   readonly mcp?: string | undefined;
 }
 
 export interface WriteOptions {
-  /** Refused with `not_leader` when another node leads, instead of forwarded to it. */
+  /** Refuses with `not_leader` when another node leads, instead of forwarding. */
   readonly requireLeader?: boolean | undefined;
 }
 
@@ -109,83 +112,83 @@ export interface Node {
   readonly identity: NodeIdentity;
   readonly catalog: CatalogMirror;
   /**
-   * Undefined while `catalog` may be answered from (C21): whoever works on an instance looks here, and then at the
-   * catalog, after his request came. Otherwise resolves when it may, and rejects with `unavailable` when this node does
-   * not reach the leader of the catalog in time.
+   * Undefined while `catalog` may be read (C21): an operation on an instance calls this first, and then reads the
+   * catalog, after its request arrived. Otherwise resolves when it may, and rejects with `unavailable` when this node
+   * does not reach the leader of the catalog in time.
    */
   currentCatalog(): Promise<void> | undefined;
   /** Applied state. Rows of revisions above `applied(group)` may already be visible in it and must be ignored. */
   readonly reader: KvReader;
   /**
-   * Why this node cannot answer for a database of the catalog: it holds no copy of it, or one that is behind what was
-   * shown here (C30). Undefined when it can.
+   * Reason why this node cannot answer for a database: it has no replica of it, or one that lags what was shown here
+   * (C30). Undefined when it can.
    */
   absence(group: GroupId): DatabaseError | undefined;
-  /** Who leads the group, as far as is known here; undefined: nobody, as it seems. */
+  /** The leader of the group, as far as it is known here; undefined: none. */
   leaderOf(group: GroupId): LeaderAddress | undefined;
   /**
-   * What a write is refused with that is for the leader alone, as far as is known here. Undefined: this node leads, or
-   * nobody does; a proposal finds out.
+   * The refusal of a write with `requireLeader`, as far as it is known here. Undefined: this node leads, or none does,
+   * which a proposal finds out.
    */
   notLeading(group: GroupId): DatabaseError | undefined;
-  /** Where other nodes reach this one: host:port; undefined when they cannot. */
+  /** Address for other nodes: host:port; undefined when there is none. */
   readonly peerAddress: string | undefined;
-  /** Tells the node where clients reach it; known once the servers have bound their ports. Others learn it, too. */
+  /** Sets the client addresses of this node, once the servers have bound their ports. Other nodes learn them, too. */
   advertise(clients: ClientAddresses): void;
 
   createDatabase(name: string, options?: WriteOptions): Promise<CreateOutcome>;
   /** With `databaseId`, deletes only that instance. */
   deleteDatabase(name: string, databaseId?: DatabaseId, options?: WriteOptions): Promise<DeleteOutcome>;
   /**
-   * Decides a transaction. The caller gives the payload away: the leader stamps the recorded time into it. The outcome
-   * comes when it is durable; the rows of its revision may follow a moment later (`waitFor`), but for a replay, whose
-   * rows are there.
+   * Decides a transaction. The caller gives the payload away: the leader writes the recorded time into it. The outcome
+   * arrives when it is durable; the rows of its revision may follow slightly later (`waitFor`), except for a replay,
+   * whose rows are there.
    */
   transact(group: GroupId, payload: Uint8Array, options?: TransactOptions): Promise<TransactOutcome>;
 
   /**
-   * Decides an entry that defines something. The payload is given away as with `transact`. The outcome comes when its
-   * rows are in the store here. Refused below feature level 2.
+   * Decides an entry about definitions. The payload is given away as with `transact`. The outcome arrives when its rows
+   * are in the store here. Refused below feature level 2.
    */
   define(group: GroupId, payload: Uint8Array, options?: WriteOptions): Promise<DefinitionOutcome>;
 
-  /**
-   * Has the catalog keep an API key as it is said, if its version follows the one that it has. Refused below feature
-   * level 3.
-   */
+  /** Stores an API key in the catalog, if its version follows the stored one. Refused below feature level 3. */
   keepApiKey(key: ApiKey): Promise<KeyOutcome>;
   removeApiKey(id: string): Promise<KeyOutcome>;
 
   /**
    * The revision that a linearizable read must show, applied here: confirmed by the leader after this call, or known
-   * without it, since nobody was told of a later one (C32).
+   * without it, because no client was shown a later one (C32).
    */
   latest(group: GroupId): Promise<Revision>;
-  /** The same by the core's word in any case: all that the core had to say before was heard by then. */
+  /** Like `latest`, but always confirmed by the core, whose earlier reports are then processed. */
   confirmedLatest(group: GroupId): Promise<Revision>;
-  /** The revision whose rows `reader` has, without asking anyone. Never goes back; 0 for a group that is gone. */
+  /** The revision whose rows `reader` has, without a request. Never decreases; 0 for a group that is gone. */
   applied(group: GroupId): Revision;
   /**
-   * The highest revision that this node has told anybody, at or above `applied`; what comes after may not show less.
+   * The highest revision that this node has returned to a client, at or above `applied`; later reads must not show
+   * less.
    */
   answered(group: GroupId): Revision;
-  /** Somebody is shown this revision of a copy of another node, which answers through this one. */
+  /** A client is shown this revision of a replica on another node, by a relayed request. */
   show(group: GroupId, revision: Revision): void;
   /** Waits until the revision is applied and its rows can be read. */
   waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome>;
   /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */
   onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;
 
-  /** This process can run the component with this digest or, with a fault, cannot; operators see it. */
+  /** Reports that this process can run the component with this digest or, with a fault, cannot; operators see it. */
   runs(digest: string, fault?: string): void;
   health(): NodeHealth;
   readonly unfinished: Unfinished;
   /**
-   * Hands over whatever this node leads to others, while it goes on answering: its clients are forwarded. Resolves when
-   * that is done, when nobody takes what is left, or after so long; may be repeated. `drain` does not need it, but has
-   * others wait for longer without it.
+   * Transfers the leaderships to other nodes while requests continue and are forwarded. Resolves when all are
+   * transferred, when no node takes the rest, or after this time; may be repeated. `drain` does not need it, but
+   * without it other nodes wait for an election timeout.
    */
   leave(withinMs: number): Promise<void>;
-  /** Takes no more proposals, answers the ones it has, checkpoints, closes. Resolves when everything is closed. */
+  /**
+   * Accepts no more proposals, answers pending ones, makes a checkpoint and closes. Resolves when everything is closed.
+   */
   drain(): Promise<void>;
 }

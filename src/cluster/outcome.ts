@@ -1,8 +1,8 @@
 /**
- * What becomes of a proposal: the expected answers of the catalog and of a database, as values.
+ * Outcomes of proposals: the expected answers of the catalog and of a database, as values.
  *
- * A proposal that could not even be decided (the queue is full, the node stops, the group is gone) is a rejected
- * promise with a `DatabaseError`; one whose fate is unknown is never answered at all, because the process has ended.
+ * A proposal that could not be decided (the queue is full, the node stops, the group is gone) is a rejected promise
+ * with a `DatabaseError`; one with an unknown outcome is never answered if the process ends.
  */
 import type {
   Binding,
@@ -26,10 +26,10 @@ export type {
   RegisterOutcome,
   TransactOutcome,
 } from '#database';
-// The layers above know these through this door; they do not reach into #database for what the cluster answers.
+// Layers above get these from here, and do not import #database for answers of the cluster.
 export { faultInRegistration, rootOf } from '#database';
 
-/** A stored event id that is not the one the client wrote. */
+/** A stored event id that differs from the one of the client. */
 export type StoredId = Extract<TransactOutcome, { readonly kind: 'committed' }>['storedIds'][number];
 
 export type CreateOutcome =
@@ -38,16 +38,16 @@ export type CreateOutcome =
 
 export type DeleteOutcome =
   | { readonly kind: 'deleted'; readonly binding: Binding }
-  /** The name is bound to nothing, or to another instance than the one that was named. */
+  /** The name is bound to nothing, or to another instance than the named one. */
   | { readonly kind: 'absent' };
 
-/** What became of an entry that defines something. */
+/** Outcome of an entry about definitions. */
 export interface Defined {
   readonly kind: 'definition';
   readonly outcome: DefinitionOutcome;
 }
 
-/** Whatever an applied entry can answer. */
+/** Every possible outcome of an applied entry. */
 export type Outcome =
   | TransactOutcome
   | Defined

@@ -1,8 +1,9 @@
 /**
- * The port by which the core talks with other nodes: messages of Raft, and requests that another node leads, all that
- * one turn has for a node at once.
+ * The port by which the core communicates with other nodes: Raft messages and forwarded requests, all of one turn for a
+ * node at once.
  *
- * Messages may be lost, doubled and reordered; Raft finds out. Frames, connections and addresses are behind it.
+ * Messages may be lost, duplicated and reordered; Raft handles that. Frames, connections and addresses are behind the
+ * port.
  */
 import { assert, type NodeId } from '#base';
 import type { RegisteredNode } from './outcome.ts';
@@ -15,20 +16,20 @@ import type { SnapshotLetter } from './peer/snapshot-letter.ts';
 
 export interface Peers {
   /**
-   * Takes what this node has to say to another, in order, and the refrains that it is time for. Answers nothing: what
-   * was taken may still be lost.
+   * Sends messages to another node, in order, and its delta-encoded tables (refrains) that are due. Accepted messages
+   * may still be lost.
    */
   send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void;
   /**
-   * The same for requests of clients and answers to them, with which no message overtakes another that was sent later.
-   * False: no way leads to the node now, and nothing has left.
+   * Sends forwarded requests and answers to them; messages that are sent later do not overtake them. Returns false when
+   * there is no connection to the node, and nothing was sent.
    */
   forward(to: NodeId, items: readonly ForwardItem[]): boolean;
-  /** Who is where, as the catalog says it, this node among them. */
+  /** Sets the addresses of all nodes in the catalog, including this one. */
   setPeers(peers: readonly Peer[]): void;
   /**
-   * Takes a letter of a snapshot's transfer; letters to one node arrive in their order. False: not now, try again
-   * later. What was taken may still be lost.
+   * Sends a message of a snapshot transfer; messages to one node arrive in order. Returns false when it must be tried
+   * again later. Accepted messages may still be lost.
    */
   sendLetter(to: NodeId, letter: SnapshotLetter): boolean;
 }
@@ -46,7 +47,7 @@ function nobody(to: NodeId): boolean {
   return false;
 }
 
-/** The nodes that are spoken with, and have said where they are. */
+/** The nodes with a known address that may be contacted. */
 export function peersOf(
   nodes: readonly RegisteredNode[],
   isRemoved: (node: NodeId) => boolean = never,

@@ -3,8 +3,8 @@
  * same terms, or that a replica has applied the same entries to another state.
  *
  *   follower                                   leader
- *     compare: I stand here  ------------------->   has that: same, or differs
- *              <-------------------------------     has less: compare, where it stands itself
+ *     compare: my position   ------------------->   has that: same, or differs
+ *              <-------------------------------     lags: compare, with its own position
  *
  * A follower asks when it has a new leader, and when it has written something since its last request, about once a
  * second; an idle group sends nothing. Messages may be lost; a request without an answer is repeated.

@@ -2,8 +2,8 @@
  * Handles waiting requests when a group of several replicas gets another leader, or loses it.
  *
  *   requests that wait     another node leads: proposals are forwarded to it, reads are asked there
- *                          nobody has taken the lead that was handed over: they go on here
- *                          nobody leads for too long: refused, they were never entries
+ *                          the leadership was not transferred: they continue here
+ *                          no leader for too long: refused, they were never entries
  *
  * It is notified of roles while effects are carried out, and acts on them between steps.
  *

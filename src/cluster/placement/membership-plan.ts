@@ -2,12 +2,12 @@
  * The next safe step from the current membership of a group to the wanted one. A pure function: the leader calls it
  * again after every step, and a new leader continues from wherever the last one stopped.
  *
- *   [1 2 3] -> [1 2 4]      3 leads        3 hands over to 1 or 2
+ *   [1 2 3] -> [1 2 4]      3 leads        3 transfers to 1 or 2
  *                           1 leads        4 becomes a learner, and catches up
  *                                          [1 2 4], through the joint membership, which Raft leaves by itself
  *   [1]     -> [2]          1 leads        2 becomes a learner, and catches up
- *                                          [2 1], for 1 has nobody to hand over to
- *                                          1 hands over to 2; 2 leads: [2]
+ *                                          [2 1], because 1 has no transfer target yet
+ *                                          1 transfers to 2; 2 leads: [2]
  *
  *   C13  A new voter was a learner that had caught up; a voter is removed only after its replacements
  *        are voters; a leader that is removed transfers its leadership first. One change at a time.

@@ -1,10 +1,9 @@
 /**
- * Entries whose outcome somebody waits for although this node has not proposed them, or does not lead any more: what
- * was forwarded, and what was in flight when the lead was lost.
+ * Entries with a waiting client that this node has not proposed itself, or has proposed before it lost its leadership:
+ * forwarded requests, and proposals in flight.
  *
- * What becomes of one is found out when its index is applied here: the entry has the term in which it was proposed, and
- * is it, or another one is committed in its place for good. An index may be passed over without being applied here,
- * by a snapshot; then nobody here knows.
+ * The outcome is known when the index is applied here: the entry has the term of its proposal, or another one is
+ * committed in its place for good. A snapshot may skip the index; then the outcome stays unknown here.
  */
 import { Fifo, type LogIndex, type Term } from '#base';
 import type { HeldBytes } from '../group/node-memory.ts';
@@ -17,13 +16,13 @@ export interface AwaitedEntry {
   readonly sinceMs: number;
 }
 
-/** What an applied entry means for those who wait. */
+/** Effect of an applied entry on waiting clients. */
 export interface Found {
-  /** Whose entry it is. */
+  /** The request of the entry. */
   readonly own: Token | undefined;
-  /** Whose entries it stands in the place of. */
+  /** Requests in whose place the entry was committed. */
   readonly superseded: readonly AwaitedEntry[];
-  /** Whose entries were passed over. */
+  /** Requests whose entries were skipped. */
   readonly unknown: readonly AwaitedEntry[];
 }
 
@@ -32,7 +31,7 @@ const NOTHING: Found = { own: undefined, superseded: [], unknown: [] };
 export class AwaitedEntries {
   /** By index, ascending. */
   #entries = new Fifo<AwaitedEntry>();
-  /** Counts the payloads, which are kept to be proposed again. */
+  /** Counts the payloads, which are kept for another proposal. */
   readonly #held: HeldBytes;
 
   constructor(held: HeldBytes) {
@@ -47,7 +46,7 @@ export class AwaitedEntries {
     this.#held.bytes += entry.proposal.payload.length;
     const last = this.#entries.at(this.#entries.length - 1);
     if (last === undefined || last.index <= entry.index) this.#entries.push(entry);
-    // Only a new leadership begins at an index that was given before.
+    // Only a new leadership uses an index again.
     else this.#hold([...this.#entries.drain(), entry].toSorted((one, other) => one.index - other.index));
   }
 
@@ -66,7 +65,7 @@ export class AwaitedEntries {
     return { own, superseded, unknown };
   }
 
-  /** Takes out those that wait since then or longer. */
+  /** Removes and returns those that have waited since then or longer. */
   takeLate(sinceMs: number): readonly Token[] {
     if (this.#entries.length === 0) return [];
     const all = this.#entries.drain();

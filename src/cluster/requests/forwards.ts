@@ -1,22 +1,23 @@
 /**
- * Requests of this node's clients that another node leads, and requests of other nodes that this one leads.
+ * Forwards requests of this node's clients to the leaders on other nodes, and handles forwarded requests of other
+ * nodes.
  *
  * ```
  *   this node's client ── ask ──> sent ── accepted ──> awaited in the group until the entry is applied here
- *                                  │  └── refused ──> told, or asked again: it is no entry anywhere
- *                                  ├── no way leads there ──> asked again: it has not left
- *                                  ├── the way is lost ──> asked again, under the same transaction_id (C40)
- *                                  └── not answered in time ──> nobody knows (C2)
+ *                                  │  └── refused ──> reported, or retried: it is no entry anywhere
+ *                                  ├── no connection ──> retried: it was not sent
+ *                                  ├── connection lost ──> retried, under the same transaction_id (C40)
+ *                                  └── no answer in time ──> outcome unknown (C2)
  *
- *   another node's client ── take ──> a proposal with a token below 0 ── an entry ──> accepted
- *                                                                     └─ not taken in ──> refused
+ *   another node's client ── take ──> a proposal with a negative token ── an entry ──> accepted
+ *                                                                      └─ not accepted ──> refused
  * ```
- *   C14  A request is forwarded by the node that it came to, to one node at a time, and to another one only when it was
- *        refused there, or is asked again (C40). An answer belongs to a request of this very process.
- *   C40  A request that has lost its outcome is proposed again by the node that it came to, if another entry was
- *        committed in its place, or if it is a transaction, which commits once however often it is an entry; only within
- *        `leaderWaitMs`, and `REPEATS_MAX` times. From then on it is committed or unknown: it is refused only for what
- *        an entry found, and only when no attempt can become an entry after that one.
+ *   C14  A request is forwarded by the node of its client, to one node at a time, and to another one only when it was
+ *        refused there, or is retried (C40). An answer belongs to a request of this process, never of an earlier one.
+ *   C40  A request without an outcome is proposed again by the node of its client, if another entry was committed in
+ *        its place, or if it is a transaction, which commits once however often it is an entry; only within
+ *        `leaderWaitMs`, and `REPEATS_MAX` times. From then on it is committed or unknown: it is refused only for the
+ *        result of an entry, and only when no attempt can become an entry after that one.
  */
 import {
   assert,
@@ -60,35 +61,35 @@ export interface ForwardsPorts {
   readonly touch: (id: GroupId) => Group | undefined;
   readonly machines: Pick<Machines, 'faultInForwarded' | 'isRepeatable'>;
   readonly titles: Pick<Lifecycle, 'titleOf'>;
-  /** A node of the cluster says how far its clients see the catalog, or asks for it. */
+  /** A node announces or requests the index of the catalog that clients see. */
   readonly fence: (from: NodeId, item: FenceItem) => void;
-  /** A node of the cluster is to lead nothing that others could. */
+  /** A node announces that it should lead nothing that others can. */
   readonly departing: (from: NodeId, item: DepartureItem) => void;
-  /** A node asks what time it is here, or says what time it is there. */
+  /** A node requests or reports the time of a clock. */
   readonly clock: (from: NodeId, item: ClockItem) => void;
-  /** Another node says how a history of its own stands to one here. */
+  /** A node compares the history of a replica with the one here. */
   readonly compared: (from: NodeId, item: HistoryItem) => void;
   /** Whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
-  /** Bytes of requests that other nodes are to take in. */
+  /** Bytes of requests for other nodes. */
   readonly held: HeldBytes;
-  /** Drawn anew by each process, 0 to 2^32 - 1. */
+  /** Random for each process, 0 to 2^32 - 1. */
   readonly session: number;
 }
 
-/** No request of this process has this number: its answers are nobody's. */
+/** No request of this process has this number, so its answers are ignored. */
 const NOBODY = 2 ** 32 - 1;
 
-/** What a request takes in memory beside its payload, roughly. */
+/** Approximate memory of a request besides its payload. */
 const REQUEST_BYTES = 256;
 
-/** Answers that are kept for a node to which no way leads; its own limit of bytes bounds what it asks for. */
+/** Maximum number of answers kept for an unreachable node; its own limit in bytes bounds its requests. */
 const ANSWERS_MAX = 2 ** 15;
 
-/** A leader that is lost may be followed by one that is lost. */
+/** The next leader may be lost as well. */
 const REPEATS_MAX = 3;
 
-/** A request that has no answer yet. */
+/** A request without an answer. */
 interface Sent extends Waiting {
   readonly to: NodeId;
   readonly sentMs: number;
@@ -100,13 +101,13 @@ interface Asker {
   readonly id: number;
 }
 
-/** What other nodes ask for. */
+/** Requests of other nodes. */
 export interface ForeignRequests {
   readonly proposals: readonly Proposal[];
   readonly creates: readonly CreateRequest[];
 }
 
-/** Who refuses so has taken nothing in, and somebody else may. */
+/** Refusals by a node that has not accepted the request, so that another one may. */
 const ELSEWHERE: ReadonlySet<string | undefined> = new Set([
   'NotLeader',
   'NotReplica',
@@ -123,7 +124,7 @@ export class Forwards {
   readonly #sentBytes = new Map<NodeId, number>();
   readonly #bytesOf = new Map<GroupId, number>();
   readonly #askers = new Slots<Asker>();
-  /** Refused by one node, or without an outcome, and to be asked again. */
+  /** Requests that were refused by one node, or have no outcome, and must be retried. */
   #again: Waiting[] = [];
   #outgoing = new Map<NodeId, ForwardItem[]>();
 
@@ -131,17 +132,17 @@ export class Forwards {
     this.#ports = ports;
   }
 
-  /** Requests of this node whose place in a log is not known. */
+  /** Number of requests of this node that are not known to be entries. */
   get count(): number {
     return this.#sent.size + this.#again.length;
   }
 
-  /** What requests of the group hold that have no answer yet. */
+  /** Memory of requests of the group without an answer. */
   bytesOf(group: GroupId): number {
     return this.#bytesOf.get(group) ?? 0;
   }
 
-  /** Asks the node that leads. */
+  /** Sends the request to the leader. */
   ask(to: NodeId, { proposal, sinceMs }: Waiting): void {
     const { limits, monotonicMs, reporter, session, titles } = this.#ports;
     assert(!proposal.staysHere, 'What another node has asked for is not passed on', proposal.group);
@@ -157,12 +158,12 @@ export class Forwards {
     else this.post(to, { kind: 'create', session, id, name: creates.name });
   }
 
-  /** Hands a payload to the node that leads the group. Nobody waits for what becomes of it. */
+  /** Forwards a payload to the leader of the group, without an answer. */
   tell(to: NodeId, group: GroupId, payload: Uint8Array): void {
     this.post(to, { kind: 'propose', session: this.#ports.session, id: NOBODY, group, payload });
   }
 
-  /** Takes answers in; returns what the other node asks for, to be taken in like what the front asks for. */
+  /** Handles answers; returns the requests of the other node, to be handled like those of the front. */
   take(from: NodeId, items: readonly ForwardItem[]): ForeignRequests {
     const proposals: Proposal[] = [];
     const creates: CreateRequest[] = [];
@@ -209,7 +210,7 @@ export class Forwards {
     return { proposals, creates };
   }
 
-  /** Refuses what another node asks for, because this process is about to end: it does not know who leads now. */
+  /** Refuses requests of another node because this process is about to exit and does not know the next leaders. */
   turnAway(from: NodeId, items: readonly ForwardItem[]): void {
     const refused = items.flatMap((item): readonly ForwardItem[] => {
       if (item.kind !== 'propose' && item.kind !== 'create') return [];
@@ -218,25 +219,25 @@ export class Forwards {
     if (refused.length > 0) this.#ports.peers.forward(from, refused);
   }
 
-  /** What another node asked for is an entry of the log. */
+  /** A request of another node is an entry of the log. */
   accepted(token: Token, index: LogIndex, term: Term): void {
     const { node, session, id } = this.#askerOf(token);
     this.post(node, { kind: 'accepted', session, id, index, term });
   }
 
-  /** What another node asked for is no entry, and will never be one. */
+  /** A request of another node is no entry, and never will be. */
   refused(token: Token, error: DatabaseError): void {
     const { node, session, id } = this.#askerOf(token);
     this.post(node, { kind: 'refused', session, id, error });
   }
 
-  /** A node cannot be reached any more: what it was asked last may have become an entry, or may yet. */
+  /** A node became unreachable: its last requests may be entries already, or become entries later. */
   unreachable(node: NodeId): void {
     this.#outgoing.delete(node);
     for (const sent of this.#takeSent(({ to }) => to === node)) this.#repeat(sent, { isEntered: false });
   }
 
-  /** Entries of a group were applied, or passed over, without an outcome for these requests. */
+  /** Entries of a group were applied or skipped without an outcome for these requests. */
   passedOver({ title }: Group, { superseded, unknown }: Lost): void {
     for (const waiting of unknown) this.#repeat(waiting, { isEntered: true });
     for (const { proposal, sinceMs } of superseded) {
@@ -245,7 +246,7 @@ export class Forwards {
     }
   }
 
-  /** Gives up what was not answered for too long. Returns what is to be asked again. */
+  /** Fails requests that have timed out. Returns those to retry. */
   expire(nowMs: number): readonly Waiting[] {
     const { limits, reporter, titles } = this.#ports;
     for (const { proposal } of this.#takeSent(({ sentMs }) => sentMs <= nowMs - limits.outcomeWaitMs)) {
@@ -260,7 +261,7 @@ export class Forwards {
     return again.filter((waiting) => !isLate(waiting));
   }
 
-  /** Before the messages of the turn: whoever asked is to know the place of an entry before it has the entry. */
+  /** Sent before the messages of the turn: a node must know the position of its request before it gets the entry. */
   flush(): void {
     if (this.#outgoing.size === 0) return;
     const outgoing = this.#outgoing;
@@ -269,8 +270,7 @@ export class Forwards {
   }
 
   /**
-   * Keeps answers until a way leads to the node, and asks again what it was to be asked. Everything else is lost, as on
-   * any network.
+   * Keeps answers until the node is reachable, and retries its requests. Everything else is lost, as on any network.
    */
   #keep(node: NodeId, items: readonly ForwardItem[]): void {
     const answers = items.filter(({ kind }) => kind === 'accepted' || kind === 'refused');
@@ -282,7 +282,7 @@ export class Forwards {
     }
   }
 
-  /** Why it cannot be taken in: what another node asks for is not believed to be what it should be. */
+  /** Reason to refuse a request of another node, which is not trusted to be valid. */
   #refusal(item: Extract<ForwardItem, { readonly kind: 'propose' | 'create' }>): DatabaseError | undefined {
     if (item.kind === 'create') {
       return isDatabaseName(item.name) ? undefined : malformedForward(`${quote(item.name)} is no name of a database`);
@@ -307,13 +307,14 @@ export class Forwards {
     const { proposal } = waiting;
     if (proposal.tellsAdmission) reporter.admitted(proposal.token);
     const group = touch(proposal.group);
-    // It is an entry, and this node may have given its copy up meanwhile: whoever is told that might ask again.
+    // It was an entry, and this node may have removed its replica meanwhile; a refusal could be taken for a reason to
+    // retry.
     const isOver = group === undefined || group.machine.applied.index >= index;
     if (isOver) this.#repeat(waiting, { isEntered: true });
     else group.proposals.expect({ proposal, index, term }, monotonicMs());
   }
 
-  /** What became of it is not known, and will not be told. */
+  /** Retries a request whose outcome is unknown and will not be reported, if that is safe. */
   #repeat({ proposal, sinceMs }: Waiting, { isEntered }: { readonly isEntered: boolean }): void {
     const { reporter, titles, machines } = this.#ports;
     const error = outcomeUnknown(titles.titleOf(proposal.group));
@@ -360,7 +361,7 @@ export class Forwards {
     return asker;
   }
 
-  /** Leaves at the end of the turn; it may be lost. */
+  /** Sent at the end of the turn; it may be lost. */
   post(to: NodeId, item: ForwardItem): void {
     const items = this.#outgoing.get(to);
     if (items === undefined) this.#outgoing.set(to, [item]);
@@ -380,14 +381,14 @@ function repeated(proposal: Proposal, tellsAdmission: boolean): Proposal {
   return { ...proposal, tellsAdmission, repeats: (proposal.repeats ?? 0) + 1 };
 }
 
-/** Whoever has nothing is not in the map. */
+/** Zero counts are not in the map. */
 function add<Key>(counts: Map<Key, number>, key: Key, bytes: number): void {
   const count = (counts.get(key) ?? 0) + bytes;
   if (count === 0) counts.delete(key);
   else counts.set(key, count);
 }
 
-/** It is not forwarded a second time, and its node is told of its admission in any case. */
+/** It is not forwarded a second time, and its node is always notified of its admission. */
 function foreign(asked: Pick<Proposal, 'token' | 'group' | 'payload'>): Proposal {
   return { ...asked, tellsAdmission: false, staysHere: true };
 }

@@ -1,5 +1,5 @@
 /**
- * The proposals of one group that nobody has an answer for yet.
+ * The unanswered proposals of one group.
  *
  * ```
  *   waiting (no leader yet) --> offered (inside one step) --> in flight (an entry of the log) --> settled
@@ -7,12 +7,12 @@
  *                     |                                            v
  *                     +--> forwarded (forwards.ts) --> accepted: awaited --> settled, superseded or given up
  * ```
- * Entries are applied in the order of the log, so the ones in flight are a queue: each applied entry either is the
- * first of it, or is nobody's (a no-op, or an entry of another leadership).
+ * Entries are applied in the order of the log, so proposals in flight are a queue: each applied entry is either its
+ * first element, or belongs to no proposal (a no-op, or an entry of another leadership).
  *
- * What is awaited is found out when its index is applied here (awaited-entries.ts). Whoever waits too long for that is
- * told that nobody knows (C2). What another node has forwarded is never in flight: its node awaits it. A request keeps
- * its payload until it is settled, for it may have to be proposed again (forwards.ts).
+ * The outcome of an awaited request is known when its index is applied here (awaited-entries.ts). After a timeout its
+ * outcome is reported as unknown (C2). A request forwarded by another node is never in flight here: its own node awaits
+ * it. A request keeps its payload until it is settled, because it may have to be proposed again (forwards.ts).
  */
 import { assert, Fifo, type LogIndex, type Term, toLogIndex } from '#base';
 import type { Entry, Proposed } from '#raft';
@@ -20,7 +20,7 @@ import type { HeldBytes } from '../group/node-memory.ts';
 import { isForeign, type Proposal, type Token } from '../thread/link.ts';
 import { AwaitedEntries } from './awaited-entries.ts';
 
-/** Where a proposal stands in the log. */
+/** Position of a proposal in the log. */
 export interface InFlight {
   readonly proposal: Proposal;
   readonly index: LogIndex;
@@ -42,7 +42,7 @@ export interface Waiting {
 export interface Lost {
   /** Other entries are committed in their places. */
   readonly superseded: readonly Waiting[];
-  /** Their indexes were passed over here. */
+  /** Their indexes were skipped here. */
   readonly unknown: readonly Waiting[];
 }
 
@@ -56,10 +56,10 @@ export class GroupProposals {
   readonly #awaited: AwaitedEntries;
   #lost = NONE;
   readonly #waits: () => void;
-  /** What waits, or is awaited, in all groups. */
+  /** Bytes of waiting and awaited requests, in all groups. */
   readonly #held: HeldBytes;
 
-  /** `waits` is called when somebody begins to wait for other nodes, or for a leader. */
+  /** `waits` is called when a request starts to wait for other nodes, or for a leader. */
   constructor(waits: () => void = () => undefined, held: HeldBytes = { bytes: 0 }) {
     this.#waits = waits;
     this.#held = held;
@@ -85,7 +85,7 @@ export class GroupProposals {
     return this.#waiting.drain();
   }
 
-  /** Takes out the proposals that wait since then or longer. */
+  /** Removes and returns the proposals that have waited since then or longer. */
   takeLate(sinceMs: number): readonly Token[] {
     const late: Token[] = [];
     for (
@@ -100,12 +100,12 @@ export class GroupProposals {
     return late;
   }
 
-  /** Says whose payloads the coming `propose` input carries, in its order. */
+  /** Records the proposals of the next `propose` input, in its order. */
   offer(proposals: readonly Proposal[]): void {
     this.#offered = proposals;
   }
 
-  /** Takes the answer to that input in; returns the proposals that became entries, and the ones that did not. */
+  /** Handles the answer to that input; returns the proposals that became entries, and those that did not. */
   admit(answer: Proposed): { readonly entered: readonly Entered[]; readonly refused: readonly Proposal[] } {
     const offered = this.#offered;
     this.#offered = [];
@@ -124,24 +124,24 @@ export class GroupProposals {
     this.#waits();
   }
 
-  /** The lead is lost: what is in flight may be committed by the next leader, or not. */
+  /** The leadership is lost: proposals in flight may or may not be committed by the next leader. */
   doubt(nowMs: number): void {
     for (const each of this.#inFlight.drain()) this.expect(each, nowMs);
   }
 
-  /** Gives up on what is awaited since then or longer: what became of it will not be told. */
+  /** Gives up on requests awaited since then or longer: their outcome stays unknown. */
   takeUnknown(sinceMs: number): readonly Token[] {
     return this.#awaited.takeLate(sinceMs);
   }
 
-  /** Takes out those at whose index another entry was settled, or none: their outcome will not come. */
+  /** Removes and returns requests whose entries were superseded or skipped, so that no outcome will come. */
   takeLost(): Lost {
     const lost = this.#lost;
     this.#lost = NONE;
     return lost;
   }
 
-  /** Whose this entry is; undefined when it is nobody's. Called once for each applied entry, in order. */
+  /** The request of this entry; undefined when it has none. Called once for each applied entry, in order. */
   settle(entry: Entry): Token | undefined {
     const awaited = this.#awaited.count > 0 ? this.#settleAwaited(entry) : undefined;
     const first = this.#inFlight.peek();
@@ -151,7 +151,7 @@ export class GroupProposals {
     return this.#inFlight.shift()?.proposal.token;
   }
 
-  /** Gives every proposal up: the group is gone. */
+  /** Removes every proposal, because the group is gone. */
   abandon(): readonly Token[] {
     const entered = [...this.#inFlight.drain().map(({ proposal }) => proposal.token), ...this.#awaited.takeAll()];
     return [...entered, ...this.takeWaiting().map(({ proposal }) => proposal.token)];

@@ -1,9 +1,10 @@
 /**
- * The linearizable reads of one group that nobody has an answer for yet.
+ * The unanswered linearizable reads of one group.
  *
- *   waiting (nobody to ask) --> asked (read index requested) --> parked (index known, not applied) --> answered
+ *   waiting (no leader) --> asked (read index requested) --> parked (index known, not applied) --> answered
  *
- * Reads that arrive in one turn share one read index. A read never joins one that was asked for before it arrived.
+ * Reads that arrive in one turn share one read index. A read never joins a read index that was requested before it
+ * arrived.
  */
 import type { LogIndex, Term } from '#base';
 import type { Token } from '../thread/link.ts';
@@ -20,30 +21,30 @@ interface WaitingRead {
   readonly sinceMs: number;
 }
 
-/** Questions that one group may have without an answer: whoever comes then is asked for with the next ones, at once. */
+/** Maximum number of pending read-index requests of one group; later reads share the next request. */
 const ASKED_MAX = 64;
 
 export class GroupReads {
   #waiting: WaitingRead[] = [];
   readonly #asked = new Map<number, readonly Token[]>();
   #parked: ParkedRead[] = [];
-  /** The least index that a parked read waits for. */
+  /** The lowest index that a parked read waits for. */
   #leastParked: number = Number.POSITIVE_INFINITY;
   #count = 0;
   #lastId = 0;
   readonly #waits: () => void;
 
-  /** `waits` is called when somebody begins to wait for other nodes, or for a leader. */
+  /** `waits` is called when a read starts to wait for other nodes, or for a leader. */
   constructor(waits: () => void = () => undefined) {
     this.#waits = waits;
   }
 
-  /** Reads, and not the turns in which they came. */
+  /** Number of reads, not of turns. */
   get count(): number {
     return this.#count;
   }
 
-  /** Whether the next ones wait until a question is answered. */
+  /** Whether the next reads wait until a request is answered. */
   get hasAskedEnough(): boolean {
     return this.#asked.size >= ASKED_MAX;
   }
@@ -65,7 +66,7 @@ export class GroupReads {
     return tokens;
   }
 
-  /** Numbers a read index request for these reads. */
+  /** Assigns a number to a read-index request for these reads. */
   ask(tokens: readonly Token[]): number {
     this.#lastId += 1;
     this.#count += tokens.length;
@@ -73,7 +74,7 @@ export class GroupReads {
     return this.#lastId;
   }
 
-  /** Whose request that was; it is answered only once. */
+  /** The reads of that request; each is answered only once. */
   answered(id: number): readonly Token[] {
     const tokens = this.#asked.get(id) ?? [];
     this.#asked.delete(id);
@@ -88,7 +89,7 @@ export class GroupReads {
     this.#waits();
   }
 
-  /** Takes out the reads whose index is applied. */
+  /** Removes and returns the reads whose index is applied. */
   takeApplied(index: LogIndex): readonly ParkedRead[] {
     if (index < this.#leastParked) return [];
     const ready = this.#parked.filter((read) => read.index <= index);
@@ -97,7 +98,7 @@ export class GroupReads {
     return ready;
   }
 
-  /** Takes out the reads that wait for somebody to ask, or for their index, since then or longer. */
+  /** Removes and returns the reads that have waited for a leader, or for their index, since then or longer. */
   takeLate(sinceMs: number): readonly Token[] {
     if (this.#waiting.length + this.#parked.length === 0) return [];
     const late = [...this.#waiting, ...this.#parked].filter((read) => read.sinceMs <= sinceMs);
@@ -108,7 +109,7 @@ export class GroupReads {
     return late.flatMap((read) => read.tokens);
   }
 
-  /** Gives every read up: the group is gone. */
+  /** Removes every read, because the group is gone. */
   abandon(): readonly Token[] {
     const parked = this.#parked.flatMap((read) => read.tokens);
     const asked = [...this.#asked.values()].flat();

@@ -1,9 +1,10 @@
 /**
- * The intake: decides which proposals may become entries, stamps them, and proposes those of one group together.
+ * Admission of proposals: decides which may become entries, assigns their times, and proposes those of one group
+ * together.
  *
  * Refused before anything is appended: requests while draining, for groups that are gone, user writes on a nearly full
- * disk, and what would pile up beyond a bound. What another node is to take in, because it leads, is forwarded to it.
- * What is taken in is answered, unless the process ends first (C2).
+ * disk, and requests beyond a limit. A request for a group that another node leads is forwarded to it. An accepted
+ * request is answered, unless the process ends first (C2).
  */
 import {
   CATALOG_GROUP,
@@ -53,28 +54,28 @@ export interface IntakePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly placement: Placement;
-  /** What a database is placed by. */
+  /** The view for placing databases. */
   readonly view: () => SpreadView;
   readonly reporter: Reporter;
   readonly forwards: Forwards;
   readonly memory: NodeMemory;
   readonly disk: () => DiskLevel;
-  /** How far the clock of this node is ahead of the others', if it is too far to date anything (C41). */
+  /** How far the clock of this node is ahead of the others, if it is too far to assign times (C41). */
   readonly clockFar: () => number | undefined;
-  /** Of the cluster: nothing above it is written. */
+  /** Feature level of the cluster: nothing above it is written. */
   readonly level: () => number;
-  /** The group, opened if need be; undefined when it is not on this node. */
+  /** Returns the group, opened if needed; undefined when it is not on this node. */
   readonly touch: (id: Proposal['group']) => Group | undefined;
-  /** Why it is not. */
+  /** Reason why it is not. */
   readonly absence: (id: Proposal['group']) => DatabaseError;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
 }
 
-/** What is asked for in one turn, here or on another node. */
+/** Requests of one turn, from this node or another. */
 type Requests = Pick<Commands, 'proposals' | 'creates'> & Partial<Pick<Commands, 'deletes'>>;
 
-/** What may be proposed, by group. */
+/** Accepted proposals, by group. */
 type Admitted = Map<Group, Offer>;
 
 interface Offer {
@@ -92,7 +93,7 @@ export class Intake {
     this.#ports = ports;
   }
 
-  /** Refuses everything from here on; what was taken in goes on. */
+  /** Refuses everything from now on; accepted requests continue. */
   close(): void {
     this.#isOpen = false;
   }
@@ -110,14 +111,14 @@ export class Intake {
     this.#proposeAll(admitted);
   }
 
-  /** Takes in once more what another node has refused to. */
+  /** Accepts requests again that another node has refused. */
   takeAgain(waiting: readonly Waiting[]): void {
     const admitted: Admitted = new Map();
     for (const each of waiting) this.#admit(each, this.#diskAllows(neededFor(each.proposal)), admitted);
     this.#proposeAll(admitted);
   }
 
-  /** Proposes what waited for the group to become ready. */
+  /** Proposes requests that waited for the group to become ready. */
   release(group: Group): void {
     if (group.isHandingOver) return;
     const admitted: Proposal[] = [];
@@ -129,7 +130,7 @@ export class Intake {
     if (admitted.length > 0) this.#propose(group, admitted);
   }
 
-  /** Passes on what waited for a leader, which is on another node. */
+  /** Forwards requests that waited for a leader to the node that leads. */
   passOn(group: Group): void {
     for (const waiting of group.proposals.takeWaiting()) this.#wait(group, waiting);
   }
@@ -171,7 +172,7 @@ export class Intake {
     for (const [group, { proposals }] of admitted) this.#propose(group, proposals);
   }
 
-  /** Until it leads; if another node does, it is that one's to take. */
+  /** Waits until this node leads the group; if another one does, the request is forwarded. */
   #wait(group: Group, waiting: Waiting): void {
     const { leader } = group;
     const { proposal, sinceMs } = waiting;
@@ -184,10 +185,10 @@ export class Intake {
     const { machines, clock, step } = this.#ports;
     const proposals = this.#datable(group, asked);
     if (proposals.length === 0) return;
-    // Only who leads knows who answers: where a new database goes is decided now, however long it has waited.
+    // Only the leader knows which nodes answer, so a new database is placed now, however long the request has waited.
     const payloads = proposals.map(({ creates, payload }) => (creates === undefined ? payload : this.#encode(creates)));
     if (group.id !== CATALOG_GROUP) {
-      // A clock that is behind repeats the last time, however far; one that cannot be written would stay for good.
+      // A clock that is behind only repeats the last time; a time that cannot be encoded would be permanent.
       const nowMs = Math.max(0, clock.nowMs());
       const fault = clockFault(nowMs);
       if (fault !== undefined) {
@@ -201,7 +202,7 @@ export class Intake {
     step(group, { kind: 'propose', payloads });
   }
 
-  /** Refuses what gets a time here, while the clock is not to be believed; returns the others. */
+  /** Refuses proposals that need a time while the clock is wrong; returns the others. */
   #datable({ id }: Group, proposals: readonly Proposal[]): readonly Proposal[] {
     const aheadMs = this.#ports.clockFar();
     if (aheadMs === undefined) return proposals;
@@ -215,13 +216,13 @@ export class Intake {
     this.#ports.reporter.refuse([proposal.token], error);
   }
 
-  /** The refusal of what others could not read yet, as far as is known here. */
+  /** Refuses a payload that other nodes could not read yet, as far as it is known here. */
   #aboveLevel({ payload }: Proposal): DatabaseError | undefined {
     const [level, own] = [this.#ports.machines.levelOf(payload), this.#ports.level()];
     return level > own ? levelNotReached(level, own) : undefined;
   }
 
-  /** What already piles up in the group, or in all of them, if it is too much. */
+  /** Returns a refusal when the group, or the node, has too many pending requests. */
   #pressure(group: Group, { payload }: Proposal, offered = 0): DatabaseError | undefined {
     const { limits, memory } = this.#ports;
     const { commit, applied } = group.raft;
@@ -232,12 +233,12 @@ export class Intake {
     if ((!group.isReady || group.isHandingOver) && waiting > limits.waitingBytesMax) {
       return waitingFull(group.title, limits.waitingBytesMax);
     }
-    // Without the catalog nothing could be deleted, and no copy moved.
+    // Without the catalog nothing could be deleted, and no replica moved.
     const isFree = group.id === CATALOG_GROUP || this.#hasRoom(group, payload.length, offered);
     return isFree ? undefined : memoryFull(group.title, memory.bytesMax);
   }
 
-  /** Whether so much more of the group is within its share, once what it keeps for members has made way (C35). */
+  /** Whether the group may use so much more memory, once entries kept for members are evicted (C35). */
   #hasRoom(group: Group, added: number, offered: number): boolean {
     const { memory, step } = this.#ports;
     const isWithin = (): boolean => memory.admits({ own: this.#bytesOf(group) + offered, added });
@@ -248,12 +249,12 @@ export class Intake {
     return isWithin();
   }
 
-  /** What the group holds of the memory of the node (C35). */
+  /** Memory of the group on this node (C35). */
   #bytesOf(group: Group): number {
     return group.timeless.log.bytes + group.proposals.waitingBytes + this.#ports.forwards.bytesOf(group.id);
   }
 
-  /** The refusal when the disk is worse than `worst`. */
+  /** Returns the refusal when the disk is worse than `worst`. */
   #diskAllows(worst: 'open' | 'refusing-writes'): DatabaseError | undefined {
     const level = this.#ports.disk();
     return level === 'open' || level === worst ? undefined : diskFull(level);
@@ -268,7 +269,7 @@ export class Intake {
     this.#admit(waiting, this.#diskAllows(neededFor(waiting.proposal)), admitted);
   }
 
-  /** Identity and time of a new database are chosen here, once, and replicated with the entry. */
+  /** Id and time of a new database are chosen here, once, and replicated with the entry. */
   #creation({ token, name, staysHere }: CreateRequest, createdAtMs: number): Proposal {
     const databaseId = toDatabaseId(uuidv7(createdAtMs, this.#ports.random.bytes(UUID_RANDOM_BYTES)));
     const creates = { name, databaseId, createdAtMs };
@@ -287,7 +288,10 @@ export class Intake {
   }
 }
 
-/** Keys can be revoked, nodes replaced, and databases deleted from another node, with what is kept free. */
+/**
+ * The disk level that a proposal needs: keys can be revoked, nodes replaced, and databases deleted with the reserved
+ * space.
+ */
 function neededFor({ group, creates }: Proposal): 'open' | 'refusing-writes' {
   return group === CATALOG_GROUP && creates === undefined ? 'refusing-writes' : 'open';
 }

@@ -1,9 +1,9 @@
 /**
  * The read barrier: answers `latest` with the revision that a linearizable read must show.
  *
- * A read asks the group's leader how far it must see (its read index), on whichever node that is, waits until that is
- * applied and written here, and is answered with the revision of that moment, if the term is still the same; otherwise
- * it asks again (C5).
+ * A read requests the read index from the group's leader, on whichever node that is, waits until that index is applied
+ * and written here, and returns the revision at that moment, if the term is unchanged; otherwise it requests again
+ * (C5).
  */
 import type { DatabaseError } from '#base';
 import type { Effect, Input, Refusal } from '#raft';
@@ -26,7 +26,7 @@ type ReadReady = Extract<Effect, { readonly kind: 'read-ready' }>;
 
 export class ReadBarrier {
   readonly #ports: ReadBarrierPorts;
-  /** Groups of which a question was answered, and reads wait to be asked for. */
+  /** Groups with an answered request and further waiting reads. */
   readonly #answered = new Set<Group>();
   #isOpen = true;
 
@@ -38,7 +38,7 @@ export class ReadBarrier {
     this.#isOpen = false;
   }
 
-  /** Takes the reads of a turn; those of one group share one read index. */
+  /** Handles the reads of a turn; those of one group share one read index. */
   take(reads: readonly ReadRequest[]): void {
     const tokens = new Map<Group, Token[]>();
     for (const { token, group: id } of reads) {
@@ -54,7 +54,7 @@ export class ReadBarrier {
     for (const [group, theirs] of tokens) this.#begin(group, this.#within(group, theirs));
   }
 
-  /** Goes on with the reads of a group that has just applied something. */
+  /** Continues the reads of a group that has just applied entries. */
   release(group: Group): void {
     for (const { tokens, term } of group.reads.takeApplied(group.written.index)) {
       if (group.raft.hardState.term === term) this.#answer(group, tokens);
@@ -63,13 +63,13 @@ export class ReadBarrier {
     this.askAll(group);
   }
 
-  /** Asks for the reads that wait for somebody to ask, if there is somebody now. */
+  /** Requests a read index for waiting reads, if there is a leader now. */
   askAll(group: Group): void {
     if (!canAsk(group)) return;
     if (group.reads.isWaiting && !group.reads.hasAskedEnough) this.#ask(group, group.reads.takeWaiting());
   }
 
-  /** Asks for what waited for an answer to others. Called when no step is under way. */
+  /** Requests a read index for reads that waited for an earlier request. Called between steps. */
   settle(): void {
     if (this.#answered.size === 0) return;
     for (const group of this.#answered) this.askAll(group);
@@ -86,13 +86,13 @@ export class ReadBarrier {
   /** Carries out a `read-refused` effect. */
   onRefused(group: Group, id: number, refusal: Refusal): void {
     const tokens = this.#take(group, id);
-    // The leader is another one, or not known yet: the read asks again.
+    // There is another leader, or none known: the read is requested again.
     if (refusal.kind === 'not-leader') return this.#wait(group, tokens);
     const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
     this.#ports.reporter.refuse(tokens, error);
   }
 
-  /** Those that may wait with the others; the rest is refused. */
+  /** Returns the reads that may wait with the others; the rest is refused. */
   #within(group: Group, tokens: readonly Token[]): readonly Token[] {
     const { limits, reporter } = this.#ports;
     const room = Math.max(0, limits.pendingReadsMax - group.reads.count);
@@ -127,7 +127,7 @@ export class ReadBarrier {
   }
 }
 
-/** A leader answers when it has applied its own no-op; a follower asks its leader. */
+/** A leader answers after it has applied its own no-op; a follower asks its leader. */
 function canAsk(group: Group): boolean {
   return group.isReady || (!group.leads && group.leader !== undefined);
 }

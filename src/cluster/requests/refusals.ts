@@ -1,8 +1,8 @@
 /**
- * Why the runtime takes something not in: each refusal with its stable name in `details.reason`, what was found, and
- * when to try again. A refused proposal was not appended anywhere.
+ * Refusals of the runtime: each with its stable name in `details.reason`, the found value, and when to try again. A
+ * refused proposal was not appended anywhere.
  *
- * Clients read them: a group is named by what it holds (`Title`), and not by its number.
+ * Clients read them, so a group is named by its content (`Title`), not by its number.
  */
 import {
   DatabaseError,
@@ -17,20 +17,20 @@ import {
 } from '#base';
 import type { DiskLevel } from '#storage';
 
-/** About one sync: what waits now has mostly been written by then. */
+/** About one sync: most of the waiting entries are written by then. */
 const RETRY_AFTER_MS = 50;
 const DISK_RETRY_AFTER_MS = 5000;
 const RECOVERY_RETRY_AFTER_MS = 1000;
 
-/** What the operator of a removed node can do. */
+/** Advice to the operator of a removed node. */
 export const ANEW = 'a node with an empty data directory joins as a new one';
 
-/** What a group holds, to be read behind an article: `database "shop"`, `catalog`. */
+/** Name of a group, to be used after an article: `database "shop"`, `catalog`. */
 export type Title = string;
 
 export const CATALOG_TITLE: Title = 'catalog';
 
-/** Of a database; without a name of one that is not known, or not any more. */
+/** Title of a database; without a name for one that is unknown or gone. */
 export function titleOf(name: string | undefined): Title {
   return name === undefined ? 'database' : `database ${JSON.stringify(name)}`;
 }
@@ -40,7 +40,7 @@ export function draining(): DatabaseError {
   return new DatabaseError('unavailable', message, { details: { reason: 'Draining' } });
 }
 
-/** What keeps a node from starting that belongs to its cluster no more. */
+/** Reason why a removed node does not start. */
 export const NODE_REMOVED = 'NodeRemoved';
 
 export function nodeRemoved(node: NodeId): DatabaseError {
@@ -53,7 +53,7 @@ export function noSuchDatabase(title: Title): DatabaseError {
   return new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });
 }
 
-/** The cluster is at a level that this release does not know. */
+/** The cluster is at a feature level that this release does not support. */
 export function levelNotKnown(level: number, levels: LevelRange): DatabaseError {
   const release = level > levels.max ? 'the release that raised it, or a later one' : 'an earlier one, and finalize it';
   const message = `The cluster is at level ${level}, and this release knows ${formatLevels(levels)}: start ${release}`;
@@ -69,7 +69,7 @@ export function entryNotKnown(
   return new DatabaseError('internal', message, { details: { reason: 'UnknownFeatureLevel' } });
 }
 
-/** Another node has heard already that the cluster was raised, and this one has not. */
+/** Another node knows that the cluster was raised, and this one does not yet. */
 export function levelNotReached(level: number, own: number): DatabaseError {
   const message = `An entry of level ${level} is not taken in yet, for the catalog here is at level ${own}; send again`;
   return new DatabaseError('unavailable', message, {
@@ -90,7 +90,7 @@ export function diskFull(level: DiskLevel): DatabaseError {
 /** 10000-01-01T00:00:00Z, which neither RFC 3339 nor protobuf's Timestamp can write. */
 const CLOCK_END_MS = (INSTANT_SECONDS_MAX + 1) * 1000;
 
-/** Why a clock can date nothing, if it cannot: times and ids are counted from 1970 on, and years have four digits. */
+/** Reason why a clock cannot assign times: times and ids are counted from 1970 on, and years have four digits. */
 export function clockFault(nowMs: number): DatabaseError | undefined {
   if (nowMs < 0) return clockRefused(nowMs, 'before 1970', 'ClockBeforeEpoch');
   return nowMs < CLOCK_END_MS ? undefined : clockRefused(nowMs, 'after the year 9999', 'ClockAfterYear9999');
@@ -101,7 +101,7 @@ function clockRefused(nowMs: number, where: string, reason: string): DatabaseErr
   return new DatabaseError('unavailable', message, { details: { reason } });
 }
 
-/** The leader hands over what others can lead, and dates nothing meanwhile. */
+/** The leader transfers its leaderships, and assigns no times meanwhile. */
 export function clockSkewed(aheadMs: number, skewMsMax: number): DatabaseError {
   const where = aheadMs > 0 ? 'ahead of' : 'behind';
   const message = `The clock of this node is ${Math.abs(aheadMs / 1000).toFixed(1)} s ${where} the clocks of the other nodes, and at most ${skewMsMax / 1000} s are allowed; set it right. Nothing was stored; send again, another node may lead by then`;
@@ -115,7 +115,7 @@ export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError 
   return new DatabaseError('too_large', message, { details: { reason: 'EntryTooLarge' } });
 }
 
-/** Every rule of definitions is looked at before one is proposed: whoever comes here has found one that is missing. */
+/** Definitions are fully validated before they are proposed, so this error is a missing check. */
 export function definitionUnreadable(): DatabaseError {
   const message = 'This release could not read the definition again, so it was not taken in: please report this';
   return new DatabaseError('internal', message, { details: { reason: 'UnreadableDefinition' } });
@@ -141,7 +141,7 @@ export function forwardsFull(title: Title, leader: NodeId, bytesMax: number): Da
   return refused('ForwardedBytes', message, RETRY_AFTER_MS);
 }
 
-/** What all databases hold is too much, or what this one holds is more than its share of it. */
+/** The memory of all databases is exhausted, or this one exceeds its share. */
 export function memoryFull(title: Title, bytesMax: number): DatabaseError {
   const message = `Entries and requests of all databases that are not settled yet may hold ${bytesMax} bytes on this node (replication-memory-bytes), and those of the ${title} have their share of it; send again when some are applied`;
   return refused('ReplicationMemory', message, RETRY_AFTER_MS);
@@ -152,13 +152,13 @@ export function readsFull(title: Title, countMax: number): DatabaseError {
   return refused('PendingReads', message, RETRY_AFTER_MS);
 }
 
-/** Another node leads, and takes what was asked for. */
+/** Another node leads, and accepts the request. */
 export function notLeader(title: Title, leader: NodeId): DatabaseError {
   const message = `This node does not lead the ${title}; node ${leader} does, send there`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotLeader', leaderNode: leader } });
 }
 
-/** Who forwards is none of the cluster, or this node has not heard of it yet. */
+/** The forwarding node is not in the cluster, or not known here yet. */
 export function nodeNotKnown(node: NodeId): DatabaseError {
   const message = `Node ${node} is not registered in the catalog as it is here, so nothing is taken from it; send again when it is`;
   return new DatabaseError('unavailable', message, {
@@ -166,20 +166,20 @@ export function nodeNotKnown(node: NodeId): DatabaseError {
   });
 }
 
-/** No node of this release forwards such a thing. */
+/** No node of this release forwards such a request. */
 export function malformedForward(fault: string): DatabaseError {
   const message = `What was forwarded cannot become an entry of the log: ${fault}`;
   return new DatabaseError('invalid_argument', message, { details: { reason: 'MalformedForward' } });
 }
 
-/** This node holds no replica of the group. Whoever is told so has asked in vain: nothing was taken in. */
+/** This node has no replica of the group. The request was not accepted. */
 export function notHere(title: Title, holders: GroupHolders, shown?: Revision): DatabaseError {
   const asNew = shown === undefined ? '' : ` that has revision ${shown}, which it has shown`;
   const message = `This node holds no copy of the ${title}${asNew}; nodes ${holders.nodes.join(', ')} do, send there`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
-/** The replica of this node holds another history than its group, and counts as none. */
+/** The replica of this node has diverged, and counts as absent. */
 export function historyDiffers(title: Title, holders: GroupHolders): DatabaseError {
   const message = `The copy of the ${title} on this node has another history than its group, and serves nothing; nodes ${holders.nodes.join(', ')} hold it, send there`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
@@ -191,14 +191,14 @@ export function lagsByDisk(title: Title, holders: GroupHolders): DatabaseError {
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
-/** Without a catalog nothing is known of any database. */
+/** Without a catalog nothing is known about any database. */
 export function catalogDiverged(): DatabaseError {
   const message =
     'The copy of the catalog on this node has another history than its group, so this node answers nothing of any database; send to another node, and replace this one (cairn cluster status)';
   return new DatabaseError('unavailable', message, { details: { reason: 'CatalogNotConfirmed' } });
 }
 
-/** Its only copy is this node's, and not there yet. */
+/** Its only replica is on this node, and not complete yet. */
 export function beingRecovered(title: Title): DatabaseError {
   const message = `The ${title} was recovered, and its rows are being copied on this node; send again`;
   return new DatabaseError('unavailable', message, {
@@ -206,7 +206,7 @@ export function beingRecovered(title: Title): DatabaseError {
   });
 }
 
-/** It became an entry, and then its leader lost the lead: nobody here can tell what became of it. */
+/** It became an entry, and then its leader lost the leadership: its outcome is unknown here. */
 export function outcomeUnknown(title: Title): DatabaseError {
   const message = `The ${title} changed its leader before this was answered: it may be committed or not. Repeat it with the same transaction_id, and the answer is the recorded one if there is one`;
   return new DatabaseError('unavailable', message, { details: { reason: 'OutcomeUnknown' } });
@@ -226,7 +226,7 @@ export function noLeader(title: Title): DatabaseError {
   });
 }
 
-/** What this node knows of the catalog is too old to answer from. */
+/** The local catalog is too old to answer from. */
 export function catalogNotConfirmed(silentMs: number, wasConfirmed: boolean): DatabaseError {
   const since = `${(silentMs / 1000).toFixed(1)} s${wasConfirmed ? '' : ', since it started'}`;
   const message = `This node has not heard from a leader of the catalog for ${since}, so it cannot know whether a database was deleted or created anew meanwhile, and answers nothing of any; send to another node. It goes on by itself when it reaches a majority of the nodes that vote in the catalog: see that they run, and that their peer ports reach each other (cairn cluster status)`;
@@ -235,7 +235,7 @@ export function catalogNotConfirmed(silentMs: number, wasConfirmed: boolean): Da
   });
 }
 
-/** The same, of a node that is told of the catalog, and gets to it too late. */
+/** The node receives the catalog, but processes it too late. */
 export function catalogAnswersLate(leaseMs: number): DatabaseError {
   const message = `This node took longer than ${leaseMs / 1000} s to hear what the leader of the catalog answered, again and again, so it cannot know whether a database was deleted or created anew meanwhile, and answers nothing of any; it has more to do than it can, or its threads stood still: send later, or to another node`;
   return new DatabaseError('unavailable', message, {

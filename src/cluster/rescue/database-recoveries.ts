@@ -1,4 +1,4 @@
-/** Recovers databases on behalf of operators (recover-order.ts). */
+/** Recovers databases on admin requests (recover-order.ts). */
 import { assert, type Clock, type Random, toDatabaseId, uuidv7 } from '#base';
 import type { KvReader } from '#kv';
 import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/catalog-asks.ts';
@@ -30,7 +30,7 @@ export interface DatabaseRecoveriesPorts extends CatalogAsksPorts {
   readonly lifecycle: Pick<Lifecycle, 'touch'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether no client of any node is answered from an instance that had the name before (C26). */
+  /** Whether no client of any node can be answered from an earlier instance with the name (C26). */
   readonly isPast: (name: string) => boolean;
   readonly turns: Pick<Turns, 'run'>;
 }
@@ -55,7 +55,7 @@ export class DatabaseRecoveries {
     });
   }
 
-  /** What this node holds of a database; undefined when it has no copy of it, or knows no such database. */
+  /** The replica of a database on this node; undefined when there is none, or no such database. */
   copyOf(name: string): HeldCopy | undefined {
     const { catalog, lifecycle, kv, machines, turns } = this.#ports;
     let copy: HeldCopy | undefined;
@@ -68,14 +68,14 @@ export class DatabaseRecoveries {
     return copy;
   }
 
-  /** An operator wants to recover a database. Never rejects; unanswered if the core fails. */
+  /** An admin request to recover a database. Never rejects; unanswered if the core fails. */
   recover(order: AskedRecovery): Promise<RecoveryAnswer> {
     const answer = this.#asks.ask(order);
     this.#ports.turns.run(() => undefined);
     return answer;
   }
 
-  /** Goes on with whoever waits. Called when no step is under way. */
+  /** Processes waiting requests. Called between steps. */
   settle(): void {
     this.#asks.settle();
   }

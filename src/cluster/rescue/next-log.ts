@@ -1,10 +1,10 @@
 /**
- * How a store gets another log (refounding.ts): the log is made beside the one that there is, under the id of the store
- * that it is for. It counts from the moment in which the store has that id.
+ * Replaces the log of a store (refounding.ts): the new log is created next to the old one, under the id of the store
+ * that it is for. It is valid from the moment in which the store has that id.
  *
  * ```
- *   log   log.<next store_id>      the store has another id: what is made there counts for nothing, and goes
- *   log   log.<store_id>           the store has this id: log goes, and log.<store_id> takes its name
+ *   log   log.<next store_id>      the store has another id: the new log is invalid, and deleted
+ *   log   log.<store_id>           the store has this id: log is deleted, and log.<store_id> renamed
  *   log
  * ```
  */
@@ -12,12 +12,12 @@ import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Disk, patientDisk } from '#storage';
 
-/** What that asks of a file system: names of directories, which `syncDirectory` of the one above makes durable. */
+/** File system operations; `syncDirectory` of the parent makes renames durable. */
 export interface LogPlaces extends Pick<Disk, 'syncDirectory'> {
   has(path: string): boolean;
   list(directory: string): readonly string[];
   rename(from: string, to: string): void;
-  /** With all that is in it, if it is there. */
+  /** Removes it recursively, if it exists. */
   remove(path: string): void;
 }
 
@@ -36,14 +36,12 @@ export function logDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, LOG);
 }
 
-/** Where the log is made that a store is to have. */
+/** Directory for the next log of a store. */
 export function nextLogDirectory(dataDirectory: string, storeId: string): string {
   return join(dataDirectory, `${LOG}.${storeId}`);
 }
 
-/**
- * Leaves one log: that of the store. May be repeated, wherever it was broken off; nothing else has the directory open.
- */
+/** Leaves only the log of the store. May be repeated after a crash; no other process may use the directory. */
 export function settleLog(dataDirectory: string, storeId: string, places: LogPlaces = nodePlaces): void {
   const next = nextLogDirectory(dataDirectory, storeId);
   if (places.has(next)) {

@@ -1,14 +1,14 @@
 /**
- * What is in the way of recovering a database from one of its copies (ADR 0045), and what to do instead: pure functions
- * of what the catalog and those copies say that answer.
+ * Rules for recovering a database from one of its replicas (ADR 0045): pure functions of the catalog and of the
+ * replicas that answer.
  *
  * ```
- *   recover NAME from NODE, at no revision   -> refused, with what the node holds and what to ask for
- *   recover NAME from NODE, at its revision  -> NAME means another instance, which goes on with what the node holds
+ *   recover NAME from NODE, at no revision   -> refused, with the revision of the node and the command to use
+ *   recover NAME from NODE, at its revision  -> NAME means another instance, which continues with the data of the node
  * ```
  *
- *   C25  A database is recovered only if no copy that answers knows a leader, and those that answer could elect none;
- *        from the one among them whose log goes the furthest; and at the revision that it holds, which was named.
+ *   C25  A database is recovered only if no answering replica knows a leader, and the answering replicas could elect
+ *        none; from the one with the most advanced log; and at its current revision, which the request must name.
  */
 import { type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId, type Revision, toHex } from '#base';
 import { type EntryId, lastId, tally, type VoterSet } from '#raft';
@@ -18,48 +18,48 @@ import type { Binding } from '../outcome.ts';
 
 export interface RecoveryOrder {
   readonly kind: 'recover';
-  /** The database. */
+  /** Name of the database. */
   readonly name: string;
-  /** The node whose copy it is to go on with. */
+  /** Node with the replica to recover from. */
   readonly from: NodeId;
-  /** What that copy holds, as whoever asks knows it; undefined: he asks what would be. */
+  /** The accepted revision of that replica; undefined: the request only asks what would be recovered. */
   readonly acceptRevision: number | undefined;
 }
 
-/** What a node says of its copy of a database. */
+/** A node's report of its replica. */
 export interface HeldCopy {
   readonly replica: ReplicaId;
   readonly group: GroupId;
-  /** Of its state. */
+  /** Revision of its state. */
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
-  /** The last entry of its log, and how many stand behind what the state includes. */
+  /** The last entry of its log, and the number of entries after the state. */
   readonly last: EntryId;
   readonly unapplied: number;
-  /** As of its log. */
+  /** Voters according to its log. */
   readonly voters: VoterSet;
-  /** Who leads, as far as it knows. */
+  /** The leader, as far as it knows. */
   readonly leader: NodeId | undefined;
 }
 
-/** The order, with what was heard just now: of each node that answers and holds a copy. */
+/** The request, with the current reports of all answering nodes with a replica. */
 export interface AskedRecovery extends RecoveryOrder {
   readonly copies: readonly HeldCopy[];
 }
 
-/** What a database was recovered as. */
+/** Result of a recovery. */
 export interface RecoveredDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
   /** The instance that had the name before. */
   readonly before: DatabaseId;
   readonly node: NodeId;
-  /** What the node held when that was decided. */
+  /** Revision of the replica when that was decided. */
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
 }
 
-/** What a node says of its copy, whose state in the store is this. */
+/** Describes a replica with this state in the store. */
 export function heldCopy(
   { id, self, raft, written, leader, isAlone }: Group,
   { revision, chainHash }: Pick<HeldCopy, 'revision' | 'chainHash'>,
@@ -80,25 +80,25 @@ export function heldCopy(
   };
 }
 
-/** What has become of the order, if the catalog says that it was carried out; `binding` is what has the name. */
+/** The result, if the catalog shows that the request was carried out; `binding` is the current one of the name. */
 export function recoveredBy(binding: Binding | undefined, order: AskedRecovery): RecoveredDatabase | undefined {
   const { recovery, founders, placement } = binding ?? {};
   const node = founders?.[0] === undefined ? undefined : nodeOf(founders[0]);
   if (binding === undefined || recovery === undefined || node !== order.from) return undefined;
   const { revision, chainHash, databaseId: before } = recovery;
-  // As long as it has its first copy alone, it cannot have been lost once more; later, only if nobody leads it.
+  // While it has its first placement, it cannot have lost its quorum again; later, only if no replica knows a leader.
   const isStill = placement === 0 || order.copies.some(({ leader }) => leader !== undefined);
   const isOwn = chosenOf(order)?.group === recovery.group;
   if (revision !== order.acceptRevision || !(isStill || isOwn)) return undefined;
   return { name: binding.name, databaseId: binding.databaseId, before, node, revision, chainHash };
 }
 
-/** The copy that the order names, if it answered. */
+/** The replica named by the request, if it has answered. */
 export function chosenOf({ from, copies }: Pick<AskedRecovery, 'from' | 'copies'>): HeldCopy | undefined {
   return copies.find(({ replica }) => nodeOf(replica) === from);
 }
 
-/** Why the order cannot be carried out, or undefined. */
+/** Reason to refuse the request, or undefined. */
 export function faultInRecovery(binding: Binding | undefined, order: AskedRecovery): OrderFault | undefined {
   const { name, from } = order;
   if (binding === undefined) return { code: 'not_found', reason: `there is no database ${name}` };
@@ -126,7 +126,7 @@ export function faultInRecovery(binding: Binding | undefined, order: AskedRecove
   return order.acceptRevision === chosen.revision ? undefined : unaccepted(order, chosen, holders);
 }
 
-/** As a voter compares logs before it gives its vote away (R8). */
+/** Compares logs like a voter does (R8). */
 function isFurther(one: EntryId, other: EntryId): boolean {
   return one.term > other.term || (one.term === other.term && one.index > other.index);
 }

@@ -1,17 +1,17 @@
 /**
- * The copies of recovered databases (ADR 0045): this node makes the rows of the new instance of those that it has of
- * the old one, which no catalog names any more.
+ * Replicas of recovered databases (ADR 0045): this node builds the rows of the new instance from those of the old one,
+ * which no catalog names any more.
  *
  * ```
- *   a copy ── its name means an instance that goes on from it ──> kept: closed, its rows and its log stay
+ *   a replica ── its database is recovered from it ──> kept: closed, its rows and its log stay
  *     ── its rows copied, durably ──> one synced batch: applied row of the new instance, trash mark of the old copy
- *     ── the new log: begins behind the rows, with what stood behind them; then the end of the old log ──> a group
+ *     ── the new log, with the entries after the rows; then the end of the old log ──> a group
  * ```
- * The binding says what is to be made of what, and the applied row that it was made; so a crash anywhere needs nothing
- * but to go on: the copying begins again, or the log is begun that is missing.
+ * The binding names the origin, and the applied row marks the copy as complete. So after a crash the copying starts
+ * again, or the missing log is created.
  *
- *   C24 A recovered copy is there as a whole or not at all: with all rows of its origin, and every entry that stood in
- *       the origin's log behind them. Until it is, durably, nothing of the origin is cleared.
+ *   C24 A recovered replica is complete or absent: it has all rows of its origin, and every entry that was in
+ *       the origin's log after them. Until it is durable, nothing of the origin is deleted.
  */
 import { type GroupId, LEVEL_FIRST, toTerm } from '#base';
 import type { KvStore } from '#kv';
@@ -34,20 +34,20 @@ export interface RecoveredCopiesPorts {
   readonly feed: LogFeed;
   readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
-  /** Makes every write of the store that has resolved durable. */
+  /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
   readonly turns: Pick<Turns, 'run' | 'keep'>;
   readonly disk: () => DiskLevel;
-  /** The rows of a copy are in the store. */
+  /** The rows of a replica are in the store. */
   readonly begun: (binding: Binding) => void;
 }
 
-/** A copy that is closed, until the one is made that goes on from it. */
+/** A closed replica that is kept until the recovered one is complete. */
 interface Origin {
   readonly group: GroupId;
   readonly binding: Binding;
   readonly log: KeptLog | undefined;
-  /** Its rows are to be cleared: the new copy is there. */
+  /** Its rows must be deleted, because the new replica is complete. */
   isMarked: boolean;
 }
 
@@ -62,24 +62,24 @@ export class RecoveredCopies {
     this.#ports = ports;
   }
 
-  /** Whether the copy of this node is one that is made of another group's. */
+  /** Whether the replica of this node is built from that of another group. */
   isMadeHere(binding: Binding): boolean {
     const own = this.#ports.lifecycle.own(binding);
     return binding.recovery !== undefined && own !== undefined && binding.founders.includes(own);
   }
 
-  /** Whether the copy is closed, and something is to be made of it. */
+  /** Whether the replica is closed and another one is built from it. */
   isOrigin(group: GroupId): boolean {
     return this.#origins.has(group);
   }
 
-  /** Keeps the copy that the binding goes on from. `log` is what this node has of its log. */
+  /** Keeps the origin of the binding. `log` is its log on this node. */
   keepOrigin(binding: Binding, log: KeptLog | undefined): void {
     const group = binding.recovery?.group;
     if (group !== undefined) this.#origins.set(group, { group, binding, log, isMarked: false });
   }
 
-  /** An instance is gone before its copy was made here: nobody needs the origin any more. */
+  /** An instance is gone before its replica was built here: the origin is no longer needed. */
   giveUp({ recovery }: Binding, turn: ApplyTurn): void {
     const origin = recovery && this.#origins.get(recovery.group);
     if (origin === undefined || origin.isMarked) return;
@@ -88,13 +88,13 @@ export class RecoveredCopies {
     turn.ended.push(origin.group);
   }
 
-  /** What an earlier process left is mended: copying may begin. */
+  /** The store is repaired, so copying may start. */
   start(): void {
     this.#isStarted = true;
     this.advance();
   }
 
-  /** Begins the next copying, if none is under way and the disk has room. */
+  /** Starts the next copy, if none is in progress and the disk has space. */
   advance(): void {
     if (!this.#isStarted || this.#running !== undefined || !this.#mayWrite) return;
     const [next] = this.#origins.values();
@@ -103,19 +103,19 @@ export class RecoveredCopies {
     this.#ports.turns.keep(this.#running);
   }
 
-  /** Stops after the current slice; what is left is done after the next start. */
+  /** Stops after the current slice; the rest is done after the next start. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** When it resolves after `close`, nothing is written any more. */
+  /** After `close`, resolves when nothing is written any more. */
   async settled(): Promise<void> {
     await this.#running;
   }
 
   /**
-   * Begins the log of a copy that is in the store and not in the log, for its process ended in between; whether there
-   * was anything to begin. `origin` is what the log holds of its origin.
+   * Creates the log of a replica that is in the store but not in the log, because its process ended in between; returns
+   * whether there was anything to do. `origin` is the log of its origin.
    */
   beginLog(binding: Binding, origin: KeptLog | undefined): boolean {
     const { kv, machines, feed, lifecycle } = this.#ports;
@@ -127,7 +127,7 @@ export class RecoveredCopies {
     return true;
   }
 
-  /** A store that has no room left ends the node; so does whatever fills its disk. */
+  /** A full store ends the node, and so does anything that fills its disk. */
   get #mayWrite(): boolean {
     return !this.#isClosed && this.#ports.disk() === 'open';
   }
@@ -164,10 +164,7 @@ export class RecoveredCopies {
   }
 }
 
-/**
- * The log of a copy that stands there, with what stood behind that in the log of its origin; undefined if it needs none
- * yet.
- */
+/** The log of a replica with this state, with the later entries of its origin's log; undefined if it needs none yet. */
 export function logBehind(group: GroupId, mark: AppliedMark, origin: KeptLog | undefined): RecoveredGroup | undefined {
   const entries = entriesBehind(mark, origin).map((entry) => ({ ...entry, level: LEVEL_FIRST }));
   if (mark.index === 0 && entries.length === 0) return undefined;
@@ -176,10 +173,7 @@ export function logBehind(group: GroupId, mark: AppliedMark, origin: KeptLog | u
   return { group, hardState, checkpoint: { index, term, revision }, entries };
 }
 
-/**
- * The entries of a log behind a state, if the state is one that this log leads to. Who belongs to the group is left
- * out.
- */
+/** The entries of a log after a state, if the state is part of this log. Memberships are omitted. */
 export function entriesBehind({ index, term }: EntryId, log: KeptLog | undefined): readonly Entry[] {
   if (log === undefined) return [];
   const { base, entries } = log;

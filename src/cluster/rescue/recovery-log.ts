@@ -1,4 +1,4 @@
-/** Tells operators, on every node, that a database was recovered: what only lost copies had of it is lost. */
+/** Logs on every node that a database was recovered, because data may be lost. */
 import { toHex } from '#base';
 import type { Logger } from '#observability';
 import type { Node } from '../node.ts';

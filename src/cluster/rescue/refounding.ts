@@ -1,19 +1,18 @@
 /**
- * Begins another cluster with what one stopped node holds of one whose catalog has lost its quorum for good (ADR 0045).
+ * Founds a new cluster from the data of one stopped node whose catalog has lost its quorum for good (ADR 0045).
  *
  * ```
  *   store of the old cluster, log            ── the next log is made ──>   nothing has changed
  *     ── one synced batch: identity, catalog, trash marks ──>              it is a node of the new cluster
  *     ── the next log takes its place ──>                                  or the next start does that
  * ```
- * The store gets another cluster_id and store_id, so whoever still belongs to the old cluster is refused, and nobody
- * can be taken for what this node was. Its catalog has this node as its only voter and names each database that it
- * holds as another instance, which is to be made of the rows that are there: the next start makes the copies, as after
- * any crash (C24). So the next log holds what that takes: where the catalog stands, and the logs of the origins as they
- * were.
+ * The store gets another cluster_id and store_id, so nodes of the old cluster are refused, and no node can be taken for
+ * the old one. Its catalog has this node as its only voter and names each database as another instance, to be built
+ * from the existing rows: the next start builds the replicas, as after any crash (C24). So the next log has the state
+ * of the catalog, and the unchanged logs of the origins.
  *
- *   C28  A crash at any time leaves either the node that there was, or one whose next start is of the new cluster and
- *        has everything that was held: every row of its databases, and every entry behind them.
+ *   C28  A crash at any time leaves either the old node, or one whose next start belongs to the new cluster and
+ *        has all of its data: every row of its databases, and every entry after them.
  */
 import { CATALOG_GROUP, type GroupId, type Random, replicaOf, toDatabaseId, uuidv7 } from '#base';
 import type { Binding, Refounding } from '#database';
@@ -38,26 +37,26 @@ import type { StoppedCopy, StoppedNode } from './stopped-node.ts';
 export interface RefoundingPorts {
   readonly nowMs: number;
   readonly random: Random;
-  /** Called behind each step that a crash could come after. */
+  /** Called after each step at which a crash is tested. */
   readonly done?: (step: RefoundingStep) => void;
 }
 
 export type RefoundingStep = 'draft' | 'log' | 'store' | 'settled';
 
-/** What the node is from now on. */
+/** The new node. */
 export interface Refounded {
   readonly identity: NodeIdentity;
-  /** The databases that it goes on with, each as another instance. */
+  /** The databases that continue, each as another instance. */
   readonly bindings: readonly Binding[];
 }
 
 const UUID_RANDOM_BYTES = 10;
-/** Of the log that is made: it holds little. Later segments are as the node is set. */
+/** Segment size of the new log, which is small. Later segments have the size in the settings. */
 const SEGMENT_BYTES = 16 * 2 ** 20;
 
 /**
- * Changes the node and what is in memory of it, which is to be closed afterwards.
- * @throws StorageFailure when the disk fails; the node is then what it was, or the next start completes what was begun.
+ * Changes the node and its objects in memory, which must be closed afterwards.
+ * @throws StorageFailure when the disk fails; the node is then unchanged, or the next start completes the change.
  */
 export async function refound(node: StoppedNode, ports: RefoundingPorts): Promise<Refounded> {
   const { directory, store, catalog, copies, log, ports: own } = node;
@@ -97,7 +96,7 @@ function orderOf({ node, storeId }: NodeIdentity, copies: StoppedNode['copies'],
   return { node, storeId, membership: encodeMembership(membershipOf([replicaOf(node)])), successors };
 }
 
-/** The log of the catalog begins behind its state, which is synced. */
+/** The log of the catalog starts after its synced state. */
 function catalogLog({ catalog }: StoppedNode, before: RecoveredGroup | undefined): RecoveredGroup {
   const { index, term, revision } = catalog.applied;
   const heard = before?.hardState.term ?? term;
@@ -129,7 +128,7 @@ async function makeLog(
   done('log');
 }
 
-/** Rows that nobody goes on with are cleared, as those of a deleted database. */
+/** Rows that are not continued are deleted like those of a deleted database. */
 async function markTrash(
   batch: KvBatch,
   { store, copies, trash }: StoppedNode,

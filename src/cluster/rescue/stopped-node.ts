@@ -1,10 +1,9 @@
 /**
- * A node that is stopped, opened as a start would open it, up to where it would reach for others: every row is
- * verified, what a power failure has left is mended, and what the log of the catalog holds behind its state is applied
- * in memory. Nothing that it says changes by that: it is still the node that it was.
+ * Opens a stopped node like a start would, up to the point where it would contact other nodes: every row is verified,
+ * effects of a power failure are repaired, and the log of the catalog after its state is applied in memory. The
+ * identity of the node does not change.
  *
- * What stands behind the state of the catalog is not known to be committed, but it may have been acknowledged (ADR
- * 0045).
+ * Entries after the state of the catalog are not known to be committed, but may have been acknowledged (ADR 0045).
  */
 import { CATALOG_GROUP, DatabaseError, type DatabaseId, type GroupId } from '#base';
 import { type Applied, type Binding, CatalogMachine, DatabaseReader, type DatabaseSource } from '#database';
@@ -33,66 +32,64 @@ import { sentenceOnStoreLogs } from '../store/store-logs.ts';
 import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from './next-log.ts';
 import { logBehind } from './recovered-copies.ts';
 
-/** The store of a stopped node, as far as it is used here. */
+/** The used operations of the store. */
 export type StoppedStore = KvStore & Pick<LevelStore, 'checkpointFiles'>;
 
-/** With what was looked at before it was opened. */
+/** With the findings from before it was opened. */
 export interface OpenedStore extends Omit<StoppedStoreFiles, 'store'> {
   readonly store: StoppedStore;
 }
 
-/** What a data directory is made of. */
+/** Access to a data directory. */
 export interface StoppedPorts {
-  /** Rejects when it is not there, is damaged, or is open in another process. */
+  /** Rejects when it does not exist, is damaged, or is open in another process. */
   readonly openStore: (directory: string) => Promise<OpenedStore>;
-  /** Of the files of logs, and of their directories. */
+  /** Access to files of logs, and to their directories. */
   readonly disk: Disk;
   readonly places: LogPlaces;
 }
 
 const NODE_PORTS: StoppedPorts = { openStore: openStoppedStore, disk: patientDisk, places: nodePlaces };
 
-/** What the node holds of a database. */
+/** The replica of a database on the node. */
 export interface StoppedCopy {
   readonly binding: Binding;
-  /** Whose rows these are: the group of the binding, or the one that its copy was to be made of. */
+  /** The group whose rows these are: that of the binding, or its origin. */
   readonly origin: GroupId;
   readonly applied: Applied;
-  /** Of the origin; undefined when it has none yet. */
+  /** Log of the origin; undefined when it has none yet. */
   readonly log: RecoveredGroup | undefined;
 }
 
 export interface StoppedNode extends AsyncDisposable {
   readonly directory: string;
   readonly identity: NodeIdentity;
-  /** Only if its cluster began with what the store held of another one. */
+  /** Only if its cluster was founded from the store of another one. */
   readonly before: ClusterBefore | undefined;
   readonly store: StoppedStore;
   readonly log: RecoveredLog;
   readonly ports: StoppedPorts;
-  /** With everything that its log holds. Nothing of it is written. */
+  /** With all entries of its log applied in memory; nothing is written. */
   readonly catalog: CatalogMachine;
-  /** As of its state. */
+  /** Membership of its state. */
   readonly members: Membership;
-  /** The last entry that the state included, and the databases that it named. */
+  /** The last entry that the state included, and the databases in it. */
   readonly written: EntryId;
   readonly namedBefore: readonly Binding[];
-  /** Of each database that the catalog names and the node holds something of, by its group. */
+  /** Replicas of the databases in the catalog, by group. */
   readonly copies: ReadonlyMap<GroupId, StoppedCopy>;
   /**
-   * Of each database that the catalog names and the log holds, while the store has nothing of it, the end of that log:
-   * the store has lost what was durable.
+   * Databases in the catalog and in the log without any row in the store, by the end of their log: the store has lost
+   * durable data.
    */
   readonly rowless: ReadonlyMap<GroupId, EntryId>;
-  /** What LevelDB had as its own logs before the store was opened. */
+  /** LevelDB's own log files before the store was opened. */
   readonly storeLogs: RecoveredFiles['storeLogs'];
-  /** Rows of these groups are being cleared. */
+  /** Groups whose rows are being deleted. */
   readonly trash: ReadonlySet<GroupId>;
 }
 
-/**
- * @throws DatabaseError or StorageFailure when it is no node, runs, was never taken into its cluster, or is damaged.
- */
+/** @throws DatabaseError or StorageFailure when it is not a node, runs, never joined its cluster, or is damaged. */
 export async function openStoppedNode(directory: string, ports: StoppedPorts = NODE_PORTS): Promise<StoppedNode> {
   const { store, ...files } = await ports.openStore(directory);
   try {
@@ -134,7 +131,7 @@ async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked>
   return { catalog, members, written: { index, term }, namedBefore, copies, rowless, trash };
 }
 
-/** The log is only read: what is to be written goes into another one. */
+/** The log is only read; writes go into another one. */
 async function readLog(directory: string, identity: NodeIdentity, disk: Disk): Promise<RecoveredLog> {
   const { wal, recovered } = Wal.open(logDirectoryOf(directory), { identity: walIdentity(identity), disk });
   await wal.close();
@@ -176,7 +173,7 @@ async function mendedCopies(
   return copies;
 }
 
-/** A log ends, durably, before the rows of its group are cleared: one that is there has had rows beside it. */
+/** A log ends, durably, before the rows of its group are deleted, so an existing log must have rows. */
 function endsWithoutRows(
   copies: Looked['copies'],
   { catalog, log: { groups }, trash }: Parts,
@@ -195,7 +192,7 @@ function lastOf({ checkpoint, entries }: RecoveredGroup): EntryId {
   return { index, term };
 }
 
-/** Whose rows this node has of the database: its own, or those that its copy was to be made of. */
+/** The group whose rows the node has for the database: its own, or the origin of its replica. */
 function originOf(store: StoppedStore, binding: Binding, trash: ReadonlySet<GroupId>): GroupId | undefined {
   const { group, databaseId, recovery } = binding;
   const isHeld = (origin: GroupId, id: DatabaseId): boolean =>
@@ -204,7 +201,7 @@ function originOf(store: StoppedStore, binding: Binding, trash: ReadonlySet<Grou
   return recovery !== undefined && isHeld(recovery.group, recovery.databaseId) ? recovery.group : undefined;
 }
 
-/** A copy that was made a moment ago has its log still to begin, with what stands in that of its origin (C24). */
+/** A recovered replica may not have its log yet; its entries are in the log of its origin (C24). */
 function logOf(
   { groups }: RecoveredLog,
   { binding, origin, applied }: Omit<StoppedCopy, 'log'>,

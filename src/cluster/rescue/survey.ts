@@ -1,6 +1,6 @@
 /**
- * What there is to know before somebody goes on with what one node holds of a cluster whose catalog has lost its quorum
- * for good: pure functions of what that node has (stopped-node.ts).
+ * What an operator must know before a new cluster is founded from the data of one node whose catalog has lost its
+ * quorum for good: pure functions of that data (stopped-node.ts).
  */
 import { type DatabaseId, type NodeId, nodeOf, type Revision, replicaOf, toHex } from '#base';
 import { type EntryId, isVoter, type Membership, members } from '#raft';
@@ -11,32 +11,32 @@ import type { ClusterBefore } from '../store/node-rows.ts';
 import { entriesBehind } from './recovered-copies.ts';
 import type { StoppedCopy, StoppedNode } from './stopped-node.ts';
 
-/** What the node holds of a database. */
+/** A database with a replica on the node. */
 export interface SurveyedDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
-  /** When the transaction of that revision was recorded; of revision 0: when the database was created. */
+  /** Recorded time of that revision; at revision 0 the creation time of the database. */
   readonly recordedTimeMs: number;
-  /** The last entry of its log, and how many stand behind what that revision includes. */
+  /** The last entry of its log, and the number of entries after that revision. */
   readonly last: EntryId;
   readonly unapplied: number;
-  /** Who held it beside this node. */
+  /** Other nodes that had a replica. */
   readonly others: readonly NodeId[];
 }
 
-/** A database of which the node holds nothing. */
+/** A database without data on the node. */
 export interface LostDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
   readonly nodes: readonly NodeId[];
-  /** The end of its log, if there is one: the store has lost all of its rows, which were durable. */
+  /** The end of its log, if there is one: the store has lost all of its durable rows. */
   readonly last: EntryId | undefined;
 }
 
 export interface SurveyedNode extends Pick<RegisteredNode, 'node' | 'name' | 'zone' | 'state' | 'peer' | 'storeId'> {
-  /** Of the catalog. */
+  /** Whether it votes for the catalog. */
   readonly isVoter: boolean;
 }
 
@@ -46,17 +46,17 @@ export interface Survey {
   readonly storeId: string;
   readonly before: ClusterBefore | undefined;
   readonly catalog: {
-    /** The last entry of its log, and how many stand behind what is known to be committed. */
+    /** The last entry of its log, and the number of entries that are not known to be committed. */
     readonly last: EntryId;
     readonly unapplied: number;
-    /** Databases that those delete. */
+    /** Databases that those entries delete. */
     readonly deleted: readonly string[];
   };
   readonly nodes: readonly SurveyedNode[];
   /** By name. */
   readonly databases: readonly SurveyedDatabase[];
   readonly lost: readonly LostDatabase[];
-  /** What LevelDB had as its own logs before the store was opened; when it has opened them, they are gone. */
+  /** LevelDB's own log files before the store was opened, which removes them. */
   readonly storeLogs: StoppedNode['storeLogs'];
 }
 
@@ -92,7 +92,7 @@ export interface RefoundingFault {
   readonly isDone: boolean;
 }
 
-/** Why nobody is to go on with what the node holds, or undefined. */
+/** Reason why the data of the node must not be used to found a cluster, or undefined. */
 export function faultInRefounding(stopped: StoppedNode): RefoundingFault | undefined {
   const { catalog, identity, members: membership, before } = stopped;
   const { node, clusterId } = identity;
@@ -109,7 +109,7 @@ export function faultInRefounding(stopped: StoppedNode): RefoundingFault | undef
   return { reason, isDone: before !== undefined };
 }
 
-/** What somebody says who has seen the survey, and accepts what is lost. It is another one if anything in it is. */
+/** The code with which the operator accepts the loss. It changes with everything in the survey. */
 export function acceptanceOf({ storeId, catalog, databases, lost }: Survey): string {
   const shown = [storeId, catalog, databases.map((each) => ({ ...each, chainHash: toHex(each.chainHash) })), lost];
   return toHex(nativeSha256([Buffer.from(JSON.stringify(shown))])).slice(0, ACCEPTANCE_LETTERS);

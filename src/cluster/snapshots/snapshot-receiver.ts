@@ -1,22 +1,23 @@
 /**
- * The receiving of what this node's replicas lack, and its way into state and log.
+ * Receives snapshots for replicas of this node, and installs them into state and log.
  *
- *   offer ──> ask ──> parts, checked as they come ──> install: the state, then the log (C15) ──> acknowledged
+ *   offer ──> ask ──> parts, checked on arrival ──> install: the state, then the log (C15) ──> acknowledged
  *              ^                 |                        |
- *              +--- a new round, when something was lost  +--- so many bytes more may come
+ *              +--- a new round, when something was lost  +--- credit for as many more bytes
  *
- * A snapshot is installed as fast as processor and disk let it, and both may be what others write with. So behind each
- * one there is a rest, a share of the time that it took: where much else is done it takes longer, and so does the rest.
+ * Installing competes with other writes for processor and disk, so after each installation there is a pause, in
+ * proportion to its duration: on a busy node both are longer.
  *
- * Each part ends at a place in the log. So what lies here becomes a snapshot of its own whenever the group has nothing
- * else to do: small, whole, and never lost again. A crash or another leader begins where the last one was installed.
+ * Each part ends at an index of the log. So the parts that have arrived become a snapshot of their own whenever the
+ * group has nothing else to do: small, complete, and never lost again. After a crash or with another leader, the
+ * transfer continues where the last one was installed.
  *
- * Where the disk is so full that nothing should be appended, no state is taken over but the catalog's: a node that
- * fills its disk to the end is no member at all. The leader offers it again until there is room.
+ * On an almost full disk only the state of the catalog is installed, because a node with a full disk cannot be a member
+ * at all. The leader offers the snapshot again until there is space.
  *
- *   C15  A snapshot reaches the store in batches, each of which is a state that the log would have led to, and with an
- *        applied row that says so. When all of it is durable there, the log begins behind it; then it is acknowledged.
- *        Until then the log keeps what it held, and whoever starts in between goes on from it if it agrees.
+ *   C15  A snapshot reaches the store in batches, each of which is a state that the log would have reached, and with an
+ *        applied row for it. When all of it is durable there, the log restarts after it; then it is acknowledged.
+ *        Until then the log is unchanged, and a start in between continues from it if it agrees.
  */
 import { CATALOG_GROUP, nodeOf, type ReplicaId, type Term } from '#base';
 import type { Snapshot } from '#raft';
@@ -29,7 +30,7 @@ import type { SnapshotPorts } from './snapshot-sender.ts';
 import type { CheckedPart, StateImport } from './state-transfer.ts';
 
 export interface SnapshotReceiverPorts extends SnapshotPorts {
-  /** Hands the parts of a snapshot to whoever applies. */
+  /** Passes the parts of a snapshot to the apply loop. */
   readonly install: (group: Group, parts: readonly PartToInstall[]) => void;
   readonly disk: () => DiskLevel;
 }
@@ -42,32 +43,32 @@ interface Incoming {
   readonly startedMs: number;
   state: StateImport | undefined;
   round: number;
-  /** What the round began with. */
+  /** Position at the start of the round. */
   standing: Uint8Array;
-  /** The next part of the round. */
+  /** Number of the next part of the round. */
   seq: number;
-  /** Of the round; of the transfer. */
+  /** Bytes received in the round, and in the transfer. */
   receivedBytes: number;
   bytes: number;
   credit: number;
-  /** Checked, and not installed yet. */
+  /** Checked parts that are not installed yet. */
   parts: PartToInstall[];
-  /** The same, with what is being installed. */
+  /** Bytes of these, and of parts being installed. */
   heldBytes: number;
   readonly installing: Set<CheckedPart>;
   hasLast: boolean;
   heardMs: number;
   askedMs: number;
-  /** When what is being installed was begun; undefined when nothing is. */
+  /** Start time of the current installation; undefined when there is none. */
   beganMs: number | undefined;
-  /** Nothing is installed before. */
+  /** End of the pause before the next installation. */
   restsUntilMs: number;
 }
 
 export class SnapshotReceiver {
   readonly #ports: SnapshotReceiverPorts;
   readonly #incoming = new Map<Group, Incoming>();
-  /** What the snapshot that is being stepped consists of. */
+  /** Parts of the snapshot that is being stepped. */
   #offered: readonly PartToInstall[] = [];
   #isClosed = false;
 
@@ -79,13 +80,13 @@ export class SnapshotReceiver {
     return this.#incoming.size === 0;
   }
 
-  /** When something may be installed that rests; undefined when nothing does. */
+  /** End of the earliest pause; undefined when there is none. */
   get deadlineMs(): number | undefined {
     const resting = [...this.#incoming.values()].filter(({ parts }) => parts.length > 0);
     return resting.length === 0 ? undefined : Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs));
   }
 
-  /** Takes what the leader of a group says. */
+  /** Handles a message of a group's leader. */
   take(letter: SnapshotLetter): void {
     const group = this.#ports.touch(letter.group);
     if (group === undefined || group.self !== letter.to || group.isDiverged || this.#isClosed) return;
@@ -115,7 +116,7 @@ export class SnapshotReceiver {
     if (incoming?.installing.delete(part) === true) incoming.heldBytes -= part.bytes;
   }
 
-  /** Goes on with what can go on: the end of each turn. */
+  /** Continues transfers that can continue; called at the end of each turn. */
   advance(): void {
     if (this.isIdle || this.#isClosed) return;
     for (const each of this.#incoming.values()) {
@@ -124,7 +125,7 @@ export class SnapshotReceiver {
     }
   }
 
-  /** Asks again where parts may have been lost, and gives up on a leader that does not answer. */
+  /** Repeats requests for parts that may be lost, and gives up on a leader that does not answer. */
   tick(nowMs: number): void {
     const { snapshotAskMs, snapshotGiveUpMs } = this.#ports.limits;
     for (const each of this.#incoming.values()) {
@@ -174,10 +175,10 @@ export class SnapshotReceiver {
     observer.snapshotBegan({ way: 'received', group: group.id, node: nodeOf(from) });
   }
 
-  /** A new round, from behind what is here already. */
+  /** Starts a new round after the state that is here already. */
   #resume(each: Incoming): void {
     const { kv, machines } = this.#ports;
-    // What a snapshot before this one has left to install comes first: the state is not where it will be.
+    // Parts of an earlier snapshot must be installed first, because they change the state.
     if (each.state === undefined && !each.group.isQuiescent) return;
     each.state ??= machines.importState(kv, each.group.id, each.group.machine);
     each.round += 1;
@@ -228,7 +229,7 @@ export class SnapshotReceiver {
     if (each.state !== undefined && !each.hasLast && room >= snapshotWindowBytes / 4) this.#ask(each);
   }
 
-  /** What was begun is installed. */
+  /** The installation is complete; starts the pause. */
   #rest(each: Incoming): void {
     const nowMs = this.#ports.monotonicMs();
     const { snapshotRestShare, snapshotAskMs } = this.#ports.limits;
@@ -236,7 +237,7 @@ export class SnapshotReceiver {
     each.beganMs = undefined;
   }
 
-  /** Makes a snapshot of what is here, once the group has nothing else to do. */
+  /** Makes a snapshot of the received parts, once the group has nothing else to do. */
   #install(each: Incoming): void {
     const { group, from, term } = each;
     if (each.parts.length === 0 || !group.isQuiescent) return;
@@ -245,7 +246,7 @@ export class SnapshotReceiver {
       this.#forget(each, each.parts.splice(0, 1));
     const [first] = each.parts;
     const end = each.parts.at(-1);
-    // The log may be on its way to where the first part begins.
+    // The log may still be on its way to the start of the first part.
     if (first === undefined || end === undefined || !goesOnFrom(first.part, applied)) return;
     const snapshot: Snapshot = { last: end.part.last, membership: end.members.membership };
     const parts = each.parts;
@@ -257,7 +258,7 @@ export class SnapshotReceiver {
       each.beganMs = each.heardMs;
       return;
     }
-    // The log has it already, or another leader has said more.
+    // The log has it already, or another leader has sent more.
     this.#offered = [];
     this.#forget(each, parts);
     if (group.raft.hardState.term > term) this.#drop(each, 'another leader has said more');
@@ -291,12 +292,12 @@ export class SnapshotReceiver {
   }
 
   #post({ group, from, transfer }: Incoming, content: SnapshotContent): void {
-    // What is not taken is lost, and said again.
+    // A message that is not accepted is lost, and repeated later.
     this.#ports.peers.sendLetter(nodeOf(from), { group: group.id, from: group.self, to: from, transfer, content });
   }
 }
 
-/** Whether the state holds everything that the part goes on from. */
+/** Whether the state has everything that the part builds upon. */
 function goesOnFrom({ basis, basisIndex = 0 }: CheckedPart, { revision, index }: AppliedMark): boolean {
   return revision >= basis && index >= basisIndex;
 }

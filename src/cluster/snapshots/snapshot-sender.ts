@@ -1,15 +1,15 @@
 /**
- * The sending of what members of groups lack, and the leader's log no longer has.
+ * Sends snapshots to members of groups that lack entries which the leader's log no longer has.
  *
  *   waiting ──> offered ── asked ──> sending ── done, over, failed ──>
  *      ^           |  |                 |  a new round: from where the member stands by then
  *      +-- busy ---+  +---- no answer --+
  *
- * A node that takes no more at the moment is not asked again at once, for none of its members: what is offered to it
- * waits as if it had not been, and nothing has failed. Nodes take turns.
+ * A node that is busy is not asked again at once, for any of its members: offers to it wait as if they had not been
+ * sent, and this is no failure. Nodes take turns.
  *
- *   C16  At most a few transfers leave a node at a time, each a part at a turn, and none of a part that the member has
- *        not asked for: what is under way is bounded by the member, and nothing but the next parts is held here.
+ *   C16  A node sends few snapshots at a time, one part of each per turn, and no part that the member has
+ *        not requested: the member bounds the data in flight, and only the next parts are in memory here.
  */
 import { Fifo, type GroupId, type LogIndex, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
 import type { KvReader } from '#kv';
@@ -32,13 +32,13 @@ export interface SnapshotPorts {
   readonly random: Random;
   readonly step: (group: Group, input: Input) => void;
   readonly touch: (id: GroupId) => Group | undefined;
-  /** Takes care of work in the background: a failure stops the core. */
+  /** Tracks background work: a failure stops the core. */
   readonly keep: (work: Promise<void>) => void;
-  /** Another turn, once everything else that has arrived had its own. */
+  /** Schedules another turn after other pending work. */
   readonly again: () => void;
 }
 
-/** Of the number of a transfer. */
+/** Length of the number of a transfer. */
 const TRANSFER_BYTES = 6;
 
 interface Outgoing {
@@ -53,33 +53,33 @@ interface Outgoing {
   seq: number;
   sentBytes: number;
   credit: number;
-  /** Of all rounds. */
+  /** Bytes of all rounds. */
   bytes: number;
-  /** Read, and not taken by the link yet. */
+  /** A part that was read, and that the link has not accepted yet. */
   held: StatePart | undefined;
   hasSentLast: boolean;
   /** The round for which it reads from the store at the moment. */
   reading: number | undefined;
-  /** Where the last part ends. */
+  /** Index at which the last part ends. */
   lastIndex: LogIndex | undefined;
-  /** Why nothing can be sent. */
+  /** Reason why nothing can be sent. */
   fault: string | undefined;
   heardMs: number;
   offeredMs: number;
 }
 
-/** What waits for one node, and until when that takes nothing. */
+/** Transfers that wait for one node, and the time until which it is busy. */
 interface Line {
   readonly waiting: Fifo<Outgoing>;
   busyUntilMs: number;
 }
 
-/** How soon a node that takes no more is asked again, as a part of the time after which an offer is repeated. */
+/** How soon a busy node is asked again, as a share of the interval at which an offer is repeated. */
 const BUSY_PER_ASK = 1 / 4;
 
 export class SnapshotSender {
   readonly #ports: SnapshotPorts;
-  /** Of the nodes for which something waits; the one whose turn it is comes first. */
+  /** Nodes with waiting transfers, in round-robin order. */
   readonly #lines = new Map<NodeId, Line>();
   #waitingCount = 0;
   #running: readonly Outgoing[] = [];
@@ -126,7 +126,7 @@ export class SnapshotSender {
     this.#ports.snapshotObserver.membersBehind(this.#behindCount);
   }
 
-  /** Goes on with what can go on: the end of each turn. */
+  /** Continues transfers that can continue; called at the end of each turn. */
   advance(): void {
     if (this.isIdle || this.#isClosed) return;
     for (const each of this.#running) if (!isWanted(each)) this.#end(each, 'over', undefined);
@@ -138,7 +138,7 @@ export class SnapshotSender {
     for (const each of this.#running) this.#pump(each);
   }
 
-  /** Repeats what may have been lost, and gives up on whoever does not answer. */
+  /** Repeats messages that may be lost, and gives up on members that do not answer. */
   tick(nowMs: number): void {
     const { snapshotAskMs, snapshotGiveUpMs } = this.#ports.limits;
     for (const each of this.#running) {
@@ -147,7 +147,7 @@ export class SnapshotSender {
     }
   }
 
-  /** Takes what the member says. */
+  /** Handles a message of the member. */
   take(letter: SnapshotLetter<SnapshotAsk | SnapshotEnd>): void {
     const { content, transfer, group } = letter;
     const found = this.#running.find((each) => each.transfer === transfer && each.group.id === group);
@@ -159,12 +159,12 @@ export class SnapshotSender {
     else found.credit = Math.max(found.credit, content.credit);
   }
 
-  /** Sends nothing more. */
+  /** Stops sending. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** When it resolves, nothing is being read; after `close` nothing more will be. */
+  /** Resolves when nothing is being read; after `close` nothing more will be. */
   async settled(): Promise<void> {
     await this.#reading;
   }
@@ -177,7 +177,7 @@ export class SnapshotSender {
     this.#waitingCount += 1;
   }
 
-  /** Whose turn it is, of those that are still wanted; undefined when nothing waits, or nobody takes it. */
+  /** The next transfer among those that are still needed; undefined when none waits, or no node is ready. */
   #next(): Outgoing | undefined {
     const nowMs = this.#ports.monotonicMs();
     for (const [node, line] of this.#lines) {
@@ -210,7 +210,7 @@ export class SnapshotSender {
     this.#post(each, { kind: 'offer', term: each.term });
   }
 
-  /** The member begins anew: what was read for it before is of no use. */
+  /** The member starts a new round: parts that were read before are dropped. */
   #begin(each: Outgoing, { round, credit, standing }: SnapshotAsk): void {
     const { group, to } = each;
     if (each.round === 0)
@@ -248,7 +248,7 @@ export class SnapshotSender {
     });
   }
 
-  /** A part that the link has no room for waits for the next turn. */
+  /** A part that the link does not accept waits for the next turn. */
   #sendPart(each: Outgoing, { members }: StateExport, part: StatePart): void {
     const { round, seq } = each;
     if (!this.#post(each, { kind: 'part', round, seq, members, ...part })) return;
@@ -270,7 +270,7 @@ export class SnapshotSender {
     this.#ports.step(each.group, { kind: 'snapshot-sent', replica: each.to, index: each.lastIndex });
   }
 
-  /** Its node takes no more at the moment. */
+  /** Its node is busy. */
   #putOff(each: Outgoing): void {
     const { monotonicMs, limits } = this.#ports;
     this.#running = this.#running.filter((other) => other !== each);
@@ -300,7 +300,7 @@ export class SnapshotSender {
     return this.#ports.peers.sendLetter(nodeOf(to), letter);
   }
 
-  /** Reads from the store beside everything else; the turn behind it goes on with what was read. */
+  /** Reads from the store in the background; the next turn continues with the result. */
   #read(each: Outgoing, work: () => Promise<void>): void {
     const reading = async (): Promise<void> => {
       if (!this.#isClosed && each.group.isOpen) await work();
@@ -312,7 +312,7 @@ export class SnapshotSender {
   }
 }
 
-/** Whether the group still leads in that term, and the member still lacks what its log no longer has. */
+/** Whether the group still leads in that term, and the member still lacks entries that its log no longer has. */
 function isWanted({ group, to, term }: Outgoing): boolean {
   const { role, hardState } = group.raft;
   if (!group.isOpen || role.kind !== 'leader' || hardState.term !== term) return false;

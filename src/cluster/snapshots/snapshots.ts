@@ -1,8 +1,8 @@
 /**
- * Snapshots of the groups of this node, both ways: what the runtime needs of them in one place.
+ * Snapshots of the groups of this node, in both directions: the interface for the runtime.
  *
- * A member that lacks more than its leader's log still has gets the state instead: of a database the pages above where
- * it stands, of the catalog everything (state-transfer.ts).
+ * A member that lags too far for its leader's log gets the state instead: of a database the pages after its position,
+ * of the catalog everything (state-transfer.ts).
  */
 import type { ReplicaId, Term } from '#base';
 import type { Snapshot } from '#raft';
@@ -14,14 +14,14 @@ import { SnapshotSender } from './snapshot-sender.ts';
 import type { CheckedPart } from './state-transfer.ts';
 
 export interface SnapshotsPorts extends SnapshotReceiverPorts {
-  /** Makes every write of the store that has resolved durable. */
+  /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
   readonly turn: (work: () => void) => void;
-  /** Has the log of the group begin behind the mark, which the store has durably. */
+  /** Restarts the log of the group after the mark, which is durable in the store. */
   readonly begin: (group: Group, mark: AppliedMark, snapshot: Snapshot) => void;
 }
 
-/** How often a deadline is looked at before it passes. */
+/** Number of checks of a deadline before it passes. */
 const LOOKS = 4;
 
 export class Snapshots {
@@ -37,7 +37,7 @@ export class Snapshots {
     this.#receiver = new SnapshotReceiver(ports);
   }
 
-  /** When `tick` is next worth calling; undefined when nothing is under way. */
+  /** Next time to call `tick`; undefined when no transfer is in progress. */
   get deadlineMs(): number | undefined {
     if (this.#sender.isIdle && this.#receiver.isIdle) return undefined;
     const lookMs = this.#lookedMs + this.#ports.limits.snapshotAskMs / LOOKS;
@@ -60,7 +60,9 @@ export class Snapshots {
     this.#receiver.installed(group, part);
   }
 
-  /** The store has the state up to the mark. At the end of the snapshot it is made durable, and then the log begins. */
+  /**
+   * The store has the state up to the mark. At the end of the snapshot it is made durable, and then the log restarts.
+   */
   written(group: Group, mark: AppliedMark): void {
     if (group.raft.installing?.last.index === mark.index) {
       this.#syncing = this.#sync(group, mark);
@@ -75,7 +77,7 @@ export class Snapshots {
     if (content.kind === 'end') this.#sender.take({ ...letter, content });
   }
 
-  /** The end of each turn. */
+  /** Called at the end of each turn. */
   advance(): void {
     this.#receiver.advance();
     this.#sender.advance();
@@ -87,13 +89,13 @@ export class Snapshots {
     this.#receiver.tick(nowMs);
   }
 
-  /** Begins nothing more; what is being installed goes on. */
+  /** Starts nothing more; a running installation continues. */
   close(): void {
     this.#receiver.close();
     this.#sender.close();
   }
 
-  /** When it resolves, nothing that was closed uses the store any more. */
+  /** Resolves when nothing that was closed uses the store any more. */
   async settled(): Promise<void> {
     await this.#sender.settled();
     await this.#syncing;

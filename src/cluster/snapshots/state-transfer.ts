@@ -1,6 +1,6 @@
 /**
- * How the state of a group gets from one replica to another, as the runtime sees it: in parts, each of which ends at a
- * place in the log. What is in a part is the business of the state machines.
+ * The interface for transferring the state of a group between replicas: in parts, each of which ends at an index of the
+ * log. The state machines define the content of the parts.
  *
  *   standing ──> StateExport ── parts ──> StateImport ── checked parts ──> Machine.install
  */
@@ -9,42 +9,45 @@ import type { EntryId, Membership } from '#raft';
 
 export interface StatePart {
   readonly data: Uint8Array;
-  /** Where in the log whoever has taken it over stands. */
+  /** Index of the log after this part is installed. */
   readonly last: EntryId;
-  /** Nothing is left behind it. */
+  /** It is the last part. */
   readonly isLast: boolean;
 }
 
-/** The members of a group and the index of the entry that set them; 0 for the members it began with. */
+/** The members of a group and the index of the entry that set them; 0 for its first members. */
 export interface HeldMembership {
   readonly index: LogIndex;
   readonly membership: Membership;
 }
 
-/** The state of a group, for a replica that lacks some or all of it. It stays as it was when it was opened. */
+/** The state of a group for a replica that lacks some or all of it. It is a snapshot at the time of opening. */
 export interface StateExport {
-  /** Who belongs to the group as of its end. */
+  /** Members at its end. */
   readonly members: HeldMembership;
-  /** The next part, of about so many bytes or a little. Not called again behind the last. */
+  /** Returns the next part, of about so many bytes. Not called again after the last. */
   next(bytesMax: number): Promise<StatePart>;
 }
 
 /** Checks parts as they arrive, and changes nothing. */
 export interface StateImport {
-  /** From where on parts are to go on now: what an export is asked for. What cannot be gone on with is dropped. */
+  /**
+   * Returns the position from which parts should continue, for an export. Parts that do not continue from there are
+   * dropped.
+   */
   resume(): Uint8Array;
-  /** What of it can be installed: nothing while more parts must come first. As text: what is wrong with it. */
+  /** Returns what can be installed; undefined while more parts are needed first; as text the fault of the part. */
   take(part: StatePart): CheckedPart | undefined | string;
 }
 
-/** What a machine can take over as it is. */
+/** A part that a machine can install. */
 export interface CheckedPart {
   readonly last: EntryId;
-  /** It goes on from this revision or a later one that it holds. */
+  /** It continues from this revision or from a later one within it. */
   readonly basis: number;
-  /** And from what it holds of the log up to here; 0 or left out: the revision says enough. */
+  /** And from the log up to this index; 0 or absent: the revision suffices. */
   readonly basisIndex?: number;
-  /** Bytes that it takes in memory, about. */
+  /** Approximate memory. */
   readonly bytes: number;
   readonly content: unknown;
 }

@@ -1,14 +1,14 @@
 /**
- * The data directory of a node: what lies where, who it belongs to, and that only one process has it open.
+ * The data directory of a node: its layout, its identity, and its lock, so that only one process has it open.
  *
  *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, of a large store, second
  *                  names of tables that were not looked at yet: unseen
  *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
  *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *
- * Identity is minted on the first start and written into the store, then into the log. A log of another store is
- * refused by the log; a log without its store is refused here, before LevelDB makes a new one: its entries would be
- * decided again, over nothing.
+ * The identity is created at the first start and written into the store, then into the log. The log refuses a store
+ * that it does not belong to. A log without its store is refused here, before LevelDB creates a new one: its entries
+ * would be decided again from an empty state.
  */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -50,9 +50,9 @@ export interface DataDirectory {
   readonly storeDirectory: string;
   readonly logDirectory: string;
   readonly store: LevelStore;
-  /** Tables of the store that were verified whole before it was opened. */
+  /** Tables of the store that were fully verified before it was opened. */
   readonly seen: readonly number[];
-  /** Its logs before it was opened. */
+  /** Its log files before it was opened. */
   readonly storeLogs: readonly LevelLog[];
   readonly guard: DiskGuard;
   readonly identity: NodeIdentity;
@@ -60,13 +60,13 @@ export interface DataDirectory {
 
 export interface DataDirectoryOptions {
   readonly store: LevelStoreOptions;
-  /** How much of its tables is verified before it is opened. */
+  /** How many bytes of its tables are verified before it is opened. */
   readonly rowBytes?: number;
   readonly disk: DiskGuardOptions;
   readonly nowMs: number;
   readonly random: Random;
   readonly origin: Origin;
-  /** Told whether damage was noted that a look at every row has not ruled out. */
+  /** Receives whether damage was recorded that a full verification has not ruled out. */
   readonly onSuspicion?: (isSuspect: boolean) => void;
 }
 
@@ -74,17 +74,17 @@ interface Places {
   readonly directory: string;
   readonly storeDirectory: string;
   readonly logDirectory: string;
-  /** Damage was noted, and every row is to be verified. */
+  /** Damage was recorded, and every row must be verified. */
   readonly isSuspect: boolean;
 }
 
-/** Opens the directory for this process, and makes it when it is missing. The caller closes store and guard. */
+/** Opens the directory for this process, and creates it if needed. The caller closes store and guard. */
 export async function openDataDirectory(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   const fault = clockFault(options.nowMs);
   if (fault !== undefined) throw fault;
   const storeDirectory = storeDirectoryOf(directory);
   const logDirectory = logDirectoryOf(directory);
-  // Nothing is made for a node that does not know where it belongs, unless something is there already.
+  // Nothing is created for a node without a configured cluster, unless something exists already.
   if (options.origin.kind === 'unknown' && !existsSync(storeDirectory) && !existsSync(logDirectory))
     throw belongsNowhere(directory);
   await makeWritableDirectory(directory);
@@ -118,8 +118,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
 }
 
 /**
- * Opens the store of a node that is stopped, once every row of its tables is verified; nothing is made where there is
- * none.
+ * Opens the store of a stopped node after verifying every row of its tables; creates nothing.
  * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
  */
 export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
@@ -130,7 +129,7 @@ export async function openStoppedStore(directory: string): Promise<StoppedStoreF
   return { storeDirectory, logDirectory, store: await openUnlessLocked(places, {}), storeLogs: look.logs };
 }
 
-/** Of the rows of a node, beside its log. */
+/** Directory of the store, next to the log. */
 export function storeDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, STORE);
 }
@@ -154,7 +153,7 @@ async function openStore(places: Places, options: DataDirectoryOptions): Promise
   }
 }
 
-/** Holds what was not looked through, or, where the file system has no links, looks through it now. */
+/** Keeps links to unverified tables, or verifies them now where the file system has no hard links. */
 async function holdUnseen(places: Places, look: StoreLook): Promise<StoreLook> {
   if (look.unseen.length === 0) return look;
   const { directory, storeDirectory } = places;
@@ -177,12 +176,12 @@ async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): 
   try {
     return await verifyStore(storeDirectory, rowBytes);
   } catch (failure) {
-    // What another process is writing may look damaged.
+    // Files that another process is writing may look damaged.
     throw (await isLevelStoreInUse(storeDirectory)) ? inUse(directory, failure) : failure;
   }
 }
 
-/** A store that is new has a log that is new. */
+/** A new store needs a new log. */
 async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[] = []): Promise<void> {
   const [file] = await readdir(logDirectory);
   if (file === undefined) return;
@@ -193,7 +192,7 @@ async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[
   });
 }
 
-/** LevelDB has given the damaged row right checksums around it, so its tables look whole. */
+/** LevelDB has written valid checksums around the damaged row, so its tables look intact. */
 function damagedRow(storeDirectory: string, cause: DatabaseError): DatabaseError {
   const message = `${storeDirectory} holds a damaged row, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' }, cause });
@@ -209,7 +208,7 @@ function inUse(directory: string, cause?: unknown): DatabaseError {
   return new DatabaseError('unavailable', message, { details: { reason: 'DataDirectoryInUse' }, cause });
 }
 
-/** What LevelDB says of a full disk does not say so in a way that a program could rely on. */
+/** LevelDB's error for a full disk cannot be recognized reliably. */
 function full(directory: string, availableBytes: number, cause: unknown): DatabaseError {
   const message = `The disk of ${directory} is full: the store could not be opened with the ${availableBytes} bytes that are left. Free or add space, then start the node again`;
   return new DatabaseError('storage_full', message, { details: { reason: 'DiskFull' }, cause });

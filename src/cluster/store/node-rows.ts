@@ -1,5 +1,5 @@
 /**
- * The rows of the store that belong to the node and not to a group.
+ * Rows of the store that belong to the node and not to a group.
  *
  * ```
  * 00 00            identity: u8 format = 2 | 16 bytes cluster_id | 16 bytes store_id | u32 node | u32 CRC (little-endian)
@@ -7,7 +7,7 @@
  * 00 02            joining: u8 format = 1 | 16 bytes store_id | u32 CRC; the store asks to become a node
  * 00 03            before: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u64 time ms (little-endian) | u32 CRC;
  *                  what the store was of before its cluster began with it
- * 00 04            removed: the value of the identity row of a node that was removed, and has heard so from others
+ * 00 04            removed: the identity row of this node, after other nodes have reported its removal
  * 00 05 group(4)   diverged: u8 format = 1 | u64 replica (little-endian) | u32 node that leads (little-endian) | UTF-8 reason
  *                  | u32 CRC; this replica holds another history than its group
  * ```
@@ -48,17 +48,17 @@ export const IDENTITY_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x00).key();
 /** Only until there is an identity. */
 export const JOINING_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x02).key();
 
-/** Only if the cluster began with what the store held of another one. */
+/** Only if the cluster was founded from the store of another one. */
 export const BEFORE_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x03).key();
 
-/** Only if others have told the node that it was removed. It says so of the identity that it repeats, and no other. */
+/** Only if other nodes have reported its removal. It applies only to the identity that it repeats. */
 export const REMOVED_KEY: Uint8Array = new KeyWriter().u8(0x00).u8(0x04).key();
 
 export function writeJoining(storeId: string): Uint8Array {
   return sealed(JOINING_FORMAT, (row) => row.bytes(uuidBytes(storeId)));
 }
 
-/** The store that asks. Throws when the row is corrupt. */
+/** Reads the id of a joining store. Throws when the row is corrupt. */
 export function readJoining(value: Uint8Array): string {
   return formatUuid(opened(JOINING_KEY, value, JOINING_FORMAT).bytes(UUID_BYTES));
 }
@@ -79,11 +79,11 @@ export function readIdentity(value: Uint8Array): NodeIdentity {
   return { clusterId, storeId, node: toNodeId(row.u32le()) };
 }
 
-/** What a store was of, before another cluster began with what it held. */
+/** The cluster and store ids before another cluster was founded from the store. */
 export interface ClusterBefore {
   readonly clusterId: string;
   readonly storeId: string;
-  /** When that was decided. */
+  /** Time of that decision. */
   readonly atMs: number;
 }
 
@@ -111,7 +111,7 @@ export function writeTrash(): Uint8Array {
   return sealed(TRASH_FORMAT, () => undefined);
 }
 
-/** Whose trash row this is. Throws when the row is corrupt. */
+/** The group of a trash row. Throws when the row is corrupt. */
 export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
   opened(key, value, TRASH_FORMAT);
   return toGroupId(readU32(key, TRASH_PREFIX.length));
@@ -122,13 +122,13 @@ export function trashRows(): KeyRange {
   return rowsBehind(TRASH_PREFIX);
 }
 
-/** A replica of this node that holds another history than its group. */
+/** A diverged replica of this node. */
 export interface Divergence {
   readonly group: GroupId;
   readonly replica: ReplicaId;
-  /** Which node led the group when that was found. */
+  /** Leader of the group when that was found. */
   readonly leader: NodeId;
-  /** What differs, with both values. */
+  /** The difference, with both values. */
   readonly reason: string;
 }
 
@@ -152,7 +152,7 @@ export function readDiverged(key: Uint8Array, value: Uint8Array): Divergence {
   return { group, replica, leader, reason: row.utf8(row.left) };
 }
 
-/** The keys of all rows of replicas that hold another history than their groups. */
+/** The keys of all rows about diverged replicas. */
 export function divergedRows(): KeyRange {
   return rowsBehind(DIVERGED_PREFIX);
 }
@@ -186,12 +186,12 @@ function corrupt(key: Uint8Array, fault: string): DatabaseError {
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
 }
 
-/** Whose log it is. */
+/** Identity to write into the log. */
 export function walIdentity({ clusterId, storeId }: Pick<NodeIdentity, 'clusterId' | 'storeId'>): WalIdentity {
   return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
 }
 
-/** The 16 bytes of an id that this node has minted or read. */
+/** The 16 bytes of a valid id. */
 export function uuidBytes(text: string): Uint8Array {
   const bytes = parseUuid(text);
   assert(bytes !== undefined, 'An identity is a UUID', text);

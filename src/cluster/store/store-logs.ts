@@ -1,11 +1,11 @@
 /**
- * Which logs LevelDB had of its own before the store was opened, for a refusal whose cause may be one of them. One that
- * was cut between two records, or inside of the last one, looks as a power loss leaves it: nothing else says that it
- * has lost something, and when LevelDB has opened they are gone.
+ * Describes LevelDB's own log files before the store was opened, for a refusal whose cause may be one of them. A
+ * truncated log file looks like one after a power failure: nothing else shows that data is lost, and LevelDB deletes
+ * the files when it opens the store.
  */
 import type { LevelLog } from '#storage';
 
-/** A sentence with a blank in front, or nothing where there was none. */
+/** A sentence with a leading space, or an empty text without log files. */
 export function sentenceOnStoreLogs(storeLogs: readonly LevelLog[]): string {
   if (storeLogs.length === 0) return '';
   const words = storeLogs.map(({ path, bytes, isTorn }) =>
@@ -14,6 +14,6 @@ export function sentenceOnStoreLogs(storeLogs: readonly LevelLog[]): string {
   return ` Before the store was opened, LevelDB had as its own logs ${words.join(', and ')}.`;
 }
 
-/** What to do with a data directory that has lost some of what it held. */
+/** Advice for a data directory that has lost data. */
 export const LOST_STORE: string =
   'In a cluster whose other nodes have copies of everything, move this directory away, start the node with an empty one and --join, and take the old node out (cairn cluster replace OLD --by NEW); a node that is alone needs a copy of the whole directory from before';

@@ -1,6 +1,6 @@
 /**
- * A store whose every change is durable when its promise resolves: for the few changes whose order must survive a power
- * failure. The plain store may lose any of its unsynced batches and keep later ones.
+ * A store whose every change is durable when its promise resolves, for the few changes whose order must survive a power
+ * failure. The plain store may lose any unsynced batch and keep later ones.
  */
 import type { KvBatch, KvRange, KvRangeOptions, KvStore } from '#kv';
 
@@ -8,7 +8,7 @@ export class SyncedStore implements KvStore {
   readonly #kv: KvStore;
   readonly #sync: () => Promise<void>;
 
-  /** `sync` makes every write of `kv` that has resolved durable. */
+  /** `sync` makes every completed write of `kv` durable. */
   constructor(kv: KvStore, sync: () => Promise<void>) {
     this.#kv = kv;
     this.#sync = sync;

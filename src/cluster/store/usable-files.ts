@@ -1,13 +1,13 @@
 /**
- * Files of a data directory that this process cannot use, such as those that another user has made: found before
- * anything is opened, so that a start does not end somewhere in the middle of it with what the operating system says.
+ * Finds files of a data directory that this process cannot use, such as those of another user, before anything is
+ * opened, so that a start does not fail halfway with an error of the operating system.
  */
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError } from '#base';
 
-/** What is written where it stands. Of other files there are new ones. */
+/** Files that are written in place; other files are replaced by new ones. */
 const WRITTEN = /^(?:\d+\.wal|guard|LOCK)$/;
 const OTHERS = /^(?:\d+\.(?:ldb|sst|log)|CURRENT|MANIFEST-\d+)$/;
 
@@ -16,10 +16,13 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EPERM', 'this user has no right to'],
   ['EROFS', 'its file system is read-only'],
 ]);
-/** It is gone, or never was: whoever needs it says so. */
+/** A missing file is reported where it is needed. */
 const GONE = 'ENOENT';
 
-/** @throws DatabaseError for the first one that is no file, or must not be read, or written where it has to be. */
+/**
+ * @throws DatabaseError for the first path that is not a file, cannot be read, or cannot be written although it must
+ * be.
+ */
 export async function checkUsable(directory: string): Promise<void> {
   for (const name of (await readdir(directory)).toSorted()) {
     const isWritten = WRITTEN.test(name);

@@ -1,8 +1,8 @@
 /**
- * Makes a directory with its parents, or says why it cannot be one to write in.
+ * Creates a directory with its parents, or reports why it cannot be written.
  *
- * It goes one directory at a time: Node's own recursive mkdir never returns where a file system answers that a parent
- * is missing which is there, as /proc does.
+ * It creates one directory at a time: the recursive mkdir of Node.js never returns where a file system reports an
+ * existing parent as missing, as /proc does.
  */
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
@@ -17,7 +17,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'its file system lets nobody make a directory there'],
 ]);
 
-/** @throws DatabaseError when it is not there and cannot be made, is no directory, or must not be written to. */
+/** @throws DatabaseError when it cannot be created, is not a directory, or is not writable. */
 export async function makeWritableDirectory(directory: string): Promise<void> {
   const path = resolve(directory);
   try {
@@ -36,14 +36,14 @@ async function make(path: string): Promise<void> {
   const parent = dirname(path);
   if (parent !== path) await make(parent);
   await mkdir(path).catch(async (failure: unknown) => {
-    // Somebody else may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (!(await isThere(path))) throw failure;
   });
 }
 
 async function isThere(path: string): Promise<boolean> {
   try {
-    // The dot says that a file will not do.
+    // With the dot, a file fails.
     await stat(`${path}/.`);
     return true;
   } catch (failure) {

@@ -1,15 +1,15 @@
 /**
- * The commands of one turn of the front (link.ts) in a form that is cheap to send to the core's thread.
+ * Encodes the commands of one turn of the front (link.ts) for the core thread at low cost.
  *
- * Proposals travel as one transferred buffer, and when there is nothing else, which is nearly always, that buffer is
- * the whole message. All numbers are little-endian.
+ * Proposals travel as one transferred buffer; when there is nothing else, which is nearly always, that buffer is the
+ * whole message. All numbers are little-endian.
  *
  *   proposals   (f64 token | u32 group | u32 length | u8 1 tells admission + 2 stays here | payload)*
  */
 import { giveBack, toGroupId } from '#base';
 import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from './link.ts';
 
-/** Proposals alone, or everything. */
+/** Only proposals, or everything. */
 export type CommandMessage = ArrayBuffer | FullCommands;
 
 interface FullCommands {
@@ -35,7 +35,7 @@ export function packCommands({ proposals, reads, creates, deletes, shown, follow
     : { kind: 'commands', proposals: packed, reads, creates, deletes, shown, follows };
 }
 
-/** The buffers of a message that are given away with it. */
+/** The buffers that are transferred with a message. */
 export function commandTransfers(message: CommandMessage): readonly ArrayBuffer[] {
   if (message instanceof ArrayBuffer) return [message];
   return message.proposals === undefined ? [] : [message.proposals];
@@ -70,7 +70,7 @@ function packProposals(proposals: readonly Proposal[]): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** The payloads are views of the buffer, which is the core's own now. */
+/** The payloads are views of the buffer, which the core owns now. */
 function unpackProposals(buffer: ArrayBuffer): readonly Proposal[] {
   const view = new DataView(buffer);
   const proposals: Proposal[] = [];

@@ -1,6 +1,6 @@
 /**
- * Messages to the core's thread when it starts and while it runs, and its own messages. Commands and reports are
- * those of command-message.ts and report-message.ts.
+ * Messages to the core thread at its start and while it runs, and its own messages. Commands and reports are in
+ * command-message.ts and report-message.ts.
  */
 import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
@@ -27,13 +27,13 @@ export interface CoreOrder {
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;
-  /** Replicas of each database, if there are so many nodes. */
+  /** Replicas of each database, if there are enough nodes. */
   readonly copies: number;
-  /** A node that has been silent for so long is replaced, if another one is free; undefined: never. */
+  /** Time after which a silent node is replaced, if another one is free; undefined: never. */
   readonly replaceAfterMs: number | undefined;
-  /** Without it nothing that links need is loaded, and no node reaches this one. */
+  /** Absent: no peer links; nothing for them is loaded, and no node reaches this one. */
   readonly links: LinksOrder | undefined;
-  /** One 32-bit number, 1 while the core is alone: the front sees it change before any message that follows (C32). */
+  /** One 32-bit number, 1 while the core is alone: the front sees it change before any later message (C32). */
   readonly alone: SharedArrayBuffer;
 }
 
@@ -42,23 +42,23 @@ export interface LinksOrder {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** The host that others dial; by default `host`. */
+  /** Host that other nodes connect to; by default `host`. */
   readonly advertisedHost?: string | undefined;
-  /** Until the catalog says who there is. */
+  /** Used until the catalog names the nodes. */
   readonly peers: readonly Peer[];
-  /** Where others may be, if no known node answers. */
+  /** Addresses to try when no known node answers. */
   readonly seeds?: readonly Address[];
   readonly release?: string;
-  /** As of `PeerLinksOptions`. */
+  /** As in `PeerLinksOptions`. */
   readonly connectionsMax?: number | undefined;
 }
 
-/** Binds the port for other nodes; comes before everything else. */
+/** Binds the peer port, before everything else. */
 export interface BindOrder extends PeerPortOptions {
   readonly kind: 'bind';
 }
 
-/** Asks a cluster to take in this store, or whether it is to found one; comes before `open`. */
+/** Joins a cluster with this store, or decides whether to found one; before `open`. */
 export interface JoinOrder {
   readonly kind: 'join';
   readonly seeds: readonly Address[];
@@ -74,22 +74,22 @@ export type ToCore =
   | CommandMessage
   | { readonly kind: 'disk'; readonly level: DiskLevel }
   | { readonly kind: 'runs'; readonly digest: string; readonly fault: string | undefined }
-  /** Where this node is, for the catalog. */
+  /** Addresses of this node, for the catalog. */
   | { readonly kind: 'announce'; readonly registration: NodeRegistration }
   /** An admin request of a client; the answer has the same token. */
   | { readonly kind: 'administer'; readonly token: number; readonly order: AdminRequest['order'] }
-  /** Hands over what the node leads, for so long at most. */
+  /** Transfers the leaderships, within this time. */
   | { readonly kind: 'leave'; readonly withinMs: number }
   | { readonly kind: 'drain' };
 
-/** The answer to a preparation. */
+/** The answer to `bind` or `join`. */
 export type Prepared =
   | { readonly kind: 'bound'; readonly port: number }
   | { readonly kind: 'joined'; readonly joined: Joined | Founder };
 
 export type FromCore =
   | Prepared
-  /** What `join` waits for. */
+  /** Reason why `join` waits. */
   | { readonly kind: 'waiting'; readonly why: string }
   | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }
   | { readonly kind: 'peers'; readonly measures: PeerMeasures }
@@ -98,7 +98,7 @@ export type FromCore =
   | { readonly kind: 'answered'; readonly token: number; readonly reply: AdminReply }
   /** The peer port received an admin request or a join. */
   | { readonly kind: 'administered'; readonly administered: Administered }
-  /** An operator wants the node to end. */
+  /** An operator has drained the node, so it must exit. */
   | { readonly kind: 'told-to-stop' }
   | { readonly kind: 'drain'; readonly note: DrainNote }
   /** The answer to `leave`. */
@@ -134,12 +134,12 @@ export function packFailure(failure: unknown): SentFailure {
 export function unpackFailure({ name, message, stack, code, details }: SentFailure): Error {
   const failure =
     code === undefined ? new Error(message) : new DatabaseError(code, message, { details: details ?? {} });
-  // Own properties, for the name of a class is on its prototype and read-only where the class says so.
+  // Own properties, because the name of a class is on its prototype and may be read-only.
   Object.defineProperties(failure, { name: { value: name }, stack: { value: stack } });
   return failure;
 }
 
-/** The stack of an error and of whatever caused it. */
+/** The stack of an error and of its causes. */
 function withCauses(stack: string, cause: unknown): string {
   if (!(cause instanceof Error)) return stack;
   return withCauses(`${stack}\nCaused by: ${cause.stack ?? cause.message}`, cause.cause);

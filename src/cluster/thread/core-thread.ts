@@ -1,6 +1,4 @@
-/**
- * The link to a core on a thread of its own, as the front holds it. See core-worker.ts for the other side.
- */
+/** The link to a core on its own thread, in the front. core-worker.ts is the other side. */
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { assert, Slots, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
@@ -29,13 +27,13 @@ import { type ReportMessage, unpackReport } from './report-message.ts';
 export interface CoreThreadListeners {
   /** The core, or its log, has failed; called once, after `open` has resolved. */
   readonly onFatal: (failure: Error) => void;
-  /** An operator has told the node to end; called once. */
+  /** An operator has drained the node, so it must exit; called once. */
   readonly onToldToStop: () => void;
   readonly onDrain: (note: DrainNote) => void;
   readonly onAdministered: (administered: Administered) => void;
   readonly onMeasures: (measures: Measures) => void;
   readonly onPeers: (measures: PeerMeasures) => void;
-  /** How the core is, every second, and how many messages it was sent by then. */
+  /** Health snapshot of the core, every second, and the number of messages sent to it by then. */
   readonly onStanding: (standing: StandingMessage, messagesSent: number) => void;
 }
 
@@ -45,10 +43,10 @@ export interface CoreData {
   readonly transfers: readonly MessagePort[];
 }
 
-/** What a core that has recovered says first. */
+/** First message of a recovered core. */
 interface Opened {
   readonly catalog: CatalogState;
-  /** Where other nodes reach it; undefined when they cannot. */
+  /** Port for other nodes; undefined when there is none. */
   readonly peerPort: number | undefined;
 }
 
@@ -69,7 +67,7 @@ export class CoreThread implements CoreLink {
   #drained: (() => void) | undefined;
   /** Admin requests without an answer. */
   readonly #asked = new Slots<(reply: AdminReply) => void>();
-  /** Who waits for what comes before `open`. */
+  /** The pending `bind` or `join`. */
   #preparing: Preparing | undefined;
   /** Messages to the core since it was asked to open. */
   #sentCount = 0;
@@ -81,7 +79,7 @@ export class CoreThread implements CoreLink {
     this.#listeners = listeners;
     worker.on('message', (message: FromCore) => this.#take(message));
     worker.on('error', (error: Error) => this.#fail(error));
-    // It may fail before anybody has asked it to open.
+    // It may fail before `open` is called.
     this.#opened.promise.catch(() => undefined);
     this.#exited = new Promise((resolve) => {
       worker.on('exit', (code) => {
@@ -92,15 +90,15 @@ export class CoreThread implements CoreLink {
     });
   }
 
-  /** Starts the thread by a file that calls `runCore`. It loads what it takes, and waits for `open` or `abandon`. */
+  /** Starts the thread by a file that calls `runCore`. It loads its modules, and waits for `open` or `abandon`. */
   static start(worker: URL, listeners: CoreThreadListeners, data?: CoreData): CoreThread {
     const given = data && { workerData: data.value, transferList: [...data.transfers] };
     return new CoreThread(new Worker(worker, { name: 'core', ...given }), listeners);
   }
 
   /**
-   * Has it bind the port for other nodes; the port that was bound.
-   * @throws DatabaseError when the address cannot be had.
+   * Binds the peer port; returns its number.
+   * @throws DatabaseError when the address cannot be bound.
    */
   bind(order: BindOrder): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -110,8 +108,8 @@ export class CoreThread implements CoreLink {
   }
 
   /**
-   * Has it ask a cluster to take in this store, before it opens anything.
-   * @throws DatabaseError as `joinCluster` does.
+   * Joins a cluster with this store, before anything is opened.
+   * @throws DatabaseError like `joinCluster`.
    */
   join(order: JoinOrder, onWaiting: (why: string) => void): Promise<Joined | Founder> {
     const { promise, resolve, reject } = Promise.withResolvers<Joined | Founder>();
@@ -121,12 +119,12 @@ export class CoreThread implements CoreLink {
     return promise;
   }
 
-  /** Says where this node is. */
+  /** Announces the addresses of this node. */
   announce(registration: NodeRegistration): void {
     this.#post({ kind: 'announce', registration });
   }
 
-  /** Has it recover the node. Rejects with the reason when it refuses to. */
+  /** Recovers the node. Rejects with the reason when it refuses to start. */
   open(order: Omit<CoreOrder, 'alone'>): Promise<Opened> {
     const complete: CoreOrder = { ...order, alone: this.#alone.buffer };
     this.#worker.postMessage(complete, []);
@@ -232,7 +230,7 @@ export class CoreThread implements CoreLink {
 
   #report(message: ReportMessage): void {
     const { report, measures } = unpackReport(message);
-    // Requests that wait for an answer get it first.
+    // Waiting requests get their answers first.
     this.#onReport(report);
     this.#listeners.onMeasures(measures);
   }

@@ -1,8 +1,8 @@
 /**
- * The thread of the core: opens log and store, runs the core over them, and carries its messages. See core-thread.ts
- * for the other side. Nothing is decided here.
+ * The core thread: opens log and store, runs the core over them, and carries its messages. core-thread.ts is the other
+ * side. It makes no decisions.
  *
- * Who starts the thread composes it: the file that it runs is of #main, and calls `runCore`.
+ * The file that the thread runs is in #main, which composes its parts and calls `runCore`.
  */
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -42,18 +42,18 @@ import {
 } from './core-thread-messages.ts';
 import { packReport } from './report-message.ts';
 
-/** How late a deadline of the core may be noticed. */
+/** Maximum delay of a deadline of the core. */
 const TICK_MS = 50;
 
-/** How often what links have counted goes to the front. */
+/** Interval at which counters of the links are sent to the front. */
 const PEERS_TOLD_MS = 1_000;
 
 /** Interval at which the core reports its health to the front. */
 const STANDING_TOLD_MS = 1_000;
 
-/** What #cluster does not know how to make. */
+/** Parts that #cluster cannot create. */
 export interface CoreParts {
-  /** Called at most once, and only when this node is to reach others. */
+  /** Called at most once, and only for a node with peer links. */
   readonly openPort: (options: PeerPortOptions) => Promise<PeerPort>;
   readonly askToJoin: AskToJoin;
   readonly askAdmin: AskAdmin;
@@ -100,7 +100,7 @@ function join(
   return joinCluster(ports, seeds, request, waitMs);
 }
 
-/** A name may stand for several nodes, of which this one may be one: each is asked. */
+/** A name may resolve to several nodes, possibly including this one; each is asked. */
 async function addressesOf({ host, port }: Address): Promise<readonly DialledAddress[]> {
   const found = await lookup(host, { all: true }).catch(() => []);
   return found.map(({ address }) => ({ host, port, ip: address }));
@@ -176,14 +176,14 @@ async function start(
   }
 }
 
-/** Why the process is to end, at once or when it has drained; and drains that do not end it. */
+/** Reports when and why the process must exit, and drains that do not end it. */
 function showEnds(core: CoreRuntime, port: MessagePort): void {
   core.onFailure((failure) => fail(port, failure));
   core.onToldToStop(() => post(port, { kind: 'told-to-stop' }));
   core.onDrain((note) => post(port, { kind: 'drain', note }));
 }
 
-/** In memory that the front looks into (C32). */
+/** Writes whether the core is alone into memory that the front reads (C32). */
 function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
   core.onCompany(() => Atomics.store(shown, 0, 0));
   Atomics.store(shown, 0, core.isAlone ? 1 : 0);
@@ -228,7 +228,7 @@ interface TellerParts {
   readonly peers: PeerMeasureGatherer | undefined;
 }
 
-/** Counts what is seen here alone, and tells the front how the core is. */
+/** Counts events of this thread, and reports the health of the core to the front. */
 class Teller {
   readonly #telling: NodeJS.Timeout;
   #tickDelaysMs: number[] = [];
@@ -246,7 +246,7 @@ class Teller {
     this.#telling = setInterval(tell, STANDING_TOLD_MS);
   }
 
-  /** A tick begins: it follows the one before after its time, or when the thread is free again. */
+  /** A tick starts: after its time, or when the thread is free again. */
   ticks(): void {
     const nowMs = performance.now();
     if (this.#tickedMs !== undefined) this.#tickDelaysMs.push(Math.max(0, nowMs - this.#tickedMs - TICK_MS));
@@ -268,7 +268,7 @@ class Teller {
   }
 }
 
-/** What the links count goes to the front. Undefined: this node reaches no others. */
+/** Sends counters of the links to the front. Undefined: this node has no peer links. */
 async function reachOthers(
   port: MessagePort,
   parts: CoreParts & { readonly store: KvStore; readonly peerPort: PeerPort | undefined },
@@ -297,7 +297,7 @@ async function reachOthers(
   return { ...reach, observer, close };
 }
 
-/** The front ends the process when it hears of it. Nothing that was not reported is acknowledged. */
+/** The front ends the process when it receives this. Nothing unreported is acknowledged. */
 function fail(port: MessagePort, failure: unknown): void {
   post(port, { kind: 'failed', failure: packFailure(failure) });
 }

@@ -1,13 +1,12 @@
 /**
- * A report of the core (link.ts), and what it has measured since the last one, in a form that is cheap to send to the
- * front's thread.
+ * Encodes a report of the core (link.ts), and its measurements since the last one, for the front's thread at low cost.
  *
- * Nearly every report is just numbers: it is one array of them, and what can be no number goes along when there is any.
+ * Nearly every report consists of numbers only: it is one array of them, and other values are added when there are any.
  * The counts of the parts come first, then the parts, in this order:
  *
  *   committed   (token | revision | basis | recorded time in ms | event count)*
  *   applied     (group | revision)*
- *   leaders     (group | node that leads, 0 if nobody)*
+ *   leaders     (group | node that leads, 0 for none)*
  *   admitted    token*
  *   syncs       (bytes | elapsed ms)*
  *   writes      (entries | elapsed ms)*
@@ -23,7 +22,7 @@ import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, Tok
 
 type Numbers = Float64Array<ArrayBuffer>;
 
-/** Numbers alone, or everything. */
+/** Only numbers, or everything. */
 export type ReportMessage = Numbers | FullReport;
 
 interface FullReport {
@@ -39,7 +38,7 @@ type SentSettlement =
   | Exclude<Settlement, { readonly kind: 'refused' }>
   | { readonly kind: 'refused'; readonly token: Token; readonly error: SentError };
 
-/** Errors keep their class by being taken apart and put together again. */
+/** Errors are decomposed and rebuilt, so that they keep their class. */
 interface SentError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -137,7 +136,7 @@ function unpackNumbers(
   return { report, measures: takeMeasures(parts) };
 }
 
-/** The numbers of a report, one after the other. */
+/** The numbers of a report, in sequence. */
 class Parts {
   readonly counts: Record<'committed' | 'applied' | 'leaders' | 'admitted' | 'syncs' | 'writes', number>;
   readonly #numbers: Numbers;

@@ -1,8 +1,8 @@
 /**
- * What the core has to tell the front, gathered over a turn and sent as one report.
+ * Collects the reports of the core to the front over a turn, and sends them as one.
  *
- * That rows were written is reported at once only to a front in which somebody waits for rows. Otherwise it comes with
- * the next report, or with the next tick: a lone writer costs the front one message and not two.
+ * Written rows are reported at once only to a front with clients that wait for rows. Otherwise they are part of the
+ * next report, or of the next tick: a single writer then costs the front one message instead of two.
  */
 import type { DatabaseError, GroupId, Revision } from '#base';
 import type { CatalogChange } from '../node.ts';
@@ -16,11 +16,11 @@ import {
   type Token,
 } from './link.ts';
 
-/** What is known of the attempts of a request before the last one. */
+/** State of earlier attempts of a request. */
 export interface Doubt {
-  /** Says that the outcome is not known. */
+  /** Error for an unknown outcome. */
   readonly error: DatabaseError;
-  /** One of them may still be on its way to a leader, and become an entry after this one. */
+  /** An attempt may still be on its way to a leader, and become an entry after this one. */
   readonly isDelayed: boolean;
 }
 
@@ -38,7 +38,7 @@ export class Reporter {
   readonly #doubts = new Map<Token, Doubt>();
   readonly #refuseForeign: (token: Token, error: DatabaseError) => void;
 
-  /** What other nodes have asked for is refused by `refuseForeign`; the rest of it they find out themselves. */
+  /** `refuseForeign` refuses requests of other nodes; their other outcomes are found there. */
   constructor(refuseForeign: (token: Token, error: DatabaseError) => void) {
     this.#refuseForeign = refuseForeign;
   }
@@ -51,7 +51,7 @@ export class Reporter {
     return this.#isFollowed;
   }
 
-  /** Whether somebody in the front waits for rows. */
+  /** Sets whether a client of the front waits for rows. */
   follow(isFollowed: boolean): void {
     this.#isFollowed = isFollowed;
   }
@@ -62,7 +62,7 @@ export class Reporter {
     }
   }
 
-  /** From now on the request is refused only as one that may be an entry. */
+  /** From now on the request is refused only as one with an unknown outcome. */
   doubt(token: Token, doubt: Doubt): void {
     const isDelayed = doubt.isDelayed || this.#doubts.get(token)?.isDelayed === true;
     this.#doubts.set(token, { ...doubt, isDelayed });
@@ -75,7 +75,10 @@ export class Reporter {
     }
   }
 
-  /** A refusal says nothing of an attempt before it; nor does a violation of one that may yet become an entry. */
+  /**
+   * A refusal does not apply to earlier attempts; a violation does not apply while an attempt may still become an
+   * entry.
+   */
   #judged(settlement: Settlement): Settlement {
     const { kind, token } = settlement;
     const doubt = this.#doubts.get(token);
@@ -98,12 +101,12 @@ export class Reporter {
     this.#applied.set(group, revision);
   }
 
-  /** Who leads hurries nobody: it goes with what comes next. */
+  /** A changed leader is not urgent: it is part of the next report. */
   led(leader: GroupLeader): void {
     this.#leaders.push(leader);
   }
 
-  /** Whether there is a front, which hears of everything from now on. */
+  /** Whether there is a front that receives every report from now on. */
   get isHeard(): boolean {
     return this.#listener !== undefined;
   }
@@ -114,13 +117,13 @@ export class Reporter {
     for (const change of changes) this.#catalog.push(change);
   }
 
-  /** Sends what was gathered, if there is something that cannot wait. */
+  /** Sends the collected report, if it contains something urgent. */
   flush(): void {
     const isAwaited = this.#isFollowed && this.#applied.size > 0;
     if (isAwaited || this.#hasAnswers) this.#send();
   }
 
-  /** Sends what was gathered, if anything. */
+  /** Sends the collected report, if it is not empty. */
   flushAll(): void {
     if (this.#applied.size + this.#leaders.length > 0 || this.#hasAnswers) this.#send();
   }
@@ -142,7 +145,7 @@ export class Reporter {
     this.#catalog = [];
     this.#catalogIndex = 0;
     this.#applied.clear();
-    // Nobody listens while the core opens, and who leads is said once.
+    // Without a listener, while the core opens, leaders are kept for the first report.
     if (this.#listener !== undefined) [this.#leaders, this.#histories] = [[], []];
     this.#admitted = [];
     this.#settlements = [];
