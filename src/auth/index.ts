@@ -28,10 +28,10 @@ export {
   certificateExtractor,
   clientCertOf,
 } from './certificate-extractor.ts';
-export { customExtractor } from './custom-extractor.ts';
 export type { Credentials, Extractor, Found } from './extractor.ts';
 export { type KnownKey, type KnownKeys, keyExtractor } from './key-extractor.ts';
 export type { Principal } from './principal.ts';
+export { customExtractor } from './tokens/custom-extractor.ts';
 export { readGrantsFile } from './tokens/grants-file.ts';
 export { loadBalancerExtractor, signedHeaderExtractor } from './tokens/header-extractors.ts';
 export type { GrantsOfRoles } from './tokens/identity.ts';

@@ -15,13 +15,14 @@
  *       dropped and counted: no request waits for it, or fails.
  */
 export { createLogger, LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger } from './logger.ts';
-export { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from './metric-catalogue.ts';
+export { COUNTERS, GAUGES, HISTOGRAMS } from './metric-catalogue.ts';
 export {
   type CounterLabels,
   type GrpcMethodLabels,
   type GuestCache,
   type GuestFault,
   type GuestPool,
+  type LabelBound,
   MCP_METHODS,
   type McpMethod,
   type McpSessionEnd,
@@ -33,6 +34,7 @@ export {
 } from './metric-names.ts';
 export { type Count, createMetrics, type Level, type Metrics, type Observe, type Series } from './metrics.ts';
 export { type MetricsServer, startMetricsServer } from './metrics-server.ts';
+export { startTracing, type Tracing } from './otel/tracing.ts';
 export {
   answerProbe,
   PROBE_PATHS,
@@ -52,4 +54,3 @@ export {
   type Tracer,
   traceFields,
 } from './tracer.ts';
-export { startTracing, type Tracing } from './tracing.ts';

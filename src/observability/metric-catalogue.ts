@@ -5,53 +5,30 @@
  * Names without the prefix `cairn_` are the usual ones of gRPC and HTTP dashboards. Counters end in `_total`, durations
  * are in seconds, sizes in bytes.
  */
-import {
-  type CounterLabels,
-  type GaugeLabels,
-  GUEST_FAULTS,
-  type HistogramLabels,
-  MCP_METHODS,
-  type MetricName,
-} from './metric-names.ts';
-
-/** The values of a closed label, or the maximum number of values of an open one; further values count as `other`. */
-export type LabelBound = readonly string[] | number;
-
-type LabelBounds<L> = { readonly [K in keyof L]: LabelBound };
-
-export interface MetricDefinition<L = Readonly<Record<string, string>>> {
-  readonly help: string;
-  readonly labels: LabelBounds<L>;
-  /** Histograms only: upper bounds, ascending. */
-  readonly buckets?: readonly number[];
-}
-
-type Table<T> = { readonly [N in keyof T]: MetricDefinition<T[N]> };
-
-const NONE = {};
-const PEER = { peer: 64 };
-/** Levels of LevelDB. */
-const LEVEL = { level: ['0', '1', '2', '3', '4', '5', '6'] } as const;
-const POOL = { pool: ['views', 'changes', 'presenters'] } as const;
-const CACHE = { kind: ['artifacts', 'states'] } as const;
-const WAY = { way: ['sent', 'received'] } as const;
-const GRPC_METHOD = { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64 };
-
-export const COUNTERS: Table<CounterLabels> = {
-  grpc_server_started_total: { help: 'RPCs started on the server.', labels: GRPC_METHOD },
+export const COUNTERS = {
+  grpc_server_started_total: {
+    help: 'RPCs started on the server.',
+    labels: { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64 },
+  },
   grpc_server_handled_total: {
     help: 'RPCs completed on the server, by status code.',
-    labels: { ...GRPC_METHOD, grpc_code: 20 },
+    labels: { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64, grpc_code: 20 },
   },
-  grpc_server_msg_received_total: { help: 'Messages received by the server.', labels: GRPC_METHOD },
-  grpc_server_msg_sent_total: { help: 'Messages sent by the server.', labels: GRPC_METHOD },
+  grpc_server_msg_received_total: {
+    help: 'Messages received by the server.',
+    labels: { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64 },
+  },
+  grpc_server_msg_sent_total: {
+    help: 'Messages sent by the server.',
+    labels: { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64 },
+  },
   cairn_redirects_total: {
     help: 'Redirects to a concrete revision or time.',
     labels: { reason: ['latest', 'cached', 'effective_time'] },
   },
   cairn_connections_closed_total: {
     help: 'Connections closed when they were accepted, to keep file descriptors free for log and store, metrics, peers and the other port.',
-    labels: NONE,
+    labels: {},
   },
   cairn_connections_displaced_total: {
     help: 'Connections closed for others that came when there were as many as there may be, by what they waited for. idle: another request; head: the headers of their first one, or nothing yet; body: the rest of a request.',
@@ -63,7 +40,7 @@ export const COUNTERS: Table<CounterLabels> = {
   },
   cairn_unauthenticated_total: {
     help: 'Requests with an invalid credential: forged, expired, revoked or sent twice. Requests without a credential are not counted.',
-    labels: NONE,
+    labels: {},
   },
   cairn_rate_limited_total: {
     help: 'Requests refused because their client exceeded --rate-limit-per-second and --rate-limit-burst. shared: too many clients were over their rate for each to have its own count.',
@@ -71,7 +48,7 @@ export const COUNTERS: Table<CounterLabels> = {
   },
   cairn_tls_handshakes_failed_total: {
     help: 'Connections that ended before their TLS handshake was complete: no TLS, an unsupported version, no valid certificate, or too slow.',
-    labels: NONE,
+    labels: {},
   },
   cairn_tls_reloads_total: {
     help: 'Changes found in the TLS files. loaded: the new files are used; failed: they are invalid, and the previous ones stay in use.',
@@ -95,20 +72,34 @@ export const COUNTERS: Table<CounterLabels> = {
   },
   cairn_mcp_requests_total: {
     help: 'MCP messages, counted on the node that has their session. The duration of tools is that of the HTTP requests that they make.',
-    labels: { method: MCP_METHODS },
+    labels: {
+      method: [
+        'initialize',
+        'notifications/initialized',
+        'notifications/cancelled',
+        'ping',
+        'server/discover',
+        'tools/list',
+        'tools/call',
+        'resources/list',
+        'resources/templates/list',
+        'resources/read',
+        'other',
+      ],
+    },
   },
-  cairn_mcp_sessions_begun_total: { help: 'MCP sessions started on this node.', labels: NONE },
+  cairn_mcp_sessions_begun_total: { help: 'MCP sessions started on this node.', labels: {} },
   cairn_mcp_sessions_ended_total: {
     help: 'MCP sessions that ended on this node. deleted: by their client; idle: for too long; displaced: evicted for a new session; closing: the node was closing.',
     labels: { reason: ['deleted', 'idle', 'displaced', 'closing'] },
   },
   cairn_trace_spans_ended_total: {
     help: 'Trace spans that ended on this node. Those that were not exported are lost or wait for up to a second.',
-    labels: NONE,
+    labels: {},
   },
   cairn_trace_spans_exported_total: {
     help: 'Trace spans that the collector of `otlp-endpoint` accepted.',
-    labels: NONE,
+    labels: {},
   },
   cairn_raft_election_total: {
     help: 'Elections in which this node was a candidate or a pre-candidate. won: it became leader; lost: most nodes voted for another one, or another node leads; timed_out: too few votes; not_held: the pre-vote failed, so no term was used.',
@@ -116,36 +107,39 @@ export const COUNTERS: Table<CounterLabels> = {
   },
   cairn_raft_heartbeat_send_failures_total: {
     help: 'Frames with heartbeats, replies, votes or read indexes that were refused or lost. A frame has messages of many groups.',
-    labels: NONE,
+    labels: {},
   },
-  cairn_raft_leader_changes_total: { help: 'Leader changes of groups on this node.', labels: NONE },
-  cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: NONE },
-  cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: NONE },
+  cairn_raft_leader_changes_total: { help: 'Leader changes of groups on this node.', labels: {} },
+  cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: {} },
+  cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: {} },
   cairn_raft_proposals_failed_total: {
     help: 'Proposals that were refused, or whose outcome is unknown.',
-    labels: NONE,
+    labels: {},
   },
   cairn_raft_snapshot_bytes_total: {
     help: 'Snapshot bytes sent to members that lack them, and received from leaders.',
-    labels: { ...PEER, ...WAY },
+    labels: { peer: 64, way: ['sent', 'received'] },
   },
-  cairn_raft_snapshot_failures_total: { help: 'Snapshot transfers that were not completed.', labels: WAY },
-  cairn_wal_write_bytes_total: { help: 'Bytes written to the write-ahead log.', labels: NONE },
+  cairn_raft_snapshot_failures_total: {
+    help: 'Snapshot transfers that were not completed.',
+    labels: { way: ['sent', 'received'] },
+  },
+  cairn_wal_write_bytes_total: { help: 'Bytes written to the write-ahead log.', labels: {} },
   cairn_store_scrub_bytes_total: {
     help: 'Bytes of LevelDB tables that the scrub has read and verified.',
-    labels: NONE,
+    labels: {},
   },
   cairn_store_compaction_seconds_total: {
     help: 'Time of LevelDB compactions into a level, as LevelDB reports it: in whole seconds; read every 10 s.',
-    labels: LEVEL,
+    labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },
   },
   cairn_store_compaction_read_bytes_total: {
     help: 'Bytes read by LevelDB compactions into a level, as LevelDB reports them: in whole MiB.',
-    labels: LEVEL,
+    labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },
   },
   cairn_store_compaction_written_bytes_total: {
     help: 'Bytes written by LevelDB compactions into a level, and by flushes of the write buffer; in whole MiB.',
-    labels: LEVEL,
+    labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },
   },
   cairn_transactions_total: {
     help: 'Transactions by origin and result.',
@@ -158,24 +152,24 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Constraints decided, by kind and result.',
     labels: { kind: ['min_revision', 'max_revision', 'revision_range'], result: ['held', 'violated'] },
   },
-  cairn_query_events_returned_total: { help: 'Events returned by reads.', labels: NONE },
+  cairn_query_events_returned_total: { help: 'Events returned by reads.', labels: {} },
   cairn_cpu_throttled_seconds_total: {
     help: 'Time in which the CPU limit of the container kept the node from running.',
-    labels: NONE,
+    labels: {},
   },
-  cairn_peer_sent_bytes_total: { help: 'Bytes of frames sent to another node.', labels: PEER },
-  cairn_peer_received_bytes_total: { help: 'Bytes of frames received from another node.', labels: PEER },
+  cairn_peer_sent_bytes_total: { help: 'Bytes of frames sent to another node.', labels: { peer: 64 } },
+  cairn_peer_received_bytes_total: { help: 'Bytes of frames received from another node.', labels: { peer: 64 } },
   cairn_peer_sent_failures_total: {
     help: 'Frames for another node that were refused (no connection, or its queue is full) or lost with their connection.',
-    labels: PEER,
+    labels: { peer: 64 },
   },
   cairn_peer_received_failures_total: {
     help: 'Streams and frames of another node that were refused; cairn_peer_dropped_frames_total has the reasons.',
-    labels: PEER,
+    labels: { peer: 64 },
   },
   cairn_peer_reading_stopped_total: {
     help: 'Times that this node stopped reading appends from another node, because its log or its state lagged by a quarter of replication-memory-bytes.',
-    labels: NONE,
+    labels: {},
   },
   cairn_peer_dropped_frames_total: {
     help: 'Frames from other nodes that were dropped, and streams that were refused. malformed: not a frame, or damaged; cluster: from another cluster; receiver: for another node or store; sender: the store is not the one known, or the node is not the one that opened the stream; lane: belongs to another lane; stranger: the catalog does not list the sender, and the frame is not about the catalog; removed: from a removed node; crowded: too many streams; closing: this node is closing; handshake: the connection lacks TLS, a valid certificate or the secret, is too slow, or uses TLS where this node has none.',
@@ -194,26 +188,57 @@ export const COUNTERS: Table<CounterLabels> = {
       ],
     },
   },
-  cairn_guest_calls_total: { help: 'Calls of components.', labels: POOL },
+  cairn_guest_calls_total: { help: 'Calls of components.', labels: { pool: ['views', 'changes', 'presenters'] } },
   cairn_guest_faults_total: {
     help: 'Failed calls of components, by fault (docs/components.md).',
-    labels: { ...POOL, code: GUEST_FAULTS },
+    labels: {
+      pool: ['views', 'changes', 'presenters'],
+      code: [
+        'Trap',
+        'StackOverflow',
+        'FuelExhausted',
+        'MemoryLimit',
+        'OutputTooLarge',
+        'AbiViolation',
+        'Denied',
+        'HostCallLimit',
+        'HostCallFailed',
+        'NotInstantiable',
+        'DeadlineExceeded',
+        'ExecutorLost',
+        'Quarantined',
+        'Busy',
+        'Cancelled',
+      ],
+    },
   },
-  cairn_guest_fuel_total: { help: 'Units of fuel that components have spent.', labels: POOL },
-  cairn_guest_host_calls_total: { help: 'Host calls: requests of components to the node.', labels: POOL },
-  cairn_guest_processes_started_total: { help: 'Guest processes started to run components.', labels: POOL },
+  cairn_guest_fuel_total: {
+    help: 'Units of fuel that components have spent.',
+    labels: { pool: ['views', 'changes', 'presenters'] },
+  },
+  cairn_guest_host_calls_total: {
+    help: 'Host calls: requests of components to the node.',
+    labels: { pool: ['views', 'changes', 'presenters'] },
+  },
+  cairn_guest_processes_started_total: {
+    help: 'Guest processes started to run components.',
+    labels: { pool: ['views', 'changes', 'presenters'] },
+  },
   cairn_guest_processes_killed_total: {
     help: 'Guest processes that were killed, or ended, during a call.',
-    labels: POOL,
+    labels: { pool: ['views', 'changes', 'presenters'] },
   },
   cairn_guest_processes_recycled_total: {
     help: 'Guest processes replaced because they used too much memory.',
-    labels: POOL,
+    labels: { pool: ['views', 'changes', 'presenters'] },
   },
-  cairn_guest_cache_damaged_total: { help: 'Cached files whose content was damaged.', labels: CACHE },
+  cairn_guest_cache_damaged_total: {
+    help: 'Cached files whose content was damaged.',
+    labels: { kind: ['artifacts', 'states'] },
+  },
   cairn_guest_cache_refused_total: {
     help: 'Files that were not cached, because the disk refused them or was almost full.',
-    labels: CACHE,
+    labels: { kind: ['artifacts', 'states'] },
   },
   cairn_stateview_events_folded_total: {
     help: 'Events folded by State Views. reads: a read waited for the fold; maintenance: folded in the background.',
@@ -223,24 +248,24 @@ export const COUNTERS: Table<CounterLabels> = {
     help: 'Maintenance steps of State Views. restarted: folded again from the first event, because the stored state was lost or an event arrived late; failed: the component failed, or its state could not be stored.',
     labels: { result: ['advanced', 'restarted', 'failed'] },
   },
-};
+} as const;
 
-export const GAUGES: Table<GaugeLabels> = {
+export const GAUGES = {
   cairn_inflight_requests: { help: 'Requests in progress.', labels: { plane: ['grpc', 'http'] } },
   cairn_request_memory_bytes: {
     help: 'Bytes that requests hold while they arrive and are worked on, and streams of gRPC that stand open.',
-    labels: NONE,
+    labels: {},
   },
-  cairn_unsent_memory_bytes: { help: 'Bytes of responses that clients have not read yet.', labels: NONE },
-  cairn_raft_groups: { help: 'Groups with an open replica on this node.', labels: NONE },
-  cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: NONE },
-  cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: NONE },
-  cairn_raft_term: { help: 'Highest term that a group on this node has been in.', labels: NONE },
-  cairn_raft_last_index: { help: 'Last log index, summed over the open groups.', labels: NONE },
-  cairn_raft_committed_index: { help: 'Commit index, summed over the open groups.', labels: NONE },
+  cairn_unsent_memory_bytes: { help: 'Bytes of responses that clients have not read yet.', labels: {} },
+  cairn_raft_groups: { help: 'Groups with an open replica on this node.', labels: {} },
+  cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: {} },
+  cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: {} },
+  cairn_raft_term: { help: 'Highest term that a group on this node has been in.', labels: {} },
+  cairn_raft_last_index: { help: 'Last log index, summed over the open groups.', labels: {} },
+  cairn_raft_committed_index: { help: 'Commit index, summed over the open groups.', labels: {} },
   cairn_raft_applied_index: {
     help: 'Applied index whose rows are in the store, summed over the open groups.',
-    labels: NONE,
+    labels: {},
   },
   cairn_raft_members: {
     help: 'Members of the catalog group, which every node of the cluster is in, by role.',
@@ -248,7 +273,7 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_raft_follower_lag_entries: {
     help: 'Log entries that a node is not known to have, of the group led by this node in which it lags most.',
-    labels: PEER,
+    labels: { peer: 64 },
   },
   cairn_worker_queue_depth: {
     help: 'Queue lengths of the threads beside the one that serves clients. core: messages to the core; log: appends that are not durable; store: committed entries whose rows are not in the store.',
@@ -256,24 +281,24 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_raft_members_behind: {
     help: 'Members of groups led by this node that lag so far that the log no longer has their next entry.',
-    labels: NONE,
+    labels: {},
   },
-  cairn_raft_proposals_pending: { help: 'Proposals that are not committed and applied yet.', labels: NONE },
+  cairn_raft_proposals_pending: { help: 'Proposals that are not committed and applied yet.', labels: {} },
   cairn_replicas_diverged: {
     help: 'Replicas on this node whose history differs from that of their group. They serve no requests, and the node must be replaced. See replica-diverged in the log.',
-    labels: NONE,
+    labels: {},
   },
   cairn_replication_memory_bytes: {
     help: 'Memory of entries and requests of all databases that are not committed, not applied or not acknowledged by all replicas. The setting replication-memory-bytes limits it.',
-    labels: NONE,
+    labels: {},
   },
   cairn_clock_offset_seconds: {
     help: 'Lower bound of how far the clock of this node is ahead of that of another node (negative: behind). Half the round-trip time of the measurement is subtracted.',
-    labels: PEER,
+    labels: { peer: 64 },
   },
   cairn_recorded_time_ahead_seconds: {
     help: 'Maximum, over the databases that this node leads, of how far the last recorded time is ahead of the clock of this node; 0 up to 2 s. Further events get the same recorded time.',
-    labels: NONE,
+    labels: {},
   },
   cairn_store_size_bytes: {
     help: 'Bytes of files on disk, by kind, measured every 10 s.',
@@ -281,17 +306,17 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_store_scrub_round_timestamp_seconds: {
     help: 'Unix time at which the scrub last completed a pass over all LevelDB tables; 0 before the first pass.',
-    labels: NONE,
+    labels: {},
   },
   cairn_store_tables: {
     help: 'LevelDB tables by level, measured every 10 s. LevelDB slows writers down at 8 tables in level 0, and stops them at 12.',
-    labels: LEVEL,
+    labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },
   },
-  cairn_disk_available_bytes: { help: 'Free bytes in the file system of the data directory.', labels: NONE },
-  cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: NONE },
+  cairn_disk_available_bytes: { help: 'Free bytes in the file system of the data directory.', labels: {} },
+  cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: {} },
   cairn_disk_level: {
     help: '0: enough free disk space, 1: below the soft threshold (user writes are refused), 2: below the hard threshold (nothing is appended).',
-    labels: NONE,
+    labels: {},
   },
   cairn_disk_threshold_bytes: {
     help: 'Free disk space below which user writes (soft) or all appends (hard) are refused.',
@@ -299,12 +324,12 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_corruption_alarm: {
     help: '1 while a node that exited because of damaged data verifies every row at its next start; 0 otherwise.',
-    labels: NONE,
+    labels: {},
   },
-  cairn_databases: { help: 'Databases in the catalog.', labels: NONE },
+  cairn_databases: { help: 'Databases in the catalog.', labels: {} },
   cairn_databases_recovered: {
     help: 'Databases in the catalog that were recovered from one replica after their group had lost its quorum.',
-    labels: NONE,
+    labels: {},
   },
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
   cairn_database_size_bytes: {
@@ -315,30 +340,39 @@ export const GAUGES: Table<GaugeLabels> = {
     help: 'Disk space that a database may use on this node. Only with database-bytes-max.',
     labels: { database: 100 },
   },
-  cairn_mcp_sessions: { help: 'Open MCP sessions on this node.', labels: NONE },
+  cairn_mcp_sessions: { help: 'Open MCP sessions on this node.', labels: {} },
   cairn_streams_open: {
     help: 'Open streaming reads.',
     labels: { op: ['query', 'scan', 'scan_batches', 'subscribe'] },
   },
-  cairn_peer_active: { help: 'Whether this node is connected to another node: 1 or 0.', labels: PEER },
+  cairn_peer_active: { help: 'Whether this node is connected to another node: 1 or 0.', labels: { peer: 64 } },
   cairn_cluster_version: {
     help: 'Feature level of the cluster, which every node must support; `cairn cluster finalize` raises it.',
-    labels: NONE,
+    labels: {},
   },
-  cairn_guest_waiting_calls: { help: 'Calls of components that wait or run.', labels: POOL },
-  cairn_guest_resident_bytes: { help: 'Resident memory of the guest processes.', labels: POOL },
+  cairn_guest_waiting_calls: {
+    help: 'Calls of components that wait or run.',
+    labels: { pool: ['views', 'changes', 'presenters'] },
+  },
+  cairn_guest_resident_bytes: {
+    help: 'Resident memory of the guest processes.',
+    labels: { pool: ['views', 'changes', 'presenters'] },
+  },
   cairn_guest_quarantined_components: {
     help: 'Components that are quarantined: not called for a while, because they killed too many guest processes.',
-    labels: POOL,
+    labels: { pool: ['views', 'changes', 'presenters'] },
   },
-  cairn_guest_cache_bytes: { help: 'Bytes in the on-disk cache for components.', labels: CACHE },
+  cairn_guest_cache_bytes: {
+    help: 'Bytes in the on-disk cache for components.',
+    labels: { kind: ['artifacts', 'states'] },
+  },
   cairn_stateview_maintained: {
     help: 'State Views that this node folds in the background. A view counts once per combination of parameters that was read on this node.',
     labels: { mode: ['eager', 'scheduled'] },
   },
   cairn_stateview_maintenance_troubled: {
     help: 'Maintained State Views whose last maintenance step failed; they are retried after 1 s to 10 min (docs/components.md).',
-    labels: NONE,
+    labels: {},
   },
   cairn_stateview_lag_revisions: {
     help: 'Revisions by which the eager State View that lags most is behind its database on this node.',
@@ -346,101 +380,99 @@ export const GAUGES: Table<GaugeLabels> = {
   },
   cairn_tls_certificate_expiry_timestamp_seconds: {
     help: 'Unix time at which the certificate of the client ports expires; 0 without TLS.',
-    labels: NONE,
+    labels: {},
   },
   cairn_peer_tls_certificate_expiry_timestamp_seconds: {
     help: 'Unix time at which the certificate for peers expires; 0 without one, such as with a shared secret.',
-    labels: NONE,
+    labels: {},
   },
   cairn_build_info: {
     help: 'Always 1. The labels are the release, the version of Node.js, and the commit of the build.',
     labels: { version: 2, node: 2, commit: 2 },
   },
-};
+} as const;
+
+export const HISTOGRAMS = {
+  grpc_server_handling_seconds: {
+    help: 'Time from the start of an RPC to its end.',
+    labels: { grpc_type: ['unary', 'server_stream', 'bidi_stream'], grpc_service: 8, grpc_method: 64 },
+  },
+  http_server_request_duration_seconds: {
+    help: 'Time from the start of an HTTP request to the end of its response.',
+    labels: { method: 10, route: 80, code: 40 },
+  },
+  cairn_raft_proposal_duration_seconds: {
+    help: 'Time from a proposal to its outcome, as observed by the caller on this node.',
+    labels: {},
+  },
+  cairn_raft_read_index_duration_seconds: {
+    help: 'Time of a linearizable read barrier.',
+    labels: {},
+  },
+  cairn_raft_snapshot_duration_seconds: {
+    help: 'Time of a snapshot transfer, from its first message to its last.',
+    labels: { way: ['sent', 'received'] },
+  },
+  cairn_core_tick_delay_seconds: {
+    help: 'Delay of the ticks of the core thread (one every 50 ms). Elections and heartbeats are late by as much. For the thread that serves clients see nodejs_eventloop_lag.',
+    labels: {},
+  },
+  cairn_wal_fsync_duration_seconds: {
+    help: 'Time of one write and fdatasync of the write-ahead log.',
+    labels: {},
+  },
+  cairn_store_commit_duration_seconds: {
+    help: 'Time to write one applied batch to LevelDB.',
+    labels: {},
+  },
+  cairn_transaction_events: {
+    help: 'Events in a committed transaction.',
+    labels: {},
+  },
+  cairn_transaction_bytes: {
+    help: 'Size of the events of a committed transaction in bytes.',
+    labels: {},
+  },
+  cairn_query_duration_seconds: {
+    help: 'Time of a read, from its start to its last event.',
+    labels: { op: 20 },
+  },
+  cairn_catchup_lag_revisions: {
+    help: 'Revisions by which a subscription lags its database, measured at each wake-up.',
+    labels: {},
+  },
+  cairn_peer_round_trip_time_seconds: {
+    help: 'Round-trip time of a ping to another node, measured every 5 s.',
+    labels: { peer: 64 },
+  },
+  cairn_component_call_duration_seconds: {
+    help: 'Duration of component calls by SHA-256 of the component, including the wait for a process. failed: a fold returned an error, or the call had a fault other than a trap. Calls that the node refused or cancelled are not counted.',
+    labels: { digest: 100, result: ['answered', 'failed', 'trapped'] },
+  },
+} as const;
 
 /** 1 ms to 8 s, the buckets of etcd for syncs and commits. */
 const DISK_SECONDS = exponential({ from: 0.001, factor: 2, count: 14 });
 /** 0.1 ms to 3.3 s, for operations that often need no disk access. */
 const REQUEST_SECONDS = exponential({ from: 0.0001, factor: 2, count: 16 });
 
-export const HISTOGRAMS: Table<HistogramLabels> = {
-  grpc_server_handling_seconds: {
-    help: 'Time from the start of an RPC to its end.',
-    labels: GRPC_METHOD,
-    buckets: REQUEST_SECONDS,
-  },
-  http_server_request_duration_seconds: {
-    help: 'Time from the start of an HTTP request to the end of its response.',
-    labels: { method: 10, route: 80, code: 40 },
-    buckets: REQUEST_SECONDS,
-  },
-  cairn_raft_proposal_duration_seconds: {
-    help: 'Time from a proposal to its outcome, as observed by the caller on this node.',
-    labels: NONE,
-    buckets: REQUEST_SECONDS,
-  },
-  cairn_raft_read_index_duration_seconds: {
-    help: 'Time of a linearizable read barrier.',
-    labels: NONE,
-    buckets: REQUEST_SECONDS,
-  },
-  cairn_raft_snapshot_duration_seconds: {
-    help: 'Time of a snapshot transfer, from its first message to its last.',
-    labels: WAY,
-    buckets: exponential({ from: 0.1, factor: 2, count: 10 }),
-  },
-  cairn_core_tick_delay_seconds: {
-    help: 'Delay of the ticks of the core thread (one every 50 ms). Elections and heartbeats are late by as much. For the thread that serves clients see nodejs_eventloop_lag.',
-    labels: NONE,
-    buckets: DISK_SECONDS,
-  },
-  cairn_wal_fsync_duration_seconds: {
-    help: 'Time of one write and fdatasync of the write-ahead log.',
-    labels: NONE,
-    buckets: DISK_SECONDS,
-  },
-  cairn_store_commit_duration_seconds: {
-    help: 'Time to write one applied batch to LevelDB.',
-    labels: NONE,
-    buckets: DISK_SECONDS,
-  },
-  cairn_transaction_events: {
-    help: 'Events in a committed transaction.',
-    labels: NONE,
-    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
-  },
-  cairn_transaction_bytes: {
-    help: 'Size of the events of a committed transaction in bytes.',
-    labels: NONE,
-    buckets: exponential({ from: 256, factor: 4, count: 7 }),
-  },
-  cairn_query_duration_seconds: {
-    help: 'Time of a read, from its start to its last event.',
-    labels: { op: 20 },
-    buckets: REQUEST_SECONDS,
-  },
-  cairn_catchup_lag_revisions: {
-    help: 'Revisions by which a subscription lags its database, measured at each wake-up.',
-    labels: NONE,
-    buckets: [0, 1, 10, 100, 1000, 10_000, 100_000],
-  },
-  cairn_peer_round_trip_time_seconds: {
-    help: 'Round-trip time of a ping to another node, measured every 5 s.',
-    labels: PEER,
-    buckets: REQUEST_SECONDS,
-  },
-  cairn_component_call_duration_seconds: {
-    help: 'Duration of component calls by SHA-256 of the component, including the wait for a process. failed: a fold returned an error, or the call had a fault other than a trap. Calls that the node refused or cancelled are not counted.',
-    labels: { digest: 100, result: ['answered', 'failed', 'trapped'] },
-    buckets: exponential({ from: 0.001, factor: 2, count: 16 }),
-  },
+/** Upper bounds, ascending. */
+export const BUCKETS: Readonly<Record<keyof typeof HISTOGRAMS, readonly number[]>> = {
+  grpc_server_handling_seconds: REQUEST_SECONDS,
+  http_server_request_duration_seconds: REQUEST_SECONDS,
+  cairn_raft_proposal_duration_seconds: REQUEST_SECONDS,
+  cairn_raft_read_index_duration_seconds: REQUEST_SECONDS,
+  cairn_raft_snapshot_duration_seconds: exponential({ from: 0.1, factor: 2, count: 10 }),
+  cairn_core_tick_delay_seconds: DISK_SECONDS,
+  cairn_wal_fsync_duration_seconds: DISK_SECONDS,
+  cairn_store_commit_duration_seconds: DISK_SECONDS,
+  cairn_transaction_events: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+  cairn_transaction_bytes: exponential({ from: 256, factor: 4, count: 7 }),
+  cairn_query_duration_seconds: REQUEST_SECONDS,
+  cairn_catchup_lag_revisions: [0, 1, 10, 100, 1000, 10_000, 100_000],
+  cairn_peer_round_trip_time_seconds: REQUEST_SECONDS,
+  cairn_component_call_duration_seconds: exponential({ from: 0.001, factor: 2, count: 16 }),
 };
-
-/** Returns the definition of a metric. */
-export function definitionOf(name: MetricName): MetricDefinition {
-  const all: Readonly<Record<MetricName, MetricDefinition>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
-  return all[name];
-}
 
 function exponential(shape: {
   readonly from: number;

@@ -7,7 +7,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { LabelLimiter } from './label-limiter.ts';
-import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from './metric-catalogue.ts';
+import { BUCKETS, COUNTERS, GAUGES, HISTOGRAMS } from './metric-catalogue.ts';
 import type {
   CounterLabels,
   CounterName,
@@ -15,6 +15,8 @@ import type {
   GaugeName,
   HistogramLabels,
   HistogramName,
+  LabelBound,
+  MetricDefinition,
 } from './metric-names.ts';
 import { PendingCount, PendingLevel, PendingObservations } from './pending-values.ts';
 
@@ -70,11 +72,11 @@ export function createMetrics(options: { readonly runtime: boolean }): Metrics {
   if (options.runtime) collectDefaultMetrics({ register: registry });
   const collectors: (() => void | Promise<void>)[] = [];
   const limiter = new LabelLimiter();
-  const counters = registerAll({ ...COUNTERS }, (shape) => new Counter({ ...shape, registers: [registry] }));
-  const gauges = registerAll({ ...GAUGES }, (shape) => new Gauge({ ...shape, registers: [registry] }));
-  const histograms = registerAll<Histogram>(
-    { ...HISTOGRAMS },
-    (shape) => new Histogram({ ...shape, registers: [registry] }),
+  const counters = registerAll(COUNTERS, (shape) => new Counter({ ...shape, registers: [registry] }));
+  const gauges = registerAll(GAUGES, (shape) => new Gauge({ ...shape, registers: [registry] }));
+  const histograms = registerAll<HistogramName, Histogram>(
+    HISTOGRAMS,
+    (shape, name) => new Histogram({ ...shape, buckets: [...BUCKETS[name]], registers: [registry] }),
   );
   const countOf = keptByLabels((name: CounterName, labels: Labels) => {
     const child = counters(name).labels(labels);
@@ -131,11 +133,11 @@ interface ClosedSeries<Name> {
 
 /** Every series of the metrics with closed labels only: it starts at 0 instead of being absent (O1). */
 function closedSeries<Name extends string>(
-  table: Readonly<Record<Name, { readonly labels: object }>>,
+  table: Readonly<Record<Name, MetricDefinition>>,
 ): readonly ClosedSeries<Name>[] {
   const all: ClosedSeries<Name>[] = [];
   for (const name in table) {
-    const bounds = Object.entries<LabelBound>({ ...table[name].labels });
+    const bounds = Object.entries<LabelBound>(table[name].labels);
     const sets = bounds.reduce<readonly Labels[]>(
       (known, [label, bound]) =>
         typeof bound === 'number'
@@ -192,23 +194,17 @@ interface MetricShape {
   readonly name: string;
   readonly help: string;
   readonly labelNames: string[];
-  readonly buckets: number[];
 }
 
-interface Shaped {
-  readonly help: string;
-  readonly labels: object;
-  readonly buckets?: readonly number[];
-}
-
-/** Registers every metric of the table, to be found by name. */
-function registerAll<M>(
-  table: Readonly<Record<string, Shaped>>,
-  create: (shape: MetricShape) => M,
-): (name: string) => M {
-  const registered = new Map<string, M>();
-  for (const [name, { help, labels, buckets }] of Object.entries(table)) {
-    registered.set(name, create({ name, help, labelNames: Object.keys(labels), buckets: [...(buckets ?? [])] }));
+/** Registers every metric of the table and finds them by name. */
+function registerAll<Name extends string, M>(
+  table: Readonly<Record<Name, MetricDefinition>>,
+  create: (shape: MetricShape, name: Name) => M,
+): (name: Name) => M {
+  const registered = new Map<Name, M>();
+  for (const name in table) {
+    const { help, labels } = table[name];
+    registered.set(name, create({ name, help, labelNames: Object.keys(labels) }, name));
   }
   return (name) => {
     const metric = registered.get(name);

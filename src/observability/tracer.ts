@@ -1,6 +1,6 @@
 /**
  * The port through which layers record trace spans. Its adapter on OpenTelemetry is loaded only when spans are exported
- * (tracing.ts).
+ * (otel/tracing.ts).
  *
  * Spans are passed explicitly with the request: the process runs without asynchronous contexts of Node.js
  * (docs/adr/0017-memory-of-the-process.md). Without a tracer no span is created.

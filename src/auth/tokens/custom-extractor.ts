@@ -8,10 +8,10 @@
 import { hash } from 'node:crypto';
 import { failure, ok, type Result } from '#base';
 import { type Grant, parseGrant } from '#model';
-import type { Credentials, Extractor, Found } from './extractor.ts';
-import type { Principal } from './principal.ts';
-import { cannotTell } from './tokens/key-source.ts';
-import { isObject } from './tokens/token-text.ts';
+import type { Credentials, Extractor, Found } from '../extractor.ts';
+import type { Principal } from '../principal.ts';
+import { cannotTell } from './key-source.ts';
+import { isObject } from './token-text.ts';
 
 export interface CustomParts {
   readonly nowMs: () => number;
