@@ -2,9 +2,6 @@
  * Node's WebAssembly: the engine's own judgement of a core module, and what runs it. Node has `WebAssembly`, and its
  * types have not: they are the browser's, which this repository does not compile with, hence the declarations.
  */
-import { quote } from '#base';
-import type { Span } from './reading/binary-reader.ts';
-import { Refused } from './reading/refusal.ts';
 
 export type CoreValue = number | bigint;
 export type CoreFunction = (...values: readonly CoreValue[]) => CoreValue | undefined;
@@ -34,18 +31,9 @@ declare const WebAssembly: {
   validate(bytes: Uint8Array): boolean;
 };
 
-const SHOWN_LENGTH_MAX = 200;
-
-/** @throws Refused InvalidComponent, in the engine's words. */
-export function expectValid(bytes: Uint8Array, { from, to }: Span): void {
-  const module = bytes.subarray(from, to);
-  if (WebAssembly.validate(module)) return;
-  const message = `The core module at ${from} is not valid, says the engine: ${quote(faultOf(module), SHOWN_LENGTH_MAX)}`;
-  throw new Refused('InvalidComponent', from, message);
-}
-
-/** Validating gives no reason; compiling stops at the same place and does. */
-function faultOf(module: Uint8Array): string {
+/** Why a core module is not valid, in the engine's words: compilation gives a reason, and validation none. */
+export function validityFault(module: Uint8Array): string | undefined {
+  if (WebAssembly.validate(module)) return undefined;
   try {
     return `no reason (${typeof new WebAssembly.Module(module)})`;
   } catch (error) {

@@ -13,6 +13,7 @@
  * G1 to G20 stand where they are kept.
  */
 
+export { readValue, writeValue } from './abi/value-codec.ts';
 export { Handle, isList, isRecord, tagged, type Value, type ValueList, type ValueRecord } from './abi/values.ts';
 export { type JobOutcome, type KeptArtifact, OVERDUE, type TimeLimits } from './executors/executor-slot.ts';
 export {
@@ -26,16 +27,15 @@ export {
   type FunctionCall,
 } from './executors/executors.ts';
 export type { HostCall } from './executors/messages.ts';
-export { readValue, writeValue } from './executors/value-codec.ts';
+export { DEFAULT_PUBLISHER, Publisher } from './executors/publisher.ts';
 export { FAULT_CODES, type Fault, type FaultCode } from './faults.ts';
+export { ARTIFACT_POLICY, type Artifact, decodeArtifact } from './guest/artifact.ts';
 export type { CallLimits, Limited } from './guest/calls.ts';
 export { NullWasi } from './guest/null-wasi.ts';
 export { cap } from './limiting/cap.ts';
 export { FUEL_EXPORT, meter } from './limiting/meter.ts';
 export { DEFAULT_LIMITS } from './limits.ts';
-export { ARTIFACT_POLICY, type Artifact, decodeArtifact } from './publishing/artifact.ts';
 export type { PublishOptions } from './publishing/publish.ts';
-export { DEFAULT_PUBLISHER, Publisher } from './publishing/publisher.ts';
 export type { SdkExamples } from './publishing/sdk-fitting.ts';
 export type { ComponentKind } from './reading/allowed-imports.ts';
 export { type Growth, type Inspected, inspect } from './reading/inspect.ts';

@@ -19,6 +19,20 @@ export interface ComponentLimits {
   readonly localsMax: number;
 }
 
+/** Limits of which each is what `of` says, always in this order. */
+export function componentLimits(of: (name: keyof ComponentLimits) => number): ComponentLimits {
+  return {
+    componentBytesMax: of('componentBytesMax'),
+    memoryBytesMax: of('memoryBytesMax'),
+    tableElementsMax: of('tableElementsMax'),
+    coreModulesMax: of('coreModulesMax'),
+    coreInstancesMax: of('coreInstancesMax'),
+    nestedComponentsMax: of('nestedComponentsMax'),
+    functionBytesMax: of('functionBytesMax'),
+    localsMax: of('localsMax'),
+  };
+}
+
 const MIB = 2 ** 20;
 
 export const DEFAULT_LIMITS: ComponentLimits = {

@@ -2,19 +2,23 @@
 
 import type { CoreValue } from '../engine.ts';
 import { abiViolation } from '../faults.ts';
-import { type Abi, type CoreType, type FlatSource, notOf } from './abi.ts';
+import { type Abi, type FlatSource, notOf } from './abi.ts';
 import type { Canon } from './canon.ts';
 import type { Value } from './values.ts';
 
 type Get = (view: DataView, at: number) => number;
 type Set = (view: DataView, at: number, value: number) => void;
 
-/** An integer of up to 32 bits; `narrow` makes of 32 bits what the type can be. */
-function small(
-  name: string,
-  size: number,
-  { get, set, narrow }: { get: Get; set: Set; narrow: (bits: number) => number },
-): Abi {
+const unsigned = (bits: number) => (value: number) => (bits === 32 ? value >>> 0 : value & (2 ** bits - 1));
+const signed = (bits: number) => (value: number) => (value << (32 - bits)) >> (32 - bits);
+
+type Small = 'u8' | 's8' | 'u16' | 's16' | 'u32' | 's32';
+
+/** An integer of up to 32 bits. */
+function small(name: Small, get: Get, set: Set): Abi {
+  const bits = Number(name.slice(1));
+  const size = bits / 8;
+  const narrow = name.startsWith('s') ? signed(bits) : unsigned(bits);
   const expected = (value: Value): number => {
     if (typeof value === 'number' && Number.isInteger(value) && narrow(value) === value) return value;
     throw notOf(name, value);
@@ -46,8 +50,9 @@ function large(name: string, narrow: (bits: bigint) => bigint): Abi {
   };
 }
 
-/** Bits of what is no number differ from machine to machine, so there is one of them. */
-function float(name: string, core: CoreType, { get, set, size }: { get: Get; set: Set; size: number }): Abi {
+/** Bits of NaN differ from machine to machine, so the host has one of them. */
+function float(name: 'f32' | 'f64', get: Get, set: Set): Abi {
+  const size = Number(name.slice(1)) / 8;
   const expected = (value: Value): number => {
     if (typeof value === 'number') return value;
     throw notOf(name, value);
@@ -56,7 +61,7 @@ function float(name: string, core: CoreType, { get, set, size }: { get: Get; set
   return {
     size,
     align: size,
-    flat: [core],
+    flat: [name],
     load: ({ view }, at) => canonical(get(view, at)),
     store: ({ view }, value, at) => set(view, at, canonical(expected(value))),
     lift: (_, from) => canonical(from.f32()),
@@ -108,76 +113,73 @@ const BOOL: Abi = {
   lower: (_, value, into) => void into.push(truth(value)),
 };
 
-const unsigned = (bits: number) => (value: number) => (bits === 32 ? value >>> 0 : value & (2 ** bits - 1));
-const signed = (bits: number) => (value: number) => (value << (32 - bits)) >> (32 - bits);
-
 export const PRIMITIVES: ReadonlyMap<string, Abi> = new Map([
   ['bool', BOOL],
   ['char', CHAR],
   [
     'u8',
-    small('u8', 1, {
-      get: (view, at) => view.getUint8(at),
-      set: (view, at, value) => view.setUint8(at, value),
-      narrow: unsigned(8),
-    }),
+    small(
+      'u8',
+      (view, at) => view.getUint8(at),
+      (view, at, value) => view.setUint8(at, value),
+    ),
   ],
   [
     's8',
-    small('s8', 1, {
-      get: (view, at) => view.getInt8(at),
-      set: (view, at, value) => view.setInt8(at, value),
-      narrow: signed(8),
-    }),
+    small(
+      's8',
+      (view, at) => view.getInt8(at),
+      (view, at, value) => view.setInt8(at, value),
+    ),
   ],
   [
     'u16',
-    small('u16', 2, {
-      get: (view, at) => view.getUint16(at, true),
-      set: (view, at, value) => view.setUint16(at, value, true),
-      narrow: unsigned(16),
-    }),
+    small(
+      'u16',
+      (view, at) => view.getUint16(at, true),
+      (view, at, value) => view.setUint16(at, value, true),
+    ),
   ],
   [
     's16',
-    small('s16', 2, {
-      get: (view, at) => view.getInt16(at, true),
-      set: (view, at, value) => view.setInt16(at, value, true),
-      narrow: signed(16),
-    }),
+    small(
+      's16',
+      (view, at) => view.getInt16(at, true),
+      (view, at, value) => view.setInt16(at, value, true),
+    ),
   ],
   [
     'u32',
-    small('u32', 4, {
-      get: (view, at) => view.getUint32(at, true),
-      set: (view, at, value) => view.setUint32(at, value, true),
-      narrow: unsigned(32),
-    }),
+    small(
+      'u32',
+      (view, at) => view.getUint32(at, true),
+      (view, at, value) => view.setUint32(at, value, true),
+    ),
   ],
   [
     's32',
-    small('s32', 4, {
-      get: (view, at) => view.getInt32(at, true),
-      set: (view, at, value) => view.setInt32(at, value, true),
-      narrow: signed(32),
-    }),
+    small(
+      's32',
+      (view, at) => view.getInt32(at, true),
+      (view, at, value) => view.setInt32(at, value, true),
+    ),
   ],
   ['u64', large('u64', (bits) => BigInt.asUintN(64, bits))],
   ['s64', large('s64', (bits) => BigInt.asIntN(64, bits))],
   [
     'f32',
-    float('f32', 'f32', {
-      size: 4,
-      get: (view, at) => view.getFloat32(at, true),
-      set: (view, at, value) => view.setFloat32(at, value, true),
-    }),
+    float(
+      'f32',
+      (view, at) => view.getFloat32(at, true),
+      (view, at, value) => view.setFloat32(at, value, true),
+    ),
   ],
   [
     'f64',
-    float('f64', 'f64', {
-      size: 8,
-      get: (view, at) => view.getFloat64(at, true),
-      set: (view, at, value) => view.setFloat64(at, value, true),
-    }),
+    float(
+      'f64',
+      (view, at) => view.getFloat64(at, true),
+      (view, at, value) => view.setFloat64(at, value, true),
+    ),
   ],
 ]);

@@ -5,16 +5,16 @@
  * process, whose place another one takes.
  */
 import { ByteReader, NO_BYTES } from '#base';
+import { readValue } from '../abi/value-codec.ts';
 import { isRecord, tagged, type Value } from '../abi/values.ts';
 import { Faulted } from '../faults.ts';
+import { decodeArtifact } from '../guest/artifact.ts';
 import { NOTHING_SPENT } from '../guest/calls.ts';
 import { type AskHost, type Invoke, type Outcome, Program } from '../guest/guest.ts';
-import { decodeArtifact } from '../publishing/artifact.ts';
 import { publish } from '../publishing/publish.ts';
 import { publishedValue } from '../publishing/publish-messages.ts';
 import type { Binding } from '../reading/worlds.ts';
 import type { Answer, Request } from './messages.ts';
-import { readValue } from './value-codec.ts';
 
 export class Executor {
   readonly #ask: AskHost;

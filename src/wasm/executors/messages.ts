@@ -23,13 +23,13 @@
  */
 
 import { ByteReader, ByteWriter, NO_BYTES } from '#base';
+import { readBytes, readText, readValue, writeBytes, writeText, writeValue } from '../abi/value-codec.ts';
 import { isList, type Value, type ValueList } from '../abi/values.ts';
 import { FAULT_CODES, type Fault } from '../faults.ts';
 import { BOUND, type Bound, type Limited, type Spent } from '../guest/calls.ts';
+import { readLimited, writeLimited } from '../guest/limited-codec.ts';
 import type { PublishOptions } from '../publishing/publish.ts';
 import { readPublishOptions, writePublishOptions } from '../publishing/publish-messages.ts';
-import { readLimited, writeLimited } from './limited-codec.ts';
-import { readBytes, readText, readValue, writeBytes, writeText, writeValue } from './value-codec.ts';
 
 interface Asked {
   readonly id: number;

@@ -21,13 +21,13 @@ import {
 } from '../engine.ts';
 import { type Fault, Faulted } from '../faults.ts';
 import { FUEL_EXPORT, INITIAL_FUEL } from '../limiting/meter.ts';
-import { type ComponentLimits, PAGE_BYTES } from '../limits.ts';
-import type { Artifact } from '../publishing/artifact.ts';
+import { componentLimits, PAGE_BYTES } from '../limits.ts';
 import type { Span } from '../reading/binary-reader.ts';
 import { readKnownComponent } from '../reading/component-reader.ts';
 import type { Component, FunctionType } from '../reading/component-types.ts';
 import { Refused } from '../reading/refusal.ts';
 import type { ExportedFunction } from '../reading/worlds.ts';
+import type { Artifact } from './artifact.ts';
 import { type CallLimits, type Limited, NOTHING_SPENT, type Spent } from './calls.ts';
 import { type Linked, link } from './linker.ts';
 import { NullWasi, WASI_PREFIX } from './null-wasi.ts';
@@ -43,16 +43,7 @@ export type Outcome =
 export type Invoke = (exported: ExportedFunction, values: ValueList) => Value;
 
 /** Publishing has judged the component, under limits that are not known here. */
-const JUDGED: ComponentLimits = {
-  componentBytesMax: Number.POSITIVE_INFINITY,
-  memoryBytesMax: Number.POSITIVE_INFINITY,
-  tableElementsMax: Number.POSITIVE_INFINITY,
-  coreModulesMax: Number.POSITIVE_INFINITY,
-  coreInstancesMax: Number.POSITIVE_INFINITY,
-  nestedComponentsMax: Number.POSITIVE_INFINITY,
-  functionBytesMax: Number.POSITIVE_INFINITY,
-  localsMax: Number.POSITIVE_INFINITY,
-};
+const JUDGED = componentLimits(() => Number.POSITIVE_INFINITY);
 
 export class Program {
   readonly artifact: Artifact;

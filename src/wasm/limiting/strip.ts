@@ -14,10 +14,6 @@ const COMPONENT = 4;
 
 type Rewrite = (module: Uint8Array) => Uint8Array;
 
-export function stripComponent(bytes: Uint8Array): Uint8Array {
-  return rewritten(bytes, { from: 0, to: bytes.length }, (module) => strip(module));
-}
-
 /** The component with each core module as `rewrite` makes it. */
 export function rewriteModules(bytes: Uint8Array, rewrite: Rewrite): Uint8Array {
   return rewritten(bytes, { from: 0, to: bytes.length }, rewrite);
@@ -35,15 +31,6 @@ function rewritten(bytes: Uint8Array, span: Span, rewrite: Rewrite): Uint8Array 
       writer.section(section.id, made);
       if (made.buffer !== bytes.buffer) letGo(made);
     }
-  }
-  return writer.take();
-}
-
-function strip(module: Uint8Array): Uint8Array {
-  const span = { from: 0, to: module.length };
-  const writer = new ModuleWriter(module, span);
-  for (const section of readSections(module, span, 'module')) {
-    if (section.id !== CUSTOM) writer.copy({ from: section.at, to: section.to });
   }
   return writer.take();
 }

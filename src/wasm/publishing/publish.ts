@@ -3,11 +3,12 @@
  *
  *   inspect ──▶ cap ──▶ meter ──▶ link and compile ──▶ smoke call ──▶ artifact
  *
- * It runs in a process of its own, which ends with it (publisher.ts): nothing of a component is compiled, let alone
- * run, where other components are.
+ * It runs in a process of its own, which ends with it (executors/publisher.ts): nothing of a component is compiled, let
+ * alone run, where other components are.
  */
 import type { Result } from '#base';
 import type { ValueList } from '../abi/values.ts';
+import { type Artifact, encodeArtifact } from '../guest/artifact.ts';
 import type { Limited } from '../guest/calls.ts';
 import { type AskHost, Program } from '../guest/guest.ts';
 import { cap } from '../limiting/cap.ts';
@@ -16,7 +17,6 @@ import { letGo } from '../limiting/module-writer.ts';
 import { rewriteModules } from '../limiting/strip.ts';
 import { type Inspected, type InspectOptions, inspect } from '../reading/inspect.ts';
 import { type Refusal, Refused, refusable } from '../reading/refusal.ts';
-import { type Artifact, encodeArtifact } from './artifact.ts';
 import { expectFits, type SdkExamples } from './sdk-fitting.ts';
 
 export interface PublishOptions extends InspectOptions {
@@ -27,7 +27,7 @@ export interface PublishOptions extends InspectOptions {
   readonly sdk?: SdkExamples;
 }
 
-export interface Published extends Omit<Inspected, 'stripped' | 'growth'> {
+export interface Published extends Omit<Inspected, 'growth'> {
   readonly artifact: Uint8Array;
 }
 
@@ -35,20 +35,19 @@ export interface Published extends Omit<Inspected, 'stripped' | 'growth'> {
 export function publish(bytes: Uint8Array, options: PublishOptions): Result<Published, Refusal> {
   const inspected = inspect(bytes, options);
   if (inspected.kind === 'failure') return inspected;
-  const { stripped, growth, ...seen } = inspected.value;
+  const { growth, digest, binding } = inspected.value;
   return refusable(() => {
-    const component = rewriteModules(stripped, (module) => {
+    const component = rewriteModules(bytes, (module) => {
       const capped = accepted(cap(module, growth));
       const metered = accepted(meter(capped, options.limits));
       letGo(capped);
       return metered;
     });
-    letGo(stripped);
-    const artifact: Artifact = { digest: seen.digest, kind: options.kind, binding: seen.binding, component };
+    const artifact: Artifact = { digest, kind: options.kind, binding, component };
     smoke(artifact, options);
     const encoded = encodeArtifact(artifact);
     letGo(component);
-    return { ...seen, artifact: encoded };
+    return { digest, binding, artifact: encoded };
   });
 }
 

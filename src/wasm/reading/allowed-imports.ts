@@ -13,13 +13,6 @@ import { expectFewOffered } from './tally.ts';
 
 export type ComponentKind = 'state-view' | 'state-change' | 'presenter';
 
-/** An interface without its version, and the functions that the component imports of it. */
-export interface ImportedInterface {
-  readonly name: string;
-  readonly functions: readonly string[];
-  readonly resources: readonly string[];
-}
-
 /** Without versions: every 0.2 has the same shape for what is answered, and the rest is denied. */
 const WASI_INTERFACES: readonly string[] = [
   'wasi:cli/environment',
@@ -64,29 +57,24 @@ const SDK_PACKAGE = 'evidentsource:decider/';
 const WASI_VERSION = /^0\.2\.\d+$/;
 
 /** @throws Refused ForbiddenImport */
-export function expectAllowedImports(component: Component, kind: ComponentKind): readonly ImportedInterface[] {
+export function expectAllowedImports(component: Component, kind: ComponentKind): void {
   let offered = 0;
-  return [...component.imports].flatMap(([name, imported]) => {
+  for (const [name, imported] of component.imports) {
     offered += imported.item.sort === 'instance' ? imported.item.offers.size : 0;
     expectFewOffered(offered, 'imports', imported.offset);
-    return allowed(name, imported, kind);
-  });
+    expectAllowed(name, imported, kind);
+  }
 }
 
-function allowed(name: string, { item, offset }: ImportedItem, kind: ComponentKind): readonly ImportedInterface[] {
+function expectAllowed(name: string, { item, offset }: ImportedItem, kind: ComponentKind): void {
   // A type that an interface above it has; it is nothing that could be called.
-  if (item.sort === 'type') return [];
+  if (item.sort === 'type') return;
   const [bare = '', version = ''] = name.split('@');
   const isWasi = WASI_INTERFACES.includes(bare) && WASI_VERSION.test(version);
   if (item.sort !== 'instance' || !(isWasi || isOurs(bare, kind))) throw forbidden(name, offset, kind);
-  const functions: string[] = [];
-  const resources: string[] = [];
-  for (const [part, { sort, ...rest }] of item.offers) {
-    if (sort === 'function') functions.push(part);
-    else if (sort !== 'type') throw forbidden(`${name}#${part}`, offset, kind);
-    else if ('type' in rest && rest.type.kind === 'resource') resources.push(part);
+  for (const [part, { sort }] of item.offers) {
+    if (sort !== 'function' && sort !== 'type') throw forbidden(`${name}#${part}`, offset, kind);
   }
-  return [{ name: bare, functions, resources }];
 }
 
 function isOurs(bare: string, kind: ComponentKind): boolean {

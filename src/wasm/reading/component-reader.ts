@@ -5,7 +5,8 @@
  * unknown (G2), that no function or count exceeds its limit (G4), and that the engine holds each core module valid.
  */
 
-import { expectValid } from '../engine.ts';
+import { quote } from '#base';
+import { validityFault } from '../engine.ts';
 import type { ComponentLimits } from '../limits.ts';
 import { BinaryReader, type Span } from './binary-reader.ts';
 import { walkBody } from './code-walk.ts';
@@ -48,6 +49,16 @@ export function readComponent(bytes: Uint8Array, limits: ComponentLimits): Compo
     expectValid(bytes, section);
     return module;
   });
+}
+
+const SHOWN_LENGTH_MAX = 200;
+
+/** @throws Refused InvalidComponent */
+function expectValid(bytes: Uint8Array, { from, to }: Span): void {
+  const fault = validityFault(bytes.subarray(from, to));
+  if (fault === undefined) return;
+  const message = `The core module at ${from} is not valid, says the engine: ${quote(fault, SHOWN_LENGTH_MAX)}`;
+  throw new Refused('InvalidComponent', from, message);
 }
 
 /** One that was read whole before, by publishing: its core modules are not looked into. @throws Refused */

@@ -3,20 +3,16 @@
  * read. A pure function over bytes.
  *
  *   preamble -> digest -> every section, name and function (component-reader.ts) -> imports -> exports
- *
- * What passes is handed on as `stripped`: the same component without its custom sections, whose contents nobody has
- * looked at.
  */
 import { createHash } from 'node:crypto';
 import { failure, type Result } from '#base';
-import { stripComponent } from '../limiting/strip.ts';
 import { type ComponentLimits, PAGE_BYTES } from '../limits.ts';
-import { type ComponentKind, expectAllowedImports, type ImportedInterface } from './allowed-imports.ts';
+import { type ComponentKind, expectAllowedImports } from './allowed-imports.ts';
 import { readComponent } from './component-reader.ts';
 import type { Tally } from './component-types.ts';
 import { type Refusal, type RefusalCode, refusable } from './refusal.ts';
 import { preambleOf } from './sections.ts';
-import { type Binding, type ExportedFunction, expectExports, exportedFunctions } from './worlds.ts';
+import { type Binding, expectExports } from './worlds.ts';
 
 export interface InspectOptions {
   readonly kind: ComponentKind;
@@ -28,10 +24,6 @@ export interface InspectOptions {
 export interface Inspected {
   /** SHA-256 of the bytes as they came, in hex: the identity of the component. */
   readonly digest: string;
-  /** What may be handed to the transpiler. */
-  readonly stripped: Uint8Array;
-  readonly imports: readonly ImportedInterface[];
-  readonly exports: readonly ExportedFunction[];
   readonly binding: Binding;
   readonly growth: Growth;
 }
@@ -52,14 +44,9 @@ export function inspect(bytes: Uint8Array, options: InspectOptions): Result<Insp
   const digest = createHash('sha256').update(bytes).digest('hex');
   return refusable(() => {
     const component = readComponent(bytes, limits);
-    return {
-      digest,
-      imports: expectAllowedImports(component, kind),
-      binding: expectExports(component, kind, functionName),
-      exports: exportedFunctions(component),
-      growth: growthOf(component.tally, limits),
-      stripped: stripComponent(bytes),
-    };
+    expectAllowedImports(component, kind);
+    const binding = expectExports(component, kind, functionName);
+    return { digest, binding, growth: growthOf(component.tally, limits) };
   });
 }
 

@@ -70,7 +70,7 @@ export function expectExports(component: Component, kind: ComponentKind, name: s
 }
 
 /** Every function that is exported, alone or in an interface. @throws Refused when there are too many. */
-export function exportedFunctions({ exports }: Component): readonly ExportedFunction[] {
+function exportedFunctions({ exports }: Component): readonly ExportedFunction[] {
   let offered = 0;
   for (const item of exports.values()) offered += item.sort === 'instance' ? item.offers.size : 1;
   expectFewOffered(offered, 'exports', 0);

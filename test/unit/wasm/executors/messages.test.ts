@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter } from '#base';
 import { DEFAULT_LIMITS, FAULT_CODES, Handle, type Value } from '#wasm';
+import { readValue, writeValue } from '../../../../src/wasm/abi/value-codec.ts';
 import { record } from '../../../../src/wasm/abi/values.ts';
 import { FrameReader, frameHead } from '../../../../src/wasm/executors/frames.ts';
 import {
@@ -18,7 +19,6 @@ import {
   encodeRequest,
   type Request,
 } from '../../../../src/wasm/executors/messages.ts';
-import { readValue, writeValue } from '../../../../src/wasm/executors/value-codec.ts';
 
 const { value: values } = fc.letrec<{ value: Value }>((tie) => ({
   value: fc.oneof(

@@ -2,8 +2,8 @@
 // G10, G16). Method: guests as text that count their calls, in the process of the test.
 import { expect, it } from 'vitest';
 import { isRecord, type Value } from '../../../../src/wasm/abi/values.ts';
+import { decodeArtifact } from '../../../../src/wasm/guest/artifact.ts';
 import { type Outcome, Program } from '../../../../src/wasm/guest/guest.ts';
-import { decodeArtifact } from '../../../../src/wasm/publishing/artifact.ts';
 import { countingText } from '../../../support/wasm/counting.ts';
 import { artifactOf, EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
 import { answer, guestText } from '../../../support/wasm/guests.ts';

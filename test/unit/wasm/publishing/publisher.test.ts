@@ -2,11 +2,12 @@
 // G9, G18). Method: real processes, components as text, and with bytes changed at random.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS, DEFAULT_PUBLISHER, Publisher, type PublishOptions } from '#wasm';
+import { DEFAULT_LIMITS, DEFAULT_PUBLISHER, decodeArtifact, Publisher, type PublishOptions } from '#wasm';
 import { publish } from '../../../../src/wasm/publishing/publish.ts';
 import { EVENT, executors, foldOf, LIMITED } from '../../../support/wasm/executors.ts';
 import { guestText, MISBEHAVING } from '../../../support/wasm/guests.ts';
-import { viewText, wat } from '../../../support/wasm/wat.ts';
+import { componentOf, viewText, wat, watOf } from '../../../support/wasm/wat.ts';
+import { OWN_WIT } from '../../../support/wasm/wit.ts';
 
 const sample = [new Uint8Array(0), EVENT];
 const OPTIONS: PublishOptions = { kind: 'state-view', limits: DEFAULT_LIMITS, smoke: LIMITED, sample };
@@ -53,6 +54,15 @@ describe('Publisher', { timeout: 60_000 }, () => {
 });
 
 describe('publish', () => {
+  it.each(['state-view-batch', 'state-change'])('makes of %s a component without custom sections', async (world) => {
+    const bytes = await componentOf(OWN_WIT, world);
+    const kind = world === 'state-change' ? 'state-change' : 'state-view';
+    const published = publish(bytes, { kind, limits: DEFAULT_LIMITS, smoke: LIMITED });
+    const artifact = published.kind === 'ok' ? decodeArtifact(published.value.artifact) : undefined;
+    expect(await watOf(bytes)).toContain('@producers');
+    expect(await watOf(artifact?.component ?? bytes)).not.toContain('@producers');
+  });
+
   it.each([
     ['an endless start', viewText({ core: '(func $s (loop $l (br $l))) (start $s)' }), /units of fuel to start/],
     ['a start that traps', viewText({ core: '(func $s unreachable) (start $s)' }), /does not start: .*unreachable/],

@@ -2,7 +2,7 @@
 // worlds in WIT, ours and those of the SDK, made into components by wasm-tools.
 import { describe, expect, it } from 'vitest';
 import { type ComponentKind, DEFAULT_LIMITS, type Inspected, inspect } from '#wasm';
-import { componentOf, viewText, wat, watOf } from '../../../support/wasm/wat.ts';
+import { componentOf, viewText, wat } from '../../../support/wasm/wat.ts';
 import { OWN_WIT, SDK_WIT } from '../../../support/wasm/wit.ts';
 
 const EVOLVE = '(list<u8>, list<u8>) -> result<list<u8>, string>';
@@ -21,24 +21,6 @@ describe('inspect', () => {
     expect(accepted(await componentOf(wit, world), kind).binding).toMatchObject(binding);
   });
 
-  it('lists what is imported, interface by interface', async () => {
-    const { imports } = accepted(await componentOf(SDK_WIT, 'state-change'), 'state-change');
-    expect(imports).toEqual([
-      { name: 'evidentsource:decider/cloudevents', functions: [], resources: [] },
-      { name: 'evidentsource:decider/state-view-types', functions: [], resources: [] },
-      {
-        name: 'evidentsource:decider/state-change-types',
-        functions: expect.arrayContaining(['[method]database.name', '[method]database.query-events']),
-        resources: ['database'],
-      },
-    ]);
-    const own = accepted(await componentOf(OWN_WIT, 'state-change'), 'state-change').imports;
-    expect(own.map(({ name, functions }) => [name, functions])).toEqual([
-      ['cairn:component/types', []],
-      ['cairn:component/state-reader', ['get-state-view', 'try-all']],
-    ]);
-  });
-
   it('binds a function of another name where that is asked for', async () => {
     const bytes = await wat(viewText().replace('"evolve" (func $evolve)', '"reduce" (func $evolve)'));
     const options = { kind: 'state-view', limits: DEFAULT_LIMITS, functionName: 'reduce' } as const;
@@ -50,17 +32,6 @@ describe('inspect', () => {
     expect(refused).toMatchObject({
       reason: { code: 'MissingExport', message: expect.stringContaining('exports one') },
     });
-  });
-
-  it.each(['state-view-batch', 'state-change'])('strips %s to a component that wasm-tools reads', async (world) => {
-    const bytes = await componentOf(OWN_WIT, world);
-    const kind = world === 'state-change' ? 'state-change' : 'state-view';
-    const { stripped, ...inspected } = accepted(bytes, kind);
-    expect(stripped.length).toBeLessThan(bytes.length);
-    expect(await watOf(stripped)).not.toContain('@producers');
-    const again = accepted(stripped, kind);
-    expect({ ...again, digest: '', stripped: '' }).toEqual({ ...inspected, digest: '', stripped: '' });
-    expect(again.stripped).toEqual(stripped);
   });
 
   it('shares what a component may hold among its memories and tables (G4)', async () => {

@@ -1,7 +1,7 @@
 /** Limits of a call, and what the guest is told of the time, between processes. */
 import type { ByteReader, ByteWriter } from '#base';
-import type { Limited } from '../guest/calls.ts';
-import { readValue, writeValue } from './value-codec.ts';
+import { readValue, writeValue } from '../abi/value-codec.ts';
+import type { Limited } from './calls.ts';
 
 export function writeLimited(writer: ByteWriter, { limits, wasi }: Limited): void {
   writer.varint(limits.fuel);

@@ -12,7 +12,7 @@
  *       than a multiple of their length.
  */
 import type { ByteReader, ByteWriter } from '#base';
-import { Handle, isList, isRecord, record, type Value } from '../abi/values.ts';
+import { Handle, isList, isRecord, record, type Value } from './values.ts';
 
 const TAG = {
   undefined: 0x00,

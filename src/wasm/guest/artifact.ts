@@ -8,7 +8,7 @@
  * all three.
  */
 import { ByteReader, ByteWriter, parseHex, toHex } from '#base';
-import { readText, writeText } from '../executors/value-codec.ts';
+import { readText, writeText } from '../abi/value-codec.ts';
 import type { ComponentKind } from '../reading/allowed-imports.ts';
 import type { Binding, ExportedFunction } from '../reading/worlds.ts';
 

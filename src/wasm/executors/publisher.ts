@@ -3,10 +3,10 @@
  * much. Which of both happens is a refusal like any other: whoever publishes can do something about it.
  */
 import { DatabaseError, failure, type Result } from '#base';
-import { ExecutorSlot, type SlotSettings, type TimeLimits } from '../executors/executor-slot.ts';
+import type { Published, PublishOptions } from '../publishing/publish.ts';
+import { publishedFrom } from '../publishing/publish-messages.ts';
 import type { Refusal } from '../reading/refusal.ts';
-import type { Published, PublishOptions } from './publish.ts';
-import { publishedFrom } from './publish-messages.ts';
+import { ExecutorSlot, type SlotSettings, type TimeLimits } from './executor-slot.ts';
 
 export interface PublisherSettings extends SlotSettings {
   readonly time: TimeLimits;
