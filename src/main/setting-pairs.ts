@@ -1,7 +1,7 @@
 /** Finds settings that are valid alone but contradict each other. */
 import { isIP } from 'node:net';
-import { formatBytes } from './setting.ts';
-import type { Config } from './settings.ts';
+import { formatBytes, type Setting } from './setting.ts';
+import { type Config, SETTINGS } from './settings.ts';
 
 /** `defaultHardBytes` of #storage, in segments: it is not loaded for a command that starts no node (config.test.ts). */
 const HARD_SEGMENTS = 2;
@@ -12,22 +12,68 @@ export type NameOf = (key: keyof Config) => string | undefined;
 /** Returns one sentence per fault; it names both settings as the user wrote them. */
 export function faultsBetween(config: Config, nameOf: NameOf): readonly string[] {
   return [
+    ...NEEDS.flatMap((need) => needFaults(config, need, nameOf)),
     ...diskFaults(config, nameOf),
-    ...joinFaults(config, nameOf),
-    ...hostFaults(config, nameOf),
     ...portFaults(config, nameOf),
-    ...bootstrapFaults(config, nameOf),
-    ...basicFaults(config, nameOf),
-    ...burstFaults(config, nameOf),
-    ...tlsFaults(config, nameOf),
     ...peerTlsFaults(config, nameOf),
     ...openPeerFaults(config, nameOf),
-    ...certificateFaults(config, nameOf),
-    ...tokenFaults(config, nameOf),
     ...loadBalancerFaults(config, nameOf),
-    ...signedHeaderFaults(config, nameOf),
-    ...extractorFaults(config, nameOf),
   ];
+}
+
+/** Settings that have no effect, or not the meant one, without another setting. */
+interface Need {
+  readonly of: readonly (keyof Config)[];
+  readonly needed: keyof Config;
+  readonly advice: string;
+}
+
+const NEEDS: readonly Need[] = [
+  {
+    of: [
+      'authBootstrapKeyFile',
+      'authBasic',
+      'authCertificateRoles',
+      'authExtractorModule',
+      'oidcIssuer',
+      'albSigner',
+      'signedHeader',
+    ],
+    needed: 'auth',
+    advice: 'it has no effect without authentication',
+  },
+  {
+    of: ['join', 'peerHost', 'peerTlsCertFile', 'peerSecretFile'],
+    needed: 'peerPort',
+    advice: 'it has no effect without connections between nodes: give that a port, usually 50052',
+  },
+  { of: ['metricsHost'], needed: 'metricsPort', advice: 'nothing listens there: give that a port, usually 9464' },
+  { of: ['rateLimitBurst'], needed: 'rateLimitPerSecond', advice: 'there is no limit: give that a rate, such as 100' },
+  { of: ['tlsCertFile'], needed: 'tlsKeyFile', advice: 'a certificate needs its key' },
+  { of: ['tlsKeyFile', 'tlsClientCaFile'], needed: 'tlsCertFile', advice: 'TLS needs a certificate' },
+  { of: ['authCertificateRoles'], needed: 'tlsClientCaFile', advice: 'no client is asked for a certificate' },
+  { of: ['oidcAudience', 'mcpUrl'], needed: 'oidcIssuer', advice: 'no tokens are accepted' },
+  { of: ['oidcIssuer'], needed: 'oidcAudience', advice: 'tokens issued for other services would be accepted' },
+  { of: ['signedHeader'], needed: 'signedHeaderKeys', advice: 'tokens cannot be verified without keys' },
+  { of: ['signedHeader'], needed: 'signedHeaderIssuer', advice: 'tokens cannot be verified without an issuer' },
+  { of: ['signedHeader'], needed: 'signedHeaderAudience', advice: 'tokens cannot be verified without an audience' },
+];
+
+function needFaults(config: Config, { of, needed, advice }: Need, nameOf: NameOf): readonly string[] {
+  const [neededText, neededName] = [textOf(config, needed), nameOf(needed)];
+  if (!UNSET.includes(neededText) || neededName === undefined) return [];
+  return of.flatMap((key) => {
+    const name = nameOf(key);
+    if (name === undefined || UNSET.includes(textOf(config, key))) return [];
+    return [`${name} is set, but ${neededName} is ${neededText}; ${advice}.`];
+  });
+}
+
+const UNSET: readonly string[] = ['off', 'none', 'auto'];
+
+function textOf<K extends keyof Config>(config: Config, key: K): string {
+  const setting: Setting<Config[K]> = SETTINGS[key];
+  return setting.type.write(config[key]);
 }
 
 function diskFaults(config: Config, nameOf: NameOf): readonly string[] {
@@ -46,58 +92,6 @@ function diskFaults(config: Config, nameOf: NameOf): readonly string[] {
   return [`${hardName} (${formatBytes(hard)}) is above ${softName} (${formatBytes(soft)}); it must be at most that.`];
 }
 
-function joinFaults({ join, peerPort }: Config, nameOf: NameOf): readonly string[] {
-  const [joinName, portName] = [nameOf('join'), nameOf('peerPort')];
-  if (joinName === undefined || portName === undefined || join.length === 0 || peerPort !== 'off') return [];
-  return [
-    `${joinName} is set, but ${portName} is off; other nodes must be able to connect to this one: ` +
-      'give it a port, usually 50052.',
-  ];
-}
-
-function hostFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const servers = [
-    { host: 'peerHost', port: 'peerPort', usual: 50_052 },
-    { host: 'metricsHost', port: 'metricsPort', usual: 9464 },
-  ] as const;
-  return servers.flatMap(({ host, port, usual }) => {
-    const [hostName, portName] = [nameOf(host), nameOf(port)];
-    if (hostName === undefined || portName === undefined || config[host] === 'auto' || config[port] !== 'off')
-      return [];
-    return [`${hostName} is set, but ${portName} is off, so nothing listens there: give it a port, usually ${usual}.`];
-  });
-}
-
-function bootstrapFaults({ auth, authBootstrapKeyFile }: Config, nameOf: NameOf): readonly string[] {
-  const [authName, fileName] = [nameOf('auth'), nameOf('authBootstrapKeyFile')];
-  if (authName === undefined || fileName === undefined || auth === 'on' || authBootstrapKeyFile === 'none') return [];
-  return [`${fileName} is set, but ${authName} is off, so the key would have no effect; set ${authName} to on.`];
-}
-
-function basicFaults({ auth, authBasic }: Config, nameOf: NameOf): readonly string[] {
-  const [authName, basicName] = [nameOf('auth'), nameOf('authBasic')];
-  if (authName === undefined || basicName === undefined || auth === 'on' || authBasic !== 'on') return [];
-  return [`${basicName} is on, but ${authName} is off, so sign-in would have no effect; set ${authName} to on.`];
-}
-
-function burstFaults({ rateLimitPerSecond, rateLimitBurst }: Config, nameOf: NameOf): readonly string[] {
-  const [rateName, burstName] = [nameOf('rateLimitPerSecond'), nameOf('rateLimitBurst')];
-  if (rateName === undefined || burstName === undefined) return [];
-  if (rateLimitPerSecond !== 'off' || rateLimitBurst === 'auto') return [];
-  return [`${burstName} is set, but ${rateName} is off, so there is no limit; give it a rate, such as 100.`];
-}
-
-/** A certificate needs its key, and client certificates need both. */
-function tlsFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const [certName, keyName, clientName] = [nameOf('tlsCertFile'), nameOf('tlsKeyFile'), nameOf('tlsClientCaFile')];
-  const [hasCert, hasKey] = [config.tlsCertFile !== 'none', config.tlsKeyFile !== 'none'];
-  if (certName === undefined || keyName === undefined) return [];
-  if (hasCert && !hasKey) return [`${certName} is set, but ${keyName} is none; a certificate needs its key.`];
-  if (hasKey && !hasCert) return [`${keyName} is set, but ${certName} is none; a key needs its certificate.`];
-  if (hasCert || clientName === undefined || config.tlsClientCaFile === 'none') return [];
-  return [`${clientName} is set, but ${certName} is none; client certificates need a port with TLS.`];
-}
-
 /** Peers authenticate each other by certificates, so the three files are needed together. */
 function peerTlsFaults(config: Config, nameOf: NameOf): readonly string[] {
   const files = [
@@ -105,26 +99,20 @@ function peerTlsFaults(config: Config, nameOf: NameOf): readonly string[] {
     [nameOf('peerTlsKeyFile'), config.peerTlsKeyFile],
     [nameOf('peerTlsCaFile'), config.peerTlsCaFile],
   ] as const;
-  const [portName, modeName] = [nameOf('peerPort'), nameOf('peerTls')];
+  const modeName = nameOf('peerTls');
   const [given] = files.filter(([, file]) => file !== 'none').map(([name]) => name);
   const lacking = files.filter(([, file]) => file === 'none').flatMap(([name]) => name ?? []);
-  if (portName === undefined || modeName === undefined || files.some(([name]) => name === undefined)) return [];
+  if (modeName === undefined || files.some(([name]) => name === undefined)) return [];
   const secretName = nameOf('peerSecretFile');
   if (given === undefined || config.peerSecretFile !== 'none') {
     if (given !== undefined) return [`${given} and ${secretName} are both set; peers show certificates or a secret.`];
-    if (config.peerSecretFile !== 'none' && config.peerPort === 'off')
-      return [
-        `${secretName} is set, but ${portName} is off, so the secret has no effect: give it a port, usually 50052.`,
-      ];
     if (config.peerTls !== 'prefer' || config.peerSecretFile !== 'none') return [];
     return [`${modeName} is prefer, but ${lacking[0]} is none; a node needs a certificate for TLS.`];
   }
-  if (lacking.length > 0)
-    return [
-      `${given} is set, but ${lacking.join(' and ')} ${lacking.length > 1 ? 'are' : 'is'} none; peers need all three.`,
-    ];
-  if (config.peerPort !== 'off') return [];
-  return [`${given} is set, but ${portName} is off, so the certificate has no effect: give it a port, usually 50052.`];
+  if (lacking.length === 0) return [];
+  return [
+    `${given} is set, but ${lacking.join(' and ')} ${lacking.length > 1 ? 'are' : 'is'} none; peers need all three.`,
+  ];
 }
 
 /** A client of an open peer port has all rights of a node, so it could issue API keys to itself. */
@@ -143,66 +131,18 @@ function openPeerFaults(config: Config, nameOf: NameOf): readonly string[] {
   ];
 }
 
-function certificateFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const { auth, authCertificateRoles, tlsClientCaFile } = config;
-  const [rolesName, authName, fileName] = [nameOf('authCertificateRoles'), nameOf('auth'), nameOf('tlsClientCaFile')];
-  if (rolesName === undefined || authName === undefined || fileName === undefined) return [];
-  if (authCertificateRoles.length === 0) return [];
-  if (auth === 'off')
-    return [`${rolesName} is set, but ${authName} is off, so every client may do everything; set ${authName} to on.`];
-  if (tlsClientCaFile !== 'none') return [];
-  return [`${rolesName} is set, but ${fileName} is none, so no client is asked for a certificate.`];
-}
-
-function tokenFaults({ auth, oidcIssuer, oidcAudience, mcpUrl }: Config, nameOf: NameOf): readonly string[] {
-  const [authName, issuer, audience] = [nameOf('auth'), nameOf('oidcIssuer'), nameOf('oidcAudience')];
-  const url = nameOf('mcpUrl');
-  if (authName === undefined || issuer === undefined || audience === undefined || url === undefined) return [];
-  if (oidcIssuer === 'none') {
-    if (mcpUrl !== 'auto') return [`${url} is set, but ${issuer} is none, so it has no effect.`];
-    return oidcAudience.length === 0 ? [] : [`${audience} is set, but ${issuer} is none, so no tokens are accepted.`];
-  }
-  if (auth === 'off') {
-    return [`${issuer} is set, but ${authName} is off, so no token would be checked; set ${authName} to on.`];
-  }
-  if (oidcAudience.length > 0) return [];
-  return [`${issuer} is set, but ${audience} is none: tokens issued for other services would be accepted.`];
-}
-
 /** ARN of a load balancer; the group is its region. The key URLs of other partitions than `aws` are unknown here. */
 const ARN = /^arn:aws:elasticloadbalancing:([\da-z-]+):\d+:loadbalancer\/app\/[^:]+$/;
 
-function loadBalancerFaults({ auth, albSigner, albKeysUrl }: Config, nameOf: NameOf): readonly string[] {
-  const [authName, signer, keys] = [nameOf('auth'), nameOf('albSigner'), nameOf('albKeysUrl')];
-  if (authName === undefined || signer === undefined || keys === undefined || albSigner.length === 0) return [];
-  if (auth === 'off')
-    return [`${signer} is set, but ${authName} is off, so the header would be ignored; set ${authName} to on.`];
+function loadBalancerFaults({ albSigner, albKeysUrl }: Config, nameOf: NameOf): readonly string[] {
+  const [signer, keys] = [nameOf('albSigner'), nameOf('albKeysUrl')];
+  if (signer === undefined || keys === undefined || albSigner.length === 0) return [];
   const regions = new Set(albSigner.map((arn) => ARN.exec(arn)?.[1]));
   if (albKeysUrl !== 'region' || (regions.size === 1 && !regions.has(undefined))) return [];
   return [
     `${keys} is region, but ${signer} does not name load balancers of one AWS region (arn:aws:elasticloadbalancing:REGION:ACCOUNT:loadbalancer/app/…); ` +
       `set ${keys}.`,
   ];
-}
-
-function signedHeaderFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const { auth, signedHeader, signedHeaderKeys, signedHeaderIssuer, signedHeaderAudience } = config;
-  const [authName, header] = [nameOf('auth'), nameOf('signedHeader')];
-  if (authName === undefined || header === undefined || signedHeader === 'none') return [];
-  if (auth === 'off')
-    return [`${header} is set, but ${authName} is off, so the header would be ignored; set ${authName} to on.`];
-  const lacking = [
-    signedHeaderKeys === 'none' && nameOf('signedHeaderKeys'),
-    signedHeaderIssuer === 'none' && nameOf('signedHeaderIssuer'),
-    signedHeaderAudience.length === 0 && nameOf('signedHeaderAudience'),
-  ].filter((name) => typeof name === 'string');
-  return lacking.map((name) => `${header} is set, but ${name} is none; without it tokens cannot be verified.`);
-}
-
-function extractorFaults({ auth, authExtractorModule }: Config, nameOf: NameOf): readonly string[] {
-  const [authName, module] = [nameOf('auth'), nameOf('authExtractorModule')];
-  if (authName === undefined || module === undefined || auth === 'on' || authExtractorModule === 'none') return [];
-  return [`${module} is set, but ${authName} is off, so it would never be called; set ${authName} to on.`];
 }
 
 interface Server {
