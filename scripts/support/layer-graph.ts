@@ -43,7 +43,7 @@ export function brokenRules(cruised: ICruiseResult): readonly string[] {
 }
 
 /** Layers whose folders still import each other. */
-const WITHOUT_DIRECTION = new Set(['cluster', 'service']);
+const WITHOUT_DIRECTION = new Set(['cluster']);
 
 /** Imports between two folders of a layer that import each other. Doors do not count: they import from every folder. */
 function mutualFolders({ modules }: ICruiseResult): readonly string[] {

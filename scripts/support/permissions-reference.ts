@@ -1,6 +1,6 @@
 /** The table of docs/security.md: what each operation needs, who has it, and the calls and routes that lead to it. */
 import { RIGHTS_OF_ROLE, ROLES } from '../../src/model/access.ts';
-import { OPERATIONS, type Operation, PERMISSIONS } from '../../src/service/access/permissions.ts';
+import { OPERATIONS, type Operation, PERMISSIONS } from '../../src/service/facade/permissions.ts';
 import { ADMIN_METHODS } from '../../src/transport/admin-messages.ts';
 
 /** Of a call, by its path. */

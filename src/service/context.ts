@@ -1,7 +1,7 @@
 /** Dependencies of every operation, created once by `createService`. */
-import type { Clock, Random } from '#base';
+import { type Clock, DatabaseError, type Random } from '#base';
 import type { Administers, Node } from '#cluster';
-import type { OpenComponents } from './components/components.ts';
+import type { ArtifactStore, AskedBindings, Maintenance, Presenters, StateChanges, StateViews } from '#components';
 import type { ServiceLimits } from './limits.ts';
 import type { ServiceMeters } from './meters.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -9,6 +9,19 @@ import type { ListAt } from './operations.ts';
 import type { Reads } from './reads.ts';
 import type { TailFeeds } from './tail-feeds.ts';
 import type { Timers } from './timers.ts';
+
+/** The components of this node. */
+export interface Components {
+  readonly artifacts: Pick<ArtifactStore, 'artifact' | 'prepare'>;
+  readonly views: Pick<StateViews, 'render' | 'advance' | 'drop'>;
+  readonly asked: Pick<AskedBindings, 'add' | 'of'>;
+  readonly maintenance: Pick<Maintenance, 'keep'>;
+  readonly changes: Pick<StateChanges, 'decide' | 'execute'>;
+  readonly presenters: Pick<Presenters, 'open'>;
+}
+
+/** The composition root may create them only on first use. */
+export type OpenComponents = () => Promise<Components>;
 
 export interface ServiceContext {
   readonly node: Node;
@@ -30,4 +43,10 @@ export interface ServiceContext {
   readonly release: string;
   /** Monotonic start time by `timers`, which clock changes do not affect. */
   readonly startedAtMs: number;
+}
+
+/** @throws DatabaseError unimplemented: this node runs no components */
+export async function openComponents({ components }: ServiceContext): Promise<Components> {
+  if (components !== undefined) return components();
+  throw new DatabaseError('unimplemented', 'This node runs no components');
 }

@@ -29,14 +29,9 @@
  *       afterwards none is.
  */
 export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
-export { ANYBODY, type AuditRecord, auditService } from './access/audit.ts';
-export { aboutAct, actOf } from './access/cluster-acts.ts';
-export { guardService } from './access/guard.ts';
 export type { ApiKeysRequest, IssueApiKeyRequest, IssuedApiKey } from './access/operations.ts';
-export { OPERATIONS, type Operation, PERMISSIONS } from './access/permissions.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
 export type { DecideCommandReply, ExecuteCommandReply } from './commands/operations.ts';
-export type { Components, OpenComponents } from './components/components.ts';
 export type {
   BoundStateView,
   OpenedPresenter,
@@ -45,6 +40,13 @@ export type {
   RenderedState,
   StateViewBindings,
 } from './components/operations.ts';
+export type { Components, OpenComponents } from './context.ts';
+export { ANYBODY, type AuditRecord, auditService } from './facade/audit.ts';
+export { aboutAct, actOf } from './facade/cluster-acts.ts';
+export { guardService } from './facade/guard.ts';
+export { OPERATIONS, type Operation, PERMISSIONS } from './facade/permissions.ts';
+export type { Service } from './facade/service.ts';
+export { createService } from './facade/service.ts';
 export { isBug, isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
@@ -77,6 +79,4 @@ export type {
 export type { ListVersionsReply, PublishComponentReply, PublishComponentRequest } from './publishing/operations.ts';
 export { type RateClient, RateLimiter } from './rate-limit/rate-limiter.ts';
 export { type EventIdMapping, eventIdMappings, refusalError, storedEvents } from './replies.ts';
-export { createService } from './service.ts';
-export type { Service } from './service-interface.ts';
 export { systemTimers, type Timers } from './timers.ts';

@@ -6,7 +6,7 @@ import type { AdminRequest } from '#cluster';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { WAYS } from '../../scripts/support/permissions-reference.ts';
 import { ROLES } from '../../src/model/access.ts';
-import { OPERATIONS, type Operation } from '../../src/service/access/permissions.ts';
+import { OPERATIONS, type Operation } from '../../src/service/facade/permissions.ts';
 import { ADMIN_METHODS, writeAdminRequest } from '../../src/transport/admin-messages.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { outcomeOf, type StreamName, type UnaryName } from '../support/grpc-client.ts';

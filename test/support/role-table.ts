@@ -1,7 +1,7 @@
 // Who may do what, as it was decided (ADR 0126): written once more, so that a row of the product that says otherwise is
 // a fault. Readers see what is stored, writers commit, deployers say which code folds and decides, and administrators
 // alone make and delete databases, give rights and see the whole cluster.
-import type { Operation } from '../../src/service/access/permissions.ts';
+import type { Operation } from '../../src/service/facade/permissions.ts';
 
 export type RoleName = 'reader' | 'writer' | 'deployer' | 'admin';
 

@@ -2,8 +2,8 @@
  * Tokens: credentials that expire within an hour, for agents and other clients with fewer rights than their issuer.
  *
  *   V21  A token has no right that its issuer did not have, expires no later than the credential that it was
- *        issued with and within an hour, and issues no keys or tokens itself (guard.ts). A token of an API key is valid no
- *        longer than the key, and the secret, that it was issued with (#auth, key-extractor.ts).
+ *        issued with and within an hour, and issues no keys or tokens itself (facade/guard.ts). A token of an API key is
+ *        valid no longer than the key, and the secret, that it was issued with (#auth, key-extractor.ts).
  */
 import { issueKey } from '#auth';
 import { CATALOG_GROUP, DatabaseError, quote } from '#base';

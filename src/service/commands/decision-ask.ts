@@ -3,13 +3,11 @@ import { DatabaseError, formatUuid, uuidv7Bytes } from '#base';
 import { type DecisionAsk, type ReadableView, type ViewParameters, viewTitle } from '#components';
 import type { Command } from '#model';
 import type { Traced } from '#observability';
-import type { Components } from '../components/components.ts';
 import { type AskedVersion, servedVersion } from '../components/defined-version.ts';
 import { loadedArtifact } from '../components/loaded.ts';
-import { openComponents } from '../components/open-components.ts';
 import type { DefinedAs } from '../components/operations.ts';
 import { readWith } from '../components/view-read.ts';
-import type { ServiceContext } from '../context.ts';
+import { type Components, openComponents, type ServiceContext } from '../context.ts';
 import type { ReadView } from '../instance.ts';
 import type { AskedDecision } from './operations.ts';
 

@@ -1,9 +1,8 @@
 import { inSpan, type Traced } from '#observability';
-import type { ServiceContext } from '../context.ts';
+import { openComponents, type ServiceContext } from '../context.ts';
 import type { ReadView } from '../instance.ts';
 import { servedVersion } from './defined-version.ts';
 import { loadedArtifact } from './loaded.ts';
-import { openComponents } from './open-components.ts';
 import type { AskedPresentation, DefinedAs, OpenedPresenter, Presented, RenderedState } from './operations.ts';
 
 /**

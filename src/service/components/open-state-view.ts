@@ -8,12 +8,11 @@ import { type Instant, instantFromMs } from '#base';
 import type { ViewAnswer } from '#components';
 import { bindView, Faults, type Selector, type StateViewDefinition } from '#model';
 import { inSpan, type Traced } from '#observability';
-import type { ServiceContext } from '../context.ts';
+import { openComponents, type ServiceContext } from '../context.ts';
 import { stateViewFailed } from '../errors.ts';
 import { type ReadView, scopeOf, unlessAborted } from '../instance.ts';
 import { openView } from '../read-scope.ts';
 import { servedVersion } from './defined-version.ts';
-import { openComponents } from './open-components.ts';
 import { openPresenter } from './open-presenter.ts';
 import type {
   BoundStateView,

@@ -7,8 +7,7 @@
  * without definitions, and opens no component.
  */
 import type { Binding } from '#cluster';
-import { openComponents } from '../components/open-components.ts';
-import type { ServiceContext } from '../context.ts';
+import { openComponents, type ServiceContext } from '../context.ts';
 import { isFatal } from '../fatal.ts';
 import { isGone, MaintainedViews } from './maintained-views.ts';
 

@@ -15,10 +15,9 @@ import {
   type Selector,
 } from '#model';
 import { LATEST } from '../components/defined-version.ts';
-import { openComponents } from '../components/open-components.ts';
 import type { DefinedAs } from '../components/operations.ts';
 import { askedKey, viewRead } from '../components/view-read.ts';
-import type { ServiceContext } from '../context.ts';
+import { openComponents, type ServiceContext } from '../context.ts';
 import { isFatal } from '../fatal.ts';
 import type { ReadView } from '../instance.ts';
 

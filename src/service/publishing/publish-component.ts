@@ -30,8 +30,7 @@ import {
 } from '#model';
 import { confirmedVersions, LATEST } from '../components/defined-version.ts';
 import { functionOf } from '../components/loaded.ts';
-import { openComponents } from '../components/open-components.ts';
-import type { ServiceContext } from '../context.ts';
+import { openComponents, type ServiceContext } from '../context.ts';
 import {
   anotherVersion,
   componentRefused,

@@ -4,7 +4,7 @@ import { CATALOG_GROUP, DatabaseError } from '#base';
 import type { ComponentSource, NoArtifact } from '#components';
 import { encodeDefinitionEntry, toVersionNumber } from '#model';
 import { SERVICE_LIMITS } from '#service';
-import type { Components } from '../../../src/service/components/components.ts';
+import type { Components } from '../../../src/service/context.ts';
 import { registrationOf } from '../../support/cluster/kept-world.ts';
 import { componentName } from '../../support/definitions.ts';
 import { definingPayloads, viewOf } from '../../support/published.ts';

@@ -11,8 +11,8 @@ import { DatabaseError } from '#base';
 import { actIn, refusalIn as refusalInReply } from '#cluster';
 import { formatGrant } from '#model';
 import type { DeleteVersionsRequest } from '../publishing/operations.ts';
-import type { Service } from '../service-interface.ts';
 import { aboutAct, actOf } from './cluster-acts.ts';
+import type { Service } from './service.ts';
 
 /** The principal of an action; with authentication off, `anybody`. */
 export interface Actor {

@@ -3,7 +3,7 @@
  * check. docs/security.md shows the table with the calls and routes of each row.
  */
 import type { Right } from '#model';
-import type { Service } from '../service-interface.ts';
+import type { Service } from './service.ts';
 
 /** Members of the service that are not operations of clients: they describe the node or run in its background. */
 type OfTheNode = 'health' | 'keepViews' | 'compileAhead' | 'leader' | 'elsewhere' | 'shown' | 'show';

@@ -20,8 +20,8 @@ import {
   type Right,
 } from '#model';
 import type { DatabaseDescription, ListDatabasesRequest } from '../operations.ts';
-import type { Service } from '../service-interface.ts';
 import { type Operation, PERMISSIONS } from './permissions.ts';
+import type { Service } from './service.ts';
 import { signing } from './signature.ts';
 
 export function guardService(service: Service, principal: Principal): Service {
