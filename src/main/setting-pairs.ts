@@ -71,7 +71,7 @@ function needFaults(config: Config, { of, needed, advice }: Need, nameOf: NameOf
 
 const UNSET: readonly string[] = ['off', 'none', 'auto'];
 
-function textOf<K extends keyof Config>(config: Config, key: K): string {
+function textOf<K extends keyof Config>(config: Pick<Config, K>, key: K): string {
   const setting: Setting<Config[K]> = SETTINGS[key];
   return setting.type.write(config[key]);
 }
