@@ -59,7 +59,7 @@ export function certificateExtractor(options: CertificateOptions): Extractor {
       const [sent, ...more] = credentials.values(CLIENT_CERT);
       if (sent === undefined) return relayedBy === undefined ? reader.found(certificate) : NOTHING;
       const isOfNode = relayedBy !== undefined && more.length === 0 && options.isOfNode(certificate, relayedBy);
-      return isOfNode ? reader.sent(sent) : refused('Client-Cert was sent by somebody who is no node of this cluster');
+      return isOfNode ? reader.sent(sent) : refused('Client-Cert was not sent by a node of this cluster');
     },
   };
 }

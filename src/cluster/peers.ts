@@ -43,7 +43,7 @@ export const noPeers: Peers = {
 };
 
 function nobody(to: NodeId): boolean {
-  assert(false, 'A cluster of one node has nobody to send to', to);
+  assert(false, 'A cluster of one node sends no messages', to);
   return false;
 }
 

@@ -83,7 +83,7 @@ export class ConflictLanes {
 
 function reasonOf(signal: AbortSignal | undefined): Error {
   const reason: unknown = signal?.reason;
-  return reason instanceof Error ? reason : new Error('Nobody waits any longer', { cause: reason });
+  return reason instanceof Error ? reason : new Error('The request was cancelled', { cause: reason });
 }
 
 /** Lane of the commands with this guard. */

@@ -120,7 +120,7 @@ export function boundSelector(
 ): Selector | string {
   const faults = new Faults();
   const bound = bindView(definition, parameters, { field: 'parameters', faults });
-  return bound ?? faults.toError('The State View is asked wrongly').message;
+  return bound ?? faults.toError('The parameters of the State View are invalid').message;
 }
 
 /** The parsed selector, or a description of the fault in its text. */

@@ -24,7 +24,7 @@ export function emittedFrom(answer: Value, mintId: (index: number) => string): E
     const id = parts.id === '' ? mintId(index) : parts.id;
     return acceptCloudEventParts({ ...parts, id }, { faults, list: 'events', index }) ?? [];
   });
-  if (!faults.none) return invalid(faults.toError('The component emits what is no event').message);
+  if (!faults.none) return invalid(faults.toError('The component emits an invalid event').message);
   const tooLarge = transactionTooLarge(
     events.length,
     events.reduce((sum, { length }) => sum + length, 0),

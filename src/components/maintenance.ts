@@ -28,7 +28,7 @@ import type { ViewFailureCode } from './view-read.ts';
 
 /** A busy executor is not a failure of the view. */
 const BUSY: ViewFailureCode = 'Busy';
-const NOT_KEPT = 'Its state was not taken in by the folder of folded states: by its size, or the disk has little room';
+const NOT_KEPT = 'Its state was not cached: it is too large, or the disk is almost full';
 
 export class Maintenance {
   readonly #settings: MaintenanceSettings;

@@ -104,7 +104,7 @@ export class Presentation implements Turn {
   putAway(): void {
     this.#isPutAway = true;
     const standing = this.#rise();
-    standing?.end(new Error('The presentation is put away'));
+    standing?.end(new Error('The presentation is suspended'));
   }
 
   /** One turn: runs the guest from its start to its end, or until it is suspended. */
@@ -169,7 +169,7 @@ export class Presentation implements Turn {
 
   /** Returns false the first time; a guest that writes again is terminated. */
   #unwanted(): boolean {
-    if (!this.#isCancelled) throw new Error('Nobody reads on');
+    if (!this.#isCancelled) throw new Error('The reader is gone');
     this.#isCancelled = false;
     return false;
   }
@@ -181,7 +181,7 @@ export class Presentation implements Turn {
     }
     if (!this.#body.write(bytes)) {
       this.#end(otherBytes());
-      throw new Error('The presenter makes other bytes than before');
+      throw new Error('The presenter produces other bytes than before');
     }
     if (this.#body.madeCount > bodyBytesMax) {
       return this.#fail(`Its body has more than ${bodyBytesMax} bytes`);
@@ -284,7 +284,7 @@ export class Presentation implements Turn {
 }
 
 function otherBytes(): DatabaseError {
-  return presenterError('The presenter makes other bytes each time that it is given the same');
+  return presenterError('The presenter produces different bytes for the same input');
 }
 
 function tooSlow(ms: number): DatabaseError {

@@ -134,7 +134,7 @@ function takesBasic({ authBasic, host, tlsCertFile }: Config, logger: Logger): b
   if (authBasic === 'off') return false;
   if (tlsCertFile !== 'none' || isLoopback(host)) return true;
   if (authBasic === 'auto') return false;
-  const message = `Browsers are asked for API keys as passwords, and this node listens on ${host} without TLS: whoever can listen on the way has the keys. Give it --tls-cert-file, or have what stands before it speak TLS and let nobody else reach it`;
+  const message = `Browsers are asked for API keys as passwords, and this node listens on ${host} without TLS, so an observer of the network gets the keys. Set --tls-cert-file, or terminate TLS in a proxy that alone can reach this node`;
   logger.warn('basic-without-tls', { host, message });
   return true;
 }

@@ -9,7 +9,7 @@ import { runBatches } from '#components';
 import { openLevelStore } from '#storage';
 
 const directory: unknown = workerData;
-assert(typeof directory === 'string', 'The thread is told where the store is', directory);
+assert(typeof directory === 'string', 'The thread has the directory of the store', directory);
 
 await runBatches(async () => {
   const store = await openLevelStore(directory);

@@ -96,7 +96,7 @@ function resources(): LogFields {
 /** Drains within a limit, then exits the process: the log has everything that was acknowledged. */
 async function drained(running: RunningNode, withinMs: number, logger: Logger): Promise<void> {
   const late = setTimeout(() => {
-    const message = `Not drained within ${withinMs} ms: what stands still, such as a disk, is not waited for any longer`;
+    const message = `Not drained within ${withinMs} ms; something hangs, such as a disk`;
     logger.fatal('stopped-without-drain', { ...running.unfinished, message });
     logger.flush();
     endAtOnce();

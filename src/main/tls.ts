@@ -135,7 +135,7 @@ class Reloaded implements Tls {
     const { subject, issuer, subjectAltName = '', validTo } = certificate;
     logger.info('tls-certificate', { subject, issuer, names: subjectAltName, until: validTo });
     if (endsMs > Date.now()) return;
-    const message = `The certificate in ${this.#settings.tlsCertFile} of tls-cert-file has expired: whoever verifies it does not connect`;
+    const message = `The certificate in ${this.#settings.tlsCertFile} of tls-cert-file has expired: clients that verify it cannot connect`;
     logger.warn('tls-certificate-expired', { until: validTo, message });
   }
 }

@@ -19,7 +19,7 @@ export async function administerCluster(
   { order, signal }: AdministerClusterRequest,
 ): Promise<AdminReply> {
   if (administer === undefined) {
-    throw new DatabaseError('not_found', 'This node has no peer port: it is alone, and there is no cluster to tell of');
+    throw new DatabaseError('not_found', 'This node has no peer port, so it is not part of a cluster');
   }
   const reply = await administer(order);
   signal.throwIfAborted();

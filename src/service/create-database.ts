@@ -57,6 +57,6 @@ function refuseBeyond(bounds: readonly Grant[], databases: readonly { readonly n
   const full = bounds.map(
     (grant, at) => `${counts[at]} are named by ${quote(grant.databases)} (${formatGrant(grant)})`,
   );
-  const message = `No more databases may be created with this credential: ${full.join(', ')}. Delete one, or have the number in the grant raised`;
+  const message = `No more databases may be created with this credential: ${full.join(', ')}. Delete one, or request a higher number in the grant`;
   throw new DatabaseError('storage_full', message, { details: { reason: 'DatabaseCountQuota' } });
 }

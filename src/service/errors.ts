@@ -32,7 +32,7 @@ export function databaseDeleted(name: string): DatabaseError {
 
 /** The replica that was read on this node has ended and a new one starts; the database still exists. */
 export function copyBegunAnew(name: string): DatabaseError {
-  const message = `A copy of the database ${quote(name)} begins on this node, for the database moves; send again`;
+  const message = `The database ${quote(name)} is being moved to this node; send again`;
   return new DatabaseError('unavailable', message, { details: { reason: 'CopyMoved' } });
 }
 
@@ -193,17 +193,17 @@ export function anotherVersion(
   { kind, name }: Definition,
   { wanted, version }: { readonly wanted: number; readonly version: number },
 ): DatabaseError {
-  const message = `Another publication was version ${wanted} of the ${NOT_DEFINED[kind].what} ${quote(name)}; this one is version ${version}`;
+  const message = `Another publication became version ${wanted} of the ${NOT_DEFINED[kind].what} ${quote(name)}; this one is version ${version}`;
   return new DatabaseError('already_exists', message);
 }
 
 export function publishersInTheWay(databaseName: string): DatabaseError {
-  const message = `So many components are being published in the database ${quote(databaseName)} that this one was given up; publish it again`;
+  const message = `Too many components are being published in the database ${quote(databaseName)} at the same time; publish this one again`;
   return new DatabaseError('busy', message, { details: { reason: 'Busy' } });
 }
 
 export function tooManyStreams(what: 'streaming reads' | 'live tails', countMax: number): DatabaseError {
-  const message = `${countMax} ${what} are open on this node, which is the most it serves; ask another node, or repeat after a pause`;
+  const message = `${countMax} ${what} are open on this node, which is the maximum; use another node, or try again later`;
   return new DatabaseError('busy', message);
 }
 

@@ -90,7 +90,7 @@ export function constraintsTooBroad(
   }
   const [first] = faults.violations;
   const more = count > 1 ? ` (and ${count - 1} more)` : '';
-  const message = `What ${first?.field}${more} asks for cannot be found within the limits of a transaction`;
+  const message = `${first?.field}${more} cannot be decided within the limits of a transaction`;
   return new DatabaseError('too_large', message, {
     details: { ...details, reason: 'ConstraintTooBroad', violations: faults.violations },
   });

@@ -83,7 +83,7 @@ describe('an event that a decision emits', () => {
       .when({ method: 'POST', path: '/' }, event);
 
   it('is named in the refusal when it is none', async () => {
-    const message = /^The component emits what is no event: events\[1\]\.source is required$/;
+    const message = /^The component emits an invalid event: events\[1\]\.source is required$/;
     await asked({ type: 't' }).thenRefuses('validation-failed', { message, code: 'ValidationError' });
   });
 

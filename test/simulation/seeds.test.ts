@@ -112,7 +112,7 @@ const SHOWN: Rows = [
       nodes: 3,
       ...ALL_MODES,
       why: 'no node ends the log of a database that its store has lost',
-      shows: [/failed \(the store was cut\): .*The store has no copy of group \d+, whose log goes on/],
+      shows: [/failed \(the store was cut\): .*The store has no replica of group \d+, whose log has started/],
     },
   ],
   ...[1140, 1208].map((seed) => {

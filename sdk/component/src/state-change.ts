@@ -179,7 +179,7 @@ export function stateChangeGuest({ change }: StateChangeComponent, functions: Re
 /** As the database answers when a record is no event. */
 function invalidEvent({ message }: InvalidEvent): CommandRefused {
   const code = 'ValidationError';
-  return new CommandRefused('validation-failed', `The component emits what is no event: ${message}`, { code });
+  return new CommandRefused('validation-failed', `The component emits an invalid event: ${message}`, { code });
 }
 
 function commandOf(given: CommandRecord, parameters: Readonly<Record<string, string>>): Command {

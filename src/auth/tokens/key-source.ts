@@ -41,7 +41,7 @@ export const RETRY_MS = 2_000;
 
 /** The token may be valid, so the answer is not 401, which would make the client request another token. */
 export function cannotTell(): DatabaseError {
-  const message = 'The identity provider does not answer, so that nobody can tell whether the credential is valid';
+  const message = 'The identity provider does not answer, so the credential cannot be verified';
   const details = { reason: 'IdentityProviderUnavailable', retryAfterMs: RETRY_MS };
   return new DatabaseError('unavailable', message, { details });
 }

@@ -101,7 +101,8 @@ export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly 
 /** A removed replica is marked in the store from its end until the end of its log is durable. */
 export function checkEnded(orphans: readonly GroupId[], isMarked: (group: GroupId) => boolean): void {
   for (const group of orphans) {
-    if (!isMarked(group)) throw broken(`The store has no copy of group ${group}, whose log goes on: ${ONE_IS_OLDER}`);
+    if (!isMarked(group))
+      throw broken(`The store has no replica of group ${group}, whose log has started: ${ONE_IS_OLDER}`);
   }
 }
 
@@ -109,7 +110,7 @@ export function checkEnded(orphans: readonly GroupId[], isMarked: (group: GroupI
 export function checkFirst(bindings: readonly Binding[], { tombstones }: Pick<RecoveredLog, 'tombstones'>): void {
   for (const { group, placement } of bindings) {
     if (placement === 0 && tombstones.has(group))
-      throw broken(`The store has a copy of group ${group}, whose log has ended: ${ONE_IS_OLDER}`);
+      throw broken(`The store has a replica of group ${group}, whose log has ended: ${ONE_IS_OLDER}`);
   }
 }
 

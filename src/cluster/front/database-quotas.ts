@@ -126,7 +126,7 @@ function rankOf({ pattern }: DatabaseQuota): number {
 }
 
 function quotaExceeded(name: string | undefined, bytes: number, quotaBytes: number): DatabaseError {
-  const message = `The ${titleOf(name)} takes ${mebibytes(bytes)} of the disk, and its quota is ${mebibytes(quotaBytes)} (database-bytes-max): writes to it are refused; reads go on, and it can be deleted. Raise the quota, or write to another database`;
+  const message = `The ${titleOf(name)} takes ${mebibytes(bytes)} of the disk, and its quota is ${mebibytes(quotaBytes)} (database-bytes-max): writes to it are refused; reads continue, and it can be deleted. Raise the quota, or write to another database`;
   return new DatabaseError('storage_full', message, { details: { reason: 'DatabaseQuota' } });
 }
 

@@ -43,7 +43,7 @@ const NAMED_MAX = 3;
 /** Reason why the node must not drain now, or undefined. A node that drains already may continue. */
 export function faultInDraining(number: NodeId, cluster: ClusterDescription): DrainFault | undefined {
   const { nodes, isConfirmed } = cluster;
-  if (!isConfirmed) return later('whoever leads the catalog was not heard');
+  if (!isConfirmed) return later('the leader of the catalog did not answer');
   const node = nodes.find((each) => each.node === number);
   if (node === undefined) {
     const known = nodes.map((each) => each.node).join(', ');

@@ -146,7 +146,7 @@ export class MembershipDriver {
     nowMs: number,
   ): void {
     const successor = to[journey.handOvers % to.length];
-    assert(successor !== undefined, 'There is somebody to hand over to', group.id);
+    assert(successor !== undefined, 'There is a transfer target', group.id);
     journey.handOvers += 1;
     journey.restsUntilMs = nowMs + 2 * this.#ports.limits.electionWindowMs;
     this.#ports.step(group, { kind: 'transfer-leadership', to: successor });

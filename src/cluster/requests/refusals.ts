@@ -36,7 +36,7 @@ export function titleOf(name: string | undefined): Title {
 }
 
 export function draining(): DatabaseError {
-  const message = 'The node is draining and takes no more requests; another node, or this one after its restart, will';
+  const message = 'The node is draining and accepts no more requests; send to another node';
   return new DatabaseError('unavailable', message, { details: { reason: 'Draining' } });
 }
 
@@ -44,7 +44,7 @@ export function draining(): DatabaseError {
 export const NODE_REMOVED = 'NodeRemoved';
 
 export function nodeRemoved(node: NodeId): DatabaseError {
-  const message = `Node ${node} was removed from its cluster, and holds nothing of it any more; ${ANEW}`;
+  const message = `Node ${node} was removed from its cluster; ${ANEW}`;
   return new DatabaseError('unavailable', message, { details: { reason: NODE_REMOVED } });
 }
 
@@ -56,7 +56,7 @@ export function noSuchDatabase(title: Title): DatabaseError {
 /** The cluster is at a feature level that this release does not support. */
 export function levelNotKnown(level: number, levels: LevelRange): DatabaseError {
   const release = level > levels.max ? 'the release that raised it, or a later one' : 'an earlier one, and finalize it';
-  const message = `The cluster is at level ${level}, and this release knows ${formatLevels(levels)}: start ${release}`;
+  const message = `The cluster is at level ${level}, and this release supports ${formatLevels(levels)}: start ${release}`;
   return new DatabaseError('unavailable', message, { details: { reason: 'LevelNotKnown' } });
 }
 
@@ -65,13 +65,13 @@ export function entryNotKnown(
   { index, level, group }: { readonly index: LogIndex; readonly level: number; readonly group: GroupId },
   levels: LevelRange,
 ): DatabaseError {
-  const message = `Entry ${index} of group ${group} has feature level ${level}, and this release knows ${formatLevels(levels)}: start the release that wrote it, or a later one`;
+  const message = `Entry ${index} of group ${group} has feature level ${level}, and this release supports ${formatLevels(levels)}: start the release that wrote it, or a later one`;
   return new DatabaseError('internal', message, { details: { reason: 'UnknownFeatureLevel' } });
 }
 
 /** Another node knows that the cluster was raised, and this one does not yet. */
 export function levelNotReached(level: number, own: number): DatabaseError {
-  const message = `An entry of level ${level} is not taken in yet, for the catalog here is at level ${own}; send again`;
+  const message = `An entry of level ${level} is refused while the catalog on this node is at level ${own}; send again`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'LevelNotReached', retryAfterMs: RETRY_AFTER_MS },
   });
@@ -80,9 +80,9 @@ export function levelNotReached(level: number, own: number): DatabaseError {
 export function diskFull(level: DiskLevel): DatabaseError {
   const deletes =
     level === 'read-only'
-      ? 'databases cannot be deleted, nor keys revoked, either'
+      ? 'databases cannot be deleted and keys cannot be revoked either'
       : 'databases can be deleted, and keys revoked';
-  const message = `The disk of this node is nearly full (${level}): writes are refused until there is space; reads go on, ${deletes}`;
+  const message = `The disk of this node is nearly full (${level}): writes are refused until there is space; reads continue, ${deletes}`;
   const details = { reason: 'DiskFull', retryAfterMs: DISK_RETRY_AFTER_MS };
   return new DatabaseError('storage_full', message, { details });
 }
@@ -97,14 +97,14 @@ export function clockFault(nowMs: number): DatabaseError | undefined {
 }
 
 function clockRefused(nowMs: number, where: string, reason: string): DatabaseError {
-  const message = `The clock of this node says ${new Date(nowMs).toISOString()}, ${where}; set it right first`;
+  const message = `The clock of this node shows ${new Date(nowMs).toISOString()}, ${where}; correct it first`;
   return new DatabaseError('unavailable', message, { details: { reason } });
 }
 
 /** The leader transfers its leaderships, and assigns no times meanwhile. */
 export function clockSkewed(aheadMs: number, skewMsMax: number): DatabaseError {
   const where = aheadMs > 0 ? 'ahead of' : 'behind';
-  const message = `The clock of this node is ${Math.abs(aheadMs / 1000).toFixed(1)} s ${where} the clocks of the other nodes, and at most ${skewMsMax / 1000} s are allowed; set it right. Nothing was stored; send again, another node may lead by then`;
+  const message = `The clock of this node is ${Math.abs(aheadMs / 1000).toFixed(1)} s ${where} the clocks of the other nodes, and at most ${skewMsMax / 1000} s are allowed; correct it. Nothing was stored; send again, another node may lead by then`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'ClockSkewed', retryAfterMs: RETRY_AFTER_MS },
   });
@@ -117,7 +117,7 @@ export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError 
 
 /** Definitions are fully validated before they are proposed, so this error is a missing check. */
 export function definitionUnreadable(): DatabaseError {
-  const message = 'This release could not read the definition again, so it was not taken in: please report this';
+  const message = 'This release could not read the definition again, so it was refused: please report this bug';
   return new DatabaseError('internal', message, { details: { reason: 'UnreadableDefinition' } });
 }
 
@@ -137,18 +137,18 @@ export function waitingFull(title: Title, bytesMax: number): DatabaseError {
 }
 
 export function forwardsFull(title: Title, leader: NodeId, bytesMax: number): DatabaseError {
-  const message = `${bytesMax} bytes wait for node ${leader}, which leads the ${title}, to take them in; send again when it has taken some`;
+  const message = `${bytesMax} bytes wait for node ${leader}, which leads the ${title}, to accept them; send again when it has accepted some`;
   return refused('ForwardedBytes', message, RETRY_AFTER_MS);
 }
 
 /** The memory of all databases is exhausted, or this one exceeds its share. */
 export function memoryFull(title: Title, bytesMax: number): DatabaseError {
-  const message = `Entries and requests of all databases that are not settled yet may hold ${bytesMax} bytes on this node (replication-memory-bytes), and those of the ${title} have their share of it; send again when some are applied`;
+  const message = `Pending entries and requests of all databases may use ${bytesMax} bytes on this node (replication-memory-bytes), and the ${title} uses its share; send again when some are applied`;
   return refused('ReplicationMemory', message, RETRY_AFTER_MS);
 }
 
 export function readsFull(title: Title, countMax: number): DatabaseError {
-  const message = `${countMax} reads of the ${title} already wait for its leader to be confirmed; send again`;
+  const message = `${countMax} reads of the ${title} already wait for its leader; send again`;
   return refused('PendingReads', message, RETRY_AFTER_MS);
 }
 
@@ -160,7 +160,7 @@ export function notLeader(title: Title, leader: NodeId): DatabaseError {
 
 /** The forwarding node is not in the cluster, or not known here yet. */
 export function nodeNotKnown(node: NodeId): DatabaseError {
-  const message = `Node ${node} is not registered in the catalog as it is here, so nothing is taken from it; send again when it is`;
+  const message = `Node ${node} is not in the catalog of this node, so its requests are refused; send again when it is`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'NodeNotKnown', retryAfterMs: RETRY_AFTER_MS },
   });
@@ -168,33 +168,33 @@ export function nodeNotKnown(node: NodeId): DatabaseError {
 
 /** No node of this release forwards such a request. */
 export function malformedForward(fault: string): DatabaseError {
-  const message = `What was forwarded cannot become an entry of the log: ${fault}`;
+  const message = `The forwarded request cannot become an entry of the log: ${fault}`;
   return new DatabaseError('invalid_argument', message, { details: { reason: 'MalformedForward' } });
 }
 
 /** This node has no replica of the group. The request was not accepted. */
 export function notHere(title: Title, holders: GroupHolders, shown?: Revision): DatabaseError {
-  const asNew = shown === undefined ? '' : ` that has revision ${shown}, which it has shown`;
-  const message = `This node holds no copy of the ${title}${asNew}; nodes ${holders.nodes.join(', ')} do, send there`;
+  const asNew = shown === undefined ? '' : ` with revision ${shown}, which it has shown`;
+  const message = `This node has no replica of the ${title}${asNew}; send to nodes ${holders.nodes.join(', ')}`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
 /** The replica of this node has diverged, and counts as absent. */
 export function historyDiffers(title: Title, holders: GroupHolders): DatabaseError {
-  const message = `The copy of the ${title} on this node has another history than its group, and serves nothing; nodes ${holders.nodes.join(', ')} hold it, send there`;
+  const message = `The replica of the ${title} on this node has another history than its group, and is not used; send to nodes ${holders.nodes.join(', ')}`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
 /** The disk of this node is below its hard level, so its replica does not follow the leader (C37). */
 export function lagsByDisk(title: Title, holders: GroupHolders): DatabaseError {
-  const message = `The disk of this node is full, and its copy of the ${title} lags; nodes ${holders.nodes.join(', ')} hold it, send there`;
+  const message = `The disk of this node is full, and its replica of the ${title} lags; send to nodes ${holders.nodes.join(', ')}`;
   return new DatabaseError('not_leader', message, { details: { reason: 'NotReplica', holders } });
 }
 
 /** Without a catalog nothing is known about any database. */
 export function catalogDiverged(): DatabaseError {
   const message =
-    'The copy of the catalog on this node has another history than its group, so this node answers nothing of any database; send to another node, and replace this one (cairn cluster status)';
+    'The replica of the catalog on this node has another history than its group, so this node serves no database; send to another node, and replace this one (cairn cluster status)';
   return new DatabaseError('unavailable', message, { details: { reason: 'CatalogNotConfirmed' } });
 }
 
@@ -208,13 +208,13 @@ export function beingRecovered(title: Title): DatabaseError {
 
 /** It became an entry, and then its leader lost the leadership: its outcome is unknown here. */
 export function outcomeUnknown(title: Title): DatabaseError {
-  const message = `The ${title} changed its leader before this was answered: it may be committed or not. Repeat it with the same transaction_id, and the answer is the recorded one if there is one`;
+  const message = `The ${title} changed its leader before this request was answered, so it may be committed or not. Repeat it with the same transaction_id: a committed transaction is not applied again`;
   return new DatabaseError('unavailable', message, { details: { reason: 'OutcomeUnknown' } });
 }
 
 /** It was an entry, and another one was committed in its place. */
 export function notCommitted(title: Title): DatabaseError {
-  const message = `The ${title} changed its leader, and the new one has written something else in the place of this: it is not committed; send again`;
+  const message = `The ${title} changed its leader, and the new one has written another entry instead: the request is not committed; send again`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'NotCommitted', retryAfterMs: RETRY_AFTER_MS },
   });
@@ -229,7 +229,7 @@ export function noLeader(title: Title): DatabaseError {
 /** The local catalog is too old to answer from. */
 export function catalogNotConfirmed(silentMs: number, wasConfirmed: boolean): DatabaseError {
   const since = `${(silentMs / 1000).toFixed(1)} s${wasConfirmed ? '' : ', since it started'}`;
-  const message = `This node has not heard from a leader of the catalog for ${since}, so it cannot know whether a database was deleted or created anew meanwhile, and answers nothing of any; send to another node. It goes on by itself when it reaches a majority of the nodes that vote in the catalog: see that they run, and that their peer ports reach each other (cairn cluster status)`;
+  const message = `This node has not heard from a leader of the catalog for ${since}, so it cannot know whether a database was deleted or created again meanwhile, and serves none; send to another node. It continues when it reaches a majority of the voters of the catalog: see that they run, and that their peer ports reach each other (cairn cluster status)`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'CatalogNotConfirmed', retryAfterMs: RETRY_AFTER_MS },
   });
@@ -237,7 +237,7 @@ export function catalogNotConfirmed(silentMs: number, wasConfirmed: boolean): Da
 
 /** The node receives the catalog, but processes it too late. */
 export function catalogAnswersLate(leaseMs: number): DatabaseError {
-  const message = `This node took longer than ${leaseMs / 1000} s to hear what the leader of the catalog answered, again and again, so it cannot know whether a database was deleted or created anew meanwhile, and answers nothing of any; it has more to do than it can, or its threads stood still: send later, or to another node`;
+  const message = `This node repeatedly took longer than ${leaseMs / 1000} s to process the answer of the catalog's leader, so it cannot know whether a database was deleted or created again meanwhile, and serves none. It is overloaded, or its threads were suspended: send later, or to another node`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'CatalogNotConfirmed', retryAfterMs: RETRY_AFTER_MS },
   });

@@ -96,7 +96,7 @@ export class DatabaseRecoveries {
   #encode(order: AskedRecovery): Uint8Array {
     const { machines, clock, random } = this.#ports;
     const chosen = chosenOf(order);
-    assert(chosen !== undefined, 'What is recovered was heard', order.from);
+    assert(chosen !== undefined, 'The recovered replica has answered', order.from);
     const { group, revision, chainHash } = chosen;
     const databaseId = toDatabaseId(uuidv7(clock.nowMs(), random.bytes(UUID_RANDOM_BYTES)));
     return machines.encodeRecover({ group, databaseId, node: order.from, revision, chainHash });

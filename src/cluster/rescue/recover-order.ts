@@ -104,7 +104,9 @@ export function faultInRecovery(binding: Binding | undefined, order: AskedRecove
   if (binding === undefined) return { code: 'not_found', reason: `there is no database ${name}` };
   const holders = binding.replicas.map(nodeOf);
   if (!holders.includes(from)) {
-    return failed(`node ${from} holds no copy of ${name}; ${named(holders)} ${holders.length > 1 ? 'do' : 'does'}`);
+    return failed(
+      `node ${from} has no replica of ${name}; ${named(holders)} ${holders.length > 1 ? 'have' : 'has'} one`,
+    );
   }
   const copies = order.copies.filter(({ group }) => group === binding.group);
   const led = copies.find(({ leader }) => leader !== undefined)?.leader;
@@ -113,14 +115,14 @@ export function faultInRecovery(binding: Binding | undefined, order: AskedRecove
   if (chosen === undefined) {
     const others = copies.map(({ replica }) => nodeOf(replica));
     const instead = others.length === 0 ? 'nor does any other that holds one' : `${named(others)} would`;
-    return failed(`node ${from} does not answer with a copy of ${name}; ${instead}`);
+    return failed(`node ${from} does not answer with a replica of ${name}; ${instead}`);
   }
   const further = copies.find((copy) => isFurther(copy.last, chosen.last));
   if (further !== undefined) return more(order, chosen, further);
   const up = new Set(copies.map(({ replica }) => replica));
   if (tally(chosen.voters, (replica) => (up.has(replica) ? true : undefined)) === 'won') {
     return failed(
-      `most of the copies of ${name} answer (${named([...up].map(nodeOf))}), so that they can elect a leader: there is nothing to recover`,
+      `most replicas of ${name} answer (${named([...up].map(nodeOf))}), so they can elect a leader: there is nothing to recover`,
     );
   }
   return order.acceptRevision === chosen.revision ? undefined : unaccepted(order, chosen, holders);

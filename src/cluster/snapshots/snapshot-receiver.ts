@@ -98,7 +98,7 @@ export class SnapshotReceiver {
       else this.#begin(group, { ...letter, content });
     } else if (isKnown && content.kind === 'part') this.#takePart(known, content);
     else if (isKnown && content.kind === 'end')
-      this.#drop(known, content.reason === 'over' ? undefined : 'the leader has given up');
+      this.#drop(known, content.reason === 'over' ? undefined : 'the leader has stopped the transfer');
   }
 
   /** Carries out an `install-snapshot` effect. */

@@ -16,4 +16,4 @@ export function sentenceOnStoreLogs(storeLogs: readonly LevelLog[]): string {
 
 /** Advice for a data directory that has lost data. */
 export const LOST_STORE: string =
-  'In a cluster whose other nodes have copies of everything, move this directory away, start the node with an empty one and --join, and take the old node out (cairn cluster replace OLD --by NEW); a node that is alone needs a copy of the whole directory from before';
+  'In a cluster whose other nodes have replicas of everything, move this directory away, start the node with an empty one and --join, and remove the old node (cairn cluster replace OLD --by NEW); a node that is alone needs a copy of the whole directory from before';

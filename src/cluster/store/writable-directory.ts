@@ -14,7 +14,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'this user has no right to'],
   ['EPERM', 'this user has no right to'],
   ['EROFS', 'its file system is read-only'],
-  ['ENOENT', 'its file system lets nobody make a directory there'],
+  ['ENOENT', 'its file system does not allow directories there'],
 ]);
 
 /** @throws DatabaseError when it cannot be created, is not a directory, or is not writable. */

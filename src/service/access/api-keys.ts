@@ -197,7 +197,7 @@ export async function refuseBelowLevel(
   const { level } = node.catalog;
   if (level >= wanted) return;
   const kept = isBounding ? `${what} that bound databases` : what;
-  const message = `${kept} are kept from feature level ${wanted} on, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
+  const message = `${kept} need feature level ${wanted}, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
   throw new DatabaseError('unavailable', message, { details: { reason: 'LevelNotReached' } });
 }
 
@@ -212,11 +212,11 @@ function keyExists(id: string, how: string): DatabaseError {
 }
 
 function keysFull(): DatabaseError {
-  const message = 'There are as many API keys as there may be, 1000; revoke those that nobody uses';
+  const message = 'There are 1000 API keys, which is the maximum; revoke unused ones';
   return new DatabaseError('too_large', message, { details: { reason: 'TooManyApiKeys' } });
 }
 
 function overtaken(): DatabaseError {
-  const message = 'The API key was changed by somebody else at the same time, again and again; send again';
+  const message = 'The API key was changed concurrently, repeatedly; send again';
   return new DatabaseError('unavailable', message, { details: { reason: 'ApiKeyChanged' } });
 }

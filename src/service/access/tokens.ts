@@ -122,6 +122,6 @@ function tokenNotFound(id: string): DatabaseError {
 }
 
 function tooMany(what: string): DatabaseError {
-  const message = `${what}; revoke those that nobody uses, or send again when others have expired`;
+  const message = `${what}; revoke unused ones, or send again when others have expired`;
   return new DatabaseError('too_large', message, { details: { reason: 'TooManyTokens' } });
 }

@@ -197,7 +197,7 @@ async function* whileItHolds<Slice>(principal: Principal, slices: AsyncIterable<
 }
 
 function ended(): DatabaseError {
-  const message = 'The credential that this stream began with is not valid any more';
+  const message = 'The credential of this stream is no longer valid';
   return new DatabaseError('unauthenticated', message, { details: { reason: 'CredentialRefused' } });
 }
 

@@ -104,14 +104,14 @@ it('a nearly full disk refuses writes and creations, and allows deletes, revocat
   const diskFull = { code: 'storage_full', details: { reason: 'DiskFull' } };
   await expect(world.transact(group, 'x')).rejects.toMatchObject(diskFull);
   await expect(world.node.createDatabase('other')).rejects.toThrow(
-    'reads go on, databases can be deleted, and keys revoked',
+    'reads continue, databases can be deleted, and keys revoked',
   );
   expect(await world.node.removeApiKey('0011223344556677')).toMatchObject({ kind: 'key-unmoved' });
   expect(await world.node.latest(group)).toBe(1);
   expect(await world.node.deleteDatabase('shop')).toMatchObject({ kind: 'deleted' });
   world.disk = 'read-only';
   await expect(world.node.deleteDatabase('shop')).rejects.toMatchObject(diskFull);
-  await expect(world.node.deleteDatabase('shop')).rejects.toThrow('databases cannot be deleted, nor keys');
+  await expect(world.node.deleteDatabase('shop')).rejects.toThrow('databases cannot be deleted and keys cannot');
   await expect(world.node.removeApiKey('0011223344556677')).rejects.toMatchObject(diskFull);
   world.disk = 'open';
   expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });

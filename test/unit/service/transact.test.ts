@@ -63,7 +63,7 @@ describe('constraints that ask for too much (D13)', () => {
     const attempt = { transactionId: ID, constraints };
     await expect(world.transact('shop', attempt)).rejects.toMatchObject({
       code: 'too_large',
-      message: 'What constraints[1].selector (and 1 more) asks for cannot be found within the limits of a transaction',
+      message: 'constraints[1].selector (and 1 more) cannot be decided within the limits of a transaction',
       details: {
         reason: 'ConstraintTooBroad',
         violations: [1, 2].map((place) => ({ field: `constraints[${place}].selector` })),

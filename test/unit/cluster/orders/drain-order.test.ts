@@ -130,7 +130,7 @@ describe('a node that is to end for a while (C36)', () => {
   });
 
   it.each<[string, Parts, string]>([
-    ['nobody was heard who leads the catalog', { isConfirmed: false }, 'whoever leads the catalog was not heard'],
+    ['the leader of the catalog does not answer', { isConfirmed: false }, 'the leader of the catalog did not answer'],
     ['it does not answer', { down: [3] }, 'node 3 does not answer: it has ended, or cannot be reached'],
   ])('may be asked again when %s', (_name, parts, reason) => {
     expect(faultInDraining(toNodeId(3), described(parts))).toEqual({ kind: 'later', reason });

@@ -26,7 +26,7 @@ it('a refusal names the database that other nodes hold, and says that one is del
   const { world, group } = await shopOnThree(4);
   const elsewhere = world.at(toNodeId(4));
   await world.until(() => elsewhere.front.catalog.lookup('shop') !== undefined, 'a database that is known');
-  const notHere = 'This node holds no copy of the database "shop"; nodes 1, 2, 3 do, send there';
+  const notHere = 'This node has no replica of the database "shop"; send to nodes 1, 2, 3';
   expect(await world.answer(messageOf(elsewhere.transact(group, 'a')))).toBe(notHere);
   expect(elsewhere.front.absence(group)?.message).toBe(notHere);
   await world.answer(elsewhere.front.deleteDatabase('shop'));

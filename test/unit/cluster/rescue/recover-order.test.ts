@@ -71,8 +71,12 @@ describe('a recovery (C25)', () => {
   });
 
   it.each<[string, Order, RegExp]>([
-    ['it holds no copy', { copies: [copyOn(3)], from: 4, at: 8 }, /node 4 holds no copy of db-1; nodes 1, 2, 3 do$/],
-    ['nobody answers', { copies: [], at: 8 }, /node 3 does not answer with a copy of db-1; nor does any other/],
+    [
+      'it holds no copy',
+      { copies: [copyOn(3)], from: 4, at: 8 },
+      /node 4 has no replica of db-1; nodes 1, 2, 3 have one$/,
+    ],
+    ['nobody answers', { copies: [], at: 8 }, /node 3 does not answer with a replica of db-1; nor does any other/],
     ['only another answers', { copies: [copyOn(2)], at: 8 }, /node 3 does not answer .*; node 2 would$/],
     ['it leads', { copies: [copyOn(3, { leader: 3 })], at: 8 }, /db-1 has a leader, node 3: there is nothing/],
     ['it hears of a leader', { copies: [copyOn(3, { leader: 1 })], at: 8 }, /db-1 has a leader, node 1: there is/],
@@ -80,7 +84,7 @@ describe('a recovery (C25)', () => {
     [
       'most of the copies answer',
       { copies: [copyOn(2), copyOn(3)], at: 8 },
-      /most of the copies of db-1 answer \(nodes 2, 3\), so that they can elect a leader/,
+      /most replicas of db-1 answer \(nodes 2, 3\), so they can elect a leader/,
     ],
     [
       'another one has a longer log',

@@ -139,7 +139,7 @@ it('the identity is not minted beside a log whose store was lost', async () => {
   const refused = {
     details: { reason: 'StoreMissing' },
     message: expect.stringContaining(
-      'In a cluster whose other nodes have copies of everything, move this directory away',
+      'In a cluster whose other nodes have replicas of everything, move this directory away',
     ),
   };
   await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
