@@ -33,7 +33,7 @@ export interface CertificateOptions {
   readonly others: readonly string[];
   /** Header with the name of the node that relays the request. */
   readonly relayedBy: string;
-  /** Whether the certificate belongs to the cluster node with this name. */
+  /** Returns whether the certificate belongs to the cluster node with this name. */
   readonly isOfNode: (certificate: X509Certificate, name: string) => boolean;
   readonly nowMs: () => number;
 }

@@ -8,7 +8,7 @@ export interface Credentials {
   values(name: string): readonly string[];
   /** Verified client certificate of the connection; absent where a connection does not identify its client. */
   readonly certificate?: X509Certificate | undefined;
-  /** Whether a browser may have added the credential by itself, after its user has signed in: HTTP only. */
+  /** True when a browser may have added the credential by itself, after its user has signed in: HTTP only. */
   readonly mayBeBrowser?: boolean;
 }
 

@@ -103,7 +103,7 @@ class Judge {
     return { kind: 'principal', principal };
   }
 
-  /** Whether the secret is known and has expired; refreshing the keys would not change that. */
+  /** Returns whether the secret is known and has expired; refreshing the keys would not change that. */
   isPast({ id, hash }: ParsedKey): boolean {
     const key = this.#keys.find(id);
     return key !== undefined && this.#faultIn(key, hash) === EXPIRED;

@@ -33,7 +33,7 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
   process.exit(EXIT_FATAL);
 }
 
-/** Whether the next start has to verify every row (W19). */
+/** Returns whether the next start has to verify every row (W19). */
 function isDamage(isolate: Isolate, failure: unknown): boolean {
   if (isCorruptRecord(failure) || isStoreDamage(failure)) return true;
   return isolate === 'scrub' && failure instanceof StorageFailure;

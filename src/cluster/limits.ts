@@ -25,7 +25,7 @@ export interface CoreLimits {
   /** Applied state becomes durable after this long, or after this many bytes of payloads. */
   readonly checkpointIntervalMs: number;
   readonly checkpointBytes: number;
-  /** How long the rows of a deleted database are kept for running reads. */
+  /** Time for which the rows of a deleted database are kept for running reads. */
   readonly trashDelayMs: number;
   /** Rows of a deleted database that are deleted at a time. */
   readonly trashSliceRows: number;
@@ -50,9 +50,9 @@ export interface CoreLimits {
    */
   readonly snapshotAskMs: number;
   readonly snapshotGiveUpMs: number;
-  /** How long a request waits for a group of several replicas to have a leader. */
+  /** Maximum time that a request waits for a group of several replicas to have a leader. */
   readonly leaderWaitMs: number;
-  /** How long a former leader waits to learn the outcome of its entries. */
+  /** Maximum time that a former leader waits to learn the outcome of its entries. */
   readonly outcomeWaitMs: number;
   /**
    * After a group was created on several nodes, one of them campaigns after this time, when the others should have it;
@@ -79,7 +79,10 @@ export interface CoreLimits {
   readonly clockKeptMs: number;
   /** Maximum difference between the clock of a leader and those of its peers; a larger step of the clock is logged. */
   readonly clockSkewMsMax: number;
-  /** How long a draining core waits for answers that depend only on its own disks and leases; longer than a lease. */
+  /**
+   * Maximum time that a draining core waits for answers that depend only on its own disks and leases; longer than a
+   * lease.
+   */
   readonly owedMs: number;
   /**
    * Interval of checks of groups that have not reached their membership, and how many of them are checked at a time.
@@ -102,8 +105,8 @@ export interface CoreLimits {
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
   /**
-   * How long the front trusts its catalog, from the request on, and when it renews the lease. It outlasts a leader
-   * change of the catalog: two elections in a row, and the time until the next request.
+   * Time for which the front trusts its catalog, from the request on, and age at which it renews the lease. It outlasts
+   * a leader change of the catalog: two elections in a row, and the time until the next request.
    */
   readonly leaseMs: number;
   readonly leaseRenewMs: number;

@@ -104,7 +104,7 @@ export interface Machines {
   markOf(kv: KvReader, group: GroupId): AppliedMark | undefined;
   /** Undefined when the store has no such database. */
   openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
-  /** Whether the history between the durable mark and the applied row is complete. */
+  /** Returns whether the history between the durable mark and the applied row is complete. */
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
   /**
    * Takes the database back to the durable mark: deletes later rows and derives the rest again. The given store makes
@@ -125,7 +125,7 @@ export interface Machines {
    * none for it.
    */
   exportState(kv: KvReader, group: GroupId, standing: Uint8Array): Promise<StateExport | string>;
-  /** Whether the history of another replica at that position is a prefix of this one's. */
+  /** Returns whether the history of another replica at that position is a prefix of this one's. */
   compareHistory(kv: KvReader, group: GroupId, machine: Machine, standing: Uint8Array): HistoryVerdict;
   /** Prepares to check parts that continue the state of this machine. */
   importState(kv: KvReader, group: GroupId, machine: Machine): StateImport;
@@ -134,7 +134,7 @@ export interface Machines {
    * can be stamped and applied.
    */
   faultInForwarded(group: GroupId, payload: Uint8Array): string | undefined;
-  /** Whether applying the payload twice has the same effect as once: it has a transaction_id. */
+  /** Returns whether applying the payload twice has the same effect as once: it has a transaction_id. */
   isRepeatable(group: GroupId, payload: Uint8Array): boolean;
   /** Writes the recorded time into a transaction's payload, in place. */
   stamp(payload: Uint8Array, recordedTimeMs: number): void;

@@ -47,7 +47,7 @@ export type WaitOutcome = 'reached' | 'gone' | 'aborted';
 export interface NodeHealth {
   /** False while clients should use other nodes: the node drains, or is in the wrong cluster. */
   readonly accepting: boolean;
-  /** Whether the node drains, to exit or until `undrain`. */
+  /** True when the node drains, to exit or until `undrain`. */
   readonly isDraining: boolean;
   readonly disk: DiskLevel;
   /** False when it does not reach the leader of the catalog: it serves no database (C21). */
@@ -59,13 +59,13 @@ export interface NodeHealth {
   readonly isClockFar: boolean;
   /** Time since the last report of the core thread, which sends one every second. */
   readonly coreSilentMs: number;
-  /** Whether it has everything that it lacked at its start. It stays true, whatever it lacks later. */
+  /** True when it has everything that it lacked at its start. It stays true, whatever it lacks later. */
   readonly hasCaughtUp: boolean;
   /** Reason why this node serves nothing, in the wrong cluster; undefined: it serves. */
   readonly otherCluster: string | undefined;
   /** Reason why every reachable node refuses this one, such as another secret; undefined: none. */
   readonly refusedBy: string | undefined;
-  /** Whether a replica here has diverged, and serves nothing (C42). */
+  /** True when a replica here has diverged, and serves nothing (C42). */
   readonly hasDiverged: boolean;
   readonly groupCount: number;
   /** Accepted proposals without an answer. */

@@ -2,7 +2,7 @@
  * Outcomes of proposals: the expected answers of the catalog and of a database, as values.
  *
  * A proposal that could not be decided (the queue is full, the node stops, the group is gone) is a rejected promise
- * with a `DatabaseError`; one with an unknown outcome is never answered if the process ends.
+ * with a `DatabaseError`, and so is one whose outcome is unknown, unless the process ends first.
  */
 import type {
   Binding,

@@ -56,7 +56,7 @@ const GROUP = 'artifact';
 
 interface Making {
   readonly made: Promise<Result<RunnableArtifact, NoArtifact>>;
-  /** Whether a caller waits to run it. */
+  /** True when a caller waits to run it. */
   isWanted: boolean;
 }
 

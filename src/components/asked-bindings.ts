@@ -23,7 +23,7 @@ const VIEWS_MAX = 1000;
 export class AskedBindings {
   readonly #folder: CacheFolder;
   readonly #countMax: number;
-  /** By view, the least recently used first; then by file name, the least recently read first. */
+  /** Keyed by view, the least recently used first; then by file name, the least recently read first. */
   readonly #known = new Map<string, Promise<Map<string, ViewParameters>>>();
 
   constructor(folder: CacheFolder, countMax: number) {

@@ -125,7 +125,7 @@ export class BatchThread implements BatchReader, AsyncDisposable {
     await this.#exited;
   }
 
-  /** Whether the thread is available; otherwise it is started for later folds. */
+  /** Returns whether the thread is available; otherwise it is started for later folds. */
   #mayGoOn(): boolean {
     if (this.#worker === undefined && !this.#isClosed) this.#start();
     return this.#isOpen;

@@ -17,7 +17,7 @@ export interface BatchSource {
   readonly close: () => Promise<void>;
 }
 
-/** As many as there are in flight; values of the SDK's shape use none. */
+/** Number of batches in flight; values of the SDK's shape use none. */
 const SPARES_MAX = BATCHES_AHEAD + 2;
 
 /** Number of batches that may be built for one fold. */

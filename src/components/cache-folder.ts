@@ -90,7 +90,7 @@ export class CacheFolder {
     return [...(this.#groups.get(group) ?? [])];
   }
 
-  /** Whether the content is in memory. */
+  /** Returns whether the content is in memory. */
   holds(name: string): boolean {
     return this.#held.has(name);
   }

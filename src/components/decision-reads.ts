@@ -30,7 +30,7 @@ export interface BoundView {
   readonly found: ReadableView;
   readonly selector: Selector;
   readonly parameters: ReadonlyMap<string, string>;
-  /** By default that of the command. */
+  /** Default: that of the command. */
   readonly cut?: Instant | undefined;
 }
 

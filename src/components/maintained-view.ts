@@ -80,6 +80,6 @@ export interface MaintenanceFigures {
   readonly maintained: Readonly<Record<MaintainedView['mode'], number>>;
   /** Number of these views whose last step failed. */
   readonly troubled: number;
-  /** By database, the lag in revisions of the eager view that lags most. */
+  /** Lag in revisions of the eager view that lags most, by database. */
   readonly lags: ReadonlyMap<string, number>;
 }

@@ -34,9 +34,9 @@ export class Maintenance {
   readonly #settings: MaintenanceSettings;
   readonly #time: MaintenanceTime;
   readonly #listeners: MaintenanceListeners;
-  /** By database, then by view key. */
+  /** Keyed by database, then by view key. */
   readonly #kept = new Map<string, Map<string, Upkeep>>();
-  /** By view key. */
+  /** Keyed by view key. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #steps: Map<StepResult, number> = new Map(STEP_RESULTS.map((result) => [result, 0]));
   #stopTick: (() => void) | undefined;

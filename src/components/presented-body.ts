@@ -40,7 +40,7 @@ export class PresentedBody {
     return this.#madeCount;
   }
 
-  /** Whether all repeated output was seen. */
+  /** True when all repeated output was seen. */
   get isCaughtUp(): boolean {
     return this.#seenCount === this.#madeCount;
   }

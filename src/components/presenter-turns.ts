@@ -11,7 +11,7 @@
 export interface Turn {
   /** Its component; presentations of one component share its turns. */
   readonly component: string;
-  /** How long it has waited for its reader in this turn; undefined when it does not wait now. */
+  /** Time that it has waited for its reader in this turn; undefined when it does not wait now. */
   stoodMs(): number | undefined;
   /** Asks it to end its turn soon. */
   putAway(): void;

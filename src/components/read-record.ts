@@ -20,7 +20,7 @@ import { toHex } from '#base';
 import { type Constraint, checkConstraints, encodeSelector, Faults, type Selector } from '#model';
 
 export class ReadRecord {
-  /** By canonical bytes, so that a repeated read has one guard. */
+  /** Keyed by canonical bytes, so that a repeated read has one guard. */
   readonly #selectors: Map<string, Selector> = new Map();
   #hasSeenDatabase = false;
 

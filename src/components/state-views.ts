@@ -88,7 +88,7 @@ interface FoldWay {
   /** Minimum number of events since the last snapshot for a snapshot at the end. */
   readonly keptMin: number;
   readonly givesWay: boolean;
-  /** Whether snapshots are stored; a forced refold stores none. */
+  /** True when snapshots are stored; a forced refold stores none. */
   readonly isKept: boolean;
   /** `stop` aborts further batches; `end` also aborts the call in progress. */
   readonly stop: AbortSignal;
@@ -107,7 +107,7 @@ export interface Advanced {
   readonly kind: 'advanced';
   readonly foldedCount: number;
   readonly isFromFirst: boolean;
-  /** Whether it has reached the revision of the read. */
+  /** True when it has reached the revision of the read. */
   readonly isWhole: boolean;
   /** Name of the snapshot at its end; undefined when nothing was folded or the folder has refused it. */
   readonly place: string | undefined;
@@ -336,7 +336,7 @@ function queryFrom({ selector, order, at, cut }: ViewRead, last: LastEvent | und
   return { selector, revisions: { end: at }, effectiveTime, direction: 'forward', after };
 }
 
-/** Whether a snapshot can be used for the read. */
+/** Returns whether a snapshot can be used for the read. */
 async function holds(read: ViewRead, { readAt, last, chain }: NamedPlace): Promise<boolean> {
   const { source, order, at, cut } = read;
   const known = Math.max(readAt, last.position.revision);
@@ -347,7 +347,7 @@ async function holds(read: ViewRead, { readAt, last, chain }: NamedPlace): Promi
   return readAt === at || !(await hasEarlier(read, { readAt, before: last.effective }));
 }
 
-/** Whether an event was added later than a snapshot whose effective time is before its end. */
+/** Returns whether an event was added later than a snapshot whose effective time is before its end. */
 async function hasEarlier(
   { source, selector, at }: ViewRead,
   { readAt, before }: { readonly readAt: number; readonly before: Instant },

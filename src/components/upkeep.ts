@@ -45,7 +45,7 @@ export class Upkeep {
     return this.#view;
   }
 
-  /** Whether the last step failed. */
+  /** True when the last step failed. */
   get isTroubled(): boolean {
     return this.#failures > 0;
   }
@@ -76,7 +76,7 @@ export class Upkeep {
     return false;
   }
 
-  /** Whether it comes before the other: by priority, then by waiting time. */
+  /** Returns whether it comes before the other: by priority, then by waiting time. */
   isBefore(other: Upkeep): boolean {
     const ranks = PRIORITY_RANKS[this.#view.priority] - PRIORITY_RANKS[other.#view.priority];
     return ranks < 0 || (ranks === 0 && this.#stepMs < other.#stepMs);

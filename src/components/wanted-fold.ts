@@ -3,7 +3,7 @@
  * call if that takes more than a moment, because ending a call kills its process.
  */
 
-/** How long the current call may continue without a reader. */
+/** Time for which the current call may continue without a reader. */
 const GRACE_MS = 500;
 
 export class WantedFold<Result> {
@@ -17,7 +17,7 @@ export class WantedFold<Result> {
     this.result = fold(this.#stop.signal, this.#end.signal);
   }
 
-  /** Whether no reader is left: it has no result for a new one. */
+  /** True when no reader is left: it has no result for a new one. */
   get isAbandoned(): boolean {
     return this.#stop.signal.aborted;
   }

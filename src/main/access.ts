@@ -93,7 +93,7 @@ function certificatesOf(
   return [certificateExtractor({ rules, others, relayedBy, isOfNode, nowMs: () => wallClock.nowMs() })];
 }
 
-/** Whether the certificate is for a server at this address. */
+/** Returns whether the certificate is for a server at this address. */
 function isFor(certificate: X509Certificate, address: string): boolean {
   const { host } = parseAddress(address) ?? {};
   if (host === undefined) return false;
@@ -127,8 +127,8 @@ function warnOfOpenPeers({ peerPort, peerTls }: Config, logger: Logger): void {
 }
 
 /**
- * Whether browsers may send keys as passwords. They then send the key with every request, so Basic authentication is
- * off where the connection may be observed, unless the settings turn it on.
+ * Returns whether browsers may send keys as passwords. They then send the key with every request, so Basic
+ * authentication is off where the connection may be observed, unless the settings turn it on.
  */
 function takesBasic({ authBasic, host, tlsCertFile }: Config, logger: Logger): boolean {
   if (authBasic === 'off') return false;

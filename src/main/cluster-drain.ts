@@ -62,7 +62,7 @@ type DescribedNode = ClusterDescription['nodes'][number];
 interface Refused {
   readonly code: number;
   readonly why: string;
-  /** Whether the same request may succeed a moment later. */
+  /** True when the same request may succeed a moment later. */
   readonly isLater: boolean;
 }
 
@@ -80,7 +80,7 @@ export async function drainAndStay(asked: AskedDrain, ports: DrainPorts): Promis
   return code;
 }
 
-/** Whether the cluster has no other node for clients. */
+/** Returns whether the cluster has no other node for clients. */
 async function isOnlyNode({ at }: AskedDrain, { ask: put }: DrainPorts): Promise<boolean> {
   const reply = await put(at, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
   return reply.kind === 'described' && reply.cluster.nodes.filter(({ state }) => state !== 'removed').length === 1;

@@ -74,7 +74,7 @@ export interface GuestFigures {
 /** Dependencies and listeners. */
 export interface GuestParts {
   readonly settings: GuestSettings;
-  /** Whether the disk has space for cached files. */
+  /** Returns whether the disk has space for cached files. */
   readonly mayWrite: () => boolean;
   readonly maintenance: MaintenanceListeners;
   /** Receives the digest of each component that the node has compiled. */

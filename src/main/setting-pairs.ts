@@ -178,7 +178,7 @@ function isSamePlace(one: Server, other: Server): boolean {
   return includesHost(one.host, other.host) || includesHost(other.host, one.host);
 }
 
-/** Whether a server at `wide` also listens at `host`. `::` includes IPv4. Host names are not resolved. */
+/** Returns whether a server at `wide` also listens at `host`. `::` includes IPv4. Host names are not resolved. */
 function includesHost(wide: string, host: string): boolean {
   if (wide.toLowerCase() === host.toLowerCase() || wide === '::') return true;
   return wide === '0.0.0.0' && isIP(host) === 4;

@@ -20,7 +20,7 @@ import type { ServingMaterial } from './tls-files.ts';
 const HANDSHAKE_MS = 10_000;
 
 export interface TlsPortsOptions {
-  /** Whether gRPC clients need a certificate, when there are authorities for them. */
+  /** Requirement of a certificate from gRPC clients, when there are authorities for them. */
   readonly clientAuth: 'request' | 'require';
   readonly handshakeMs?: number;
   /** Called for each connection that ended before its handshake was complete, with the reason. */

@@ -18,7 +18,7 @@ export class LabelLimiter {
     return { ...labels, ...Object.fromEntries(beyond.map((label) => [label, OTHER])) };
   }
 
-  /** Whether every value is within its bound. Throws like `within`. */
+  /** Returns whether every value is within its bound. Throws like `within`. */
   admits(name: MetricName, labels: Labels): boolean {
     return this.#beyond(name, labels).length === 0;
   }

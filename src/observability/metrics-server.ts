@@ -27,7 +27,7 @@ export interface MetricsServerOptions {
   readonly metrics: Metrics;
   readonly probes: Probes;
   readonly logger: Logger;
-  /** How long a rendering is cached; 1,000 by default. */
+  /** Time for which a rendering is cached; 1,000 by default. */
   readonly keptMs?: number;
   /** Maximum duration of a connection; 10,000 by default. */
   readonly connectionMs?: number;

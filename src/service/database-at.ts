@@ -1,4 +1,4 @@
-/** The database at a revision, and at a time. */
+/** Describes a database at a revision, or at a time. */
 import { formatInstant, type Instant, instantFromMs, instantToMs, toRevision } from '#base';
 import { revisionAtTimestamp } from '#query';
 import type { ServiceContext } from './context.ts';
@@ -44,7 +44,7 @@ export async function databaseAtTimestamp(
   });
 }
 
-/** Whether the time is now or later, on a clock that lags the recorded time. */
+/** Returns whether the time is now or later, on a clock that lags the recorded time. */
 function isNow(nowMs: number, { revisionTimeMs }: DatabaseDescription, time: Instant): boolean {
   return nowMs < revisionTimeMs && instantToMs(time) >= nowMs - NOW_TOLERANCE_MS;
 }

@@ -178,7 +178,7 @@ interface Taken {
   readonly wanted: number;
   /** The next free version number. */
   readonly next: number;
-  /** Whether that version exists with other content. */
+  /** True when that version exists with other content. */
   readonly isThere: boolean;
 }
 

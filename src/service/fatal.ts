@@ -9,20 +9,22 @@ import { WASM_EXECUTION_ERROR } from './errors.ts';
 const REASONS_OF_COMPONENTS: ReadonlySet<string> = new Set([WASM_EXECUTION_ERROR, 'InternalError']);
 
 /**
- * Whether the failure of a request concerns the node: stored bytes fail their checksum. Transports then report it to
- * the process, which stops. No other failure of a request stops a node.
+ * Returns whether the failure of a request concerns the node: stored bytes fail their checksum. Transports then report
+ * it to the process, which stops. No other failure of a request stops a node.
  */
 export function isFatal(failure: unknown): boolean {
   return isCorruptRecord(failure);
 }
 
-/** Whether the failure of a request is a bug of this node: the caller gets an internal error, and it is logged. */
+/**
+ * Returns whether the failure of a request is a bug of this node: the caller gets an internal error, and it is logged.
+ */
 export function isBug(failure: unknown): boolean {
   if (!(failure instanceof DatabaseError)) return true;
   return failure.code === 'internal' && !REASONS_OF_COMPONENTS.has(failure.details.reason ?? '');
 }
 
-/** Whether the failure may be caused by rows that were deleted during the read. */
+/** Returns whether the failure may be caused by rows that were deleted during the read. */
 export function mayLackRows(failure: unknown): boolean {
   return isFaultOfRow(failure) || failure instanceof BrokenInvariant;
 }

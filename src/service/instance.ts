@@ -63,7 +63,8 @@ export async function lookUpAnywhere(node: Finder, name: string, signal?: AbortS
 export interface InstanceWork<Result> {
   readonly run: (binding: Binding) => Promise<Result>;
   /**
-   * Whether a client has already received the id of the instance, so that no other instance will do. By default false.
+   * Returns whether a client has already received the id of the instance, so that no other instance will do. By default
+   * false.
    */
   readonly isBound?: () => boolean;
   /** Ends every wait for the catalog. */

@@ -1,7 +1,7 @@
 /** Limits of the service; tests use smaller ones. */
 
 export interface ServiceLimits {
-  /** How long a read waits for a revision that this node has not applied, before it asks the leader. */
+  /** Maximum time that a read waits for a revision that this node has not applied, before it asks the leader. */
   readonly readWaitMs: number;
   /** Maximum number of names in one page of a listing. */
   readonly namesPerPageMax: number;

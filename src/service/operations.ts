@@ -307,9 +307,9 @@ export interface HealthReply {
   readonly version: string;
   readonly storage: { readonly adapter: string; readonly status: string };
   readonly uptimeSeconds: number;
-  /** Whether databases can be read here: false while the node drains or does not reach the leader of the catalog. */
+  /** True when databases can be read here: false while the node drains or does not reach the leader of the catalog. */
   readonly readable: boolean;
-  /** Whether writes can commit here. */
+  /** True when writes can commit here. */
   readonly writable: boolean;
 }
 
@@ -321,7 +321,7 @@ export interface Holder {
   readonly grpc: string;
   /** URL of its HTTP server; empty when it is not known. */
   readonly http: string;
-  /** Whether it is in the zone of this node. */
+  /** True when it is in the zone of this node. */
   readonly isNear: boolean;
 }
 

@@ -26,7 +26,7 @@ export class Progress implements Disposable {
     });
   }
 
-  /** Whether nothing was sent to the reader for a whole interval. */
+  /** True when nothing was sent to the reader for a whole interval. */
   get isSilent(): boolean {
     return this.#isSilent;
   }

@@ -40,7 +40,9 @@ export class Reads {
   readonly #node: Node;
   readonly #digests: Digests;
   readonly #pages: PageCache;
-  /** By binding: the catalog creates a new one whenever this node removes its replica or gets another one (D24). */
+  /**
+   * Keyed by binding: the catalog creates a new one whenever this node removes its replica or gets another one (D24).
+   */
   readonly #definitions = new WeakMap<Binding, ReadDefinitions>();
   /** Facts of the last requested revision of a replica; most requests are for the same revision (SPEC-HTTP-R1). */
   readonly #facts = new WeakMap<Binding, DatabaseFacts>();

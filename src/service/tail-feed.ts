@@ -56,7 +56,7 @@ export class TailFeed {
     this.#asked = applied;
   }
 
-  /** Whether everything after the position that was read is cached. */
+  /** Returns whether everything after the position that was read is cached. */
   covers({ revision, index }: Position): boolean {
     return revision >= this.#first || (revision === this.#first - 1 && index >= endOf(revision).index);
   }

@@ -24,7 +24,7 @@ const TOKEN_LENGTH_MAX = 16 * 1024;
 const KID = /^[\x21-\x7e]{1,256}$/;
 const SHAPE = /^[\w-]+={0,2}\.[\w-]+={0,2}\.[\w-]+={0,2}$/;
 
-/** Whether the text looks like a token; other texts are credentials of another kind. */
+/** Returns whether the text looks like a token; other texts are credentials of another kind. */
 export function isTokenShaped(text: string): boolean {
   return text.length > TOKEN_LENGTH_MAX || SHAPE.test(text);
 }

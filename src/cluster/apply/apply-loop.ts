@@ -45,7 +45,7 @@ export interface ApplyPorts {
   readonly written: (turn: ApplyTurn, elapsedMs: number) => void;
   /** A blocked entry has the data that it needs. Ends by calling `apply` and `write`. */
   readonly answered: () => void;
-  /** Whether the front waits for rows. */
+  /** Returns whether the front waits for rows. */
   readonly isFollowed: () => boolean;
   readonly monotonicMs: () => number;
   /** Bytes of applied entries that a log may keep, if less than its own limit. */
@@ -91,12 +91,12 @@ export class ApplyLoop {
     return this.#backlogBytes;
   }
 
-  /** Whether a client of this node waits for rows of its outcome. */
+  /** True when a client of this node waits for rows of its outcome. */
   get owesAnswers(): boolean {
     return this.#turn.settlements.length + (this.#writing?.settlements.length ?? 0) > 0;
   }
 
-  /** Whether a machine is reading the store. */
+  /** True when a machine is reading the store. */
   get isAnswering(): boolean {
     return this.#answeringCount > 0;
   }

@@ -41,12 +41,12 @@ export class ApplyTurn {
     return this.#entryCount < this.#limits.applyEntriesMax && this.#bytes < this.#limits.applyBytesMax;
   }
 
-  /** Whether it is large enough to be written. */
+  /** True when it is large enough to be written. */
   get isLarge(): boolean {
     return this.#entryCount >= this.#limits.writeEntries || this.#bytes >= this.#limits.writeBytes;
   }
 
-  /** Whether a client waits for its rows. */
+  /** True when a client waits for its rows. */
   get isAwaited(): boolean {
     if (this.settlements.length + this.changes.length > 0) return true;
     for (const group of this.groups) if (group.isOpening || group.reads.count > 0) return true;

@@ -27,7 +27,7 @@ export class Backlog {
     return this.#bytes;
   }
 
-  /** Whether it is empty. */
+  /** True when it is empty. */
   get isEmpty(): boolean {
     return this.#entries.length + this.#parts.length === 0;
   }

@@ -35,7 +35,7 @@ export interface AskKind<Ask, Answer> {
   /** Reason not to propose it, checked by the leader before the first proposal. */
   readonly fault: (ask: Ask, group: Group) => Answer | Passed | undefined;
   readonly encode: (ask: Ask) => Uint8Array;
-  /** Whether it waits for a leader as long as for an answer; without it the caller tries the next node. */
+  /** True when it waits for a leader as long as for an answer; without it the caller tries the next node. */
   readonly isPatient?: true;
   /** Reason for a delayed answer, if it is not the usual one. */
   readonly late?: (ask: Ask) => string | undefined;
@@ -114,7 +114,7 @@ export class CatalogAsks<Ask, Answer> {
     this.#proposed = lastId(group.raft.log);
   }
 
-  /** Whether the last proposal is not applied yet. A leader of a later term starts with its applied state. */
+  /** Returns whether the last proposal is not applied yet. A leader of a later term starts with its applied state. */
   #isUnderWay({ raft }: Group): boolean {
     const { index, term } = this.#proposed;
     return term === raft.hardState.term && this.#ports.catalog().applied.index < index;

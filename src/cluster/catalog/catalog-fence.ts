@@ -151,7 +151,7 @@ export class CatalogFence {
     this.#hasFront = false;
   }
 
-  /** Whether the last known deletion of the name is past. */
+  /** Returns whether the last known deletion of the name is past. */
   isPast(name: string): boolean {
     return this.#isOver(this.#deletions.get(name) ?? this.#unknown, this.#ports.view());
   }

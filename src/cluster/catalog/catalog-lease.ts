@@ -46,7 +46,7 @@ export class CatalogLease {
     this.#bornMs = ports.monotonicMs();
   }
 
-  /** Whether the last request failed and the lease has expired: this node cannot serve. */
+  /** True when the last request failed and the lease has expired: this node cannot serve. */
   get isLost(): boolean {
     return this.#hasFailed && this.#ports.monotonicMs() >= this.#endMs;
   }

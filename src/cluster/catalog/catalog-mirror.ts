@@ -70,7 +70,7 @@ export class LiveCatalog implements CatalogMirror {
     return this.#groups.get(group);
   }
 
-  /** Whether a database of the catalog is in this group. */
+  /** Returns whether a database of the catalog is in this group. */
   has(group: GroupId): boolean {
     return group === CATALOG_GROUP || this.#groups.has(group);
   }

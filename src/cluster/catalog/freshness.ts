@@ -1,5 +1,5 @@
 /**
- * Whether the catalog applied here has everything that other nodes had acted on at an earlier moment.
+ * Determines whether the catalog applied here has everything that other nodes had acted on at an earlier moment.
  *
  * A new leader of a group may have a catalog that lags that of its predecessor, and would undo changes that the
  * predecessor has already made; a replica may have been removed because the group was without it (D15). So it first
@@ -41,7 +41,10 @@ export class Freshness {
     return this.#moment;
   }
 
-  /** Whether the local catalog is as recent as any catalog was at that moment. Sends a request if that is not known. */
+  /**
+   * Returns whether the local catalog is as recent as any catalog was at that moment. Sends a request if that is not
+   * known.
+   */
   isSince(moment: number): boolean {
     const { catalog, step, monotonicMs, waitMs } = this.#ports;
     const group = catalog();

@@ -2,8 +2,8 @@
  * Compares the feature level of the cluster with the levels that this release supports (ADR 0047), and raises it.
  *
  * ```
- *   every node knows 1           every node knows 1 and 2            raised: some write what only 2 can read
- *   level 1               ──>    level 1; one release back goes      level 2; the release before does not start
+ *   every node supports 1        every node supports 1 and 2         raised: nodes use formats of level 2
+ *   level 1               ──>    level 1; can go one release back    level 2; the previous release does not start
  * ```
  *   C23  A node runs only at a level that it supports, and with entries of such levels: otherwise it logs the reason
  *        and exits, before it reads or writes anything else. Levels of the catalog before this node was admitted do not
@@ -23,7 +23,7 @@ export interface LevelPorts {
   readonly kv: KvReader;
   readonly machines: Machines;
   readonly node: NodeId;
-  /** Those of this release, by default. */
+  /** Default: the levels of this release. */
   readonly levels?: LevelRange;
 }
 

@@ -25,7 +25,7 @@ import {
   writeJoining,
 } from '../store/node-rows.ts';
 
-/** How a new store becomes a node of a cluster. */
+/** Way in which a new store becomes a node of a cluster. */
 export type Origin =
   /** It founds a cluster. */
   | { readonly kind: 'alone' }

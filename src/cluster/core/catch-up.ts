@@ -1,6 +1,6 @@
 /**
- * Whether this node has caught up since its start: every shared group has applied what its leader had committed at its
- * first heartbeat.
+ * Determines whether this node has caught up since its start: every shared group has applied what its leader had
+ * committed at its first heartbeat.
  *
  * This is decided once. A node that lags later forwards its requests and asks leaders as before. No quorum, other node
  * or database blocks a node forever: it waits for a group whose leader is silent for `SILENCE_MS`, and for any group

@@ -32,7 +32,7 @@ export class Checkpointer {
     return this.#running === undefined ? this.#deadlineMs : undefined;
   }
 
-  /** Whether a write is not covered by a finished checkpoint. */
+  /** True when a write is not covered by a finished checkpoint. */
   get isDirty(): boolean {
     return this.#running !== undefined || this.#dirty.size > 0;
   }

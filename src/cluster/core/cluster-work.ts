@@ -122,17 +122,17 @@ export class ClusterWork {
     return known.length === 0 ? undefined : Math.min(...known);
   }
 
-  /** How recent the catalog must be before a group that this node leads is changed. */
+  /** Required state of the catalog before a group that this node leads is changed. */
   get freshness(): Freshness {
     return this.#moves.freshness;
   }
 
-  /** Whether this process has never known another node (C32). */
+  /** True when this process has never known another node (C32). */
   get isAlone(): boolean {
     return !this.#hasCompany;
   }
 
-  /** Whether the catalog has decided nothing yet, not even the feature level of a new cluster. */
+  /** True when the catalog has decided nothing yet, not even the feature level of a new cluster. */
   get isFounding(): boolean {
     const { catalog, levels = LEVELS } = this.#ports;
     const { level, applied } = catalog();
@@ -284,12 +284,12 @@ export class ClusterWork {
     );
   }
 
-  /** Whether the node was removed; its messages are ignored. */
+  /** Returns whether the node was removed; its messages are ignored. */
   isRemoved(node: NodeId): boolean {
     return this.#removed.has(node);
   }
 
-  /** Whether it is another node of the cluster: registered in the local catalog, or a member of its group. */
+  /** Returns whether it is another node of the cluster: registered in the local catalog, or a member of its group. */
   isKnown(node: NodeId): boolean {
     this.#known ??= this.#others();
     return this.#known.has(node);

@@ -121,12 +121,12 @@ export class CoreRuntime implements CoreLink {
     this.#parts.cluster.onCompany(listener);
   }
 
-  /** Whether this node leads the group and accepts writes. */
+  /** Returns whether this node leads the group and accepts writes. */
   leads(id: GroupId): boolean {
     return this.#parts.lifecycle.find(id)?.isReady ?? false;
   }
 
-  /** Whether the group has a leader, as far as this node knows. */
+  /** Returns whether the group has a leader, as far as this node knows. */
   isLed(id: GroupId): boolean {
     return this.#parts.lifecycle.find(id)?.leader !== undefined;
   }

@@ -85,7 +85,7 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
   turns.close();
 }
 
-/** Whether a request to this node has no answer yet. */
+/** Returns whether a request to this node has no answer yet. */
 function owesAnswers({ apply, forwards, cluster, lifecycle }: CoreParts): boolean {
   if (apply.owesAnswers || forwards.count + cluster.fence.count > 0) return true;
   for (const group of lifecycle.openGroups) if (group.isBusy) return true;

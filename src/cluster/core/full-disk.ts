@@ -20,7 +20,7 @@ export interface FullDiskPorts {
   readonly refusesWrites: () => boolean;
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
-  /** Whether a node drains, or refuses writes, too. */
+  /** Returns whether a node drains, or refuses writes, too. */
   readonly isUnfit: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }

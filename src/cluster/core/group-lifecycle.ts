@@ -163,7 +163,7 @@ export class Lifecycle {
     return replicas.map(nodeOf).filter((node) => node !== this.#ports.node);
   }
 
-  /** Whether this node has a replica of the group. */
+  /** Returns whether this node has a replica of the group. */
   isHere(id: GroupId): boolean {
     return this.#open.has(id) || this.#dormant.has(id);
   }
@@ -180,7 +180,7 @@ export class Lifecycle {
     return id === CATALOG_GROUP ? CATALOG_TITLE : titleOf(this.#names.get(id));
   }
 
-  /** Whether the log has records of a group that was neither opened nor removed since the start. */
+  /** Returns whether the log has records of a group that was neither opened nor removed since the start. */
   isUntouched(id: GroupId): boolean {
     return this.#recovered.has(id);
   }

@@ -94,7 +94,7 @@ export class LogFeed {
     return this.#inFlightBytes;
   }
 
-  /** Whether everything is durable. */
+  /** True when everything is durable. */
   get isIdle(): boolean {
     return this.#writer.byteLength === 0 && this.#inFlight.length === 0;
   }

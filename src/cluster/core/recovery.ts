@@ -130,8 +130,8 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
 }
 
 /**
- * Whether the state came from another replica, and the process ended before the log restarted after it: the log then
- * does not lead to this state. If the log has that very entry, it is valid, including the entries after it.
+ * Returns whether the state came from another replica, and the process ended before the log restarted after it: the log
+ * then does not lead to this state. If the log has that very entry, it is valid, including the entries after it.
  */
 function isUnlogged({ index, term, logStart }: AppliedMark, { checkpoint, entries }: RecoveredGroup): boolean {
   if (index !== logStart || index <= checkpoint.index) return false;

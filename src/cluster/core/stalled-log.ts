@@ -20,7 +20,7 @@ export interface StalledLogPorts {
   /** Time of the oldest append that is not durable; undefined when all are. */
   readonly waitsSinceMs: () => number | undefined;
   readonly groups: () => Iterable<Group>;
-  /** Whether a node drains. */
+  /** Returns whether a node drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }

@@ -13,7 +13,7 @@ export interface CoreStanding {
   /** Voters of the catalog, which every node belongs to. */
   readonly voters: number;
   readonly learners: number;
-  /** By node, the maximum lag in entries over the groups that this node leads. */
+  /** Maximum lag by node in entries over the groups that this node leads. */
   readonly lag: ReadonlyMap<NodeId, number>;
   /** Appends to the log that are not durable. */
   readonly logQueue: number;
@@ -70,7 +70,7 @@ export function countMembers(membership: Membership | undefined): Pick<CoreStand
 }
 
 /**
- * By node, its maximum lag over these groups, which this node leads. Members of a group at rest do not lag (C31), and
+ * Maximum lag by node over these groups, which this node leads. Members of a group at rest do not lag (C31), and
  * there may be thousands of such groups: `told` are the nodes with such members.
  */
 export function lagOf(led: Iterable<LedGroup>, told: Iterable<NodeId>): ReadonlyMap<NodeId, number> {

@@ -30,7 +30,7 @@ export interface StartupPorts extends RecoveryPorts {
   readonly trash: Trash;
   readonly feed: LogFeed;
   readonly monotonicMs: () => number;
-  /** Whether a new cluster has not reached its feature level yet. */
+  /** Returns whether a new cluster has not reached its feature level yet. */
   readonly isFounding: () => boolean;
   /** Records a database of the stored catalog. */
   readonly note: (binding: Binding) => void;

@@ -30,7 +30,7 @@ export class Trash {
   readonly #ports: TrashPorts;
   /** In the order of their due times, because the delay is constant. */
   readonly #queue = new Fifo<Waiting>();
-  /** How often each group is marked and not yet deleted: a replica may end, start and end again meanwhile. */
+  /** Number of times each group is marked and not yet deleted: a replica may end, start and end again meanwhile. */
   readonly #marks = new Map<GroupId, number>();
   #isRunning = false;
   #isClosed = false;
@@ -54,7 +54,7 @@ export class Trash {
     batch.put(trashKey(group), writeTrash());
   }
 
-  /** Whether rows of the group may be left that must be deleted. */
+  /** Returns whether rows of the group may be left that must be deleted. */
   has(group: GroupId): boolean {
     return this.#marks.has(group);
   }

@@ -12,7 +12,7 @@ export class ClockWatch {
     this.#logger = logger;
   }
 
-  /** Whether this node assigns no times, because its clock differs too much from those of its peers (C41). */
+  /** True when this node assigns no times, because its clock differs too much from those of its peers (C41). */
   get isFar(): boolean {
     return this.#isFar;
   }

@@ -85,7 +85,7 @@ export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administ
   readonly disk: () => DiskLevel;
   /** From the reports of the core every second; by default healthy. */
   readonly core?: () => Pick<NodeHealth, 'isClockFar' | 'coreSilentMs' | 'hasCaughtUp' | 'refusedBy'>;
-  /** Whether this node drains with `--stay`; by default false. */
+  /** Returns whether this node drains with `--stay`; by default false. */
   readonly isDraining?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
   /** Reason to refuse writes to a database above its quota. */
@@ -120,7 +120,7 @@ export class FrontNode implements Node, Administers {
   readonly #confirmed = new Set<GroupId>();
   #turn: Turn = new Turn();
   #isScheduled = false;
-  /** Whether the core knows that a client waits for rows. */
+  /** True when the core knows that a client waits for rows. */
   #isFollowing = false;
   #pendingProposals = 0;
   #address = '';

@@ -26,7 +26,7 @@ export interface JoiningOptions {
 /** Where to find the cluster. */
 export interface JoinOptions {
   readonly seeds: readonly Address[];
-  /** How long a new node tries to join; undefined: forever. */
+  /** Time for which a new node tries to join; undefined: forever. */
   readonly waitMs: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export class Joining {
     return { ...links, peers: this.#joined?.nodes ?? links.peers, seeds: join?.seeds ?? [] };
   }
 
-  /** How a new store becomes a node. The list of first nodes may name this one alone. */
+  /** Way in which a new store becomes a node. The list of first nodes may name this one alone. */
   get origin(): Origin {
     const { join, mayFound } = this.#options;
     const [first, ...others] = join?.seeds ?? [];

@@ -32,7 +32,7 @@ export class Revisions {
     this.#stored = stored;
   }
 
-  /** Whether a client waits for a revision that is not there yet. */
+  /** True when a client waits for a revision that is not there yet. */
   get isFollowed(): boolean {
     return this.#waiters.size + this.#listeners.size > 0;
   }

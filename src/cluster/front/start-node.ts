@@ -58,11 +58,11 @@ export interface NodeOptions {
   readonly limits?: Partial<CoreLimits>;
   readonly store?: LevelStoreOptions;
   readonly walSegmentBytes?: number;
-  /** How other nodes reach this one; without it they cannot, and nothing is loaded or opened for it. */
+  /** Links to other nodes; without them no node reaches this one, and nothing is loaded or opened for it. */
   readonly links?: LinksOrder;
   /** Where a new store finds its cluster. */
   readonly join?: JoinOptions;
-  /** Whether a new store may found a cluster: at once without other nodes, or as founding.ts describes. */
+  /** True when a new store may found a cluster: at once without other nodes, or as founding.ts describes. */
   readonly mayFound: boolean;
   readonly onWaiting?: (why: string | undefined) => void;
   /** Replicas of each database, if there are enough nodes; 3 by default. */

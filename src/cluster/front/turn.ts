@@ -35,7 +35,7 @@ export interface Pending {
   readonly onAdmitted?: (() => void) | undefined;
 }
 
-/** How a request is sent, and how its settlement becomes an answer. */
+/** A request to send, and the conversion of its settlement to an answer. */
 export interface Asked<Answer> {
   readonly add: (token: Token) => void;
   readonly answer: (settlement: Settlement) => Answer;

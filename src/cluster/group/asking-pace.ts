@@ -36,14 +36,14 @@ export class AskingPace {
     this.#room = Math.max(Math.min(LEAST, this.#max), Math.floor(this.#max * (LOOK_MS / this.#apartMs) ** 2));
   }
 
-  /** Whether one more group may campaign in this tick. */
+  /** Returns whether one more group may campaign in this tick. */
   take(): boolean {
     if (this.#room <= 0) return false;
     this.#room -= 1;
     return true;
   }
 
-  /** How many more groups may campaign in this tick. */
+  /** Number of further groups that may campaign in this tick. */
   get room(): number {
     return this.#room;
   }

@@ -106,7 +106,7 @@ export class GroupRest {
     return NOTHING;
   }
 
-  /** Whether the deadline may be earlier than before the last repetition. */
+  /** True when the deadline may be earlier than before the last repetition. */
   get hasNewDeadline(): boolean {
     return this.#beatCount === 1 || this.#saidMs !== undefined;
   }
@@ -139,7 +139,7 @@ export class GroupRest {
     return Math.min(this.#beatMs + config.electionWindowMs, timers.read ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Whether the node watches its deadline: it needs no step before it is woken. */
+  /** True when the node watches its deadline: it needs no step before it is woken. */
   get isShared(): boolean {
     return this.#upon !== undefined || this.#saying !== undefined;
   }

@@ -52,7 +52,7 @@ export class GroupTimers<Timed extends TimedGroup = Group> {
     return first;
   }
 
-  /** Whether pending messages must be handled before timeouts, as of the last tick (C10). */
+  /** True when pending messages must be handled before timeouts, as of the last tick (C10). */
   get isHeldUp(): boolean {
     return this.#hasWaited;
   }

@@ -73,17 +73,17 @@ export class Group {
     return this.#written;
   }
 
-  /** Whether a snapshot is being installed: the state is ahead of the log. */
+  /** True when a snapshot is being installed: the state is ahead of the log. */
   get isInstalling(): boolean {
     return this.#raft.installing !== undefined;
   }
 
-  /** Whether it has another history than its group, and takes part in nothing (R15). */
+  /** True when it has another history than its group, and takes part in nothing (R15). */
   get isDiverged(): boolean {
     return this.#raft.isDiverged;
   }
 
-  /** Whether everything handed out is applied, and the promise to follow the leader of this term is on disk. */
+  /** True when everything handed out is applied, and the promise to follow the leader of this term is on disk. */
   get isQuiescent(): boolean {
     const { applying, installing, durable, hardState } = this.#raft;
     const isDone = this.backlog.isEmpty && this.machine.applied.index === applying;
@@ -121,7 +121,7 @@ export class Group {
     return role.kind === 'follower' ? role.leader : undefined;
   }
 
-  /** Whether it is the only member, so that no other node can lead it. */
+  /** True when it is the only member, so that no other node can lead it. */
   get isAlone(): boolean {
     const { membership, changes } = this.#raft;
     // Read often, for thousands of groups.
@@ -130,29 +130,29 @@ export class Group {
     return first === this.self && others.length === 0 && changes.length === 0;
   }
 
-  /** Whether it leads, and has not applied all entries of earlier terms yet. */
+  /** True when it leads, and has not applied all entries of earlier terms yet. */
   get isOpening(): boolean {
     return this.leads && !this.isReady;
   }
 
-  /** Whether it leads and has applied all entries of earlier terms: only then its latest recorded time is known. */
+  /** True when it leads and has applied all entries of earlier terms: only then its latest recorded time is known. */
   get isReady(): boolean {
     const { role, applied } = this.#raft;
     return role.kind === 'leader' && applied >= role.first;
   }
 
-  /** Whether its leadership is being transferred: the leader accepts no proposals until that has ended. */
+  /** True when its leadership is being transferred: the leader accepts no proposals until that has ended. */
   get isHandingOver(): boolean {
     const { role } = this.#raft;
     return role.kind === 'leader' && role.transfer !== undefined;
   }
 
-  /** Whether it needs no further progress: it leads, or others may. */
+  /** True when it needs no further progress: it leads, or others may. */
   get isSettled(): boolean {
     return this.isReady || !this.isAlone;
   }
 
-  /** Whether a request waits for an answer, or for its leadership. */
+  /** True when a request waits for an answer, or for its leadership. */
   get isBusy(): boolean {
     return !this.isSettled || this.proposals.count > 0 || this.reads.count > 0;
   }
@@ -165,12 +165,12 @@ export class Group {
     return this.#rest.repeat(this.#raft, input, nowMs);
   }
 
-  /** Whether the repetition may have moved its deadline closer; further heartbeats only move it away. */
+  /** True when the repetition may have moved its deadline closer; further heartbeats only move it away. */
   get hasNewDeadline(): boolean {
     return this.#rest.hasNewDeadline;
   }
 
-  /** Whether it is at rest, so that the node watches its deadline (C31). */
+  /** True when it is at rest, so that the node watches its deadline (C31). */
   get isAtRest(): boolean {
     return this.#rest.isShared;
   }

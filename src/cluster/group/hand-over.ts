@@ -24,7 +24,7 @@ import { inTurn } from './leader-balance.ts';
 export interface HandOverPorts {
   readonly limits: Pick<CoreLimits, 'electionWindowMs' | 'handOverMs' | 'handOversMax' | 'heirWaitMs'>;
   readonly monotonicMs: () => number;
-  /** Whether a node drains, too, so that it would have to transfer the leadership again. */
+  /** Returns whether a node drains, too, so that it would have to transfer the leadership again. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -56,7 +56,7 @@ export class HandOver {
   /** Time of the last message of each node, for any group. */
   readonly #heardMs = new Map<NodeId, number>();
   #isBegun = false;
-  /** Whether a slot or a group has become available since the last check. */
+  /** True when a slot or a group has become available since the last check. */
   #isDue = false;
   /** Time of the last successful transfer, or of the first waiting leadership. */
   #movedMs = 0;
@@ -74,7 +74,7 @@ export class HandOver {
     return count;
   }
 
-  /** Whether waiting is useless: no leadership was taken for long, or all targets drain. */
+  /** Returns whether waiting is useless: no leadership was taken for long, or all targets drain. */
   isInVain(nowMs: number): boolean {
     const { handOverMs, heirWaitMs } = this.#ports.limits;
     const isStuck = this.#stuckSinceMs !== undefined && nowMs >= this.#stuckSinceMs + heirWaitMs;
@@ -182,7 +182,7 @@ export class HandOver {
     this.#stuckSinceMs = isHopeful ? undefined : (this.#stuckSinceMs ?? nowMs);
   }
 
-  /** Whether the target seems to campaign: it has received the request, and has sent a message since. */
+  /** Returns whether the target seems to campaign: it has received the request, and has sent a message since. */
   #isCampaigning({ timeless, leads }: Group, { to, sinceMs }: Moving): boolean {
     if (!leads) return true;
     const { role } = timeless;
@@ -204,7 +204,7 @@ export class HandOver {
     this.#ports.step(group, { kind: 'transfer-leadership', to });
   }
 
-  /** Whether another voter does not drain, even if it is silent at the moment. */
+  /** Returns whether another voter does not drain, even if it is silent at the moment. */
   #hasStaying({ timeless, self }: Group): boolean {
     const { voters } = timeless.membership;
     return members(voters).some((voter) => voter !== self && !this.#ports.isLeaving(nodeOf(voter)));
@@ -235,7 +235,7 @@ export class HandOver {
   }
 }
 
-/** Whether this node leads the group, and others vote in it. */
+/** Returns whether this node leads the group, and others vote in it. */
 export function hasOthers({ timeless, self, leads }: Group): boolean {
   return leads && members(timeless.membership.voters).some((voter) => voter !== self);
 }

@@ -1,6 +1,7 @@
 /**
- * Tables of repeated messages from another node, row by row, and the groups that rest upon rows: an unchanged table
- * costs a count and a time, however many groups there are (C31).
+ * Receives the tables of repeated heartbeats (or answers) that another node sends: one row per group. A group at rest
+ * does not process its row as long as it is unchanged, so an unchanged table costs a count and a time, however many
+ * groups there are (C31).
  */
 import type { GroupId } from '#base';
 import type { Envelope } from '../peer/envelope.ts';

@@ -41,7 +41,7 @@ export interface LeaderBalancePorts {
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
   readonly limits: CoreLimits;
-  /** Whether a node should lead nothing that others can: it drains, or refuses writes. */
+  /** Returns whether a node should lead nothing that others can: it drains, or refuses writes. */
   readonly isUnfit: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
 }
@@ -51,7 +51,7 @@ export class LeaderBalance {
   readonly #misplaced = new Map<Group, Misplaced>();
   /** Groups whose leader, members or replicas have changed since the last check. */
   #changed = new Set<Group>();
-  /** Whether nodes were added or leave since then, which may change every preferred leader. */
+  /** True when nodes were added or leave since then, which may change every preferred leader. */
   #haveNodesChanged = true;
   #lookMs = 0;
 

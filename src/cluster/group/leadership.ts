@@ -33,7 +33,7 @@ export interface LeadershipPorts {
   readonly passOn: (group: Group) => void;
   /** Proposes waiting requests in a group that this node leads. */
   readonly release: (group: Group) => void;
-  /** Whether another node drains. */
+  /** Returns whether another node drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;

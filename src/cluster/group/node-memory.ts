@@ -49,7 +49,7 @@ export class NodeMemory {
     return this.#logBytes() + this.waiting.bytes + this.forwarded.bytes + this.taken.bytes;
   }
 
-  /** Whether a database may use that much. */
+  /** Returns whether a database may use that much. */
   admits(wish: Wish): boolean {
     return isWithinShare(wish, this.bytesMax - this.heldBytes);
   }
@@ -60,18 +60,18 @@ export class NodeMemory {
     return left < bytesMax ? left : undefined;
   }
 
-  /** Whether so many pending bytes are too much to read more. */
+  /** Returns whether so many pending bytes are too much to read more. */
   isBehind(bytes: number): boolean {
     return bytes > this.bytesMax / BEHIND_SHARE;
   }
 
-  /** Whether it is little enough to resume reading. */
+  /** Returns whether it is little enough to resume reading. */
   hasCaughtUp(bytes: number): boolean {
     return bytes <= this.bytesMax / (BEHIND_SHARE * CAUGHT_UP_SHARE);
   }
 }
 
-/** Whether a user of a shared limit may take more, with so much of it left. */
+/** Returns whether a user of a shared limit may take more, with so much of it left. */
 export function isWithinShare({ own, added }: Wish, left: number): boolean {
   return own === 0 ? left > 0 : own + added <= left;
 }

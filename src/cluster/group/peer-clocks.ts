@@ -87,7 +87,7 @@ export class PeerClocks {
     else post(node, { kind: 'clock-told', askedMs: item.askedMs, wallMs: Math.max(0, clock.nowMs()) });
   }
 
-  /** How far this node is ahead of the others, while it must not assign times (C41). */
+  /** Time by which this node is ahead of the others, while it must not assign times (C41). */
   get farMs(): number | undefined {
     // Called for every batch of every group; without peers there is no difference.
     if (this.#samples.size === 0) return undefined;

@@ -31,12 +31,12 @@ export interface ReplicationPorts {
   readonly limits: CoreLimits;
   readonly timers: GroupTimers;
   readonly asking: AskingPace;
-  /** Whether a node drains, this one included. */
+  /** Returns whether a node drains, this one included. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly touch: (id: Group['id']) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
   readonly monotonicMs: () => number;
-  /** Whether a node is another one of the cluster. */
+  /** Returns whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   readonly disk: () => DiskLevel;
   /** A group has processed a message of another replica. */

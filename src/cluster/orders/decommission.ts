@@ -102,7 +102,7 @@ function noneFree(node: NodeId, why: string): OrderFault {
   );
 }
 
-/** Whether the node has a replica that stays as long as the node does. */
+/** Returns whether the node has a replica that stays as long as the node does. */
 function holds({ replicas, leaving }: Binding, node: NodeId): boolean {
   return replicas.some((replica) => nodeOf(replica) === node && !leaving.includes(replica));
 }
@@ -116,7 +116,7 @@ function faultInLeaving(
   if (others.length === 0) return failed(`node ${node.node} is the only one that is active`);
   const up = others.filter(answers).map((each) => each.node);
   if (up.length === 0) return failed(`none of the other nodes answers (${others.map((each) => each.node).join(', ')})`);
-  // Whether it is possible now, without waiting for any node.
+  // True when it is possible now, without waiting for any node.
   const nodes = view.nodes.map((each) => {
     const now = { ...each, isExpected: false };
     return each === node ? { ...now, state: 'leaving' as const } : now;

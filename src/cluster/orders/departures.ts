@@ -17,7 +17,7 @@ export interface DeparturesPorts {
   readonly monotonicMs: () => number;
   /** Sends a message to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: DepartureItem) => void;
-  /** Whether this node refuses writes as a leader. */
+  /** Returns whether this node refuses writes as a leader. */
   readonly refusesWrites: () => boolean;
 }
 
@@ -56,7 +56,7 @@ export class Departures {
     return node === this.#ports.node ? this.#isLeaving : this.#isBelieved('leaving', node);
   }
 
-  /** Whether another node should lead nothing that others can: it drains, or refuses writes. */
+  /** Returns whether another node should lead nothing that others can: it drains, or refuses writes. */
   isUnfit(node: NodeId): boolean {
     return this.isLeaving(node) || this.#isBelieved('full', node);
   }

@@ -23,9 +23,9 @@ import type { Binding, RegisteredNode } from '../outcome.ts';
 export type CatalogRole = 'voter' | 'learner' | 'none';
 
 export interface DescribedNode extends RegisteredNode {
-  /** Whether it has answered just now. */
+  /** True when it has answered just now. */
   readonly answers: boolean;
-  /** Whether it transfers its leaderships, to exit or to stay without any. */
+  /** True when it transfers its leaderships, to exit or to stay without any. */
   readonly isDraining: boolean;
   /** Leaderships that another voter could take, including that of the catalog, by its own report; 0 for other nodes. */
   readonly movableLeads: number;
@@ -36,7 +36,7 @@ export interface DescribedNode extends RegisteredNode {
   readonly catalogRole: CatalogRole;
   /** Entries that its replica with the largest lag has not acknowledged, according to the leaders. */
   readonly lag: number;
-  /** How far its clock is ahead of those of its peers, by its own report; absent: not at all, or no answer. */
+  /** Time by which its clock is ahead of those of its peers, by its own report; absent: not at all, or no answer. */
   readonly clockAheadMs?: number;
   /** Its own report; absent without an answer. */
   readonly own?: OwnDescription;
@@ -95,7 +95,8 @@ export interface DescribedDatabase {
   /** Undefined for an instance that was created. */
   readonly recovery: DescribedRecovery | undefined;
   /**
-   * How far its last recorded time is ahead of the clock of its leader; later ones repeat it. Absent: it is not ahead.
+   * Time by which its last recorded time is ahead of the clock of its leader; later ones repeat it. Absent: it is not
+   * ahead.
    */
   readonly recordedAheadMs?: number;
 }
@@ -122,13 +123,13 @@ export interface ClusterDescription {
   readonly catalogLeader: NodeId | undefined;
   /** Index of the catalog that the description is based on. */
   readonly catalogIndex: LogIndex;
-  /** Whether a leader of the catalog has answered; otherwise the description may be out of date. */
+  /** True when a leader of the catalog has answered; otherwise the description may be out of date. */
   readonly isConfirmed: boolean;
   /** The feature level. */
   readonly level: number;
   readonly nodes: readonly DescribedNode[];
   readonly databases: readonly DescribedDatabase[];
-  /** As reported by the answering nodes. */
+  /** Reported by the answering nodes. */
   readonly diverged: readonly DescribedDivergence[];
   readonly otherClusters: readonly DescribedOtherCluster[];
 }
@@ -141,12 +142,12 @@ export interface DescriptionParts {
   readonly node: NodeId;
   readonly catalog: CatalogMachine;
   readonly find: (id: GroupId) => Group | undefined;
-  /** Whether a node, this one included, drains. */
+  /** Returns whether a node, this one included, drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   /** Groups that this node leads. */
   readonly led: Iterable<Group>;
   readonly clock: Pick<ClockStanding, 'aheadMs'>;
-  /** By the wall clock, and by the monotonic one. */
+  /** The current time by the wall clock, and by the monotonic one. */
   readonly wallMs: number;
   readonly nowMs: number;
 }
@@ -247,7 +248,7 @@ function marked(
 }
 
 /**
- * Of two nodes that claim to lead, the one with the more recent catalog was elected later, or nothing has changed
+ * If two nodes claim to lead, the one with the more recent catalog was elected later, or nothing has changed
  * since.
  */
 function rankOf({ isConfirmed, catalogIndex }: ClusterDescription): number {

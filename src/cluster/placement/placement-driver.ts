@@ -90,8 +90,8 @@ export class PlacementDriver {
   }
 
   /**
-   * Whether the catalog does not show the last proposals yet. Planning without them could choose other databases, so
-   * that more would move at a time than allowed (C19).
+   * Returns whether the catalog does not show the last proposals yet. Planning without them could choose other
+   * databases, so that more would move at a time than allowed (C19).
    */
   #isUnderWay({ raft }: Group): boolean {
     const { index, term } = this.#proposed;

@@ -42,7 +42,7 @@ export interface Placing {
 interface Alike {
   /** Their nodes by the last placement. */
   readonly holders: readonly NodeView[];
-  /** How many of those stay. */
+  /** Number of those that stay. */
   readonly stayerCount: number;
   /** Per kind of check, the length of the plan when there was nothing to do for one of them. */
   readonly quietAt: Map<Look, number>;
@@ -171,7 +171,7 @@ class Plan {
     }
   }
 
-  /** Whether the database is healthy; only then it is moved for balance. */
+  /** Returns whether the database is healthy; only then it is moved for balance. */
   #mayRearrange(binding: Binding, holders: readonly NodeView[]): boolean {
     if (this.#room <= 0 || !binding.isSettled) return false;
     return holders.length === binding.replicas.length && holders.every(canTake);

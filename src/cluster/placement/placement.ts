@@ -13,9 +13,9 @@ export type Liveness = Standing | 'lost';
 export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'> {
   /** Its state as a member of the catalog: `ready` is a node that answers and hardly lags. */
   readonly liveness: Liveness;
-  /** Whether it votes for the catalog, so it had all of it once (C13). */
+  /** True when it votes for the catalog, so it had all of it once (C13). */
   readonly isVoter: boolean;
-  /** Whether it may be ready soon: it sent a message recently, or the leader is new. */
+  /** True when it may be ready soon: it sent a message recently, or the leader is new. */
   readonly isExpected: boolean;
 }
 

@@ -42,25 +42,25 @@ function votersToHold(nodes: readonly NodeView[], copies: number): readonly Node
 /** A node without a message for so long is not expected to be ready soon. */
 const EXPECTED_MS = 30_000;
 
-/** Whether the node may get a new replica: it must have sent a message, not only be registered. */
+/** Returns whether the node may get a new replica: it must have sent a message, not only be registered. */
 export function canTake({ state, liveness }: NodeView): boolean {
   return state === 'active' && liveness === 'ready';
 }
 
 /**
- * Whether the node may get a replica soon. No database goes down to fewer replicas or votes because a node restarts, or
- * because a new leader has not received a message from it yet.
+ * Returns whether the node may get a replica soon. No database goes down to fewer replicas or votes because a node
+ * restarts, or because a new leader has not received a message from it yet.
  */
 export function comes(node: NodeView): boolean {
   return node.state === 'active' && node.isExpected && !canTake(node);
 }
 
-/** Whether to wait for the node: it has sent a message, and had all of the catalog before it voted there. */
+/** Returns whether to wait for the node: it has sent a message, and had all of the catalog before it voted there. */
 function willTake({ state, liveness, isVoter }: NodeView): boolean {
   return state === 'active' && isVoter && liveness !== 'lost';
 }
 
-/** Whether the node counts for replicas that it already has. */
+/** Returns whether the node counts for replicas that it already has. */
 export function answers({ liveness }: NodeView): boolean {
   return liveness === 'ready' || liveness === 'behind';
 }
@@ -151,7 +151,7 @@ export function nodeViews(catalog: CatalogMachine, group: Group | undefined, tim
   });
 }
 
-/** Whether a node that has joined later has the address of this one. */
+/** Returns whether a node that has joined later has the address of this one. */
 function isSucceeded({ node, peer }: RegisteredNode, nodes: readonly RegisteredNode[]): boolean {
   return nodes.some((each) => each.node > node && each.peer.host === peer.host && each.peer.port === peer.port);
 }

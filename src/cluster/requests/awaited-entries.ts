@@ -29,7 +29,7 @@ export interface Found {
 const NOTHING: Found = { own: undefined, superseded: [], unknown: [] };
 
 export class AwaitedEntries {
-  /** By index, ascending. */
+  /** Sorted by index, ascending. */
   #entries = new Fifo<AwaitedEntry>();
   /** Counts the payloads, which are kept for another proposal. */
   readonly #held: HeldBytes;

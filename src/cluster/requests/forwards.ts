@@ -69,7 +69,7 @@ export interface ForwardsPorts {
   readonly clock: (from: NodeId, item: ClockItem) => void;
   /** A node compares the history of a replica with the one here. */
   readonly compared: (from: NodeId, item: HistoryItem) => void;
-  /** Whether a node is another one of the cluster. */
+  /** Returns whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   /** Bytes of requests for other nodes. */
   readonly held: HeldBytes;

@@ -44,7 +44,7 @@ export class GroupReads {
     return this.#count;
   }
 
-  /** Whether the next reads wait until a request is answered. */
+  /** True when the next reads wait until a request is answered. */
   get hasAskedEnough(): boolean {
     return this.#asked.size >= ASKED_MAX;
   }

@@ -60,7 +60,7 @@ export interface IntakePorts {
   readonly forwards: Forwards;
   readonly memory: NodeMemory;
   readonly disk: () => DiskLevel;
-  /** How far the clock of this node is ahead of the others, if it is too far to assign times (C41). */
+  /** Time by which the clock of this node is ahead of the others, if it is too far to assign times (C41). */
   readonly clockFar: () => number | undefined;
   /** Feature level of the cluster: nothing above it is written. */
   readonly level: () => number;
@@ -238,7 +238,7 @@ export class Intake {
     return isFree ? undefined : memoryFull(group.title, memory.bytesMax);
   }
 
-  /** Whether the group may use so much more memory, once entries kept for members are evicted (C35). */
+  /** Returns whether the group may use so much more memory, once entries kept for members are evicted (C35). */
   #hasRoom(group: Group, added: number, offered: number): boolean {
     const { memory, step } = this.#ports;
     const isWithin = (): boolean => memory.admits({ own: this.#bytesOf(group) + offered, added });

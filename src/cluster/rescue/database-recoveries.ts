@@ -30,7 +30,7 @@ export interface DatabaseRecoveriesPorts extends CatalogAsksPorts {
   readonly lifecycle: Pick<Lifecycle, 'touch'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether no client of any node can be answered from an earlier instance with the name (C26). */
+  /** Returns whether no client of any node can be answered from an earlier instance with the name (C26). */
   readonly isPast: (name: string) => boolean;
   readonly turns: Pick<Turns, 'run'>;
 }

@@ -62,13 +62,13 @@ export class RecoveredCopies {
     this.#ports = ports;
   }
 
-  /** Whether the replica of this node is built from that of another group. */
+  /** Returns whether the replica of this node is built from that of another group. */
   isMadeHere(binding: Binding): boolean {
     const own = this.#ports.lifecycle.own(binding);
     return binding.recovery !== undefined && own !== undefined && binding.founders.includes(own);
   }
 
-  /** Whether the replica is closed and another one is built from it. */
+  /** Returns whether the replica is closed and another one is built from it. */
   isOrigin(group: GroupId): boolean {
     return this.#origins.has(group);
   }

@@ -1,5 +1,5 @@
 /**
- * What an operator must know before a new cluster is founded from the data of one node whose catalog has lost its
+ * Facts that an operator must know before a new cluster is founded from the data of one node whose catalog has lost its
  * quorum for good: pure functions of that data (stopped-node.ts).
  */
 import { type DatabaseId, type NodeId, nodeOf, type Revision, replicaOf, toHex } from '#base';
@@ -36,7 +36,7 @@ export interface LostDatabase {
 }
 
 export interface SurveyedNode extends Pick<RegisteredNode, 'node' | 'name' | 'zone' | 'state' | 'peer' | 'storeId'> {
-  /** Whether it votes for the catalog. */
+  /** True when it votes for the catalog. */
   readonly isVoter: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface Survey {
     readonly deleted: readonly string[];
   };
   readonly nodes: readonly SurveyedNode[];
-  /** By name. */
+  /** Sorted by name. */
   readonly databases: readonly SurveyedDatabase[];
   readonly lost: readonly LostDatabase[];
   /** LevelDB's own log files before the store was opened, which removes them. */

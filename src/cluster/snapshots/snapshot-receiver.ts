@@ -297,7 +297,7 @@ export class SnapshotReceiver {
   }
 }
 
-/** Whether the state has everything that the part builds upon. */
+/** Returns whether the state has everything that the part builds upon. */
 function goesOnFrom({ basis, basisIndex = 0 }: CheckedPart, { revision, index }: AppliedMark): boolean {
   return revision >= basis && index >= basisIndex;
 }

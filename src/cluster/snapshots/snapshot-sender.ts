@@ -74,7 +74,7 @@ interface Line {
   busyUntilMs: number;
 }
 
-/** How soon a busy node is asked again, as a share of the interval at which an offer is repeated. */
+/** Time until a busy node is asked again, as a share of the interval at which an offer is repeated. */
 const BUSY_PER_ASK = 1 / 4;
 
 export class SnapshotSender {
@@ -312,7 +312,9 @@ export class SnapshotSender {
   }
 }
 
-/** Whether the group still leads in that term, and the member still lacks entries that its log no longer has. */
+/**
+ * Returns whether the group still leads in that term, and the member still lacks entries that its log no longer has.
+ */
 function isWanted({ group, to, term }: Outgoing): boolean {
   const { role, hardState } = group.raft;
   if (!group.isOpen || role.kind !== 'leader' || hardState.term !== term) return false;

@@ -60,7 +60,7 @@ export interface DataDirectory {
 
 export interface DataDirectoryOptions {
   readonly store: LevelStoreOptions;
-  /** How many bytes of its tables are verified before it is opened. */
+  /** Number of bytes of its tables that are verified before it is opened. */
   readonly rowBytes?: number;
   readonly disk: DiskGuardOptions;
   readonly nowMs: number;

@@ -37,7 +37,7 @@ export interface CoreOrder {
   readonly alone: SharedArrayBuffer;
 }
 
-/** How other nodes reach this one, and which there are. */
+/** Addresses of this node for others, and the other nodes. */
 export interface LinksOrder {
   readonly host: string;
   /** 0 picks a free one. */
@@ -49,7 +49,7 @@ export interface LinksOrder {
   /** Addresses to try when no known node answers. */
   readonly seeds?: readonly Address[];
   readonly release?: string;
-  /** As in `PeerLinksOptions`. */
+  /** See `PeerLinksOptions`. */
   readonly connectionsMax?: number | undefined;
 }
 

@@ -15,7 +15,7 @@ import type { Divergence } from '../store/node-rows.ts';
  */
 export type Token = number;
 
-/** Whether the request is from another node. */
+/** Returns whether the request is from another node. */
 export function isForeign(token: Token): boolean {
   return token < 0;
 }
@@ -25,13 +25,13 @@ export interface Proposal {
   readonly group: GroupId;
   /** Owned by the core from here on: it writes the recorded time into it. */
   readonly payload: Uint8Array;
-  /** Whether the report must include when it has become an entry of the log. */
+  /** True when the report must include when it has become an entry of the log. */
   readonly tellsAdmission: boolean;
-  /** Whether it is refused, instead of forwarded, when another node leads. */
+  /** True when it is refused, instead of forwarded, when another node leads. */
   readonly staysHere: boolean;
   /** The new database that it creates: if another node leads, that node encodes the payload from its name. */
   readonly creates?: NewDatabase;
-  /** How often it was proposed again; absent: never. */
+  /** Number of times it was proposed again; absent: never. */
   readonly repeats?: number;
 }
 
@@ -44,7 +44,7 @@ export interface NewDatabase {
 export interface CreateRequest {
   readonly token: Token;
   readonly name: string;
-  /** As in a proposal. */
+  /** Same as in a proposal. */
   readonly staysHere: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface DeleteRequest {
   readonly token: Token;
   readonly name: string;
   readonly databaseId: DatabaseId | undefined;
-  /** As in a proposal. */
+  /** Same as in a proposal. */
   readonly staysHere: boolean;
 }
 
@@ -118,7 +118,7 @@ export interface Report {
 
 export interface CoreLink {
   /**
-   * Whether this process has never known another node, so that every client was answered by this front. Once false it
+   * True when this process has never known another node, so that every client was answered by this front. Once false it
    * stays so. It is ahead of every report (C32).
    */
   readonly isAlone: boolean;

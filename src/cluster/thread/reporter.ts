@@ -106,7 +106,7 @@ export class Reporter {
     this.#leaders.push(leader);
   }
 
-  /** Whether there is a front that receives every report from now on. */
+  /** True when there is a front that receives every report from now on. */
   get isHeard(): boolean {
     return this.#listener !== undefined;
   }

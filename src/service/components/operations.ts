@@ -20,7 +20,7 @@ export interface OpenStateViewRequest extends ReadRequest {
 export interface OpenedStateView extends ReadScope {
   readonly version: DefinedAs<'state-view'>;
   /**
-   * Whether the reader may force a refold: with authentication on, clients with the right to deploy; otherwise none.
+   * True when the reader may force a refold: with authentication on, clients with the right to deploy; otherwise none.
    */
   readonly mayRefold: boolean;
   /**

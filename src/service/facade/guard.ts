@@ -167,9 +167,9 @@ function refuseBeyond({ id, name, grants }: Principal, grant: Grant): void {
 }
 
 /**
- * Whether an own grant includes the requested one. A pattern includes another one if it matches the other as a name:
- * only a `*` matches a `*`. A quota includes the same or a smaller number for the same pattern only, because other
- * patterns count other databases.
+ * Returns whether an own grant includes the requested one. A pattern includes another one if it matches the other as a
+ * name: only a `*` matches a `*`. A quota includes the same or a smaller number for the same pattern only, because
+ * other patterns count other databases.
  */
 function covers(own: readonly Grant[], right: Right, { databases, databasesMax = Infinity }: Grant): boolean {
   const isWithin = (grant: Grant): boolean =>

@@ -118,7 +118,7 @@ function usable(versions: readonly DefinedVersion[]): readonly DefinedVersion[] 
   return versions.filter((each) => each.status.active || each.version > (lastActive.get(titleOf(each)) ?? 0));
 }
 
-/** Whether to retry at the next poll: the process is busy, or the database or the version is gone. */
+/** Returns whether to retry at the next poll: the process is busy, or the database or the version is gone. */
 function isLater(failure: unknown): boolean {
   return isGone(failure) || (failure instanceof DatabaseError && failure.code === 'busy');
 }

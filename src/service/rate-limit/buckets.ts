@@ -22,7 +22,7 @@ export interface BucketSizes {
 /** Result of taking requests out of a bucket. */
 export interface Drawn {
   readonly isLet: boolean;
-  /** Whether the shared bucket was used. */
+  /** True when the shared bucket was used. */
   readonly isShared: boolean;
   /** Whole requests that are left. */
   readonly remaining: number;
