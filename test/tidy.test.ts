@@ -29,6 +29,7 @@ import {
 } from './tidy/pages.ts';
 import { type Rule, readTree } from './tidy/tree.ts';
 import {
+  commentsArePlain,
   exceptionsHaveReasons,
   leftoversNameAnIssue,
   noBannedCalls,
@@ -61,6 +62,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'files are short': filesAreShort,
   'tests fit a screen': testsFitAScreen,
   'comments are narrow': commentsAreNarrow,
+  'comments are in plain words': commentsArePlain,
   'unit tests mirror the layers': unitTestsMirrorLayers,
   'the lock file is whole': lockFileIsWhole,
   'versions are pinned': versionsArePinned,

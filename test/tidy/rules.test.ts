@@ -28,6 +28,7 @@ import {
 } from './pages.ts';
 import { type Rule, treeOf } from './tree.ts';
 import {
+  commentsArePlain,
   exceptionsHaveReasons,
   leftoversNameAnIssue,
   noBannedCalls,
@@ -91,6 +92,18 @@ const CASES: readonly Case[] = [
     rule: leftoversNameAnIssue,
     passes: ['// TODO(#12): later', "const todo = 'METODO';"].map(at('src/raft/log.ts')),
     finds: ['// TODO: later', '// FIXME', '// TODO(me) later'].map(found('src/raft/log.ts')),
+  },
+  {
+    rule: commentsArePlain,
+    passes: [
+      ['// The next one goes onto the queue.', 'src/service/a.ts'],
+      ['/** Number of bytes. */', 'src/main/a.ts'],
+      ["const text = 'whoever asks';", 'src/auth/a.ts'],
+      ['/** Of a frame. */', 'src/cluster/peer/a.ts'],
+    ].map(([text = '', path = '']) => at(path)(text)),
+    finds: ['/** Tells whoever asks. */', ' * Of its bytes.', '  // It goes on later.', '/** What is left. */'].map(
+      found('src/cluster/core/a.ts'),
+    ),
   },
   {
     rule: noTestIsLeftOut,

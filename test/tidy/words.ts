@@ -59,6 +59,22 @@ export function noBannedCalls(tree: Tree): readonly Fault[] {
   ];
 }
 
+/** Folders whose comments are in plain words; a folder is added when it is. */
+const PLAIN = /^(?:src\/(?:auth|components|main|observability|service|ui|cluster\/(?!peer\/))|operator\/src).*\.ts$/;
+
+/** Comments name the actor, use the standard terms, and begin with a noun or a verb. */
+export function commentsArePlain(tree: Tree): readonly Fault[] {
+  const written = under(others(tree), PLAIN);
+  return [
+    ...faultyLines(
+      written,
+      /^\s*(?:\/?\*|\/\/).*\b(?:[Ww]hoever|[Ss]omebody|(?:is|are) told|goes on|makes? way|in vain|heirs?)\b/,
+      'name the actor and use the standard term',
+    ),
+    ...faultyLines(written, /^\s*(?:\/\*\*|\*|\/\/) (?:Of|What|Who|Whom|Those) /, 'begin with a noun or a verb'),
+  ];
+}
+
 function others(tree: Tree): Tree {
   return new Map(
     [...tree].filter(([path]) => !OWN_FILES.test(path) && path !== 'package-lock.json' && !path.includes('/gen/')),

@@ -56,7 +56,7 @@ export interface NamedTokenRequest extends TokensRequest {
 }
 
 export interface RotateApiKeyRequest extends NamedKeyRequest {
-  /** How long the previous secret stays valid. Absent: a day. 0: it is replaced at once. */
+  /** Time for which the previous secret stays valid. Absent: a day. 0: it is replaced at once. */
   readonly overlapSeconds?: number | undefined;
   /**
    * SHA-256 of the secret, when the client has created it, so that it can repeat the request. Absent: the node creates
