@@ -1,8 +1,7 @@
 /**
- * docs/limits.md: every bound that a client can meet, with the number that the code has. A row names the constants that
- * it shows, so that a test can find those that no row does.
+ * Renders docs/limits.md: every limit that a client can reach, with the value in the code. A row names its constants,
+ * so that a test finds constants without a row.
  */
-
 import { MEMORY_SHARES } from '../../src/main/memory-limit.ts';
 import { SETTINGS } from '../../src/main/settings.ts';
 import * as model from '../../src/model/limits.ts';
@@ -24,9 +23,9 @@ import { INVALID_FRAMES_MAX } from '../../src/transport/opening.ts';
 export interface LimitRow {
   readonly what: string;
   readonly value: string;
-  /** What a client gets beyond it. */
+  /** Effect of exceeding it. */
   readonly beyond: string;
-  /** Of the constants that it shows. */
+  /** Names of the constants that it shows. */
   readonly names: readonly string[];
 }
 
@@ -35,7 +34,7 @@ export interface LimitTable {
   readonly rows: readonly LimitRow[];
 }
 
-/** Constants of the modules of limits that no client meets, and why. */
+/** Constants in the modules of limits that no client can reach, with the reason. */
 export const NOT_MET: Readonly<Record<string, string>> = {
   ITEM_ANSWER_BYTES: 'what is reserved for an answer',
   PAGE_ANSWER_BYTES: 'what is reserved for a page',
@@ -75,14 +74,9 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
     title: 'Transactions and events',
     rows: [
       row('Events of a transaction', count(model.TRANSACTION_EVENTS_MAX), TOO_LARGE, 'TRANSACTION_EVENTS_MAX'),
+      row('Bytes of its stored events', count(model.TRANSACTION_BYTES_MAX), TOO_LARGE, 'TRANSACTION_BYTES_MAX'),
       row(
-        'Bytes of its events, as they are stored',
-        count(model.TRANSACTION_BYTES_MAX),
-        TOO_LARGE,
-        'TRANSACTION_BYTES_MAX',
-      ),
-      row(
-        'Bytes of UTF-8 in an id, a type, a subject, a stream, a `correlation_id`, a `causation_id`, the name of a principal attribute, a prefix',
+        'UTF-8 bytes in an id, a type, a subject, a stream, a `correlation_id`, a `causation_id`, the name of a principal attribute, a prefix',
         `1 to ${count(model.NAME_BYTES_MAX)} (a prefix: 0)`,
         INVALID,
         'NAME_BYTES_MAX',
@@ -91,14 +85,19 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row('Bytes of `datacontenttype`', count(model.CONTENT_TYPE_BYTES_MAX), INVALID, 'CONTENT_TYPE_BYTES_MAX'),
       row('Extension attributes of an event', count(model.EXTENSIONS_MAX), INVALID, 'EXTENSIONS_MAX'),
       row(
-        'Letters and digits in the name of one',
+        'Length of the name of an extension attribute',
         count(model.EXTENSION_NAME_BYTES_MAX),
         INVALID,
         'EXTENSION_NAME_BYTES_MAX',
       ),
       row('Times', 'years 0001 to 9999, to the nanosecond', INVALID),
       row('Principal attributes', count(model.PRINCIPAL_ATTRIBUTES_MAX), INVALID, 'PRINCIPAL_ATTRIBUTES_MAX'),
-      row('Bytes of the value of one', count(model.PRINCIPAL_VALUE_BYTES_MAX), INVALID, 'PRINCIPAL_VALUE_BYTES_MAX'),
+      row(
+        'Bytes in the value of a principal attribute',
+        count(model.PRINCIPAL_VALUE_BYTES_MAX),
+        INVALID,
+        'PRINCIPAL_VALUE_BYTES_MAX',
+      ),
       row('Bytes of a commit message', count(model.COMMIT_MESSAGE_BYTES_MAX), INVALID, 'COMMIT_MESSAGE_BYTES_MAX'),
       row('`last_read_revision`', 'up to 2^53 - 1', INVALID),
       row('Name of a database', 'a DNS label: 63 characters', INVALID),
@@ -109,33 +108,33 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
     rows: [
       row('Constraints of a transaction', count(model.CONSTRAINTS_MAX), INVALID, 'CONSTRAINTS_MAX'),
       row(
-        'Alternatives of all its constraints together',
+        'Alternatives of all constraints of a transaction together',
         count(model.CONSTRAINT_CONJUNCTIONS_MAX),
         INVALID,
         'CONSTRAINT_CONJUNCTIONS_MAX',
       ),
       row(
-        'What a constraint over a prefix may look through',
+        'Rows searched by a constraint over a prefix',
         'see [ADR 0008](adr/0008-constraints-are-decided-at-apply.md)',
         `${TOO_LARGE}, reason \`ConstraintTooBroad\``,
       ),
       row(
-        'Fields of a message over gRPC but a transaction, and of a selector with all inside it',
+        'Fields of a gRPC message except a transaction, and of a selector including nested ones',
         count(model.MESSAGE_FIELDS_MAX),
         'INVALID_ARGUMENT',
         'MESSAGE_FIELDS_MAX',
       ),
       row('Levels of And and Or in a selector', count(model.SELECTOR_DEPTH_MAX), INVALID, 'SELECTOR_DEPTH_MAX'),
-      row('Selectors in one, itself included', count(model.SELECTOR_NODES_MAX), INVALID, 'SELECTOR_NODES_MAX'),
+      row('Selectors in a selector, itself included', count(model.SELECTOR_NODES_MAX), INVALID, 'SELECTOR_NODES_MAX'),
       row(
-        'Alternatives of a selector, when And is spread over Or',
+        'Alternatives of a selector in disjunctive normal form',
         count(model.SELECTOR_CONJUNCTIONS_MAX),
         INVALID,
         'SELECTOR_CONJUNCTIONS_MAX',
       ),
       row(
-        'Events or names of a page over HTTP',
-        `${count(http.PAGE_SIZE_DEFAULT)} unless asked otherwise, ${count(http.PAGE_SIZE_MAX)}`,
+        'Events or names in an HTTP page',
+        `${count(http.PAGE_SIZE_MAX)}, default ${count(http.PAGE_SIZE_DEFAULT)}`,
         INVALID,
         'PAGE_SIZE_DEFAULT',
         'PAGE_SIZE_MAX',
@@ -143,31 +142,31 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'namesPerPageMax',
       ),
       row(
-        'Bytes of the events of a page',
+        'Bytes of the events in a page',
         bytes(http.PAGE_BYTES_MAX),
         'the page ends, with one event at least',
         'PAGE_BYTES_MAX',
       ),
       row(
-        'The same of a page of TOON',
-        `${count(http.TOON_PAGE_SIZE_DEFAULT)} unless asked otherwise, ${count(http.TOON_PAGE_SIZE_MAX)}; ${bytes(http.TOON_PAGE_BYTES_MAX)}`,
+        'Events or names in a TOON page, and their bytes',
+        `${count(http.TOON_PAGE_SIZE_MAX)}, default ${count(http.TOON_PAGE_SIZE_DEFAULT)}; ${bytes(http.TOON_PAGE_BYTES_MAX)}`,
         'the page ends, with one event at least',
         'TOON_PAGE_SIZE_DEFAULT',
         'TOON_PAGE_SIZE_MAX',
         'TOON_PAGE_BYTES_MAX',
       ),
       row(
-        'The same of a page of HTML',
-        `${count(http.HTML_PAGE_SIZE_DEFAULT)} unless asked otherwise, ${count(http.HTML_PAGE_SIZE_MAX)}; ${bytes(http.HTML_PAGE_BYTES_MAX)}`,
+        'Events or names in an HTML page, and their bytes',
+        `${count(http.HTML_PAGE_SIZE_MAX)}, default ${count(http.HTML_PAGE_SIZE_DEFAULT)}; ${bytes(http.HTML_PAGE_BYTES_MAX)}`,
         'the page ends, with one event at least',
         'HTML_PAGE_SIZE_DEFAULT',
         'HTML_PAGE_SIZE_MAX',
         'HTML_PAGE_BYTES_MAX',
       ),
       row(
-        'Events in which names are counted that have changed since a revision',
+        'Events searched for names that changed since a revision',
         `${count(http.CHANGED_EVENTS_MAX)}, and ${bytes(http.PAGE_BYTES_MAX)}`,
-        'the answer says in how many they were counted',
+        'the answer has the number of searched events',
         'CHANGED_EVENTS_MAX',
       ),
       row(
@@ -177,12 +176,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'RELATED_MAX',
         'RELATED_TRANSACTIONS_MAX',
       ),
-      row(
-        'Bytes of a state that the page of a version shows',
-        bytes(http.STATE_SHOWN_BYTES_MAX),
-        TOO_LARGE,
-        'STATE_SHOWN_BYTES_MAX',
-      ),
+      row('Bytes of a state on an HTML page', bytes(http.STATE_SHOWN_BYTES_MAX), TOO_LARGE, 'STATE_SHOWN_BYTES_MAX'),
       row(
         'Milliseconds between heartbeats of a subscription',
         `${count(SERVICE_LIMITS.heartbeatMsMin)} to ${count(SERVICE_LIMITS.heartbeatMsMax)}`,
@@ -191,7 +185,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'heartbeatMsMax',
       ),
       row(
-        'Streaming reads of a node, and subscriptions',
+        'Streaming reads of a node; subscriptions',
         `${count(SERVICE_LIMITS.streamsMax)} and ${count(SERVICE_LIMITS.tailsMax)}`,
         BUSY,
         'streamsMax',
@@ -203,12 +197,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
     title: 'Components, commands and presentations',
     rows: [
       row('Bytes of a component', bytes(model.COMPONENT_BYTES_MAX), TOO_LARGE, 'COMPONENT_BYTES_MAX'),
-      row('Bytes that are sent beside it', bytes(model.METADATA_BYTES_MAX), INVALID, 'METADATA_BYTES_MAX'),
-      row('Bytes of its description', count(model.DESCRIPTION_BYTES_MAX), INVALID, 'DESCRIPTION_BYTES_MAX'),
-      row('Bytes of a schema that a definition holds', bytes(model.SCHEMA_BYTES_MAX), INVALID, 'SCHEMA_BYTES_MAX'),
+      row('Bytes of the metadata in a publication', bytes(model.METADATA_BYTES_MAX), INVALID, 'METADATA_BYTES_MAX'),
+      row('Bytes of a component description', count(model.DESCRIPTION_BYTES_MAX), INVALID, 'DESCRIPTION_BYTES_MAX'),
+      row('Bytes of a schema in a definition', bytes(model.SCHEMA_BYTES_MAX), INVALID, 'SCHEMA_BYTES_MAX'),
       row('Content types that a presenter offers', count(model.OFFERS_MAX), INVALID, 'OFFERS_MAX'),
       row(
-        'Settings of a presenter, and bytes of one',
+        'Settings of a presenter, and bytes of each',
         `${count(model.PRESENTER_SETTINGS_MAX)}, of ${count(model.PRESENTER_SETTING_BYTES_MAX)}`,
         INVALID,
         'PRESENTER_SETTINGS_MAX',
@@ -216,13 +210,13 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row('State Views that a State Change names', count(model.STATE_VIEW_NAMES_MAX), INVALID, 'STATE_VIEW_NAMES_MAX'),
       row(
-        'Bytes that a command has for its component',
+        'Bytes of the body of a command for its component',
         count(model.COMMAND_BODY_BYTES_MAX),
         INVALID,
         'COMMAND_BODY_BYTES_MAX',
       ),
       row(
-        'Its query parameters, its headers, and bytes of one',
+        'Query parameters and headers of a command, and bytes of each',
         `${count(model.COMMAND_PAIRS_MAX)} each, of ${count(model.COMMAND_VALUE_BYTES_MAX)}`,
         INVALID,
         'COMMAND_PAIRS_MAX',
@@ -234,8 +228,8 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'the call fails: out of memory, or a trap',
       ),
       row(
-        'What is collected of a presentation before it is sent in chunks',
-        `${bytes(http.BODY_HEAD_BYTES)}, then until a pause of ${ms(http.BODY_PAUSE_MS)}; in all ${ms(http.BODY_SETTLE_MS)} or ${bytes(http.BODY_SETTLING_BYTES)}`,
+        'Part of a presentation that is collected before it is sent in chunks',
+        `${bytes(http.BODY_HEAD_BYTES)}, then until a pause of ${ms(http.BODY_PAUSE_MS)}; in total ${ms(http.BODY_SETTLE_MS)} or ${bytes(http.BODY_SETTLING_BYTES)}`,
         'chunks',
         'BODY_HEAD_BYTES',
         'BODY_PAUSE_MS',
@@ -243,14 +237,14 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'BODY_SETTLING_BYTES',
       ),
       row(
-        'Bytes of a presentation, and time',
+        'Bytes and duration of a presentation',
         `${bytes(http.STREAMED_BYTES_MAX)}, ${ms(http.STREAMED_MS_MAX)}`,
         'ends without its last chunk',
         'STREAMED_BYTES_MAX',
         'STREAMED_MS_MAX',
       ),
       row(
-        'The same over HTTP/1.0',
+        'Bytes and duration of a presentation over HTTP/1.0',
         `${bytes(http.BUFFERED_BYTES_MAX)}, ${ms(http.BUFFERED_MS_MAX)}`,
         '400 or 503',
         'BUFFERED_BYTES_MAX',
@@ -259,79 +253,60 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
     ],
   },
   {
-    title: 'How often',
+    title: 'Rate limits',
     rows: [
       row(
         'Requests of a client at a node, over HTTP, gRPC and MCP, by `--rate-limit-per-second` and `--rate-limit-burst`',
         'off',
         RATE_LIMITED,
       ),
-      row(
-        'Principals, and addresses, that have asked within their rate and have a count of their own',
-        count(RATE_BUCKETS_MAX),
-        'they share one',
-      ),
+      row('Principals, and addresses, with an own rate count', count(RATE_BUCKETS_MAX), 'further ones share a count'),
     ],
   },
   {
-    title: 'Requests of HTTP',
+    title: 'HTTP requests',
     rows: [
-      row(
-        'Bytes of the body of a transaction',
-        bytes(http.TRANSACT_BODY_BYTES_MAX),
-        TOO_LARGE,
-        'TRANSACT_BODY_BYTES_MAX',
-      ),
-      row(
-        'Bytes of the body of a command',
-        bytes(http.COMMAND_REQUEST_BYTES_MAX),
-        TOO_LARGE,
-        'COMMAND_REQUEST_BYTES_MAX',
-      ),
+      row('Bytes of a transaction body', bytes(http.TRANSACT_BODY_BYTES_MAX), TOO_LARGE, 'TRANSACT_BODY_BYTES_MAX'),
+      row('Bytes of a command body', bytes(http.COMMAND_REQUEST_BYTES_MAX), TOO_LARGE, 'COMMAND_REQUEST_BYTES_MAX'),
       row('Bytes of any other body', bytes(http.BODY_BYTES_MAX), TOO_LARGE, 'BODY_BYTES_MAX'),
-      row('Bytes of a form of a page', bytes(http.FORM_BYTES_MAX), TOO_LARGE, 'FORM_BYTES_MAX'),
-      row('Fields of one', count(http.FORM_FIELDS_MAX), INVALID, 'FORM_FIELDS_MAX'),
-      row(
-        'Values in its JSON, each `data` counting as one',
-        count(model.JSON_VALUES_MAX),
-        TOO_LARGE,
-        'JSON_VALUES_MAX',
-      ),
-      row('Levels of JSON, those inside `data` too', count(model.JSON_DEPTH_MAX), INVALID, 'JSON_DEPTH_MAX'),
+      row('Bytes of a form', bytes(http.FORM_BYTES_MAX), TOO_LARGE, 'FORM_BYTES_MAX'),
+      row('Fields of a form', count(http.FORM_FIELDS_MAX), INVALID, 'FORM_FIELDS_MAX'),
+      row('Values in a JSON body; `data` counts as one', count(model.JSON_VALUES_MAX), TOO_LARGE, 'JSON_VALUES_MAX'),
+      row('Nesting levels of JSON, including `data`', count(model.JSON_DEPTH_MAX), INVALID, 'JSON_DEPTH_MAX'),
       row('Bytes of request line and headers', bytes(http.HEADER_BYTES_MAX), INVALID, 'HEADER_BYTES_MAX'),
       row('Headers', count(http.HEADERS_MAX), INVALID, 'HEADERS_MAX'),
       row(
-        'Time in which a request arrives, and its headers; it is looked every',
+        'Time to receive a request; its headers; interval of the check',
         `${ms(http.REQUEST_TIMEOUT_MS)}, ${ms(http.HEADERS_TIMEOUT_MS)}; ${ms(http.TIMEOUT_LOOK_MS)}`,
         INVALID,
         'REQUEST_TIMEOUT_MS',
         'HEADERS_TIMEOUT_MS',
         'TIMEOUT_LOOK_MS',
       ),
-      row('Time in which a body of up to 16 KiB arrives', ms(http.SMALL_BODY_MS), INVALID, 'SMALL_BODY_MS'),
+      row('Time to receive a body of up to 16 KiB', ms(http.SMALL_BODY_MS), INVALID, 'SMALL_BODY_MS'),
       row(
         'Pace at which an answer is taken that waits to be',
         `${bytes(ANSWER_PACE.bytes)} in every ${ms(ANSWER_PACE.ms)}`,
         'the connection is closed',
       ),
       row(
-        'Pace of a body of more than 16 KiB',
+        'Minimum rate of a body of more than 16 KiB',
         `${bytes(http.BODY_PACE_BYTES)} in every ${ms(http.BODY_PACE_MS)}`,
         INVALID,
         'BODY_PACE_BYTES',
         'BODY_PACE_MS',
       ),
       row(
-        'Chunks of a body that have less than so many bytes on average',
+        'Chunks of a body with a small average size',
         `${count(http.BODY_SMALL_PIECES_MAX)}, of less than ${count(http.BODY_PIECE_BYTES)}`,
         INVALID,
         'BODY_PIECE_BYTES',
         'BODY_SMALL_PIECES_MAX',
       ),
       row(
-        'Requests of a connection that wait behind the one that is answered',
+        'Pipelined requests of a connection',
         count(http.PIPELINED_MAX),
-        'the connection ends behind them; what follows was not tried',
+        'the connection ends after them; later requests were not processed',
         'PIPELINED_MAX',
       ),
       row(
@@ -340,16 +315,16 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'the one that has waited longest for a whole request is closed',
         'CONNECTIONS_MAX',
       ),
-      row('Time that an idle one is kept', ms(http.KEEP_ALIVE_TIMEOUT_MS), 'it is closed', 'KEEP_ALIVE_TIMEOUT_MS'),
+      row('Idle time of a connection', ms(http.KEEP_ALIVE_TIMEOUT_MS), 'it is closed', 'KEEP_ALIVE_TIMEOUT_MS'),
       row(
-        'What is read behind an answer that ends its connection',
+        'Unread request data after a response that ends its connection',
         `${bytes(http.LINGER_BYTES_MAX)}, ${ms(http.LINGER_MS)}`,
         'the connection is reset',
         'LINGER_BYTES_MAX',
         'LINGER_MS',
       ),
       row(
-        'Bytes of an answer that does not wait for room behind larger ones',
+        'Bytes of a response that need not wait for memory',
         bytes(http.SMALL_ANSWER_BYTES),
         'it waits, then 503',
         'SMALL_ANSWER_BYTES',
@@ -357,7 +332,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
     ],
   },
   {
-    title: 'Calls of gRPC',
+    title: 'gRPC calls',
     rows: [
       row(
         'Bytes of a request',
@@ -366,31 +341,31 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'requestBytesMax',
       ),
       row(
-        'Headers of different names, those of HTTP/2 among them; bytes of their names and values',
+        'Headers with different names, including those of HTTP/2; bytes of their names and values',
         `${count(HEAD_LIMITS.headersMax)}; ${bytes(HEAD_LIMITS.headerBytesMax)}`,
         'RESOURCE_EXHAUSTED (`too_large`)',
         'headersMax',
         'headerBytesMax',
       ),
       row(
-        'Headers, each that comes again included',
+        'Headers, including repeated ones',
         count(HEAD_LIMITS.headerPairsMax),
         'the connection is closed with ENHANCE_YOUR_CALM',
         'headerPairsMax',
       ),
       row(
-        'Bytes of all headers, beyond which the connection ends',
+        'Bytes of all headers of a flood',
         bytes(HEAD_LIMITS.floodBytesMax),
         'the connection is closed with ENHANCE_YOUR_CALM',
         'floodBytesMax',
       ),
       row(
-        'Bytes of one header, and of all, as HPACK has them',
+        'HPACK bytes of one header; of all headers',
         `${bytes(SENT_HEADER_LIMITS.oneBytes)}; ${bytes(SENT_HEADER_LIMITS.allBytes)}`,
-        'the connection is closed, without words',
+        'the connection is closed without a reason',
       ),
       row(
-        'Requests of a connection that HTTP/2 forbids, as with a header twice that may come once',
+        'Requests of a connection that violate HTTP/2, such as a repeated pseudo-header',
         count(INVALID_FRAMES_MAX),
         'the connection is closed',
       ),
@@ -406,7 +381,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'RESOURCE_EXHAUSTED',
       ),
       row(
-        'Time in which a request arrives',
+        'Time to receive a request',
         ms(GRPC_LIMITS.receiveMs),
         'the stream is reset, which clients report as CANCELLED',
         'receiveMs',
@@ -416,9 +391,9 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         `${count(WASTE_MAX)}, and ${count(WASTE_PER_SECOND)} more each second`,
         'the connection is closed',
       ),
-      row('Time in which a unary reply is taken', ms(GRPC_LIMITS.lingerMs), 'the stream is reset', 'lingerMs'),
+      row('Time until a client has read a unary reply', ms(GRPC_LIMITS.lingerMs), 'the stream is reset', 'lingerMs'),
       row(
-        'Time in which a ping is answered; one is sent every',
+        'Time to answer a ping; interval of pings',
         `${ms(GRPC_LIMITS.pingTimeoutMs)}; ${ms(GRPC_LIMITS.pingEveryMs)}`,
         'the connection is closed',
         'pingTimeoutMs',
@@ -430,30 +405,20 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'the one that has waited longest for a whole request is closed',
         'connectionsMax',
       ),
+      row('Time to acknowledge HTTP/2 settings', ms(GRPC_LIMITS.openingMs), 'the connection is closed', 'openingMs'),
       row(
-        'Time in which the settings are acknowledged',
-        ms(GRPC_LIMITS.openingMs),
-        'the connection is closed',
-        'openingMs',
-      ),
-      row(
-        'Streams of reflection; bytes of one request of reflection or health; of all requests of a stream',
+        'Reflection streams; bytes of a request of reflection or health; of all requests of a stream',
         `${count(REFLECTION_LIMITS.streamsMax)}; ${bytes(OPEN_REQUEST_BYTES_MAX)}; ${bytes(REFLECTION_LIMITS.streamBytesMax)}`,
         'RESOURCE_EXHAUSTED',
       ),
     ],
   },
   {
-    title: 'What errors say',
+    title: 'Error messages',
     rows: [
-      row('Faults of a request that are described', count(model.FAULTS_MAX), 'the message counts them', 'FAULTS_MAX'),
-      row(
-        'Characters of an offending value',
-        count(model.FAULT_VALUE_LENGTH_MAX),
-        'it is cut',
-        'FAULT_VALUE_LENGTH_MAX',
-      ),
-      row('Characters of the path to it', count(model.FAULT_FIELD_LENGTH_MAX), 'it is cut', 'FAULT_FIELD_LENGTH_MAX'),
+      row('Described faults of a request', count(model.FAULTS_MAX), 'the message has their number', 'FAULTS_MAX'),
+      row('Length of an offending value', count(model.FAULT_VALUE_LENGTH_MAX), 'it is cut', 'FAULT_VALUE_LENGTH_MAX'),
+      row('Length of the path to it', count(model.FAULT_FIELD_LENGTH_MAX), 'it is cut', 'FAULT_FIELD_LENGTH_MAX'),
     ],
   },
 ];
@@ -461,13 +426,13 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
 export function renderLimitsReference(): string {
   const tables = LIMIT_TABLES.map(({ title, rows }) => {
     const lines = rows.map(({ what, value, beyond }) => `| ${what} | ${value} | ${beyond} |`);
-    return `## ${title}\n\n| of what | the most | beyond it |\n|---|---|---|\n${lines.join('\n')}`;
+    return `## ${title}\n\n| limit | maximum | beyond it |\n|---|---|---|\n${lines.join('\n')}`;
   });
   return `# Limits
 
-What a client can meet, and what it then gets: the status over HTTP, and the code over gRPC. What all clients together hold
-is bounded by the settings \`--request-memory-bytes\` and \`--unsent-memory-bytes\`; connections by the limit of open files, too
-([configuration.md](configuration.md)). Only the size of a transaction and of a page is part of the specification.
+Limits that a client can reach, and the HTTP status and gRPC code beyond them. The settings \`--request-memory-bytes\` and
+\`--unsent-memory-bytes\` limit the memory of all clients together; the number of open files limits connections
+([configuration.md](configuration.md)). Only the sizes of transactions and pages are part of the specification.
 
 ${tables.join('\n\n')}
 
@@ -475,7 +440,7 @@ This page is generated from the limits in the code by \`npm run docs\`.
 `;
 }
 
-/** With commas between thousands. */
+/** Formats a number with commas between thousands. */
 function count(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
