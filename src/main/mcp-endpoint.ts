@@ -7,11 +7,11 @@ import type { Logger, Metrics, Tracer } from '#observability';
 import type {
   Access,
   ByteBudgets,
-  Dial,
   HeldPort,
   McpServer,
   McpServerOptions,
   RateLimits,
+  Relay,
   startMcpServer,
 } from '#transport';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
@@ -27,8 +27,7 @@ export interface McpParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly node: Node;
-  /** Connects to other nodes. */
-  readonly dial: Dial;
+  readonly relay: Relay;
   readonly budgets: ByteBudgets;
   readonly access: Access | undefined;
   readonly rateLimits: RateLimits | undefined;
@@ -39,17 +38,17 @@ export interface McpParts {
 
 /** Resolves when the endpoint listens. @throws DatabaseError when the address cannot be bound. */
 export async function openMcp(config: Config, parts: McpParts): Promise<McpServer | undefined> {
-  const { host, mcpPort: port, nodeName: name } = config;
+  const { host, mcpPort: port } = config;
   if (port === 'off') return undefined;
-  const { transport, api, held, logger, metrics, budgets, access, rateLimits, tls, tracer, node, dial } = parts;
+  const { transport, api, held, logger, metrics, budgets, access, rateLimits, tls, tracer, node, relay } = parts;
   const docs = join(PACKAGE_DIR, 'docs');
   const version = RELEASE;
-  const secure = { secure: tls.ports, dialApi: tls.dialSelf };
+  const ways = { relay, secure: tls.ports, dialApi: tls.dialSelf };
   const resourceAt = resourceIn(config, parts);
   const allowedOrigins = config.corsOrigins;
-  const shared = { resourceAt, allowedOrigins, budgets, logger, metrics, access, rateLimits, tracer, ...secure };
-  const nodes = { own: node.identity.node, name, urlOf: (other: NodeId) => mcpOf(node, other) };
-  return transport.startMcpServer({ host, port, held, api, version, docs, nodes, dial, ...shared, mintId: randomUUID });
+  const shared = { resourceAt, allowedOrigins, budgets, logger, metrics, access, rateLimits, tracer, ...ways };
+  const nodes = { own: node.identity.node, urlOf: (other: NodeId) => mcpOf(node, other) };
+  return transport.startMcpServer({ host, port, held, api, version, docs, nodes, ...shared, mintId: randomUUID });
 }
 
 /**

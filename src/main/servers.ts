@@ -131,11 +131,11 @@ export async function startServers(
   const service = serviceOf(config, { node, metrics, lists, guests });
   const budgets = budgetsOf(config, transport, metrics);
   const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
-  const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger });
+  const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger, rateLimits });
   const [access, open] = [rules.over(service, node, transport.RELAYED), rules.open(service)];
   const guarded = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer, probes: probed.checks };
   const shared = { host: config.host, logger, metrics, budgets, relay, ...guarded, onFatal };
-  const fronts = { starting, bound, transport, ports, tls, node, dial, ...shared, service: open };
+  const fronts = { starting, bound, transport, ports, tls, node, ...shared, service: open };
   const { grpc, http, mcp } = await openFronts(config, fronts);
   held[Symbol.dispose]();
   probed.listens();
@@ -238,7 +238,7 @@ interface Fronts {
 
 /** Opens the servers of clients. */
 async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
-  const { starting, bound, transport, ports, tls, node, dial, ...shared } = parts;
+  const { starting, bound, transport, ports, tls, node, ...shared } = parts;
   const { shutdownGraceMs: graceMs } = config;
   const grpc = await transport.startGrpcServer({ ...shared, ...grpcOptions(config), held: ports.grpc });
   starting.defer(() => grpc.drain(graceMs));
@@ -252,7 +252,7 @@ async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
   starting.defer(() => http.close(graceMs));
   bound?.name(portOf(http.address), 'http', () => http.makeRoom());
   const places = { api: reached(config, http.address), urlOf: (address: string) => urlAt(config, address) };
-  const mcp = await openMcp(config, { ...shared, held: ports.mcp, tls, transport, node, dial, ...places });
+  const mcp = await openMcp(config, { ...shared, held: ports.mcp, tls, transport, node, ...places });
   starting.defer(() => mcp?.close(graceMs));
   if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp', () => mcp.makeRoom());
   return { grpc, http, mcp };

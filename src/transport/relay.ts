@@ -22,7 +22,7 @@
  *   TM8  A refusal of a write means that it is not stored. After a lost attempt no refusal is passed on: it may concern
  *        the disk, load or limits of the last node, while the previous one has committed.
  */
-import { DatabaseError, type GroupId, isDatabaseId, isRevision, type NodeId, unreachable } from '#base';
+import { DatabaseError, type GroupId, isDatabaseId, isRevision, type NodeId } from '#base';
 import {
   type Count,
   ending,
@@ -34,123 +34,129 @@ import {
   type TraceHeaders,
 } from '#observability';
 import type { Elsewhere, Holder, Service, Shown } from '#service';
+import { countedHeader, type RateLimits } from './rate-limits.ts';
 import { type Dial, dialWith } from './secure.ts';
 
-/** The header and the metadata that a relayed request carries: the name of the node that relays it. */
+/** Header and metadata of a relayed request: the name of the node that relays it. */
 export const RELAYED = 'x-cairn-relayed';
-/** With it: what clients of that node were shown, as `<database id>;<revision>`. */
+/** Header and metadata of a relayed read: what clients of that node were shown, as `<database id>;<revision>`. */
 export const SHOWN = 'x-cairn-shown';
-/** Of a reply to a write, over gRPC. */
+/** Header of an HTTP reply to a relayed request that the node has not tried. */
+export const UNTRIED = 'x-cairn-untried';
+/** Trailer of a reply to a write over gRPC. */
 const LEADER_NODE = 'x-leader-node';
 
-/** How long a node that was not reached is asked after all others, and at most when that happens again and again. */
+/** A node that was not reached is asked after all others for so long, and for longer when that happens repeatedly. */
 const SUSPECT_MS = 2_000;
 const SUSPECT_MS_MAX = 60_000;
 
-/** Databases of which is known who has answered last. */
+/** Databases of which is known which node has answered last. */
 const KNOWN_MAX = 10_000;
 
 const RETRY_AFTER_MS = 1_000;
 
-/** Who refuses so has not tried, and another node may. */
-const UNTRIED: ReadonlySet<string | undefined> = new Set(['NotReplica', 'Draining', 'CatalogNotConfirmed']);
+/** Reasons of errors of a node that has not tried the request. */
+const UNTRIED_REASONS: ReadonlySet<string | undefined> = new Set(['NotReplica', 'Draining', 'CatalogNotConfirmed']);
 
 export function isUntried(reason: string | undefined): boolean {
-  return UNTRIED.has(reason);
+  return UNTRIED_REASONS.has(reason);
 }
 
-/** What is asked, as far as it decides whom, and how often. */
+/** Parts of a request that decide which nodes are asked, and how often. */
 export interface Asked extends Traced {
   readonly protocol: RelayProtocol;
   readonly isWrite: boolean;
-  /** Whether it has the same effect twice as once; asked when an answer is lost. */
+  /** Whether it has the same effect twice as once; called when an answer is lost. */
   readonly isRepeatable: () => boolean;
 }
 
-/** How a holder is asked. */
+/** How one node is asked. */
 export interface Asking {
   readonly holder: Holder;
-  /** What it must have applied, for a client was shown as much; absent: only what the client says. */
+  /** What the node must have applied, because a client was shown it; absent: only what the client requires. */
   readonly shown: Shown | undefined;
-  /** Headers by which the holder goes on with the trace; absent: those of the request are passed on as they came. */
+  /** Headers by which the node continues the trace; absent: those of the request are passed on. */
   readonly trace?: TraceHeaders | undefined;
   /** It is a write, and an attempt before this one was lost: a refusal is not passed on, but `refused` (TM8). */
   readonly isAfterLost: boolean;
 }
 
-/** What came of asking a holder. */
-export type Attempt =
-  /** The client has its answer, and these of its headers say what it is like. */
+/** What came of asking a node, as the metrics count it. */
+export type Relayed =
+  /** The client has its answer, which has these headers. */
   | { readonly kind: 'answered'; readonly header: (name: string) => string | undefined }
-  /** The client has its beginning, and knows that nothing more comes. */
+  /** The client has the beginning of an answer, and an error that no more comes. */
   | { readonly kind: 'broken' }
   | { readonly kind: 'unreached' }
-  /** It says so itself. */
-  | { readonly kind: 'untried' }
-  /** Nobody knows what it has done. */
+  /** The node may have done it. */
   | { readonly kind: 'lost' }
-  /** It refuses what another one may have done ({@link Asking.isAfterLost}); the client has nothing of that. */
-  | { readonly kind: 'refused' }
-  /** The client has left. */
+  /** The client has gone. */
   | { readonly kind: 'abandoned' };
+
+export type Attempt =
+  | Relayed
+  /** The node has said that it did not try. */
+  | { readonly kind: 'untried' }
+  /** The node refuses what another one may have done ({@link Asking.isAfterLost}); the client has no answer. */
+  | { readonly kind: 'refused' };
 
 export type AskHolder = (asking: Asking) => Promise<Attempt>;
 
 export interface RelayParts {
   readonly service: Service;
-  /** Of this node. */
+  /** The name of this node. */
   readonly name: string;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  /** How nodes are reached that speak TLS; as by any client unless given. */
+  /** How nodes with TLS are reached; default: as by any client. */
   readonly dial?: Dial;
-  /** From any beginning, never back. */
+  readonly rateLimits?: RateLimits | undefined;
+  /** A monotonic clock. */
   readonly nowMs?: () => number;
 }
 
-/** Of a node that has not answered since: until when it is asked after all others, and for how long that is. */
+/** A node that has not answered since is asked after all others until then. The next time is twice as long. */
 interface Suspicion {
   readonly untilMs: number;
   readonly forMs: number;
 }
 
 interface Known {
-  /** Who answers reads, for as long as it is reached: what it shows does not go back. */
+  /** The node that answers reads as long as it is reached, so that what it shows does not go back. */
   chosen?: NodeId;
-  /** The name of the node that leads. */
+  /** The name of the leader. */
   leader?: string;
 }
 
 export class Relay {
-  readonly name: string;
   readonly dial: Dial;
-  readonly #service: Service;
-  readonly #metrics: Metrics;
-  readonly #logger: Logger;
+  readonly #parts: RelayParts;
   readonly #nowMs: () => number;
   readonly #known = new Map<GroupId, Known>();
   readonly #suspects = new Map<NodeId, Suspicion>();
   readonly #counts = new Map<string, Count>();
 
   constructor(parts: RelayParts) {
-    const { service, name, metrics, logger, dial = dialWith(() => undefined), nowMs = () => performance.now() } = parts;
-    this.#service = service;
-    this.name = name;
+    const { dial = dialWith(() => undefined), nowMs = () => performance.now() } = parts;
+    this.#parts = parts;
     this.dial = dial;
-    this.#metrics = metrics;
-    this.#logger = logger;
     this.#nowMs = nowMs;
   }
 
-  /**
-   * Who else can answer what failed here; undefined: the failure is the answer. `relayedBy`: the header of the request.
-   */
-  elsewhere(failure: unknown, relayedBy: string | undefined): Elsewhere | undefined {
-    return relayedBy === undefined ? this.#service.elsewhere(failure) : undefined;
+  /** Where a request that failed here can be answered; undefined: the failure is the answer. `relayedBy`: its header. */
+  elsewhere(failure: unknown, relayedBy: unknown): Elsewhere | undefined {
+    return relayedBy === undefined ? this.#parts.service.elsewhere(failure) : undefined;
+  }
+
+  /** Headers and metadata that this node adds to a request that it relays. */
+  headersFor({ shown, trace }: Asking): Readonly<Record<string, string>> {
+    const { name, rateLimits } = this.#parts;
+    const had = shown === undefined ? {} : { [SHOWN]: `${shown.databaseId};${shown.revision}` };
+    return { ...had, ...trace, [RELAYED]: name, ...countedHeader(rateLimits) };
   }
 
   /**
-   * Asks one holder after the other until the client has an answer, or has left.
+   * Asks one node after the other until the client has an answer, or has gone.
    * @throws DatabaseError unavailable: there is no answer
    */
   async relay(where: Elsewhere, asked: Asked, ask: AskHolder): Promise<void> {
@@ -158,43 +164,33 @@ export class Relay {
     const known = this.#knownOf(group);
     let lostBy: Holder | undefined;
     for (const holder of this.#inOrder(group, holders, known, asked)) {
-      const isAfterLost = asked.isWrite && lostBy !== undefined;
+      const isAfterLost = lostBy !== undefined;
       const attempt = await traced(asked, { holder, shown: this.#shownOf(where, asked), isAfterLost }, ask);
-      switch (attempt.kind) {
-        case 'answered':
-          this.#learn(where, holder, attempt.header);
-          this.#count(asked, 'answered');
-          return;
-        case 'broken':
-        case 'abandoned':
-          this.#count(asked, attempt.kind);
-          return;
-        case 'untried':
-        case 'refused':
-          break;
-        case 'unreached':
-          this.#suspect(holder);
-          break;
-        case 'lost':
-          this.#suspect(holder);
-          lostBy = holder;
-          break;
-        default:
-          unreachable(attempt);
-      }
-      if (lostBy !== undefined && asked.isWrite && (attempt.kind === 'refused' || !asked.isRepeatable())) break;
+      const { kind } = attempt;
+      if (kind === 'answered') this.#learn(where, holder, attempt.header);
+      if (kind === 'answered' || kind === 'broken' || kind === 'abandoned') return this.#count(asked, kind);
+      if (kind === 'unreached' || kind === 'lost') this.#suspect(holder);
+      if (kind === 'lost' && asked.isWrite) lostBy = holder;
+      if (lostBy !== undefined && (kind === 'refused' || !asked.isRepeatable())) break;
     }
-    if (lostBy !== undefined && asked.isWrite) {
-      this.#count(asked, 'lost');
-      throw outcomeUnknown(lostBy, asked.isRepeatable());
-    }
-    this.#count(asked, 'unreached');
-    throw noHolderReached(holders);
+    this.#count(asked, lostBy === undefined ? 'unreached' : 'lost');
+    throw lostBy === undefined ? noHolderReached(holders) : outcomeUnknown(lostBy, asked.isRepeatable());
+  }
+
+  /** Asks the only node that can answer. */
+  async relayTo(
+    holder: Holder,
+    asked: Pick<Asked, 'protocol' | 'span'>,
+    ask: (asking: Asking) => Promise<Relayed>,
+  ): Promise<RelayResult> {
+    const { kind } = await traced(asked, { holder, shown: undefined, isAfterLost: false }, ask);
+    this.#count(asked, kind);
+    return kind;
   }
 
   #knownOf(group: GroupId): Known {
     const known = this.#known.get(group) ?? {};
-    // The last of all to be forgotten.
+    // Move it to the end: the first ones are forgotten.
     this.#known.delete(group);
     this.#known.set(group, known);
     for (const oldest of this.#known.keys()) {
@@ -204,7 +200,7 @@ export class Relay {
     return known;
   }
 
-  /** The best first. Databases begin with another one each, so that they are spread. */
+  /** The best first. Databases begin with different nodes, so that they are spread. */
   #inOrder(group: GroupId, holders: readonly Holder[], known: Known, { isWrite }: Asked): readonly Holder[] {
     const start = holders.length === 0 ? 0 : group % holders.length;
     const nowMs = this.#nowMs();
@@ -219,12 +215,11 @@ export class Relay {
   }
 
   /**
-   * What a holder must have applied, for a client was shown as much: `cached` never goes back (decisions 6.2). Also the
-   * one that has shown it: it may have been restarted, and have to apply it again. It may know the name as that of
-   * another instance, of which this says nothing.
+   * What a node must have applied because a client was shown it: `cached` never goes back (decisions 6.2). That holds
+   * also for the node that has shown it, which may have restarted. A node may know the name as another instance.
    */
   #shownOf({ group, databaseId }: Elsewhere, { isWrite }: Asked): Shown | undefined {
-    const revision = this.#service.shown(group);
+    const revision = this.#parts.service.shown(group);
     return isWrite || revision === 0 ? undefined : { databaseId, revision };
   }
 
@@ -235,38 +230,45 @@ export class Relay {
     if (leader !== undefined) known.leader = leader;
     else known.chosen = node;
     const revision = Number(header('x-revision') ?? 0);
-    if (header('x-database-id') === databaseId && isRevision(revision)) this.#service.show(group, revision);
+    if (header('x-database-id') === databaseId && isRevision(revision)) this.#parts.service.show(group, revision);
   }
 
   #suspect({ node, name }: Holder): void {
     const nowMs = this.#nowMs();
     if (this.#isSuspect(node, nowMs)) return;
-    // Finding out that one is silent takes time of whoever asks: that is done ever more rarely.
+    // To find out that a node is silent takes time of a request, so that is done ever more rarely.
     const forMs = Math.min(2 * (this.#suspects.get(node)?.forMs ?? SUSPECT_MS / 2), SUSPECT_MS_MAX);
     this.#suspects.set(node, { untilMs: nowMs + forMs, forMs });
-    this.#logger.warn('relay-fails', { nodeId: node, name });
+    this.#parts.logger.warn('relay-fails', { nodeId: node, name });
   }
 
   #isSuspect(node: NodeId, nowMs: number): boolean {
     return (this.#suspects.get(node)?.untilMs ?? 0) > nowMs;
   }
 
-  #count({ protocol }: Asked, result: RelayResult): void {
+  #count({ protocol }: Pick<Asked, 'protocol'>, result: RelayResult): void {
     const key = `${protocol} ${result}`;
-    const count = this.#counts.get(key) ?? this.#metrics.counter('cairn_relayed_requests_total', { protocol, result });
+    const count =
+      this.#counts.get(key) ?? this.#parts.metrics.counter('cairn_relayed_requests_total', { protocol, result });
     this.#counts.set(key, count);
     count.add();
   }
 }
 
-/** Asks in a client span of its own, whose trace the holder goes on with. */
-async function traced({ span: parent, protocol }: Asked, asking: Asking, ask: AskHolder): Promise<Attempt> {
+/** Asks in a client span of its own, whose trace the other node continues. */
+async function traced<Result extends Attempt>(
+  { span: parent, protocol }: Pick<Asked, 'span' | 'protocol'>,
+  asking: Asking,
+  ask: (asking: Asking) => Promise<Result>,
+): Promise<Result> {
   if (parent === undefined) return ask(asking);
   const { name, grpc, http } = asking.holder;
+  const url = URL.parse(protocol === 'grpc' ? `http://${grpc}` : http);
   const span = parent.child('cairn.relay', 'client', {
     'cairn.relay.protocol': protocol,
     'cairn.relay.node': name,
-    'server.address': protocol === 'grpc' ? grpc : http,
+    'server.address': url?.hostname,
+    'server.port': Number(url?.port) || undefined,
   });
   return ending(span, async () => {
     const attempt = await ask({ ...asking, trace: span.headers() });
@@ -276,11 +278,7 @@ async function traced({ span: parent, protocol }: Asked, asking: Asking, ask: As
   });
 }
 
-export function formatShown({ databaseId, revision }: Shown): string {
-  return `${databaseId};${revision}`;
-}
-
-/** What the node that relays a request says that its clients were shown; of a request of a client it is nothing. */
+/** What a node that relays a request says that its clients were shown; a client cannot say it. */
 export function shownBy(header: (name: string) => string | undefined): { readonly shown?: Shown } {
   if (header(RELAYED) === undefined) return NOTHING_SHOWN;
   const [databaseId = '', text = ''] = header(SHOWN)?.split(';') ?? [];

@@ -8,6 +8,7 @@ import { type DatabaseError, NO_BYTES, toNodeId } from '#base';
 import type { Holder } from '#service';
 import { statusOfError } from '../../src/transport/grpc/error-status.ts';
 import { errorReply } from '../../src/transport/http/errors.ts';
+import { isUntried, UNTRIED } from '../../src/transport/relay.ts';
 
 /** One that can be asked in either protocol, and counts what it is asked. */
 export interface FailingHolder extends Holder {
@@ -101,10 +102,7 @@ export function cutsOff(what: 'call' | 'connection'): Failing {
 export const REFUSES: Extract<Failing, { readonly kind: 'answering' }> = {
   kind: 'answering',
   call: (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
-  request: (_request, response) => {
-    response.statusCode = 503;
-    response.end(JSON.stringify({ error: { code: 'INTERNAL', message: 'no', details: { reason: 'Draining' } } }));
-  },
+  request: (_request, response) => void response.writeHead(503, { [UNTRIED]: 'true' }).end('{}'),
 };
 
 /** It has read what is asked, and answers with this. */
@@ -122,7 +120,8 @@ export function refusesWith(failure: DatabaseError): Failing {
     call: (stream) => stream.resume().once('end', () => stream.respond(trailers, { endStream: true })),
     request: (request, response) =>
       request.resume().once('end', () => {
-        response.writeHead(httpStatus, { 'content-type': contentType }).end(body);
+        const untried = isUntried(failure.details.reason) ? { [UNTRIED]: 'true' } : {};
+        response.writeHead(httpStatus, { 'content-type': contentType, ...untried }).end(body);
       }),
   };
 }

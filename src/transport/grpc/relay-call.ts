@@ -1,34 +1,32 @@
 /**
- * One call, carried to a node that holds the database: the request as it came, and the reply as it comes, frame for
+ * One call, relayed to a node that holds the database: the request as it came, and the reply as it comes, frame for
  * frame.
  *
  * The stream to the other node is read no faster than the client reads (T4): one piece of it leaves while the next one
- * waits, and what the other node sends beyond that it keeps itself. What nobody waits for any more is cancelled there.
+ * waits, and the other node keeps what it would send beyond that. When the call ends, the stream is cancelled.
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { CLIENT_CERT, clientCertOf } from '#auth';
 import { DatabaseError } from '#base';
-import { COUNTED, countedHeader, type RateLimits } from '../rate-limits.ts';
-import { type Asking, type Attempt, formatShown, isUntried, RELAYED, SHOWN } from '../relay.ts';
+import type { Holder } from '#service';
+import { COUNTED } from '../rate-limits.ts';
+import { type Asked, type Asking, type Attempt, isUntried, type Relay } from '../relay.ts';
 import { reasonOf, statusOfError } from './error-status.ts';
-import { cancelStream, originOf, type RelayConnections } from './relay-connections.ts';
+import { cancelStream, type RelayConnections } from './relay-connections.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
 import { FrameCutter } from './wire/frame-cutter.ts';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import { type CallStatus, type Fields, statusName } from './wire/status.ts';
 
-export interface RelayedCall {
+export interface RelayedCall extends Pick<Asked, 'isWrite'> {
   readonly call: Call;
   readonly message: Uint8Array;
   readonly connections: RelayConnections;
-  /** The name of this node. */
-  readonly relayedBy: string;
-  readonly rateLimits: RateLimits | undefined;
-  readonly isWrite: boolean;
+  readonly relay: Relay;
 }
 
-/** Told by gRPC itself, or by this node to the next one alone. */
+/** Headers that gRPC sets itself, and those that this node sends only to the next one. */
 const NOT_PASSED: ReadonlySet<string> = new Set([
   CLIENT_CERT,
   COUNTED,
@@ -46,38 +44,40 @@ const UNANSWERED: Attempt = { kind: 'lost' };
 
 export async function relayCall(relayed: RelayedCall, asking: Asking): Promise<Attempt> {
   const { call, connections, message } = relayed;
-  const origin = originOf(asking.holder);
-  if (origin === undefined) return { kind: 'unreached' };
-  const { signal } = call;
-  const stream = await connections.open(origin, headersFor(relayed, asking), signal).catch(() => undefined);
-  if (call.ended) {
-    if (stream !== undefined) cancelStream(stream);
-    return { kind: 'abandoned' };
-  }
-  if (stream === undefined) return { kind: 'unreached' };
-  const giveUp = (): void => cancelStream(stream);
-  signal.addEventListener('abort', giveUp);
-  try {
-    const reply = new Reply(stream);
-    send(stream, message);
-    const attempt = await (call.method.kind === 'unary' ? unary(relayed, reply, asking) : streamed(call, reply));
-    return call.ended && attempt.kind === 'lost' ? { kind: 'abandoned' } : attempt;
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-    // Of what came to its end nothing is left; the rest nobody wants.
-    cancelStream(stream);
-  }
+  using reply = await Reply.begin(connections, {
+    holder: asking.holder,
+    headers: headersFor(relayed, asking),
+    message,
+    signal: call.signal,
+  });
+  if (call.ended) return { kind: 'abandoned' };
+  if (reply === undefined) return { kind: 'unreached' };
+  const attempt = await (call.method.kind === 'unary' ? unary(relayed, reply, asking) : streamed(call, reply));
+  return call.ended && attempt.kind === 'lost' ? { kind: 'abandoned' } : attempt;
 }
 
-/** What the other node has sent beside the messages. */
-class Reply {
-  readonly stream: ClientHttp2Stream;
+export interface RelayedStream {
+  readonly holder: Holder;
+  readonly headers: OutgoingHttpHeaders;
+  readonly message: Uint8Array;
+  /** Cancels the stream. */
+  readonly signal: AbortSignal;
+}
+
+/** The reply of another node. Disposing of it cancels what has not ended. */
+export class Reply implements Disposable {
+  readonly #stream: ClientHttp2Stream;
+  readonly #signal: AbortSignal;
+  readonly #cancel = (): void => cancelStream(this.#stream);
   headers: IncomingHttpHeaders | undefined;
   trailers: IncomingHttpHeaders | undefined;
 
-  constructor(stream: ClientHttp2Stream) {
-    this.stream = stream;
-    // Whoever reads it sees that it has ended, and how.
+  private constructor(stream: ClientHttp2Stream, signal: AbortSignal) {
+    this.#stream = stream;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#cancel);
+    if (signal.aborted) this.#cancel();
+    // A reader sees that it has ended, and how.
     stream.on('error', () => undefined);
     stream.once('response', (headers) => {
       this.headers = headers;
@@ -88,42 +88,60 @@ class Reply {
     });
   }
 
+  /** Sends the request. Undefined: the node is not reached, or the signal came first; nothing was sent. */
+  static async begin(connections: RelayConnections, relayed: RelayedStream): Promise<Reply | undefined> {
+    const { holder, headers, message, signal } = relayed;
+    const asGrpc = { ...headers, ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
+    const stream = await connections.open(holder, asGrpc, signal);
+    if (stream === undefined) return undefined;
+    const header = Buffer.alloc(FRAME_HEADER_BYTES);
+    writeFrameHeader(header, 0, message.length);
+    const reply = new Reply(stream, signal);
+    stream.write(header);
+    stream.end(message);
+    return reply;
+  }
+
+  [Symbol.dispose](): void {
+    this.#signal.removeEventListener('abort', this.#cancel);
+    this.#cancel();
+  }
+
   /** Resolves when its headers are there, or will not come. */
   async begun(): Promise<void> {
-    const { stream } = this;
+    const stream = this.#stream;
     if (this.headers !== undefined || stream.closed) return;
     await new Promise<void>((resolve) => {
       stream.once('response', () => resolve()).once('close', () => resolve());
     });
   }
 
-  /** The pieces of its messages, as they come; they end when nothing more comes, for whatever reason. */
+  /** The pieces of its messages, as they come; they end when no more come, for any reason. */
   async *pieces(): AsyncGenerator<Buffer> {
     try {
-      for await (const piece of this.stream) if (Buffer.isBuffer(piece)) yield piece;
+      for await (const piece of this.#stream) if (Buffer.isBuffer(piece)) yield piece;
     } catch (failure) {
-      if (!this.stream.destroyed) throw failure;
+      if (!this.#stream.destroyed) throw failure;
     }
   }
 
-  /** The status that the other node has ended it with; undefined: it has not, and nobody knows what it has done. */
+  /** The status that the other node has ended it with; undefined: it has not, and may have done the request. */
   told(): CallStatus | undefined {
     return this.trailers === undefined ? undefined : statusIn(this.trailers);
   }
 
-  /** The same for what changes nothing: of that it is known enough when it is cut off. */
+  /** The same for a read, which may also be cut off. */
   status(): CallStatus | undefined {
     const told = this.told();
-    if (told !== undefined) return told;
-    // That is how a node cuts off whoever holds too much.
-    if (this.stream.rstCode !== constants.NGHTTP2_ENHANCE_YOUR_CALM) return undefined;
+    // A node cuts off a client that holds too much with this code.
+    if (told !== undefined || this.#stream.rstCode !== constants.NGHTTP2_ENHANCE_YOUR_CALM) return told;
     return { code: 'RESOURCE_EXHAUSTED', message: 'The node that holds the database has cut the call off' };
   }
 
   /** Whether the other node has refused to begin. */
   isUntried(): boolean {
-    if (this.stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return true;
-    const status = this.trailers === undefined ? undefined : statusIn(this.trailers);
+    if (this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return true;
+    const status = this.told();
     return status?.code === 'UNAVAILABLE' && isUntried(reasonOf(status.details));
   }
 
@@ -184,35 +202,20 @@ const BROKEN: CallStatus = statusOfError(
   ),
 );
 
-function headersFor({ call, relayedBy, rateLimits }: RelayedCall, { shown, trace }: Asking): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = {};
-  for (const [name, value] of Object.entries(call.metadata)) if (!NOT_PASSED.has(name)) headers[name] = value;
-  if (shown !== undefined) headers[SHOWN] = formatShown(shown);
-  const { leftMs, certificate } = call;
+function headersFor({ call, relay }: RelayedCall, asking: Asking): OutgoingHttpHeaders {
+  const { leftMs, certificate, method } = call;
   return {
-    ...headers,
-    ...trace,
-    ...(leftMs === undefined ? {} : { 'grpc-timeout': timeoutOf(leftMs) }),
-    [RELAYED]: relayedBy,
-    ...countedHeader(rateLimits),
-    ':method': 'POST',
+    ...passedOn(call.metadata),
+    ...relay.headersFor(asking),
+    ...(leftMs !== undefined && { 'grpc-timeout': timeoutOf(leftMs) }),
     ...(certificate !== undefined && { [CLIENT_CERT]: clientCertOf(certificate) }),
-    ':path': `/${call.method.service}/${call.method.name}`,
-    'content-type': 'application/grpc',
-    te: 'trailers',
+    ':path': `/${method.service}/${method.name}`,
   };
 }
 
 /** Eight digits at most, as gRPC writes it. */
 function timeoutOf(leftMs: number): string {
   return leftMs < 1e8 - 1 ? `${Math.max(1, Math.ceil(leftMs))}m` : `${Math.min(1e8 - 1, Math.ceil(leftMs / 1000))}S`;
-}
-
-function send(stream: ClientHttp2Stream, message: Uint8Array): void {
-  const header = Buffer.alloc(FRAME_HEADER_BYTES);
-  writeFrameHeader(header, 0, message.length);
-  stream.write(header);
-  stream.end(message);
 }
 
 function statusIn(trailers: IncomingHttpHeaders): CallStatus {
@@ -238,7 +241,7 @@ function messageIn(text: string): string {
   }
 }
 
-function passedOn(headers: IncomingHttpHeaders): Fields {
+function passedOn(headers: Fields): Fields {
   const passed = Object.entries(headers).filter(([name]) => !name.startsWith(':') && !NOT_PASSED.has(name));
   return Object.fromEntries(passed);
 }

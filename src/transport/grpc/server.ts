@@ -131,7 +131,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     writable: () => !draining && service.health().writable,
   });
   const meterOf = methodMeters(metrics);
-  const relaying = relay === undefined ? undefined : createGrpcRelaying({ relay, writes: WRITES, rateLimits });
+  const relaying = relay && createGrpcRelaying(relay, WRITES);
   const opening = new OpeningGate(rateLimits, access);
   const server = new WireServer({
     methods: [...methodsOf(service, false), ...health.methods],

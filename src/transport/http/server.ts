@@ -165,7 +165,7 @@ class HttpFront {
     });
     const { gzipBytesMin: bytesMin } = options;
     this.#compression = bytesMin === undefined ? undefined : new Compression({ bytesMin, memory: this.#memory });
-    this.#relaying = options.relay && new HttpRelaying(options.relay, options.rateLimits);
+    this.#relaying = options.relay && new HttpRelaying(options.relay);
     this.#gate = options.access && new Gate(options.access, this.#context, options.allowedOrigins);
     this.#origins = new Origins({ host: options.host, allowed: options.allowedOrigins });
     this.#limiting = options.rateLimits && new RateLimiting(options.rateLimits);

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import { type Description, errorPage } from '#ui';
+import { isUntried, RELAYED, UNTRIED } from '../relay.ts';
 import { errorReply } from './errors.ts';
 import { type Rendering, renderingFor } from './renderings.ts';
 import { type HttpReply, jsonReply } from './reply.ts';
@@ -31,7 +32,10 @@ export async function show(request: HttpRequest, { body, headers, describe }: Sh
 
 /** The reply to a request that failed. A path without a route is rendered when it is read. */
 export function refused(request: FastifyRequest, error: DatabaseError): HttpReply {
-  const reply = errorReply(error);
+  const failed = errorReply(error);
+  const isRelayed = request.headers[RELAYED] !== undefined;
+  const untried = isRelayed && isUntried(error.details.reason) ? { [UNTRIED]: 'true' } : {};
+  const reply = { ...failed, headers: { ...failed.headers, ...untried } };
   const { isRead = request.method === 'GET' || request.method === 'HEAD' } = request.routeOptions.config;
   if (!isRead) return reply;
   const rendering = renderingFor(request.headers.accept);

@@ -15,8 +15,6 @@ export const ANSWER_BYTES_MAX: number = 4 * MIB;
 export const ANSWER_HEADER_BYTES_MAX: number = 256 * 1024;
 /** How long the HTTP API may take; longer than it takes for anything itself. */
 export const ANSWER_MS: number = 120_000;
-/** To the headers of an answer of the node that has the session: it may read all of a request first, and then ask. */
-export const RELAYED_ANSWER_MS: number = 250_000;
 /** Sessions at a time; of more, the one that has been still for longest ends. */
 export const SESSIONS_MAX = 1_000;
 /** Sessions of one principal when requests are authenticated; the idlest ends for one more. */

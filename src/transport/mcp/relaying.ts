@@ -1,51 +1,34 @@
 /**
- * Requests of sessions that another node has: passed on to it, body and answer as they come, no faster than either side
- * takes them.
+ * Requests of sessions that another node has: relayed to it, body and answer at the pace of either side.
  *
  * ```
- *   the id names this node, or nobody ──────────────────────> here: the session, or 404
- *   it names another one ── the request was passed on ──────> here: 404
+ *   the id names this node, or none ──────────────────────> here: the session, or 404
+ *   it names another one ── the request was relayed ──────> here: 404
  *        └── the catalog has its MCP ── it does not answer ──> 404: the client begins anew
  *                                  └── it answers ──────────> its answer
- *                                            └── is lost ───> 503: nobody knows what it has done
+ *                                            └── is lost ───> 503: it may be done or not
  * ```
  *
  * Invariants:
- *   TC5  Where a request is passed on to stands in the catalog, and never in the request: an id only chooses among the
+ *   TC5  The address of the other node is that of the catalog, and never of the request: an id only chooses among the
  *        nodes of this cluster.
- *   TC6  A request is passed on once. Who marks his own as passed on gets 404 where he would have got more.
+ *   TC6  A request is relayed once. A client that marks its own request as relayed gets 404 where it would get more.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type NodeId, quote } from '#base';
-import type { Count, Metrics, RelayResult, TraceHeaders, Tracer } from '#observability';
-import { faultInPassing, isOfConnection, type OtherNode, OtherNodes, passedHeaders, Sending } from '../passing.ts';
-import { countedHeader, type RateLimits } from '../rate-limits.ts';
-import { RELAYED } from '../relay.ts';
-import type { Dial } from '../secure.ts';
-import { RELAYED_ANSWER_MS } from './limits.ts';
+import type { Tracer } from '#observability';
+import type { Holder } from '#service';
+import { OtherNodes, passBody, passHead } from '../other-nodes.ts';
+import { type Asking, RELAYED, type Relay, type Relayed } from '../relay.ts';
 import { refuse } from './refusals.ts';
-import { inRelaySpan } from './relay-traces.ts';
 import { nodeOfSession } from './session-ids.ts';
 
-// An import of it would also load what it offers lazily: a client for the web.
-const { request: send } = process.getBuiltinModule('node:http');
-
-/** The nodes of the cluster, as far as they have sessions. */
+/** The nodes of the cluster that have sessions. */
 export interface McpNodes {
   /** This node. */
   readonly own: NodeId;
-  /** Its name, by which it marks what it passes on. */
-  readonly name: string;
-  /** Where MCP of another node is, by the catalog: a URL. Undefined: it is no node, or has none. */
+  /** The URL of MCP of another node, by the catalog. Undefined: it is no node, or has none. */
   readonly urlOf: (node: NodeId) => string | undefined;
-}
-
-export interface McpRelayingParts {
-  readonly nodes: McpNodes;
-  readonly dial: Dial;
-  readonly rateLimits: RateLimits | undefined;
-  readonly metrics: Metrics;
-  readonly tracer: Tracer | undefined;
 }
 
 export interface McpExchange {
@@ -53,41 +36,52 @@ export interface McpExchange {
   readonly response: ServerResponse;
 }
 
-const LOST = 503;
-
 export class McpRelaying {
-  readonly #parts: McpRelayingParts;
+  readonly #relay: Relay;
+  readonly #nodes: McpNodes;
+  readonly #tracer: Tracer | undefined;
   readonly #others: OtherNodes;
-  readonly #counts = new Map<RelayResult, Count>();
   /** Ends each stream that a client listens to. */
   readonly #listening = new Set<() => void>();
 
-  constructor(parts: McpRelayingParts) {
-    this.#parts = parts;
-    this.#others = new OtherNodes(parts.dial);
+  constructor(relay: Relay, nodes: McpNodes, tracer: Tracer | undefined) {
+    this.#relay = relay;
+    this.#nodes = nodes;
+    this.#tracer = tracer;
+    this.#others = new OtherNodes(relay);
   }
 
-  /** Who is to answer a request of this session instead; undefined: this node. */
-  elsewhere(session: string, { headers }: IncomingMessage): OtherNode | undefined {
-    const { own, urlOf } = this.#parts.nodes;
+  /** The node that answers requests of this session instead; undefined: this one. */
+  elsewhere(session: string, { headers }: IncomingMessage): Holder | undefined {
+    const { own, urlOf } = this.#nodes;
     const node = nodeOfSession(session);
     if (node === undefined || node === own || headers[RELAYED] !== undefined) return undefined;
     const url = urlOf(node);
-    return url === undefined ? undefined : this.#others.at(url);
+    return url === undefined ? undefined : { node, name: String(node), grpc: '', http: url, isNear: false };
   }
 
   /** Resolves when the client has its answer, or has gone. */
-  async pass(session: string, node: OtherNode, exchange: McpExchange): Promise<void> {
+  async relay(session: string, node: Holder, exchange: McpExchange): Promise<void> {
     const { request, response } = exchange;
-    await inRelaySpan(this.#parts.tracer, { request, response, place: node.place }, async (trace) => {
-      const result = await this.#pass(node, exchange, trace);
-      this.#count(result);
+    // A span of GET would last as long as the client listens.
+    const span =
+      request.method === 'POST'
+        ? this.#tracer?.begin('POST /', (name) => request.headers[name]?.toString(), {
+            'http.request.method': 'POST',
+            'http.route': '/',
+          })
+        : undefined;
+    const asked = { protocol: 'mcp', span: span?.isRecorded === true ? span : undefined } as const;
+    try {
+      const result = await this.#relay.relayTo(node, asked, (asking) => this.#ask(asking, exchange));
       if (result === 'unreached' || result === 'lost') refuseFor(session, result, exchange);
-      return result;
-    });
+    } finally {
+      span?.set({ 'http.response.status_code': response.headersSent ? response.statusCode : undefined });
+      span?.end();
+    }
   }
 
-  /** Streams that clients listen to end; what is under way goes on. */
+  /** Ends the streams that clients listen to; requests continue. */
   endStreams(): void {
     for (const end of this.#listening) end();
   }
@@ -96,69 +90,32 @@ export class McpRelaying {
     this.#others.close();
   }
 
-  async #pass({ place, pulse }: OtherNode, exchange: McpExchange, trace: TraceHeaders): Promise<RelayResult> {
-    const { request, response } = exchange;
-    const isThere = await pulse.isThere();
-    if (response.destroyed) return 'abandoned';
-    if (!isThere) return 'unreached';
-    const { nodes, rateLimits } = this.#parts;
-    const headers = { ...passedHeaders(request), ...trace, [RELAYED]: nodes.name, ...countedHeader(rateLimits) };
-    const isPost = request.method === 'POST';
-    // Others have none; a length or a body without one would be the beginning of another request.
-    if (!isPost) delete headers['content-length'];
-    const outgoing = send({ ...place, method: request.method, path: '/', headers });
-    const sending = new Sending(outgoing);
-    const abandon = (): void => void outgoing.destroy();
-    response.once('close', abandon);
-    const unwatch = pulse.watch(abandon);
-    if (isPost) request.pipe(outgoing);
-    else outgoing.end();
-    try {
-      const answer = await sending.answer(RELAYED_ANSWER_MS);
-      if (response.destroyed) return 'abandoned';
-      if (answer === undefined) return sending.isSent ? 'lost' : 'unreached';
-      pulse.heard();
-      return await this.#passBack(answer, exchange);
-    } finally {
-      unwatch();
-      response.off('close', abandon);
-    }
-  }
-
-  async #passBack(answer: IncomingMessage, { request, response }: McpExchange): Promise<RelayResult> {
-    response.statusCode = answer.statusCode ?? LOST;
-    for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
-      if (!isOfConnection(name)) response.setHeader(name, values);
-    }
-    // What is left of the body is not read.
-    if (request.method === 'POST' && !request.complete) response.setHeader('connection', 'close');
+  async #ask(asking: Asking, { request, response }: McpExchange): Promise<Relayed> {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const body = request.method === 'POST' ? request : undefined;
+    const answer = await this.#others.ask({ request, body, signal: gone.signal }, asking);
+    if ('kind' in answer) return answer;
+    passHead(answer, response);
+    // The rest of the body is not read.
+    if (body?.complete === false) response.setHeader('connection', 'close');
     response.flushHeaders();
     const end = (): void => {
       answer.unpipe(response);
       response.end();
     };
     if (request.method === 'GET') this.#listening.add(end);
-    try {
-      return (await faultInPassing(answer, response)) ?? 'answered';
-    } finally {
-      this.#listening.delete(end);
-    }
-  }
-
-  #count(result: RelayResult): void {
-    const labels = { protocol: 'mcp', result } as const;
-    const count = this.#counts.get(result) ?? this.#parts.metrics.counter('cairn_relayed_requests_total', labels);
-    this.#counts.set(result, count);
-    count.add();
+    response.once('close', () => this.#listening.delete(end));
+    return passBody(answer, response);
   }
 }
 
 function refuseFor(session: string, result: 'unreached' | 'lost', { request, response }: McpExchange): void {
   request.unpipe();
-  // What is left of the body is for nobody, and stands before the next request of the connection.
+  // The rest of the body would be read as the next request of the connection.
   const headers: Readonly<Record<string, string>> = request.complete ? {} : { connection: 'close' };
   request.resume();
   const which = `The node of the session ${quote(session)}`;
   if (result === 'unreached') refuse(response, 404, `${which} is not reached; begin with initialize`, headers);
-  else refuse(response, LOST, `${which} has the request, and its answer was lost: it may be done or not`, headers);
+  else refuse(response, 503, `${which} has the request, and its answer was lost: it may be done or not`, headers);
 }

@@ -9,6 +9,7 @@ import { type HeldPort, listenOptions } from '../held-port.ts';
 import { ANSWER_PACE, HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 import { type AllowedOrigins, Origins } from '../origins.ts';
 import { COUNTED, type RateLimits } from '../rate-limits.ts';
+import type { Relay } from '../relay.ts';
 import type { Dial, SecurePorts } from '../secure.ts';
 import { Api } from './api.ts';
 import { receive } from './bodies.ts';
@@ -36,8 +37,7 @@ export interface McpServerOptions {
   /** How it is reached where it speaks TLS. */
   readonly dialApi: Dial;
   readonly nodes: McpNodes;
-  /** How the others of them are reached where they speak TLS. */
-  readonly dial: Dial;
+  readonly relay: Relay;
   /** Absent: there is no TLS here. */
   readonly secure?: SecurePorts | undefined;
   /** Of the product. */
@@ -117,10 +117,10 @@ class McpFront {
 
   constructor(options: McpServerOptions) {
     this.#options = options;
-    const { host, allowedOrigins: allowed, nodes, dial, rateLimits, metrics, tracer } = options;
+    const { host, allowedOrigins: allowed, nodes, relay, metrics, tracer } = options;
     this.#origins = new Origins({ host, allowed });
     this.#meters = new McpMeters(metrics);
-    this.#relaying = new McpRelaying({ nodes, dial, rateLimits, metrics, tracer });
+    this.#relaying = new McpRelaying(relay, nodes, tracer);
     const times = {
       headersTimeout: HEADERS_MS,
       requestTimeout: REQUEST_MS,
@@ -201,7 +201,7 @@ class McpFront {
       if (!METHODS.split(', ').includes(request.method ?? '')) {
         return refuse(response, 405, `MCP has the methods ${METHODS}`, { allow: METHODS });
       }
-      if (await this.#isPassedOn({ request, response })) return;
+      if (await this.#isRelayed({ request, response })) return;
       if (request.method === 'POST') return await this.#post({ request, response, caller });
       await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
@@ -225,11 +225,11 @@ class McpFront {
   }
 
   /** Another node has answered it, or it is refused for that one. */
-  async #isPassedOn({ request, response }: Pick<Exchange, 'request' | 'response'>): Promise<boolean> {
+  async #isRelayed({ request, response }: Pick<Exchange, 'request' | 'response'>): Promise<boolean> {
     const session = request.headers[SESSION_HEADER]?.toString();
     const node = session === undefined ? undefined : this.#relaying.elsewhere(session, request);
     if (session === undefined || node === undefined) return false;
-    await this.#relaying.pass(session, node, { request, response });
+    await this.#relaying.relay(session, node, { request, response });
     return true;
   }
 

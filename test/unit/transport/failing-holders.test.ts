@@ -6,10 +6,6 @@ import type { Holder, Service } from '#service';
 import { createByteBudgets, Relay, startGrpcServer, startHttpServer } from '#transport';
 import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
 import { frame } from '../../../src/transport/grpc/wire/framing.ts';
-import { errorReply } from '../../../src/transport/http/errors.ts';
-import { renderingFor } from '../../../src/transport/http/renderings.ts';
-import { textBody } from '../../../src/transport/http/reply-body.ts';
-import { errorPage } from '../../../src/ui/error-page.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   BREAKS,
@@ -226,19 +222,4 @@ it('a client that leaves ends what was asked for it', async () => {
   expect(await told).toBe('left');
   await eventually(() => expect(holder.ended).toEqual([8, 'aborted']));
   await eventually(async () => expect(await counted()).toEqual(['1 grpc abandoned', '1 http abandoned']));
-});
-
-it('a node that says in TOON that it has not tried is passed over, too', async () => {
-  const page = renderingFor('text/plain')?.renderNow(
-    textBody(errorReply(DRAINS).body ?? ''),
-    errorPage(DRAINS, { target: '/databases/shop' }),
-  );
-  const drains = await failingHolder({
-    ...REFUSES,
-    request: (_request, response) => void response.writeHead(503, { 'content-type': 'text/plain' }).end(page),
-  });
-  const { api } = await frontOf(drains, await answeringHolder());
-  const answer = await api.get('/databases/shop', { accept: 'text/plain' });
-  expect([answer.status, answer.text.split('\n', 1)]).toEqual([200, [expect.stringContaining('The database shop')]]);
-  expect(drains.asked).toHaveLength(1);
 });

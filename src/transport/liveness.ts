@@ -1,0 +1,56 @@
+/**
+ * Whether another node answers: known by what it sent within the last second, or found out by a probe.
+ *
+ * A kernel accepts connections and bytes also when the process behind it does not run, and a sender cannot tell whether
+ * that process has taken a request. So a request is sent only to a node that answers, and its reply is awaited only as
+ * long as the node answers probes.
+ */
+import { afterSilence } from './silence.ts';
+
+/** After a sign of life no probe is sent for so long. */
+const FRESH_MS = 1_000;
+/** A node that does not answer a probe in this time is silent. A busy thread stands still for less. */
+const SILENT_MS = 2_000;
+
+/** Resolves with whether the node answers; the signal aborts when it is silent. */
+export type Probe = (silent: AbortSignal) => Promise<boolean>;
+
+export class Liveness {
+  readonly #probe: Probe;
+  #heardMs = Number.NEGATIVE_INFINITY;
+  #probing: Promise<boolean> | undefined;
+
+  constructor(probe: Probe) {
+    this.#probe = probe;
+  }
+
+  /** The node has sent something. */
+  heard(): void {
+    this.#heardMs = performance.now();
+  }
+
+  async isThere(): Promise<boolean> {
+    if (performance.now() < this.#heardMs + FRESH_MS) return true;
+    this.#probing ??= this.#ask();
+    return this.#probing;
+  }
+
+  /** Calls `giveUp` when the node is silent, perhaps repeatedly, until the function that is returned is called. */
+  watch(giveUp: () => void): () => void {
+    const look = async (): Promise<void> => {
+      if (!(await this.isThere())) giveUp();
+    };
+    const timer = setInterval(() => void look(), FRESH_MS);
+    return () => clearInterval(timer);
+  }
+
+  async #ask(): Promise<boolean> {
+    const silence = new AbortController();
+    const stop = afterSilence(SILENT_MS, () => silence.abort());
+    const isThere = await this.#probe(silence.signal);
+    stop();
+    this.#probing = undefined;
+    if (isThere) this.heard();
+    return isThere;
+  }
+}
