@@ -5,12 +5,14 @@
  * that process has taken a request. So a request is sent only to a node that answers, and its reply is awaited only as
  * long as the node answers probes.
  */
-import { afterSilence } from './silence.ts';
 
 /** After a sign of life no probe is sent for so long. */
 const FRESH_MS = 1_000;
 /** A node that does not answer a probe in this time is silent. A busy thread stands still for less. */
 const SILENT_MS = 2_000;
+
+/** A thread that stood still misses one step of the wait, however long it stood. */
+const STEPS = 10;
 
 /** Resolves with whether the node answers; the signal aborts when it is silent. */
 export type Probe = (silent: AbortSignal) => Promise<boolean>;
@@ -53,4 +55,21 @@ export class Liveness {
     if (isThere) this.heard();
     return isThere;
   }
+}
+
+/**
+ * Calls back after `ms` in which this thread could hear an answer. Returns a function that ends the wait.
+ *
+ * A process without a processor for a while finds its timers due before it reads what has arrived. One timer would
+ * declare every other node silent then: each step gives the event loop a turn to read.
+ */
+export function afterSilence(ms: number, onSilent: () => void): () => void {
+  let left = STEPS;
+  const timer = setInterval(() => {
+    left -= 1;
+    if (left > 0) return;
+    clearInterval(timer);
+    onSilent();
+  }, ms / STEPS);
+  return () => clearInterval(timer);
 }

@@ -6,7 +6,7 @@
  *        │
  *        └──> a node with a replica ── answers ──────────────────> its reply
  *              ├── is unreachable, or did not try ──> the next node ── there is none ──> NoHolderReached
- *              └── connection lost ── idempotent ───> the next node ── refuses a write ──> OutcomeUnknown
+ *              └── connection lost ── idempotent ───> the next node ── refuses a write ──> the next, or OutcomeUnknown
  *                                  └── not ─────────> OutcomeUnknown
  * ```
  *
@@ -46,9 +46,8 @@ export const UNTRIED = 'x-cairn-untried';
 /** Trailer of a reply to a write over gRPC. */
 const LEADER_NODE = 'x-leader-node';
 
-/** A node that was not reached is asked after all others for so long, and for longer when that happens repeatedly. */
-const SUSPECT_MS = 2_000;
-const SUSPECT_MS_MAX = 60_000;
+/** A node that was not reached is asked after all others for so long. */
+const SUSPECT_MS = 15_000;
 
 /** Databases of which is known which node has answered last. */
 const KNOWN_MAX = 10_000;
@@ -77,7 +76,7 @@ export interface Asking {
   readonly shown: Shown | undefined;
   /** Headers by which the node continues the trace; absent: those of the request are passed on. */
   readonly trace?: TraceHeaders | undefined;
-  /** It is a write, and an attempt before this one was lost: a refusal is not passed on, but `refused` (TM8). */
+  /** It is a write, and an attempt before this one was lost: a refusal is not passed on (TM8). */
   readonly isAfterLost: boolean;
 }
 
@@ -93,12 +92,8 @@ export type Relayed =
   /** The client has gone. */
   | { readonly kind: 'abandoned' };
 
-export type Attempt =
-  | Relayed
-  /** The node has said that it did not try. */
-  | { readonly kind: 'untried' }
-  /** The node refuses what another one may have done ({@link Asking.isAfterLost}); the client has no answer. */
-  | { readonly kind: 'refused' };
+/** `untried`: the node did not try, or refuses what another one may have done; the next one is asked. */
+export type Attempt = Relayed | { readonly kind: 'untried' };
 
 export type AskHolder = (asking: Asking) => Promise<Attempt>;
 
@@ -115,12 +110,6 @@ export interface RelayParts {
   readonly nowMs?: () => number;
 }
 
-/** A node that has not answered since is asked after all others until then. The next time is twice as long. */
-interface Suspicion {
-  readonly untilMs: number;
-  readonly forMs: number;
-}
-
 interface Known {
   /** The node that answers reads as long as it is reached, so that what it shows does not go back. */
   chosen?: NodeId;
@@ -133,7 +122,8 @@ export class Relay {
   readonly #parts: RelayParts;
   readonly #nowMs: () => number;
   readonly #known = new Map<GroupId, Known>();
-  readonly #suspects = new Map<NodeId, Suspicion>();
+  /** Nodes that were not reached, and until when they are asked after all others. */
+  readonly #suspects = new Map<NodeId, number>();
   readonly #counts = new Map<string, Count>();
 
   constructor(parts: RelayParts) {
@@ -171,7 +161,7 @@ export class Relay {
       if (kind === 'answered' || kind === 'broken' || kind === 'abandoned') return this.#count(asked, kind);
       if (kind === 'unreached' || kind === 'lost') this.#suspect(holder);
       if (kind === 'lost' && asked.isWrite) lostBy = holder;
-      if (lostBy !== undefined && (kind === 'refused' || !asked.isRepeatable())) break;
+      if (lostBy !== undefined && !asked.isRepeatable()) break;
     }
     this.#count(asked, lostBy === undefined ? 'unreached' : 'lost');
     throw lostBy === undefined ? noHolderReached(holders) : outcomeUnknown(lostBy, asked.isRepeatable());
@@ -236,14 +226,12 @@ export class Relay {
   #suspect({ node, name }: Holder): void {
     const nowMs = this.#nowMs();
     if (this.#isSuspect(node, nowMs)) return;
-    // To find out that a node is silent takes time of a request, so that is done ever more rarely.
-    const forMs = Math.min(2 * (this.#suspects.get(node)?.forMs ?? SUSPECT_MS / 2), SUSPECT_MS_MAX);
-    this.#suspects.set(node, { untilMs: nowMs + forMs, forMs });
+    this.#suspects.set(node, nowMs + SUSPECT_MS);
     this.#parts.logger.warn('relay-fails', { nodeId: node, name });
   }
 
   #isSuspect(node: NodeId, nowMs: number): boolean {
-    return (this.#suspects.get(node)?.untilMs ?? 0) > nowMs;
+    return (this.#suspects.get(node) ?? nowMs) > nowMs;
   }
 
   #count({ protocol }: Pick<Asked, 'protocol'>, result: RelayResult): void {

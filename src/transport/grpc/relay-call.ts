@@ -162,7 +162,7 @@ async function unary({ call, isWrite }: RelayedCall, reply: Reply, { isAfterLost
   // A connection is also cut off for what others did over it, while this was committed (TM8).
   const status = isWrite ? reply.told() : reply.status();
   if (status === undefined || (status.code === 'OK' && framed === undefined)) return UNANSWERED;
-  if (isAfterLost && status.code !== 'OK') return { kind: 'refused' };
+  if (isAfterLost && status.code !== 'OK') return { kind: 'untried' };
   const { headers = {}, trailers = {} } = reply;
   if (status.code !== 'OK' || framed === undefined) call.finish(status);
   else call.reply(framed, { headers: passedOn(headers), trailers: passedOn(trailers) });

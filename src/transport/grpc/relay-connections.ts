@@ -15,11 +15,9 @@ import {
 import type { Holder } from '#service';
 import { Liveness } from '../liveness.ts';
 import type { Dial } from '../secure.ts';
-import { afterSilence } from '../silence.ts';
 
 /** Fewer than a node takes on one connection (GRPC_LIMITS). */
 const STREAMS_MAX = 900;
-const DIAL_MS = 1_000;
 /** A connection without streams is closed after it. */
 const IDLE_MS = 300_000;
 const HTTPS_PORT = 443;
@@ -84,43 +82,32 @@ export class RelayConnections {
 
 class Connection {
   readonly origin: string;
-  readonly #session: ClientHttp2Session;
-  readonly #opened = Promise.withResolvers<void>();
-  readonly #liveness: Liveness;
-  #streamCount = 0;
+  /** Whether the settings of the other side are there. */
   isOpen = false;
+  readonly #session: ClientHttp2Session;
+  readonly #liveness = new Liveness((silent) => this.#probe(silent));
+  #streamCount = 0;
 
   constructor(origin: string, dial: Dial, onGone: () => void) {
     this.origin = origin;
     const { protocol, hostname, port } = new URL(origin);
     // A URL does not have the port of its protocol.
     const place = { host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port || HTTPS_PORT) };
-    const session = connect(origin, {
+    this.#session = connect(origin, {
       ...(protocol === 'https:' && { createConnection: () => dial(place, 'h2') }),
       maxSessionMemory: SESSION_MEMORY_MB,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
     });
-    this.#session = session;
-    this.#liveness = new Liveness((silent) => this.#ping(silent));
-    const stop = afterSilence(DIAL_MS, () => this.destroy());
-    session.once('remoteSettings', () => {
-      stop();
-      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-      session.setTimeout(IDLE_MS);
+    this.#session.once('remoteSettings', () => {
       this.isOpen = true;
-      this.#liveness.heard();
-      this.#opened.resolve();
+      this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      this.#session.setTimeout(IDLE_MS);
     });
-    session.on('timeout', () => {
-      if (this.#streamCount === 0) session.close();
+    this.#session.on('timeout', () => {
+      if (this.#streamCount === 0) this.#session.close();
     });
     // Those that wait for a stream see that it closes.
-    session.on('error', () => undefined);
-    session.once('close', () => {
-      stop();
-      onGone();
-      this.#opened.resolve();
-    });
+    this.#session.on('error', () => undefined).once('close', onGone);
   }
 
   /** Also true before it is open. */
@@ -129,9 +116,8 @@ class Connection {
   }
 
   /** Whether the other side answers; otherwise the connection is gone. */
-  async isThere(): Promise<boolean> {
-    await this.#opened.promise;
-    return !this.#session.destroyed && this.#liveness.isThere();
+  isThere(): Promise<boolean> {
+    return this.#liveness.isThere();
   }
 
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
@@ -150,11 +136,16 @@ class Connection {
     this.#session.destroy();
   }
 
-  async #ping(silent: AbortSignal): Promise<boolean> {
+  /** By its settings, and later by a ping. */
+  async #probe(silent: AbortSignal): Promise<boolean> {
+    const session = this.#session;
     const isThere = await new Promise<boolean>((resolve) => {
-      silent.addEventListener('abort', () => resolve(false));
+      const fail = (): void => resolve(false);
+      silent.addEventListener('abort', fail);
+      if (session.destroyed) fail();
+      else if (!this.isOpen) session.once('remoteSettings', () => resolve(true)).once('close', fail);
       // When the connection ends meanwhile, the callback receives an error.
-      if (this.#session.destroyed || !this.#session.ping((error) => resolve(error === null))) resolve(false);
+      else if (!session.ping((error) => resolve(error === null))) fail();
     });
     if (!isThere) this.destroy();
     return isThere;

@@ -51,10 +51,10 @@ export class HttpRelaying {
     const body = request.body instanceof Uint8Array ? request.body : undefined;
     const answer = await this.#nodes.ask({ request: request.raw, body, signal: signal() }, asking);
     if ('kind' in answer) return answer;
-    const isUntried = answer.headers[UNTRIED] !== undefined;
-    if (isUntried || (asking.isAfterLost && (answer.statusCode ?? REFUSED_FROM) >= REFUSED_FROM)) {
+    const isRefusal = (answer.statusCode ?? REFUSED_FROM) >= REFUSED_FROM;
+    if (answer.headers[UNTRIED] !== undefined || (asking.isAfterLost && isRefusal)) {
       answer.destroy();
-      return { kind: isUntried ? 'untried' : 'refused' };
+      return { kind: 'untried' };
     }
     const client = reply.hijack().raw;
     passHead(answer, client);

@@ -16,7 +16,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type NodeId, quote } from '#base';
-import type { Tracer } from '#observability';
+import type { Span, Tracer } from '#observability';
 import type { Holder } from '#service';
 import { OtherNodes, passBody, passHead } from '../other-nodes.ts';
 import { type Asking, RELAYED, type Relay, type Relayed } from '../relay.ts';
@@ -31,10 +31,12 @@ export interface McpNodes {
   readonly urlOf: (node: NodeId) => string | undefined;
 }
 
-export interface McpExchange {
+interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
+
+const SESSION_HEADER = 'mcp-session-id';
 
 export class McpRelaying {
   readonly #relay: Relay;
@@ -51,34 +53,25 @@ export class McpRelaying {
     this.#others = new OtherNodes(relay);
   }
 
-  /** The node that answers requests of this session instead; undefined: this one. */
-  elsewhere(session: string, { headers }: IncomingMessage): Holder | undefined {
-    const { own, urlOf } = this.#nodes;
-    const node = nodeOfSession(session);
-    if (node === undefined || node === own || headers[RELAYED] !== undefined) return undefined;
-    const url = urlOf(node);
-    return url === undefined ? undefined : { node, name: String(node), grpc: '', http: url, isNear: false };
-  }
-
-  /** Resolves when the client has its answer, or has gone. */
-  async relay(session: string, node: Holder, exchange: McpExchange): Promise<void> {
+  /** Relays the request if another node has its session. Resolves when the client has its answer, or has gone. */
+  async isRelayed(exchange: Exchange): Promise<boolean> {
     const { request, response } = exchange;
-    // A span of GET would last as long as the client listens.
-    const span =
-      request.method === 'POST'
-        ? this.#tracer?.begin('POST /', (name) => request.headers[name]?.toString(), {
-            'http.request.method': 'POST',
-            'http.route': '/',
-          })
-        : undefined;
+    const session = request.headers[SESSION_HEADER]?.toString() ?? '';
+    const { own, urlOf } = this.#nodes;
+    const node = request.headers[RELAYED] === undefined ? nodeOfSession(session) : undefined;
+    const http = node === undefined || node === own ? undefined : urlOf(node);
+    if (node === undefined || http === undefined) return false;
+    const span = this.#spanOf(request);
     const asked = { protocol: 'mcp', span: span?.isRecorded === true ? span : undefined } as const;
+    const holder: Holder = { node, name: String(node), grpc: '', http, isNear: false };
     try {
-      const result = await this.#relay.relayTo(node, asked, (asking) => this.#ask(asking, exchange));
+      const result = await this.#relay.relayTo(holder, asked, (asking) => this.#ask(asking, exchange));
       if (result === 'unreached' || result === 'lost') refuseFor(session, result, exchange);
     } finally {
       span?.set({ 'http.response.status_code': response.headersSent ? response.statusCode : undefined });
       span?.end();
     }
+    return true;
   }
 
   /** Ends the streams that clients listen to; requests continue. */
@@ -90,7 +83,14 @@ export class McpRelaying {
     this.#others.close();
   }
 
-  async #ask(asking: Asking, { request, response }: McpExchange): Promise<Relayed> {
+  /** A span of GET would last as long as the client listens. */
+  #spanOf({ method, headers }: IncomingMessage): Span | undefined {
+    if (method !== 'POST') return undefined;
+    const attributes = { 'http.request.method': method, 'http.route': '/' };
+    return this.#tracer?.begin('POST /', (name) => headers[name]?.toString(), attributes);
+  }
+
+  async #ask(asking: Asking, { request, response }: Exchange): Promise<Relayed> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const body = request.method === 'POST' ? request : undefined;
@@ -110,7 +110,7 @@ export class McpRelaying {
   }
 }
 
-function refuseFor(session: string, result: 'unreached' | 'lost', { request, response }: McpExchange): void {
+function refuseFor(session: string, result: 'unreached' | 'lost', { request, response }: Exchange): void {
   request.unpipe();
   // The rest of the body would be read as the next request of the connection.
   const headers: Readonly<Record<string, string>> = request.complete ? {} : { connection: 'close' };

@@ -71,7 +71,6 @@ export interface McpServer {
   close(deadlineMs: number): Promise<void>;
 }
 
-const SESSION_HEADER = 'mcp-session-id';
 /** How the protocol's library begins what it says of a request that it has refused. */
 const REJECTED = 'Rejected inbound request';
 const SWEEP_MS = 60_000;
@@ -201,7 +200,7 @@ class McpFront {
       if (!METHODS.split(', ').includes(request.method ?? '')) {
         return refuse(response, 405, `MCP has the methods ${METHODS}`, { allow: METHODS });
       }
-      if (await this.#isRelayed({ request, response })) return;
+      if (await this.#relaying.isRelayed({ request, response })) return;
       if (request.method === 'POST') return await this.#post({ request, response, caller });
       await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
@@ -222,15 +221,6 @@ class McpFront {
 
   #shareWith({ headers }: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(this.#origins.headersFor(headers))) response.setHeader(name, value);
-  }
-
-  /** Another node has answered it, or it is refused for that one. */
-  async #isRelayed({ request, response }: Pick<Exchange, 'request' | 'response'>): Promise<boolean> {
-    const session = request.headers[SESSION_HEADER]?.toString();
-    const node = session === undefined ? undefined : this.#relaying.elsewhere(session, request);
-    if (session === undefined || node === undefined) return false;
-    await this.#relaying.relay(session, node, { request, response });
-    return true;
   }
 
   /** Answers whoever has no token yet, which is counted as any request. */

@@ -158,8 +158,7 @@ function serve<Value>(stream: RelayStream, trial: Trial<Value>): void {
 
 function refuse<Value>({ request, isAfterLost, resolve, hasBegun }: Trial<Value>, failure: DatabaseError): void {
   const { details } = failure;
-  if (!hasBegun && isUntried(details.reason)) return resolve({ kind: 'untried' });
-  if (isAfterLost) return resolve({ kind: 'refused' });
+  if (isAfterLost || (!hasBegun && isUntried(details.reason))) return resolve({ kind: 'untried' });
   request.onFailure(failure);
   resolve(answered(details.scope ?? {}, details.leader?.node));
 }

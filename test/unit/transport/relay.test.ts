@@ -10,7 +10,7 @@ const SHOP: Elsewhere = { group: toGroupId(3), databaseId: DATABASE_ID, holders:
 const READ: Asked = { protocol: 'grpc', isWrite: false, isRepeatable: () => false };
 const WRITE: Asked = { protocol: 'grpc', isWrite: true, isRepeatable: () => false };
 const WRITE_WITH_ID: Asked = { ...WRITE, isRepeatable: () => true };
-const SUSPECT_MS = 2_000;
+const SUSPECT_MS = 15_000;
 
 function holder(node: number, isNear: boolean = false): Holder {
   return { node: toNodeId(node), name: `node-${node}`, grpc: '', http: '', isNear };
@@ -96,29 +96,6 @@ describe('who is asked', () => {
     expect(world.warned).toEqual([{ nodeId: 1, name: 'node-1' }]);
   });
 
-  it('is asked last for twice as long each time that it is not reached again, until it answers', async () => {
-    const world = new World();
-    // Every third database begins with the first of them.
-    const isFirst = async (group: number): Promise<boolean> =>
-      (await world.ask(READ, { ...SHOP, group: toGroupId(group) }))[0] === '1';
-    world.failing.set(1, 'unreached');
-    let group = 0;
-    for (const forMs of [2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1000)) {
-      group += 3;
-      expect(await isFirst(group)).toBe(true);
-      world.nowMs += forMs - 1;
-      group += 3;
-      expect(await isFirst(group)).toBe(false);
-      world.nowMs += 1;
-    }
-    world.failing.clear();
-    expect(await isFirst(group + 3)).toBe(true);
-    world.failing.set(1, 'unreached');
-    expect(await isFirst(group + 6)).toBe(true);
-    world.nowMs += SUSPECT_MS;
-    expect(await isFirst(group + 9)).toBe(true);
-  });
-
   it('must have what was shown before, by another one or by the same before it was restarted', async () => {
     const world = new World();
     world.headers.set('x-revision', '7');
@@ -171,12 +148,11 @@ describe('how often is asked (TM6)', () => {
     ['all answers to a read are lost', READ, ['lost', 'lost', 'lost'], 'NoHolderReached'],
     ['a write may have been taken', WRITE_WITH_ID, ['lost', 'unreached', 'unreached'], 'OutcomeUnknown'],
     [
-      'a write may have been taken, and another one refuses it (TM8)',
+      'a write may have been taken, and the others refuse it (TM8)',
       WRITE_WITH_ID,
-      ['lost', 'refused'],
+      ['lost', 'untried', 'untried'],
       'OutcomeUnknown',
     ],
-    ['so, with one between that has not tried', WRITE_WITH_ID, ['lost', 'untried', 'refused'], 'OutcomeUnknown'],
   ])('ends with an error when %s', async (_what, asked, kinds, reason) => {
     const world = new World();
     for (const [place, kind] of kinds.entries()) world.failing.set(place + 1, kind);

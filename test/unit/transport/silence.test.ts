@@ -1,6 +1,6 @@
 // A wait for a silent node counts the time in which its own thread has run.
 import { expect, it } from 'vitest';
-import { afterSilence } from '../../../src/transport/silence.ts';
+import { afterSilence } from '../../../src/transport/liveness.ts';
 
 const WAIT_MS = 100;
 
