@@ -1,6 +1,6 @@
 /**
  * Requests over HTTP that another node answers, for the HTTP API and for MCP: the connections to that node, and the
- * request and its answer on their way. The transports say which node is asked, and what follows when it does not answer.
+ * request and its answer on their way. The callers say which node is asked, and what follows when it does not answer.
  */
 import type { AgentOptions, Agent as HttpAgent, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Liveness, type Probe } from './liveness.ts';

@@ -49,8 +49,8 @@ const LEADER_NODE = 'x-leader-node';
 /** A node that was not reached is asked after all others for so long. */
 const SUSPECT_MS = 15_000;
 
-/** Databases of which is known which node has answered last. */
-const KNOWN_MAX = 10_000;
+/** Databases whose leader is known; beyond it all are forgotten. */
+const LEADERS_MAX = 10_000;
 
 const RETRY_AFTER_MS = 1_000;
 
@@ -110,18 +110,12 @@ export interface RelayParts {
   readonly nowMs?: () => number;
 }
 
-interface Known {
-  /** The node that answers reads as long as it is reached, so that what it shows does not go back. */
-  chosen?: NodeId;
-  /** The name of the leader. */
-  leader?: string;
-}
-
 export class Relay {
   readonly dial: Dial;
   readonly #parts: RelayParts;
   readonly #nowMs: () => number;
-  readonly #known = new Map<GroupId, Known>();
+  /** Names of leaders, by what replies to writes have said. */
+  readonly #leaders = new Map<GroupId, string>();
   /** Nodes that were not reached, and until when they are asked after all others. */
   readonly #suspects = new Map<NodeId, number>();
   readonly #counts = new Map<string, Count>();
@@ -133,7 +127,7 @@ export class Relay {
     this.#nowMs = nowMs;
   }
 
-  /** Where a request that failed here can be answered; undefined: the failure is the answer. `relayedBy`: its header. */
+  /** Other nodes that can answer; undefined: the failure is the answer. `relayedBy`: header of the request. */
   elsewhere(failure: unknown, relayedBy: unknown): Elsewhere | undefined {
     return relayedBy === undefined ? this.#parts.service.elsewhere(failure) : undefined;
   }
@@ -150,10 +144,8 @@ export class Relay {
    * @throws DatabaseError unavailable: there is no answer
    */
   async relay(where: Elsewhere, asked: Asked, ask: AskHolder): Promise<void> {
-    const { group, holders } = where;
-    const known = this.#knownOf(group);
     let lostBy: Holder | undefined;
-    for (const holder of this.#inOrder(group, holders, known, asked)) {
+    for (const holder of this.#inOrder(where, asked)) {
       const isAfterLost = lostBy !== undefined;
       const attempt = await traced(asked, { holder, shown: this.#shownOf(where, asked), isAfterLost }, ask);
       const { kind } = attempt;
@@ -164,7 +156,7 @@ export class Relay {
       if (lostBy !== undefined && !asked.isRepeatable()) break;
     }
     this.#count(asked, lostBy === undefined ? 'unreached' : 'lost');
-    throw lostBy === undefined ? noHolderReached(holders) : outcomeUnknown(lostBy, asked.isRepeatable());
+    throw lostBy === undefined ? noHolderReached(where.holders) : outcomeUnknown(lostBy, asked.isRepeatable());
   }
 
   /** Asks the only node that can answer. */
@@ -178,27 +170,14 @@ export class Relay {
     return kind;
   }
 
-  #knownOf(group: GroupId): Known {
-    const known = this.#known.get(group) ?? {};
-    // Move it to the end: the first ones are forgotten.
-    this.#known.delete(group);
-    this.#known.set(group, known);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= KNOWN_MAX) break;
-      this.#known.delete(oldest);
-    }
-    return known;
-  }
-
-  /** The best first. Databases begin with different nodes, so that they are spread. */
-  #inOrder(group: GroupId, holders: readonly Holder[], known: Known, { isWrite }: Asked): readonly Holder[] {
+  /** The best first, and the same for all reads of a database. Databases begin with different nodes. */
+  #inOrder({ group, holders }: Elsewhere, { isWrite }: Asked): readonly Holder[] {
     const start = holders.length === 0 ? 0 : group % holders.length;
     const nowMs = this.#nowMs();
     const rank = ({ node, name, isNear }: Holder): number => {
-      if (this.#isSuspect(node, nowMs)) return 4;
-      if (isWrite && name === known.leader) return 0;
-      if (node === known.chosen) return 1;
-      return isNear ? 2 : 3;
+      if (this.#isSuspect(node, nowMs)) return 3;
+      if (isWrite && name === this.#leaders.get(group)) return 0;
+      return isNear ? 1 : 2;
     };
     const turned = [...holders.slice(start), ...holders.slice(0, start)];
     return turned.toSorted((one, other) => rank(one) - rank(other));
@@ -214,11 +193,12 @@ export class Relay {
   }
 
   #learn({ group, databaseId }: Elsewhere, { node }: Holder, header: (name: string) => string | undefined): void {
-    const known = this.#knownOf(group);
     this.#suspects.delete(node);
     const leader = header(LEADER_NODE);
-    if (leader !== undefined) known.leader = leader;
-    else known.chosen = node;
+    if (leader !== undefined) {
+      if (this.#leaders.size === LEADERS_MAX) this.#leaders.clear();
+      this.#leaders.set(group, leader);
+    }
     const revision = Number(header('x-revision') ?? 0);
     if (header('x-database-id') === databaseId && isRevision(revision)) this.#parts.service.show(group, revision);
   }

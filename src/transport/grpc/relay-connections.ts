@@ -50,7 +50,8 @@ export class RelayConnections {
   ): Promise<ClientHttp2Stream | undefined> {
     // The gRPC server speaks TLS if the HTTP server does.
     const origin = `${http.startsWith('https:') ? 'https' : 'http'}://${grpc}`;
-    while (grpc !== '' && !this.#isClosed) {
+    if (grpc === '') return undefined;
+    while (!this.#isClosed) {
       const connection = this.#withRoom(origin) ?? this.#begin(origin);
       const wasOpen = connection.isOpen;
       const isThere = await connection.isThere();

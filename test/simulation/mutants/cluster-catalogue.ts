@@ -290,9 +290,10 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     file: 'src/transport/relay.ts',
     find: '      const attempt = await traced(asked, { holder, shown: this.#shownOf(where, asked), isAfterLost }, ask);\n',
     replace:
-      '      const shown = known.chosen === holder.node ? undefined : this.#shownOf(where, asked);\n' +
+      '      const isFirst = holder === this.#inOrder(where, asked)[0];\n' +
+      '      const shown = isFirst ? undefined : this.#shownOf(where, asked);\n' +
       '      const attempt = await traced(asked, { holder, shown, isAfterLost }, ask);\n',
-    breaks: 'whoever has answered reads for another node is not asked for as much when it begins again',
+    breaks: 'the node that has answered reads for another one is not asked for as much after its restart',
     run: { nodes: 5, aimed: true, first: [25] },
   },
   {

@@ -71,7 +71,7 @@ describe('who is asked', () => {
     expect([...(await world.ask(READ))]).toEqual(['1']);
   });
 
-  it('is the nearest, before it is known who answers', async () => {
+  it('is the nearest', async () => {
     expect(await new World().ask(READ, { ...SHOP, holders: [holder(1), holder(2), holder(3, true)] })).toEqual(['3']);
   });
 
