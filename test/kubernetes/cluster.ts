@@ -1,9 +1,7 @@
 /** A cluster of Kubernetes as a program sees it that `npm run kube` runs: kubectl, helm, and waiting for what is so. */
-import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Api } from '../../operator/src/kube/index.ts';
-import type { Claim, Pod, Volume } from './objects.ts';
+import type { Pod } from './objects.ts';
 import { run } from './run.ts';
 
 const WITHIN_MS = 120_000;
@@ -38,21 +36,9 @@ export class Cluster {
     return this.api.get(`/api/v1/namespaces/default/pods/${name}`);
   }
 
-  /** Removes all files of the volume of a claim, as if its disk had been replaced; no pod may use it. */
-  async emptyVolume(claim: string): Promise<void> {
-    const { spec } = await this.api.get<Claim>(`/api/v1/namespaces/default/persistentvolumeclaims/${claim}`);
-    const volume = await this.api.get<Volume>(`/api/v1/persistentvolumes/${spec.volumeName}`);
-    const { path } = volume.spec.hostPath;
-    for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
-  }
-
   /** Runs a command in a container of a pod, which need not have a shell. */
   execute(pod: string, ...command: readonly string[]): Promise<string> {
     return this.kubectl('exec', pod, '--', ...command);
-  }
-
-  logOf(program: string): string {
-    return join(this.dir, `${program}.log`);
   }
 
   /** Waits until these pods are ready, each another than those of `before`. */

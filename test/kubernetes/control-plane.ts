@@ -7,24 +7,20 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Api } from '../../operator/src/kube/index.ts';
-import { Authority } from '../support/certificates.ts';
+import { Authority, type Issued } from '../support/certificates.ts';
 import { kubeconfig } from '../support/kubeconfig.ts';
 import { eventually } from './cluster.ts';
 import { HOST, SERVICES } from './world.ts';
 
-export interface ControlPlane {
+/** With the certificate of the API server, which is that of every node, too. */
+export interface ControlPlane extends Issued {
   /** The path of the configuration that kubectl takes. */
   readonly kubeconfig: string;
   readonly api: Api;
-  /** The certificate of the API server, which is that of every node, too. */
-  readonly cert: string;
-  readonly key: string;
 }
 
-const WITHIN_MS = 90_000;
 /** Where the API server is: for pods, at the first virtual address, and for everybody else. */
 const NAMES = ['DNS:kubernetes.default.svc', 'IP:10.96.0.1', `IP:${HOST}`];
-const WITHOUT = ['node-ipam', 'node-route', 'cloud-node-lifecycle', 'service-lb'].map((name) => `${name}-controller`);
 const ALONE = ['--kubeconfig=kubeconfig', '--leader-elect=false', '--secure-port=0'];
 /** Arguments of the programs, which run in the folder of the files. */
 const PROGRAMS = {
@@ -45,7 +41,6 @@ const PROGRAMS = {
     ...ALONE,
     '--service-account-private-key-file=server.key',
     '--root-ca-file=ca.crt',
-    `--controllers=*,-${WITHOUT.join(',-')}`,
     // A Kubernetes node that has not reported for so long is NotReady. The usual 50 s only make tests longer.
     '--node-monitor-grace-period=16s',
   ],
@@ -68,7 +63,7 @@ export async function startControlPlane(bin: string, dir: string): Promise<Contr
     });
   };
   const until = (path: string): Promise<void> =>
-    eventually(`${path} of the API server`, async () => (await api.get(path)) !== undefined, WITHIN_MS);
+    eventually(`${path} of the API server`, async () => (await api.get(path)) !== undefined);
   start('etcd');
   start('kube-apiserver');
   await until('/api/v1/namespaces/default');
@@ -78,15 +73,15 @@ export async function startControlPlane(bin: string, dir: string): Promise<Contr
   return { ...credentials, kubeconfig: configPath, api };
 }
 
-function writeCredentials(dir: string): { readonly cert: string; readonly key: string } {
+function writeCredentials(dir: string): Issued {
   const write = (name: string, text: string): void => writeFileSync(join(dir, name), text, { mode: 0o600 });
   const authority = new Authority('authority of the harness');
-  const { cert, key } = authority.issue({ cn: 'kube-apiserver', names: NAMES });
+  const issued = authority.issue({ cn: 'kube-apiserver', names: NAMES });
   const token = randomBytes(16).toString('hex');
   write('ca.crt', authority.cert);
-  write('server.crt', cert);
-  write('server.key', key);
+  write('server.crt', issued.cert);
+  write('server.key', issued.key);
   write('tokens.csv', `${token},admin,admin,system:masters\n`);
   write('kubeconfig', kubeconfig(`https://${HOST}:6443`, join(dir, 'ca.crt'), token));
-  return { cert, key };
+  return issued;
 }

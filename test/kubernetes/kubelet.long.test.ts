@@ -3,21 +3,16 @@
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { runScenario } from './run-scenario.ts';
+import type { KubeletFacts } from './scenarios/kubelet.ts';
 
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('the kubelet of the harness', () => {
   it('gives pods what their objects say', { timeout: 300_000 }, async () => {
-    const found = {
-      GREETING: 'hello',
-      KEY: 'hush',
-      BOTH: 'hello and hush',
-      isOwn: true,
-      prepared: 'yes',
-    };
-    expect(await runScenario('kubelet')).toEqual({
+    const found = { BOTH: 'hello and hush', POD: 'greeter', uid: 1000, prepared: 'yes' };
+    expect(await runScenario<KubeletFacts>('kubelet')).toEqual({
       greeting: { ...found, file: 'hello' },
       refreshed: { ...found, file: 'good day' },
       log: 'it listens\n',
-      executed: { isEcho: true, failure: expect.stringContaining('command terminated with exit code 7') },
+      executed: { output: 'true\n', failure: expect.stringContaining('command terminated with exit code 7') },
       crashed: { log: 'it crashes\n', reason: 'CrashLoopBackOff' },
       unknownImage: 'ErrImageNeverPull',
       reached: { friend: true, stranger: false },

@@ -2,9 +2,8 @@
 // leader-deleted.test.ts; the release before is an image of its own.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
-import { earlierRelease } from './earlier-release.ts';
 import { imageArchive, runScenario } from './run-scenario.ts';
-import { BEFORE } from './scenarios/life-scenarios.ts';
+import { EARLIER } from './scenarios/scenario.ts';
 
 const NOTHING_LOST = { faults: [], failedWrites: 0 };
 
@@ -24,7 +23,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster in Kuber
   it('is upgraded, taken back, and not taken back any more once the upgrade is final', {
     timeout: 900_000,
   }, async () => {
-    const earlier = await imageArchive(earlierRelease(), BEFORE);
+    const earlier = await imageArchive(EARLIER);
     expect(await runScenario('upgraded-and-back', ['--image', earlier])).toMatchObject(NOTHING_LOST);
   });
 });

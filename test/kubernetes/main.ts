@@ -5,8 +5,8 @@
  *
  * COMMAND, or a shell, runs where pods, Services and the API server can be reached, with kubectl and helm on its path.
  * The image of Cairn is that of `npm run image`; --image takes another archive, and may be repeated. With --lag,
- * Services follow their pods after so many seconds. With --keep, the logs stay. Needs root, and Debian's packages
- * iproute2, nftables, runc and util-linux. DESIGN.md says what it can do.
+ * Services follow their pods after so many seconds, or up to twice that. With --keep, the logs stay. Needs root, and
+ * Debian's packages iproute2, nftables, runc and util-linux. DESIGN.md says what it can do.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { startControlPlane } from './control-plane.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
 import { serveKubelet } from './kubelet/server.ts';
 import { startNetwork } from './network/network.ts';
-import { commandInside, dirInside, enterWorld, furnish } from './world.ts';
+import { DIR_INSIDE, enterWorld, furnish } from './world.ts';
 
 const IMAGE = resolve(import.meta.dirname, '../../dist-image/cairn.tar');
 const ZONES = ['a', 'b', 'c'];
@@ -36,11 +36,10 @@ const { tokens } = parseArgs({ options: OPTIONS, strict: false, allowPositionals
 // The command begins with the first word that is not an option.
 const optionCount = tokens.find(({ kind }) => kind !== 'option')?.index ?? words.length;
 const { values } = parseArgs({ args: words.slice(0, optionCount), options: OPTIONS });
-const command = words.slice(words[optionCount] === '--' ? optionCount + 1 : optionCount);
+const command = words.slice(optionCount);
 const archives = values.image ?? [IMAGE];
-const inside = dirInside();
-if (inside === undefined) await outside();
-else process.exit(await cluster(inside));
+if (DIR_INSIDE === undefined) await outside();
+else process.exit(await cluster(DIR_INSIDE));
 
 async function outside(): Promise<void> {
   const missing = archives.find((path) => !existsSync(path));
@@ -67,15 +66,10 @@ async function cluster(dir: string): Promise<number> {
   await Promise.all([startNetwork({ api, log }, lagMs), kubelet.start(nodes), serveKubelet(kubelet, plane)]);
   const [image] = images.keys();
   const path = [bin, process.env['PATH']].join(delimiter);
-  if (command.length === 0)
-    process.stderr.write(
-      `A cluster of Kubernetes with the image ${image}; exit ends it. Logs are in ${dir}.\n` +
-        `From another terminal: ${commandInside(`env KUBECONFIG=${kubeconfig} PATH=${path} bash`)}\n`,
-    );
+  if (command.length === 0) process.stderr.write(`The cluster has the image ${image}; exit ends it.\n`);
   const [program = process.env['SHELL'] ?? 'bash', ...args] = command;
   const env = { ...process.env, KUBECONFIG: kubeconfig, KUBE_DIR: dir, KUBE_IMAGE: image, PATH: path };
   const child = spawn(program, args, { stdio: 'inherit', env });
-  child.on('error', (error) => process.stderr.write(`${program}: ${error.message}\n`));
   // A terminal sends its Ctrl-C to the command as well, and it is for that to end.
   process.on('SIGINT', () => undefined);
   const [code]: (number | null)[] = await once(child, 'close');

@@ -2,48 +2,27 @@
 import type {
   V1EndpointSlice,
   V1NetworkPolicySpec,
+  V1PersistentVolumeClaimSpec,
+  V1PersistentVolumeClaimStatus,
   V1PodSpec,
   V1PodStatus,
   V1ServiceSpec,
 } from '@kubernetes/client-node';
-import { type Api, type Handlers, Informer } from '../../operator/src/kube/index.ts';
+import { type Api, type Handlers, Informer, type KubeObject } from '../../operator/src/kube/index.ts';
 
-export interface Resource {
-  readonly metadata: {
-    readonly name: string;
-    /** Namespace of a namespaced object. */
-    readonly namespace: string;
-    readonly uid: string;
-    readonly resourceVersion: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly deletionTimestamp?: string;
-    readonly deletionGracePeriodSeconds?: number;
-  };
-}
-
+/** An object; one of the whole cluster is not asked for its namespace. */
+export type Resource = KubeObject & {
+  readonly metadata: { readonly namespace: string; readonly deletionGracePeriodSeconds?: number };
+};
 export type Pod = Resource & { readonly spec: V1PodSpec; readonly status: V1PodStatus };
 export type Service = Resource & { readonly spec: V1ServiceSpec };
 export type NetworkPolicy = Resource & { readonly spec: V1NetworkPolicySpec };
-export type EndpointSlice = Resource & {
-  readonly endpoints?: V1EndpointSlice['endpoints'] | null;
-  readonly ports?: V1EndpointSlice['ports'];
-};
-
-/** A ConfigMap, or a Secret, whose values are in base64. */
-export type Values = Resource & { readonly data?: Readonly<Record<string, string>> };
-
+export type EndpointSlice = Resource & { readonly [Field in 'endpoints' | 'ports']?: V1EndpointSlice[Field] | null };
 /** A PersistentVolumeClaim. */
 export type Claim = Resource & {
-  readonly spec: {
-    readonly storageClassName?: string;
-    readonly volumeName?: string;
-    readonly accessModes: readonly string[];
-    readonly resources: { readonly requests: { readonly storage: string } };
-  };
-  readonly status: { readonly phase?: string; readonly capacity?: { readonly storage: string } };
+  readonly spec: V1PersistentVolumeClaimSpec;
+  readonly status: V1PersistentVolumeClaimStatus;
 };
-
 /** A PersistentVolume. */
 export type Volume = Resource & { readonly spec: { readonly hostPath: { readonly path: string } } };
 

@@ -2,9 +2,8 @@
 // Method: as in operated.test.ts, a cluster of its own for each scenario. The release before is an image of its own.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
-import { earlierRelease } from './earlier-release.ts';
 import { imageArchive, runScenario } from './run-scenario.ts';
-import { EARLIER } from './scenarios/operator-scenarios.ts';
+import { EARLIER } from './scenarios/scenario.ts';
 
 const FIVE = ['--nodes', '5'];
 
@@ -28,7 +27,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
   });
 
   it('is upgraded without a failed write', { timeout: 900_000 }, async () => {
-    const earlier = await imageArchive(earlierRelease(), EARLIER, EARLIER);
+    const earlier = await imageArchive(EARLIER);
     const { faults, failedWrites } = await runScenario('operator-upgrades', ['--image', earlier]);
     expect(faults).toEqual([]);
     expect(failedWrites).toBe(0);

@@ -37,12 +37,9 @@ it.each([
   ['pods of another namespace', { ingress: [{ from: [ALL_OF_B] }] }, ['ip saddr { 10.244.1.3 } return;']],
   ['a selector that nobody matches', { ingress: [{ from: [{ ...WEB, ...ALL_OF_B }] }] }, ['']],
   [
-    'a range of ports out to a block',
-    {
-      policyTypes: ['Egress'],
-      egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }], ports: [{ port: 80, endPort: 90 }] }],
-    },
-    ['ip daddr 10.0.0.0/8 tcp dport 80-90 return;'],
+    'a port out to a pod',
+    { policyTypes: ['Egress'], egress: [{ to: [WEB], ports: [{ port: 80 }] }] },
+    ['ip daddr { 10.244.1.2 } tcp dport 80 return;'],
   ],
 ])('a policy allows %s', (_what, spec, expected) => {
   expect(rules(spec)).toEqual(expected);

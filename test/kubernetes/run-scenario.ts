@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { basename, dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { LEVELS } from '#base';
 import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
 import { writeArchive } from '../../scripts/image/archive.ts';
 import { imageOf } from '../../scripts/image/image.ts';
 import type { Entry } from '../../scripts/image/tar.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
-import type { KubeletFacts } from './scenarios/kubelet.ts';
 import type { Figures, ScenarioName } from './scenarios/scenarios.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -18,29 +18,22 @@ const DIST = dirname(process.env[PRODUCT_VARIABLE] ?? join(ROOT, 'dist/main.js')
 const COMPRESSION = 1;
 
 /** What came of it, which is also printed. @throws Error with the logs when it did not come to its end. */
-export async function runScenario(name: 'kubelet'): Promise<KubeletFacts>;
-export async function runScenario(
-  name: ScenarioName,
-  world?: readonly string[],
-  values?: readonly string[],
-): Promise<Figures>;
-export async function runScenario(
-  name: string,
+export function runScenario<Result = Figures>(
+  name: ScenarioName | 'kubelet',
   world: readonly string[] = [],
   values: readonly string[] = [],
-): Promise<unknown> {
+): Promise<Result> {
   return runInCluster(join(import.meta.dirname, 'scenarios/main.ts'), { args: [name, ...values], world });
 }
 
-interface Run {
-  /** Arguments of the program. */
-  readonly args?: readonly string[];
-  /** Options of `npm run kube`, beside the image. */
-  readonly world?: readonly string[];
-}
-
-/** Last line of what a program in a cluster prints, as JSON. All lines are printed. @throws Error with its log. */
-export async function runInCluster<Result>(program: string, { args = [], world: own = [] }: Run = {}): Promise<Result> {
+/**
+ * Runs a program in a cluster that `npm run kube` makes with further options, `world`; the last line that it prints, as
+ * JSON. All lines are printed. @throws Error with its log.
+ */
+export async function runInCluster<Result>(
+  program: string,
+  { args = [], world: own = [] }: { readonly args?: readonly string[]; readonly world?: readonly string[] } = {},
+): Promise<Result> {
   const command = [process.execPath, ...NODE, program, ...args];
   const world = [join(import.meta.dirname, 'main.ts'), '--image', await imageArchive(), ...own, ...command];
   const child = spawn(process.execPath, [...NODE, ...world], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -54,24 +47,27 @@ export async function runInCluster<Result>(program: string, { args = [], world: 
   return result;
 }
 
-/**
- * Writes the image of a bundle, that of the tests unless given, as an archive of the test; its path. Its nodes report
- * `release`, that of the product unless given.
- */
-export async function imageArchive(dist: string = DIST, tag?: string, release?: string): Promise<string> {
+/** Writes the image of the product as an archive of the test, or that of an earlier release; its path. */
+export async function imageArchive(earlier?: string): Promise<string> {
   const archive = join(testDir(), 'cairn.tar');
-  const { layers, config } = imageOf(ROOT, { dist });
-  const changed = layers.map(({ name, entries }) => ({
+  const { layers, config } = imageOf(ROOT, { dist: DIST });
+  const written = layers.map(({ name, entries }) => ({
     name,
-    entries: entries.map((entry) => released(entry, release)),
+    entries: earlier === undefined ? entries : entries.map((entry) => earlierOf(entry, earlier)),
   }));
-  await writeArchive(archive, changed, { ...config, version: tag ?? config.version }, COMPRESSION);
+  await writeArchive(archive, written, { ...config, version: earlier ?? config.version }, COMPRESSION);
   return archive;
 }
 
-/** The manifest of the product with another release; any other file as it is. */
-function released(entry: Entry, release: string | undefined): Entry {
-  if (release === undefined || entry.kind !== 'file' || entry.path !== 'opt/cairn/package.json') return entry;
-  const manifest: object = JSON.parse(Buffer.from(entry.bytes).toString());
-  return { ...entry, bytes: Buffer.from(JSON.stringify({ ...manifest, version: release })) };
+/**
+ * A file as an earlier release would have it, which knows one feature level less. The level of the cluster decides what
+ * is written (ADR 0047): with a lower maximum, this release writes what an earlier one would have written.
+ */
+function earlierOf(entry: Entry, release: string): Entry {
+  if (entry.kind !== 'file' || !/^opt\/cairn\/(?:package\.json|dist\/[\w-]+\.js)$/.test(entry.path)) return entry;
+  const changed = Buffer.from(entry.bytes)
+    .toString()
+    .replace(/(?<=^ {2}"version": ")[^"]*/m, release)
+    .replace(/(?<=const LEVELS = \{\s+min: \d+,\s+max: )\d+/, String(LEVELS.max - 1));
+  return { ...entry, bytes: Buffer.from(changed) };
 }

@@ -1,5 +1,6 @@
 /** Commands of the system, and work that is asked for again and again. */
 import { execFile } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -21,6 +22,11 @@ export async function feed(input: string, command: string, ...args: readonly str
 /** Runs a command and ignores its failure, for clean-up of objects that may not exist. */
 export async function attempt(command: string, ...args: readonly string[]): Promise<void> {
   await run(command, ...args).catch(() => undefined);
+}
+
+/** Waits so long, or until the signal. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
 /** Runs `action` after each call, and never twice at a time: calls that come meanwhile are answered by one more run. */

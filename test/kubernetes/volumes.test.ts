@@ -18,7 +18,6 @@ const POD: Pod = {
         projected: {
           sources: [
             { configMap: { name: 'settings' } },
-            { secret: { name: 'missing', optional: true } },
             { downwardAPI: { items: [{ path: 'pod/zone', fieldRef: { fieldPath: "metadata.labels['zone']" } }] } },
           ],
         },

@@ -19,12 +19,8 @@ export const SERVICES = '10.96.0.0/16';
 
 const INSIDE = 'KUBE_WORLD';
 const NAMESPACES = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
-/**
- * Removes empty control groups that a world has left whose clean-up was killed; runc makes those of a living one again.
- * Then it waits for the end of its input. $1: the name of the control groups, $2: the folder of the files.
- */
+/** Waits for the end of its input, and removes the control groups named $1 and the folder $2. */
 const CLEAN_UP = `
-find /sys/fs/cgroup -depth -type d -path '*/cairn-kube-*' -mmin +60 -exec rmdir {} + 2>/dev/null
 cat
 for try in $(seq 100); do
   groups=$(find /sys/fs/cgroup -depth -type d \\( -name "$1" -o -path "*/$1/*" \\))
@@ -34,33 +30,25 @@ for try in $(seq 100); do
 done 2>/dev/null
 echo "$1 leaves $2 $groups" >&2`;
 
-/** Begins a world that ends with the process outside, and whose processes know who made it. */
-const ENTER = 'KUBE_PARENT=$$ exec setpriv --pdeathsig=KILL unshare "$@"';
-
 /** The folder of the files of this world, in its first process; undefined outside. */
-export function dirInside(): string | undefined {
-  return process.env[INSIDE];
-}
-
-/** A command that runs a program in this world, from outside. */
-export function commandInside(program: string): string {
-  const parent = process.env['KUBE_PARENT'];
-  return `nsenter --all --target=$(cat /proc/${parent}/task/${parent}/children) ${program}`;
-}
+export const DIR_INSIDE: string | undefined = process.env[INSIDE];
 
 /** The control group in which all containers of this world are. */
-export function worldCgroup(): string {
-  return basename(dirInside() ?? '');
-}
+export const WORLD_CGROUP: string = basename(DIR_INSIDE ?? '');
 
 /** Runs this program in a world of its own; its exit code. */
 export async function enterWorld(args: readonly string[], { isKept }: { readonly isKept: boolean }): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kube-'));
   const cleaning = ['-c', CLEAN_UP, 'sh', basename(dir), isKept ? '' : dir];
   const cleaner = spawn('sh', cleaning, { stdio: ['pipe', 'ignore', 'inherit'], detached: true });
-  const command = [...NAMESPACES, process.execPath, ...process.execArgv, ...args];
-  const env = { ...process.env, [INSIDE]: dir };
-  const child = spawn('sh', ['-c', ENTER, 'sh', ...command], { stdio: 'inherit', env });
+  // It ends with this process.
+  const command = ['--pdeathsig=KILL', 'unshare', ...NAMESPACES, process.execPath, ...process.execArgv, ...args];
+  const child = spawn('setpriv', command, { stdio: 'inherit', env: { ...process.env, [INSIDE]: dir } });
+  const target = `$(cat /proc/${child.pid}/task/${child.pid}/children)`;
+  const shell = `env KUBECONFIG=${dir}/control-plane/kubeconfig PATH=${process.env['KUBE_BIN']}:$PATH bash`;
+  process.stderr.write(
+    `A cluster begins, with its logs in ${dir}. A shell in it: nsenter --all --target=${target} ${shell}\n`,
+  );
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill('SIGKILL'));
   // A terminal sends it to the world, too: whatever runs there decides.
   process.on('SIGINT', () => undefined);

@@ -1,12 +1,21 @@
-/** The bundle of a container as runc takes it: a root file system, and config.json of the OCI runtime specification. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+/** The bundle of a container as runc takes it: a root file system, and its configuration. */
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V1Container, V1PodSecurityContext, V1SecurityContext } from '@kubernetes/client-node';
+import { bytesOf } from '../../../operator/src/cluster/kinds.ts';
 import type { ContainerConfig } from '../../../scripts/image/archive.ts';
 import type { UnpackedImage } from '../../image/archive.ts';
+import { writeRuntimeConfig } from '../../image/runtime-config.ts';
 import { attempt, run } from '../run.ts';
-import { worldCgroup } from '../world.ts';
+import { WORLD_CGROUP } from '../world.ts';
 import { environmentOf, expand, type Referrer } from './projected.ts';
+
+/** A container of a pod, by the name that runc has for it. */
+export interface PodContainer {
+  readonly id: string;
+  readonly spec: V1Container;
+  readonly pod: Sandbox;
+}
 
 /** A pod, as its containers see it. */
 export interface Sandbox extends Referrer {
@@ -25,51 +34,33 @@ export interface Sandbox extends Referrer {
   event(reason: string, message: string): void;
 }
 
-const CPU_PERIOD_US = 100_000;
-const SHARES_OF_A_CPU = 1024;
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const READ_ONLY = ['nosuid', 'noexec', 'nodev', 'ro'];
-const SYSTEM_MOUNTS = [
-  { destination: '/proc', type: 'proc', source: 'proc' },
-  { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755'] },
-  { destination: '/dev/shm', type: 'tmpfs', source: 'shm', options: ['nosuid', 'nodev', 'mode=1777'] },
-  { destination: '/sys', type: 'sysfs', source: 'sysfs', options: READ_ONLY },
-  // Where Node finds the limit of its memory.
-  { destination: '/sys/fs/cgroup', type: 'cgroup', source: 'cgroup', options: READ_ONLY },
-];
 
 /** Writes the bundle of a container. @throws Error with what a kubelet calls CreateContainerConfigError. */
 export async function writeBundle(
   bundle: string,
-  { id, spec: container, pod }: { readonly id: string; readonly spec: V1Container; readonly pod: Sandbox },
+  { id, spec: container, pod }: PodContainer,
   { rootfs, config: image }: { readonly rootfs: string; readonly config: Partial<ContainerConfig> },
 ): Promise<void> {
   const { spec, metadata } = pod.pod;
   const security = Object.assign({}, spec.securityContext, container.securityContext);
   const env = await environmentOf(container, pod, [PATH, ...(image.Env ?? [])]);
   const words = [...(container.command ?? image.Entrypoint ?? []), ...(container.args ?? [])];
-  const path = `/run/netns/${pod.id}`;
-  const config = {
-    ociVersion: '1.0.2',
+  writeRuntimeConfig(bundle, {
     hostname: spec.hostname ?? metadata.name,
     root: { path: await mountRoot(bundle, rootfs), readonly: security.readOnlyRootFilesystem ?? false },
     process: {
       cwd: container.workingDir ?? image.WorkingDir ?? '/',
       env: [...env].map(([name, value]) => `${name}=${value}`),
       args: words.map((text) => expand(text, env)),
-      // Always as Pod Security "restricted" demands, also when the pod does not ask for it.
-      noNewPrivileges: true,
-      capabilities: {},
       user: userOf(image.User ?? '0:0', security),
     },
-    mounts: [...SYSTEM_MOUNTS, ...mountsOf(container, pod)],
-    linux: {
-      cgroupsPath: `/${worldCgroup()}/${id}`,
-      resources: resourcesOf(container),
-      namespaces: [{ type: 'network', path }, ...['pid', 'ipc', 'uts', 'mount'].map((type) => ({ type }))],
-    },
-  };
-  writeFileSync(join(bundle, 'config.json'), JSON.stringify(config));
+    mounts: mountsOf(container, pod),
+    cgroupsPath: `/${WORLD_CGROUP}/${id}`,
+    // 0 is no limit to runc either.
+    resources: { memory: { limit: bytesOf(container.resources?.limits?.['memory']) } },
+    network: `/run/netns/${pod.id}`,
+  });
 }
 
 /** Removes a bundle, and what its processes have written to their root. */
@@ -86,10 +77,9 @@ async function mountRoot(bundle: string, image: string): Promise<string> {
   return join(bundle, 'root');
 }
 
-function userOf(imageUser: string, security: V1SecurityContext & V1PodSecurityContext): object {
+function userOf(imageUser: string, security: V1SecurityContext & V1PodSecurityContext) {
   const [ofImage = 0, groupOfImage = 0] = imageUser.split(':').map(Number);
   const { runAsUser: uid = ofImage, runAsGroup: gid = groupOfImage, fsGroup } = security;
-  if (Number.isNaN(uid)) throw new Error(`the image has a user by name (${imageUser}), and runAsUser is not set`);
   if (security.runAsNonRoot === true && uid === 0) throw new Error('container has runAsNonRoot and would run as root');
   return { uid, gid, additionalGids: fsGroup === undefined ? [] : [fsGroup] };
 }
@@ -104,19 +94,4 @@ function mountsOf({ volumeMounts = [] }: V1Container, { dir, volumes }: Sandbox)
       bind(join(volumes.get(name) ?? '', subPath), mountPath, readOnly),
     ),
   ];
-}
-
-/** Without a limit it is 0, which is none to runc either. */
-function resourcesOf({ resources: { limits = {}, requests = {} } = {} }: V1Container): object {
-  const shares = Math.max(2, Math.round(amountOf(requests['cpu']) * SHARES_OF_A_CPU));
-  const quota = Math.round(amountOf(limits['cpu']) * CPU_PERIOD_US);
-  return { cpu: { shares, quota, period: CPU_PERIOD_US }, memory: { limit: amountOf(limits['memory']) } };
-}
-
-/** The number that a quantity such as `512Mi` or `250m` stands for. */
-function amountOf(quantity = '0'): number {
-  const [, digits, unit = '', binary] = /^([\d.]+)([mkKMGT]?)(i?)$/.exec(quantity) ?? [];
-  if (digits === undefined) throw new Error(`the quantity ${quantity} is not understood`);
-  const exponent = ['m', '', 'k', 'M', 'G', 'T'].indexOf(unit.replace('K', 'k')) - 1;
-  return Number(digits) * (binary === 'i' ? 1024 : 1000) ** exponent;
 }

@@ -15,7 +15,7 @@ import { registerNode, reportNode } from './node.ts';
 import { type PodWorld, RunningPod } from './pod.ts';
 import { createStorageClass, provision } from './provisioner.ts';
 
-/** Interval at which a node reports its status. */
+/** Interval at which nodes report their status and pods get changed files. */
 const REPORT_MS = 4000;
 
 export class Kubelet {
@@ -42,10 +42,9 @@ export class Kubelet {
     follow<Claim>(world, '/api/v1/persistentvolumeclaims', {
       onSet: (claim) => this.#try(provision(api, join(dir, 'volumes'), claim)),
     });
-    for (const kind of ['configmaps', 'secrets'])
-      follow<Resource>(world, `/api/v1/${kind}`, { onSet: ({ metadata }) => this.#refresh(metadata.namespace) });
     setInterval(() => {
       for (const name of this.#nodes) this.#try(reportNode(api, name));
+      for (const running of this.#running.values()) this.#try(running.refresh());
     }, REPORT_MS);
   }
 
@@ -57,8 +56,11 @@ export class Kubelet {
 
   #keep(pod: Pod): void {
     const { uid, name, deletionTimestamp, deletionGracePeriodSeconds = 30 } = pod.metadata;
-    if (!this.#nodes.has(pod.spec.nodeName ?? '')) return;
     const known = this.#running.get(uid);
+    if (!this.#nodes.has(pod.spec.nodeName ?? '')) {
+      if (known !== undefined && this.#running.delete(uid)) this.#try(known.cutPower());
+      return;
+    }
     const isOver = pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
     if (known === undefined && isOver && deletionTimestamp === undefined) return;
     if (known === undefined) this.#world.log(`${name}: is assigned to ${pod.spec.nodeName}`);
@@ -79,22 +81,9 @@ export class Kubelet {
     const hasPower = labels?.['power'] !== 'off';
     if (hasPower === this.#nodes.has(name)) return;
     this.#world.log(`${name}: has ${hasPower ? 'power' : 'no power'}`);
-    if (hasPower) {
-      this.#nodes.add(name);
-      for (const pod of this.#pods.values()) this.#keep(pod);
-      return;
-    }
-    this.#nodes.delete(name);
-    for (const [uid, running] of this.#running) {
-      if (running.pod.spec.nodeName !== name) continue;
-      this.#running.delete(uid);
-      this.#try(running.cutPower());
-    }
-  }
-
-  #refresh(namespace: string): void {
-    for (const running of this.#running.values())
-      if (running.pod.metadata.namespace === namespace) this.#try(running.refresh());
+    if (hasPower) this.#nodes.add(name);
+    else this.#nodes.delete(name);
+    for (const pod of this.#pods.values()) this.#keep(pod);
   }
 
   #try(action: Promise<void>): void {

@@ -6,12 +6,11 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { V1ContainerStatus } from '@kubernetes/client-node';
-import { type Api, EventRecorder, unless } from '../../../operator/src/kube/index.ts';
+import { type Api, EventRecorder, type Kind, pathOf, unless } from '../../../operator/src/kube/index.ts';
 import type { Harness, Pod } from '../objects.ts';
-import { coalesced } from '../run.ts';
-import { HOST, resolvConf } from '../world.ts';
+import { coalesced, pause } from '../run.ts';
+import { resolvConf } from '../world.ts';
 import type { Sandbox } from './bundle.ts';
 import { Container } from './container.ts';
 import { attachNetwork, detachNetwork, nextAddress } from './pod-network.ts';
@@ -20,6 +19,7 @@ import { mountVolumes } from './volumes.ts';
 /** The surroundings of all pods of a world; the folder is that of its files. */
 export type PodWorld = Harness & Pick<Sandbox, 'dir' | 'images'>;
 
+const PODS: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
 const RETRY_MS = 500;
 /** 404: the pod is gone; 409 and 422: another one has its name. */
 const GONE = unless(404, 409, 422);
@@ -47,7 +47,6 @@ export class RunningPod implements Sandbox {
   readonly #events: EventRecorder;
   readonly #inits: readonly Container[];
   readonly #containers: readonly Container[];
-  readonly #startTime = new Date();
   readonly #stopping = new AbortController();
   /** The end of the grace period. */
   readonly #deadline = new AbortController();
@@ -125,7 +124,7 @@ export class RunningPod implements Sandbox {
         return await this.#mount();
       } catch (error) {
         this.event('FailedMount', String(error));
-        await this.#pause(RETRY_MS);
+        await pause(RETRY_MS, this.#stopping.signal);
       }
     }
   }
@@ -141,14 +140,9 @@ export class RunningPod implements Sandbox {
         this.event('BackOff', message);
         container.wait('CrashLoopBackOff', message);
       }
-      await this.#pause(backoffMs);
+      await pause(backoffMs, this.#stopping.signal);
     }
     return false;
-  }
-
-  /** Waits, unless the pod stops. */
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   async #mount(): Promise<void> {
@@ -163,7 +157,7 @@ export class RunningPod implements Sandbox {
     if (this.#isSilent) return;
     await this.report();
     const preconditions = { uid: this.pod.metadata.uid };
-    await this.api.delete(pathOf(this.pod), { gracePeriodSeconds: 0, preconditions }).catch(GONE);
+    await this.api.delete(pathOf(PODS, this.pod.metadata), { gracePeriodSeconds: 0, preconditions }).catch(GONE);
   }
 
   async #report(): Promise<void> {
@@ -171,7 +165,7 @@ export class RunningPod implements Sandbox {
     const { metadata } = this.pod;
     const body = { metadata: { uid: metadata.uid }, status: this.#status() };
     await this.api
-      .patch(`${pathOf(this.pod)}/status`, body)
+      .patch(`${pathOf(PODS, this.pod.metadata)}/status`, body)
       .catch(GONE)
       .catch(this.#warn);
   }
@@ -181,18 +175,14 @@ export class RunningPod implements Sandbox {
     const inits = this.#inits.map(({ status }) => Object.assign({}, status, { ready: exitCodeOf(status) === 0 }));
     const containers = this.#containers.map(({ status }) => status);
     const isReady = containers.every(({ ready }) => ready);
-    const conditions = { Initialized: this.#isInitialized, ContainersReady: isReady, Ready: isReady };
     return {
       phase: this.#phase(),
       podIP: address,
-      // The API server merges the two by address.
+      // The API server merges them by address.
       podIPs: [{ ip: address }, { $patch: 'replace' }],
-      hostIP: HOST,
-      hostIPs: [{ ip: HOST }, { $patch: 'replace' }],
-      startTime: this.#startTime,
       initContainerStatuses: inits,
       containerStatuses: containers,
-      conditions: Object.entries(conditions).map(([type, isTrue]) => conditionOf(pod, type, isTrue ? 'True' : 'False')),
+      conditions: [conditionOf(pod, 'Ready', isReady ? 'True' : 'False')],
     };
   }
 
@@ -214,10 +204,6 @@ function exitCodeOf({ state }: V1ContainerStatus): number | undefined {
 function conditionOf({ status: { conditions } }: Pod, type: string, status: string): object {
   const before = conditions?.find((condition) => condition.type === type);
   return { type, status, lastTransitionTime: before?.status === status ? before.lastTransitionTime : new Date() };
-}
-
-function pathOf({ metadata: { namespace, name } }: Pod): string {
-  return `/api/v1/namespaces/${namespace}/pods/${name}`;
 }
 
 /** Writes /etc/hosts and /etc/resolv.conf. */

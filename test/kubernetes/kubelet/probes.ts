@@ -6,25 +6,17 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { V1Container, V1HTTPGetAction, V1LifecycleHandler, V1Probe } from '@kubernetes/client-node';
-import type { Sandbox } from './bundle.ts';
-
-/** A container that is running. */
-interface Probed {
-  /** Container id of runc. */
-  readonly id: string;
-  readonly spec: V1Container;
-  readonly pod: Sandbox;
-}
+import type { V1HTTPGetAction, V1LifecycleHandler, V1Probe } from '@kubernetes/client-node';
+import { pause } from '../run.ts';
+import type { PodContainer } from './bundle.ts';
 
 const execute = promisify(execFile);
 
 /** Resolves with undefined when it succeeded, and else with why not. */
 export async function act(
   { exec, httpGet }: V1LifecycleHandler,
-  probed: Probed,
+  probed: PodContainer,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
@@ -41,7 +33,7 @@ export async function act(
 export async function* verdicts(
   kind: string,
   probe: V1Probe | undefined,
-  probed: Probed,
+  probed: PodContainer,
   signal: AbortSignal,
 ): AsyncGenerator<boolean> {
   if (probe === undefined) {
@@ -50,10 +42,8 @@ export async function* verdicts(
   }
   const { initialDelaySeconds = 0, periodSeconds = 10, timeoutSeconds = 1 } = probe;
   const { successThreshold = 1, failureThreshold = 3 } = probe;
-  const pause = (seconds: number): Promise<unknown> =>
-    delay(seconds * 1000, undefined, { signal }).catch(() => undefined);
-  await pause(initialDelaySeconds);
-  for (let successes = 0, failures = 0; !signal.aborted; await pause(periodSeconds)) {
+  await pause(initialDelaySeconds * 1000, signal);
+  for (let successes = 0, failures = 0; !signal.aborted; await pause(periodSeconds * 1000, signal)) {
     const failure = await act(probe, probed, AbortSignal.timeout(timeoutSeconds * 1000));
     if (signal.aborted) return;
     [successes, failures] = failure === undefined ? [successes + 1, 0] : [0, failures + 1];
@@ -63,12 +53,11 @@ export async function* verdicts(
   }
 }
 
-async function get(action: V1HTTPGetAction, { spec, pod }: Probed, signal: AbortSignal): Promise<void> {
-  const { path = '/', port: named, scheme, httpHeaders = [] } = action;
+async function get(action: V1HTTPGetAction, { spec, pod }: PodContainer, signal: AbortSignal): Promise<void> {
+  const { path = '/', port: named, scheme } = action;
   const port = typeof named === 'number' ? named : spec.ports?.find(({ name }) => name === named)?.containerPort;
   if (port === undefined) throw new Error(`the container ${spec.name} has no port ${named}`);
-  const headers = Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value]));
-  const options = { host: pod.address, port, path, headers, signal, agent: false, rejectUnauthorized: false };
+  const options = { host: pod.address, port, path, signal, agent: false, rejectUnauthorized: false };
   const request = (scheme === 'HTTPS' ? https : http).get(options);
   const [response]: IncomingMessage[] = await once(request, 'response');
   request.on('error', () => undefined).destroy();

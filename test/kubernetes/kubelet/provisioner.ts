@@ -28,7 +28,7 @@ export async function provision(api: Api, dir: string, { metadata, spec, status 
   const { name, namespace, uid, annotations } = metadata;
   const node = annotations?.['volume.kubernetes.io/selected-node'];
   if (spec.storageClassName !== CLASS || node === undefined) return;
-  const capacity = spec.resources.requests;
+  const capacity = { storage: spec.resources?.requests?.['storage'] ?? '' };
   const path = join(dir, `pvc-${uid}`);
   if (spec.volumeName === undefined) {
     mkdirSync(path, { recursive: true });
@@ -46,7 +46,7 @@ export async function provision(api: Api, dir: string, { metadata, spec, status 
       },
     };
     await api.create(VOLUMES, volume).catch(unless(409));
-  } else if (status.phase === 'Bound' && status.capacity?.storage !== capacity.storage) {
+  } else if (status.phase === 'Bound' && status.capacity?.['storage'] !== capacity.storage) {
     await attempt('mount', '-o', `remount,size=${mountSize(capacity.storage)}`, path);
     await api.patch(`${VOLUMES}/${spec.volumeName}`, { spec: { capacity } });
     await api.patch(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${name}/status`, { status: { capacity } });

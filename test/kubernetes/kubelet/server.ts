@@ -1,7 +1,7 @@
 /**
  * Serves the requests of the API server to a node: logs of containers, and commands in them (`kubectl exec`) over a
  * WebSocket with the subprotocol v5.channel.k8s.io: the first byte of each message names a channel, and how the command
- * ended is a Status in the last one. There are no terminals.
+ * ended is a Status in the last one. Commands have neither an input nor a terminal.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,26 +9,24 @@ import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Issued } from '../../support/certificates.ts';
 import { HOST } from '../world.ts';
 import type { Container } from './container.ts';
 import type { Kubelet } from './kubelet.ts';
 import { KUBELET_PORT } from './node.ts';
 
-const PROTOCOL = 'v5.channel.k8s.io';
-const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 };
+const CHANNELS = { stdout: 1, stderr: 2, error: 3 };
 const NORMAL_CLOSURE = 1000;
 
-export async function serveKubelet(
-  kubelet: Kubelet,
-  tls: { readonly cert: string; readonly key: string },
-): Promise<void> {
+export async function serveKubelet(kubelet: Kubelet, tls: Issued): Promise<void> {
   /** /VERB/NAMESPACE/POD/CONTAINER?OPTIONS */
   const read = ({ url = '/' }: IncomingMessage) => {
     const { pathname, searchParams: options } = new URL(url, `https://${HOST}`);
     const [, verb, namespace = '', pod = '', name = ''] = pathname.split('/');
     return { verb, container: kubelet.find(namespace, pod)?.container(name), options };
   };
-  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => PROTOCOL });
+  // It takes the first protocol that a client offers.
+  const sockets = new WebSocketServer({ noServer: true });
   const server = createServer(tls, (request, response) => {
     const { verb, container, options } = read(request);
     if (verb === 'containerLogs' && container !== undefined) sendLog(container, options, response);
@@ -56,16 +54,10 @@ function sendLog(container: Container, options: URLSearchParams, response: Serve
 
 /** Runs a command in a container until it ends. */
 async function execute(client: WebSocket, id: string, options: URLSearchParams): Promise<void> {
-  const child = spawn('runc', ['exec', id, ...options.getAll('command')]);
+  const child = spawn('runc', ['exec', id, ...options.getAll('command')], { stdio: ['ignore', 'pipe', 'pipe'] });
   const sendTo = (channel: number) => (data: Uint8Array) => client.send(Buffer.concat([Buffer.of(channel), data]));
   child.stdout.on('data', sendTo(CHANNELS.stdout));
   child.stderr.on('data', sendTo(CHANNELS.stderr));
-  child.stdin.on('error', () => undefined);
-  if (!options.has('input') && !options.has('stdin')) child.stdin.end();
-  client.on('message', (data: Buffer) => {
-    if (data[0] === CHANNELS.stdin) child.stdin.write(data.subarray(1));
-    if (data[0] === CHANNELS.close) child.stdin.end();
-  });
   client.on('error', () => child.kill()).on('close', () => child.kill());
   const [code]: (number | null)[] = await once(child, 'close');
   sendTo(CHANNELS.error)(Buffer.from(JSON.stringify(statusOf(code ?? 1))));
@@ -75,6 +67,5 @@ async function execute(client: WebSocket, id: string, options: URLSearchParams):
 function statusOf(code: number): object {
   if (code === 0) return { metadata: {}, status: 'Success' };
   const causes = [{ reason: 'ExitCode', message: String(code) }];
-  const message = `command terminated with non-zero exit code: exit status ${code}`;
-  return { metadata: {}, status: 'Failure', reason: 'NonZeroExitCode', message, details: { causes } };
+  return { metadata: {}, status: 'Failure', reason: 'NonZeroExitCode', details: { causes } };
 }

@@ -2,7 +2,7 @@
  * The volumes of a pod as folders of the machine. What objects project is written as Kubernetes does it: a new folder,
  * and one rename of the link `..data` to it, so that a reader sees the old files or the new ones and never a mixture.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { V1Volume } from '@kubernetes/client-node';
@@ -11,7 +11,6 @@ import { run } from '../run.ts';
 import { type Files, filesOf, type Referrer } from './projected.ts';
 
 const DATA = '..data';
-const FILE_MODE = 0o644;
 const SHARED_MODE = 0o777;
 /** Gives the group $1 all rights to a folder and what is in it. */
 const SHARE = 'chgrp -R "$1" "$2" && chmod -R g+rwX "$2" && find "$2" -type d -exec chmod g+s {} +';
@@ -38,7 +37,6 @@ async function claimed(name: string, { api, pod: { metadata, spec: podSpec } }: 
   if (claim.status.phase !== 'Bound') throw new Error(`the claim ${name} is ${claim.status.phase}, not Bound`);
   const { spec } = await api.get<Volume>(`/api/v1/persistentvolumes/${claim.spec.volumeName}`);
   const { path } = spec.hostPath;
-  fs.mkdirSync(path, { recursive: true });
   const { fsGroup: group, fsGroupChangePolicy: policy } = podSpec.securityContext ?? {};
   const isShared = group === undefined || (policy === 'OnRootMismatch' && fs.statSync(path).gid === group);
   if (!isShared) await run('sh', '-c', SHARE, 'sh', String(group), path);
@@ -47,7 +45,7 @@ async function claimed(name: string, { api, pod: { metadata, spec: podSpec } }: 
 
 async function project(volume: V1Volume, referrer: Referrer, root: string): Promise<void> {
   const { configMap, secret, projected, downwardAPI } = volume;
-  const { defaultMode = FILE_MODE } = configMap ?? secret ?? projected ?? downwardAPI ?? {};
+  const { defaultMode = 0o644 } = configMap ?? secret ?? projected ?? downwardAPI ?? {};
   const { fsGroup: group } = referrer.pod.spec.securityContext ?? {};
   const files = await filesOf(volume, referrer, join(root, DATA));
   swapFiles(root, files, group === undefined ? { mode: defaultMode } : { mode: defaultMode | 0o440, group });
@@ -55,10 +53,7 @@ async function project(volume: V1Volume, referrer: Referrer, root: string): Prom
 
 /** Replaces all files below `root` at once, unless they are the same. */
 function swapFiles(root: string, files: Files, { mode, group = 0 }: { mode: number; group?: number }): void {
-  const folder = `..${createHash('sha256')
-    .update(JSON.stringify([...files]))
-    .digest('hex')
-    .slice(0, 16)}`;
+  const folder = `..${hash('sha256', JSON.stringify([...files])).slice(0, 16)}`;
   const old = linkAt(join(root, DATA));
   if (old === folder) return;
   fs.mkdirSync(join(root, folder), { recursive: true });

@@ -1,8 +1,6 @@
 // The part of the package ws that the harness uses; it has no types of its own.
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
-  import type { IncomingMessage } from 'node:http';
-  import type { Duplex } from 'node:stream';
 
   export class WebSocket extends EventEmitter {
     send(data: Uint8Array): void;
@@ -10,7 +8,7 @@ declare module 'ws' {
   }
 
   export class WebSocketServer {
-    constructor(options: { readonly noServer: true; readonly handleProtocols: () => string });
-    handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (client: WebSocket) => void): void;
+    constructor(options: { readonly noServer: true });
+    handleUpgrade(request: object, socket: object, head: Buffer, then: (client: WebSocket) => void): void;
   }
 }

@@ -17,7 +17,7 @@ import { serviceTable } from './services.ts';
 /** Changes that come within this time are one. */
 const GATHER_MS = 30;
 
-/** Serves it until the process ends. Virtual addresses follow a change after `lagMs`, as on a large cluster. */
+/** Serves it until the process ends. Virtual addresses follow a change later, as on a large cluster. */
 export async function startNetwork(harness: Harness, lagMs: number): Promise<void> {
   const watch = <Item extends Resource>(path: string, onChange: () => void): ReadonlyMap<string, Item> =>
     follow<Item>(harness, path, { onSet: onChange, onDelete: onChange });
@@ -35,22 +35,15 @@ export async function startNetwork(harness: Harness, lagMs: number): Promise<voi
   await serveNames(cluster);
 }
 
-/** Loads a table of nft anew, `lagMs` after what it is made from has changed. */
+/** Loads a table of nft anew when what it is made from has changed, after one to two times `lagMs`. */
 function kept({ log }: Harness, table: () => string, lagMs = 0): () => void {
-  const warn = (error: unknown): void => log(`network: ${String(error)}`);
-  let [due, loaded] = ['', ''];
+  let loaded = '';
   const load = coalesced(async () => {
-    const text = due;
+    await delay(GATHER_MS);
+    const text = table();
+    await delay(lagMs);
     if (text !== loaded) await feed(text, 'nft', '-f', '-');
     loaded = text;
   });
-  const make = coalesced(async () => {
-    await delay(GATHER_MS);
-    const text = table();
-    setTimeout(() => {
-      due = text;
-      load().catch(warn);
-    }, lagMs);
-  });
-  return () => void make().catch(warn);
+  return () => void load().catch((error: unknown) => log(`network: ${String(error)}`));
 }

@@ -74,13 +74,11 @@ function conditionsOf(
 }
 
 /** A port, which may be named by some of the pods. */
-function portsOf({ port, endPort, protocol = 'TCP' }: V1NetworkPolicyPort, pods: readonly Pod[]): readonly string[] {
-  const kind = protocol.toLowerCase();
-  if (port === undefined) return [`meta l4proto ${kind}`];
-  const named = pods.flatMap(({ spec }) => spec.containers.flatMap(({ ports = [] }) => ports));
-  const numbers = named.flatMap(({ name, containerPort }) => (name === port ? [containerPort] : []));
-  const range = endPort === undefined ? '' : `-${endPort}`;
-  return [...new Set(typeof port === 'number' ? [port] : numbers)].map((number) => `${kind} dport ${number}${range}`);
+function portsOf({ port, protocol = 'TCP' }: V1NetworkPolicyPort, pods: readonly Pod[]): readonly string[] {
+  const known = pods.flatMap(({ spec }) => spec.containers.flatMap(({ ports = [] }) => ports));
+  const named = known.flatMap(({ name, containerPort }) => (name === port ? [containerPort] : []));
+  const numbers = new Set(typeof port === 'number' ? [port] : named);
+  return [...numbers].map((number) => `${protocol.toLowerCase()} dport ${number}`);
 }
 
 /** A set of the addresses that a peer stands for; none when it stands for no pod. */
@@ -89,14 +87,13 @@ function addressesOf(
   own: string,
   { pods, namespaces }: Policed,
 ): readonly string[] {
-  if (ipBlock?.except !== undefined) throw new Error('the harness knows no exceptions from blocks of network policies');
-  if (ipBlock !== undefined) return [ipBlock.cidr];
+  if (ipBlock !== undefined) throw new Error('the harness knows no blocks of addresses in network policies');
   const selected = namespaces.filter((namespace) =>
     namespaceSelector === undefined ? namespace.metadata.name === own : matches(namespaceSelector, namespace),
   );
-  const names = new Set(selected.map(({ metadata }) => metadata.name));
-  const peers = pods.filter((pod) => names.has(pod.metadata.namespace) && matches(podSelector, pod));
-  return peers.length === 0 ? [] : [`{ ${[...new Set(peers.map(({ status }) => status.podIP))].join(', ')} }`];
+  const names = selected.map(({ metadata }) => metadata.name);
+  const peers = pods.filter((pod) => names.includes(pod.metadata.namespace) && matches(podSelector, pod));
+  return peers.length === 0 ? [] : [`{ ${peers.map(({ status }) => status.podIP).join(', ')} }`];
 }
 
 function matches(selector: V1LabelSelector | undefined, { metadata: { labels = {} } }: Resource): boolean {

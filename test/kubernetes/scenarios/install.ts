@@ -1,7 +1,7 @@
 /** Installs Cairn by its chart with three pods, and asks it what an operator would. */
 import { resolve } from 'node:path';
+import { type Secret, textIn } from '../../../operator/src/kube/index.ts';
 import { type Cluster, eventually } from '../cluster.ts';
-import type { Values } from '../objects.ts';
 
 const CHART = resolve(import.meta.dirname, '../../../charts/cairn');
 export const PODS: readonly string[] = ['cairn-0', 'cairn-1', 'cairn-2'];
@@ -26,8 +26,7 @@ export async function installCairn(cluster: Cluster, ...changed: readonly string
 
 /** The key of the first administrator, which the chart has made. */
 export async function firstKey({ api }: Cluster): Promise<string> {
-  const { data = {} } = await api.get<Values>('/api/v1/namespaces/default/secrets/cairn-auth');
-  return Buffer.from(data['bootstrap-key'] ?? '', 'base64').toString();
+  return textIn(await api.get<Secret>('/api/v1/namespaces/default/secrets/cairn-auth'), 'bootstrap-key') ?? '';
 }
 
 /** Volumes and their claims stay. */

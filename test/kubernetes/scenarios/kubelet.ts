@@ -10,18 +10,15 @@ export interface KubeletFacts {
   /** The same, after its ConfigMap has changed. */
   readonly refreshed: unknown;
   readonly log: string;
-  /** Whether `kubectl exec` printed its input, and how it said that a command failed. */
-  readonly executed: { readonly isEcho: boolean; readonly failure: string };
+  /** Output of a command that `kubectl exec` ran, and how it said that one failed. */
+  readonly executed: { readonly output: string; readonly failure: string };
   readonly crashed: { readonly log: string; readonly reason: string | undefined };
   readonly unknownImage: string | undefined;
   /** Whether a Job has reached the pod that a network policy guards. */
   readonly reached: { readonly friend: boolean; readonly stranger: boolean };
 }
 
-/** Longer than a message of a WebSocket. */
-const LONG_TEXT = 'echo '.repeat(50_000);
-const IN_GREETER = ['exec', 'greeter'];
-const ECHO = ['node', '--eval', 'process.stdin.pipe(process.stdout)'];
+const IN_GREETER = ['exec', 'greeter', '--', 'node', '--eval'];
 const GREETER = 'http://greeter.default.svc.cluster.local';
 
 export async function kubeletFacts(cluster: Cluster): Promise<KubeletFacts> {
@@ -48,8 +45,8 @@ export async function kubeletFacts(cluster: Cluster): Promise<KubeletFacts> {
     refreshed: await greet(),
     log: await cluster.kubectl('logs', 'greeter', '--tail=1'),
     executed: {
-      isEcho: (await feed(LONG_TEXT, 'kubectl', ...IN_GREETER, '--stdin', '--', ...ECHO)) === LONG_TEXT,
-      failure: await cluster.kubectl(...IN_GREETER, '--', 'node', '--eval', 'process.exit(7)').catch(String),
+      output: await cluster.kubectl(...IN_GREETER, 'console.log(process.pid > 1)'),
+      failure: await cluster.kubectl(...IN_GREETER, 'process.exit(7)').catch(String),
     },
     crashed: {
       log: await cluster.kubectl('logs', 'crashing', '--previous'),

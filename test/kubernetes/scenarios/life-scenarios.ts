@@ -1,10 +1,7 @@
 /** Scenarios of a cluster's life: more and fewer nodes, a lost volume, an upgrade and a rollback. */
 import { type Cluster, eventually } from '../cluster.ts';
 import { clusterStatus, PODS } from './install.ts';
-import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
-
-/** The tag of the image of the release before, which knows one feature level less. */
-export const BEFORE = 'before';
+import { EARLIER, leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
 const FIRST = 'cairn-0';
 /** A replica that lacks no more than what is being written. */
@@ -13,7 +10,7 @@ const LAG_MAX = 100;
 export const LIFE_SCENARIOS: Scenarios<'one-replica' | 'volume-lost' | 'upgraded-and-back'> = {
   'one-replica': { replicas: 1, act: restartGrowAndShrink },
   'volume-lost': { act: loseVolume },
-  'upgraded-and-back': { values: [`image.tag=${BEFORE}`], act: upgradeAndGoBack },
+  'upgraded-and-back': { values: [`image.tag=${EARLIER}`], act: upgradeAndGoBack },
 };
 
 async function restartGrowAndShrink({ cluster, clients, install, step }: ScenarioRun): Promise<void> {
@@ -80,7 +77,7 @@ async function upgradeAndGoBack({ cluster, clients, install, step }: ScenarioRun
   };
   const { level } = await clusterStatus(cluster, FIRST);
   await step('upgrade', () => rollTo(cluster.image, upgrade));
-  await step('go back', () => rollTo(`${repository}:${BEFORE}`, goBack));
+  await step('go back', () => rollTo(`${repository}:${EARLIER}`, goBack));
   await step('upgrade again', () => rollTo(cluster.image, upgrade));
   await expectLevel(cluster, level);
   await step('finalize', () => cluster.execute(FIRST, 'cairn', 'cluster', 'finalize'));

@@ -12,7 +12,7 @@ export const LOSS_SCENARIOS: Scenarios<'first-volume-lost-with-all-down' | 'lead
       const pod = PODS[0] ?? '';
       await cluster.kubectl('scale', 'statefulset/cairn', '--replicas=0');
       await step('until all pods are gone', () => cluster.kubectl('wait', '--for=delete', 'pods', ALL));
-      await cluster.emptyVolume(`data-${pod}`);
+      await cluster.kubectl('delete', 'persistentvolumeclaim', `data-${pod}`);
       await cluster.kubectl('scale', 'statefulset/cairn', '--replicas=3');
       await step('until all pods are ready again', () => cluster.untilReady(PODS));
       await step('replace the lost one', () => replaceLostNode(cluster, pod));

@@ -5,6 +5,7 @@
  *   npm run kube -- node --conditions=source test/kubernetes/scenarios/main.ts leader-deleted drain.lingerSeconds=5
  */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Cluster } from '../cluster.ts';
 import { kubeletFacts } from './kubelet.ts';
 import { runIn } from './scenarios.ts';
@@ -21,7 +22,7 @@ try {
   const logs = await cluster
     .kubectl('logs', '--selector=app.kubernetes.io/name=cairn', '--tail=10', '--prefix')
     .catch(String);
-  const kubelet = readFileSync(cluster.logOf('kubelet'), 'utf8').split('\n').slice(-LOG_LINES).join('\n');
+  const kubelet = readFileSync(join(cluster.dir, 'kubelet.log'), 'utf8').split('\n').slice(-LOG_LINES).join('\n');
   const resources = await cluster.kubectl('get', 'cairnclusters', '--output=yaml').catch(String);
   const operator = await cluster
     .kubectl('logs', '--namespace=cairn-system', '--selector=app.kubernetes.io/name=cairn-operator', '--tail=60')

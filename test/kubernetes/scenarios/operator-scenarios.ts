@@ -1,15 +1,12 @@
 /** Scenarios of a cluster that the operator runs: used, repaired, scaled down, upgraded, with components, and idle. */
 import { EVENT_ACCESS, EVENT_DATABASE } from '../../../operator/src/api/index.ts';
+import { type Secret, textIn } from '../../../operator/src/kube/index.ts';
 import type { Cluster } from '../cluster.ts';
-import type { Values } from '../objects.ts';
 import { rollBackCanary } from './canary.ts';
 import { idle } from './idle.ts';
 import { clusterStatus, PODS, SERVICE_HOST } from './install.ts';
 import { apply, changeCluster, expectKept, NAME, until } from './operator.ts';
-import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
-
-/** Release of the image before, in the scenario of an upgrade. */
-export const EARLIER = '0.0.9';
+import { EARLIER, leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
 export const OPERATOR_SCENARIOS: Scenarios<'operated' | 'operator-upgrades' | 'operator-rolls-back' | 'operator-idle'> =
   {
@@ -42,8 +39,7 @@ async function useAndRepair({ cluster, clients, step }: ScenarioRun): Promise<vo
 }
 
 async function writeAndRead({ api }: Cluster): Promise<void> {
-  const { data = {} } = await api.get<Values>('/api/v1/namespaces/default/secrets/orders-key');
-  const key = Buffer.from(data['api-key'] ?? '', 'base64').toString();
+  const key = textIn(await api.get<Secret>('/api/v1/namespaces/default/secrets/orders-key'), 'api-key') ?? '';
   const headers = { 'content-type': 'application/json', accept: 'application/json', 'x-api-key': key };
   const url = `https://${SERVICE_HOST}:3000`;
   const event = { specversion: '1.0', id: '1', source: '/orders', type: 'order-placed', subject: 'order-1' };

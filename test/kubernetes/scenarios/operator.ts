@@ -8,9 +8,8 @@ import {
   Identities,
   nodeAddress,
 } from '../../../operator/src/client/index.ts';
-import { type Kind, pathOf } from '../../../operator/src/kube/index.ts';
+import { type Kind, pathOf, type Secret, textIn } from '../../../operator/src/kube/index.ts';
 import { type Cluster, eventually } from '../cluster.ts';
-import type { Values } from '../objects.ts';
 import { feed } from '../run.ts';
 import { PODS } from './install.ts';
 
@@ -99,8 +98,8 @@ export async function describeCluster({ api }: Cluster): Promise<ClusterDescript
 
 /** Has this process trust the authority of the cluster. */
 export async function trustAuthority({ api }: Cluster): Promise<void> {
-  const { data = {} } = await api.get<Values>(`/api/v1/namespaces/default/secrets/${NAME}-ca`);
-  setDefaultCACertificates([Buffer.from(data['ca.crt'] ?? '', 'base64').toString()]);
+  const secret = await api.get<Secret>(`/api/v1/namespaces/default/secrets/${NAME}-ca`);
+  setDefaultCACertificates([textIn(secret, 'ca.crt') ?? '']);
 }
 
 /** @throws Error when one of these pods, the first ones, was replaced. */

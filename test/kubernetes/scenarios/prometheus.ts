@@ -40,7 +40,7 @@ export async function startPrometheus(cluster: Cluster): Promise<void> {
   // JSON is YAML.
   writeFileSync(join(dir, 'rules.yaml'), JSON.stringify({ groups: rules.groups.map(sooner) }));
   writeFileSync(join(dir, 'prometheus.yaml'), JSON.stringify(configuration()));
-  const log = openSync(cluster.logOf('prometheus'), 'w');
+  const log = openSync(join(dir, 'log'), 'w');
   const flags = ['--config.file=prometheus.yaml', '--storage.tsdb.path=data', `--web.listen-address=${ADDRESS}`];
   spawn('prometheus', flags, { cwd: dir, stdio: ['ignore', log, log] });
   await eventually('Prometheus to answer', async () => (await fetch(`http://${ADDRESS}/-/ready`)).ok);

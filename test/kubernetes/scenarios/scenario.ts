@@ -39,6 +39,8 @@ export interface ScenarioRun {
   readonly step: (name: string, action: () => Promise<unknown>) => Promise<void>;
 }
 
+/** Tag and release of the image of a release before, which knows one feature level less. */
+export const EARLIER = '0.0.9';
 /** Transactions before and after what is done. */
 export const SOME = 100;
 /** Selects the pods of Cairn. */
