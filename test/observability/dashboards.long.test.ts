@@ -1,4 +1,4 @@
-// Goal: every panel shows something. Method: a real Prometheus scrapes one node under requests of many kinds, with the
+// Goal: every panel shows something. Method: a real Prometheus scrapes a cluster under requests of many kinds, with the
 // shipped rules, and is asked each expression of the dashboards.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -8,26 +8,17 @@ import { SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { kubeBinaries } from '../../scripts/kube/binaries.ts';
 import { dashboardFiles } from '../../scripts/observability/dashboard-file.ts';
 import { RULES_PATH } from '../../scripts/observability/rules-file.ts';
-import { cloudEvent } from '../support/http-client.ts';
-import { startHttpNode } from '../support/http-node.ts';
+import { cloudEvent, HttpClient } from '../support/http-client.ts';
 import { lacksTool } from '../support/needed-tools.ts';
+import { startNodes } from '../support/server-cluster.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 120_000;
 vi.setConfig({ testTimeout: TIMEOUT_MS });
 
-/** What a new node alone has nothing of: peers, snapshots, tables, TLS, alerts, and eager State Views. */
+/** What a new cluster has nothing of: alerts, snapshots, tables, TLS, and eager State Views. */
 const EMPTY_WITHOUT: readonly string[] = [
-  'Overview / Entries that nodes lack',
   'Overview / Alerts',
-  'Raft and replication / Peers reached',
-  'Raft and replication / Round trip, p99',
-  'Raft and replication / Entries that peers lack',
-  'Raft and replication / Sent',
-  'Raft and replication / Received',
-  'Raft and replication / Failed frames',
-  'Raft and replication / Clock ahead of peers',
-  'Raft and replication / Bytes',
   'Raft and replication / Duration, p99',
   'Storage / Last whole scrub',
   'API / Certificates expire',
@@ -51,16 +42,20 @@ const PANELS = dashboardFiles().flatMap(({ content }) => {
   );
 });
 
-const { api, server } = await startHttpNode('--database-bytes-max=1GiB');
+const nodes = await startNodes(['--database-bytes-max=1GiB']);
+const [{ client, http }] = nodes;
+const api = new HttpClient(http);
 
 /** Its address, once it listens. */
 function startPrometheus(): Promise<string> {
   const dir = testDir();
-  const target = { targets: [new URL(server.metrics).host], labels: { namespace: 'shop', pod: 'cairn-0' } };
+  const targets = nodes.map(({ metrics }, place) => {
+    return { targets: [new URL(metrics).host], labels: { namespace: 'shop', pod: `cairn-${place}` } };
+  });
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: [join(resolve(import.meta.dirname, '../..'), RULES_PATH)],
-    scrape_configs: [{ job_name: 'cairn', static_configs: [target] }],
+    scrape_configs: [{ job_name: 'cairn', static_configs: targets }],
   };
   const file = join(dir, 'prometheus.yaml');
   writeFileSync(file, JSON.stringify(config));
@@ -100,19 +95,19 @@ async function emptyPanels(prometheus: string): Promise<readonly string[]> {
   return [...empty].filter((place) => !EMPTY_WITHOUT.includes(place));
 }
 
-it.skipIf(lacksTool('kube'))('every panel shows values of a node that is used', async () => {
+it.skipIf(lacksTool('kube'))('every panel shows values of a cluster that is used', async () => {
   const prometheus = await startPrometheus();
   const places = new Set(PANELS.map(({ place }) => place));
   expect(EMPTY_WITHOUT.filter((place) => !places.has(place))).toEqual([]);
   await api.create('shop');
   const request = SubscribeEventsRequest.fromPartial({ databaseName: 'shop' });
-  const tail = server.client.open('subscribeEvents', request, { deadlineMs: TIMEOUT_MS });
+  const tail = client.open('subscribeEvents', request, { deadlineMs: TIMEOUT_MS });
   tail.on('error', () => undefined).resume();
   await vi.waitFor(
     async () => {
       await api.commit('shop', cloudEvent('a'));
       await api.get('/databases/shop/events');
-      await server.client.send('fetchCatalog', {});
+      await client.send('fetchCatalog', {});
       expect(await emptyPanels(prometheus)).toEqual([]);
     },
     { timeout: TIMEOUT_MS - 20_000, interval: 500 },
