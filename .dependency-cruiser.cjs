@@ -140,7 +140,7 @@ const forbidden = [
     name: 'messages-of-grpc',
     comment: 'Only grpc and the admin API use the generated messages; others have the types of model and service.',
     severity: 'error',
-    from: { path: '^src/', pathNot: '^src/transport/(?:grpc/|admin-messages[.]ts$)' },
+    from: { path: '^src/', pathNot: '^src/transport/(?:grpc/|(?:admin-messages|request-reader)[.]ts$)' },
     to: { path: '^proto/' },
   },
   {

@@ -1,5 +1,6 @@
 /**
- * A plugin of buf: writes descriptors.ts, the file descriptors that server reflection gives out, as base64.
+ * A plugin of buf. It writes descriptors.ts, the file descriptors that server reflection gives out, as base64, and
+ * requests.ts, the fields of requests by which they are read (src/transport/request-reader.ts).
  *
  * Reads a CodeGeneratorRequest from stdin and writes a CodeGeneratorResponse to stdout, both of protobuf's
  * compiler/plugin.proto. Comments and positions (source_code_info) are left out: they are most of a descriptor.
@@ -44,17 +45,35 @@ const FILE = {
   SOURCE_INFO: 9,
 } as const;
 const MESSAGE = { FIELD: 2, NESTED: 3, ENUM: 4, EXTENSION: 6, ONEOF: 8 } as const;
-const FIELD = { EXTENDEE: 2, NUMBER: 3 } as const;
+const FIELD = { EXTENDEE: 2, NUMBER: 3, LABEL: 4, TYPE: 5, TYPE_NAME: 6, JSON_NAME: 10, PROTO3_OPTIONAL: 17 } as const;
+const LABEL_REPEATED = 3;
+const TYPE_MESSAGE = 11;
 const ENUM = { VALUE: 2 } as const;
 const SERVICE = { METHOD: 2 } as const;
+const METHOD = { INPUT: 2 } as const;
 const RESPONSE = { FEATURES: 2, FILE: 15 } as const;
 const RESPONSE_FILE = { NAME: 1, CONTENT: 15 } as const;
 const FEATURE_PROTO3_OPTIONAL = 1;
 
-const files = fieldsOf(readFileSync(0))
-  .filter((field) => field.number === REQUEST_PROTO_FILE)
-  .map((field) => readFile(field.content));
-respond('descriptors.ts', sourceOf(files));
+/** Types of fields that requests have, by their numbers in descriptor.proto: name, wire type, type in TypeScript. */
+const SCALARS: Readonly<Record<number, readonly [name: string, wireType: number, type: string]>> = {
+  4: ['uint64', 0, 'number | bigint'],
+  8: ['bool', 0, 'boolean'],
+  9: ['string', 2, 'string'],
+  12: ['bytes', 2, 'Uint8Array'],
+  13: ['uint32', 0, 'number'],
+  14: ['enum', 0, 'number | bigint'],
+};
+/** Messages inside of requests that #model reads. */
+const OWN_READERS: Readonly<Record<string, readonly [name: string, type: string]>> = {
+  'cairn.v1.EventSelection': ['bytes', 'Uint8Array'],
+  'google.protobuf.Timestamp': ['timestamp', '{ readonly seconds: number | bigint; readonly nanos: number }'],
+};
+/** Requests that are read by hand, for speed (src/transport/grpc/transact-request.ts, event-requests.ts). */
+const BY_HAND = ['TransactRequest', 'QueryEventsRequest', 'ScanDatabaseLogRequest', 'SubscribeEventsRequest'];
+
+const sources = contents(fieldsOf(readFileSync(0)), REQUEST_PROTO_FILE);
+respond({ 'descriptors.ts': sourceOf(sources.map(readFile)), 'requests.ts': requestsSource(sources) });
 
 function readFile(bytes: Uint8Array): FileDescriptor {
   const fields = fieldsOf(bytes);
@@ -105,9 +124,10 @@ function enumSymbols(scope: string, enums: readonly Uint8Array[]): readonly stri
 
 function extensionOf(bytes: Uint8Array): Extension {
   const fields = fieldsOf(bytes);
-  // Written as a reference from the root, with a dot in front.
-  const containingType = texts(fields, FIELD.EXTENDEE).join('').replace(/^\./, '');
-  return { containingType, number: fields.find(({ number }) => number === FIELD.NUMBER)?.value ?? 0 };
+  return {
+    containingType: typeName(bytes, FIELD.EXTENDEE),
+    number: fields.find(({ number }) => number === FIELD.NUMBER)?.value ?? 0,
+  };
 }
 
 function named(scope: string, all: readonly Uint8Array[]): readonly string[] {
@@ -176,12 +196,103 @@ ${entries.join('\n')}
 `;
 }
 
-function respond(name: string, content: string): void {
+/** Requests of the services of Cairn and the messages inside of them, each with its fields. */
+function requestsSource(descriptors: readonly Uint8Array[]): string {
+  const packages = descriptors.map(fieldsOf).map((fields) => ({ fields, scope: texts(fields, FILE.PACKAGE).join('') }));
+  const messages = new Map(
+    packages.flatMap(({ fields, scope }) =>
+      contents(fields, FILE.MESSAGE).flatMap((message) =>
+        withNested(scope, message).map((each) => [each.name, contents(each.fields, MESSAGE.FIELD)] as const),
+      ),
+    ),
+  );
+  const methods = packages
+    .filter(({ scope }) => scope.startsWith('cairn.'))
+    .flatMap(({ fields }) => contents(fields, FILE.SERVICE))
+    .flatMap((service) => contents(fieldsOf(service), SERVICE.METHOD));
+  const read = new Set(methods.map((method) => typeName(method, METHOD.INPUT)));
+  for (const name of BY_HAND) read.delete(`cairn.v1.${name}`);
+  const types: string[] = [];
+  const tables: string[] = [];
+  for (const name of read) {
+    const fields = (messages.get(name) ?? []).map(requestField);
+    for (const { message } of fields) if (message !== undefined) read.add(message);
+    types.push(
+      `  "${name}": {${fields.map(({ type }) => `\n    ${type}`).join('')}${fields.length > 0 ? '\n  ' : ''}};`,
+    );
+    tables.push(
+      `  "${name}": {${fields.map(({ row }) => `\n    ${row}`).join('')}${fields.length > 0 ? '\n  ' : ''}},`,
+    );
+  }
+  const scalars = [...Object.values(SCALARS), ['timestamp']].map(([name]) => `"${name}"`);
+  return `// Code generated by scripts/protoc-gen-descriptors.ts. DO NOT EDIT.
+
+/** Requests, and the messages inside of them. */
+export interface Requests {
+${types.join('\n')}
+}
+
+export type ScalarType = ${scalars.join(' | ')};
+
+export interface RequestField {
+  /** In {@link Requests}. */
+  readonly key: string;
+  /** In the proto file. */
+  readonly name: string;
+  readonly type: ScalarType | keyof Requests;
+  readonly presence: "list" | "optional" | "always";
+}
+
+/** Fields of each by their tags: number times 8 plus wire type. */
+export const REQUEST_FIELDS: { readonly [Name in keyof Requests]: Readonly<Record<number, RequestField>> } = {
+${tables.join('\n')}
+};
+`;
+}
+
+interface RequestField {
+  readonly type: string;
+  readonly row: string;
+  /** Name of the message that it is, unless #model reads it. */
+  readonly message: string | undefined;
+}
+
+function requestField(bytes: Uint8Array): RequestField {
+  const fields = fieldsOf(bytes);
+  const numberOf = (number: number): number => fields.find((field) => field.number === number)?.value ?? 0;
+  const [name, key] = [nameOf(bytes), texts(fields, FIELD.JSON_NAME).join('')];
+  const isMessage = numberOf(FIELD.TYPE) === TYPE_MESSAGE;
+  const message = isMessage ? typeName(bytes, FIELD.TYPE_NAME) : '';
+  const own = OWN_READERS[message];
+  const [kind, type] = own ?? [message, `Requests["${message}"]`];
+  const [scalar, wireType, scalarType] = isMessage ? [kind, 2, type] : (SCALARS[numberOf(FIELD.TYPE)] ?? []);
+  const isList = numberOf(FIELD.LABEL) === LABEL_REPEATED;
+  // Numbers of a list come packed, which the reader does not read.
+  if (wireType === undefined || (isList && wireType === 0)) throw new Error(`${name} has a type that is not read`);
+  // An absent message reads as an empty one.
+  const isOptional = own !== undefined || numberOf(FIELD.PROTO3_OPTIONAL) === 1;
+  const presence = isList ? 'list' : isOptional ? 'optional' : 'always';
+  const full = { list: `readonly ${scalarType}[]`, optional: `${scalarType} | undefined`, always: scalarType }[
+    presence
+  ];
+  const tag = numberOf(FIELD.NUMBER) * 8 + wireType;
+  const row = `${tag}: { key: "${key}", name: "${name}", type: "${scalar}", presence: "${presence}" },`;
+  return { type: `readonly ${key}: ${full};`, row, message: isMessage && own === undefined ? message : undefined };
+}
+
+/** A type of a field or a method, which is written as a reference from the root, with a dot in front. */
+function typeName(bytes: Uint8Array, number: number): string {
+  return texts(fieldsOf(bytes), number).join('').replace(/^\./, '');
+}
+
+function respond(written: Readonly<Record<string, string>>): void {
   const writer = new BinaryWriter();
   writer.tag(RESPONSE.FEATURES, WireType.Varint).uint64(FEATURE_PROTO3_OPTIONAL);
-  writer.tag(RESPONSE.FILE, WireType.LengthDelimited).fork();
-  writer.tag(RESPONSE_FILE.NAME, WireType.LengthDelimited).string(name);
-  writer.tag(RESPONSE_FILE.CONTENT, WireType.LengthDelimited).string(content);
-  writer.join();
+  for (const [name, content] of Object.entries(written)) {
+    writer.tag(RESPONSE.FILE, WireType.LengthDelimited).fork();
+    writer.tag(RESPONSE_FILE.NAME, WireType.LengthDelimited).string(name);
+    writer.tag(RESPONSE_FILE.CONTENT, WireType.LengthDelimited).string(content);
+    writer.join();
+  }
   process.stdout.write(writer.finish());
 }

@@ -245,6 +245,7 @@ export {
 } from './selector-wire.ts';
 export {
   instantOfTimestamp,
+  mergeTimestamp,
   type SentTimestamp,
   showTimestamp,
   TIMESTAMP_RULE,

@@ -3,6 +3,7 @@
  * at the peer port and at the gRPC port. Readers take any bytes and return undefined for values that make no sense.
  */
 import {
+  DatabaseError,
   isDatabaseId,
   isGroupId,
   isLogIndex,
@@ -11,10 +12,9 @@ import {
   isRevision,
   isTerm,
   type NodeId,
-  ProtoReader,
 } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription, HeldCopy, RegisteredNode } from '#cluster';
-import { isDatabaseName, unknownFieldRule } from '#model';
+import { isDatabaseName } from '#model';
 import {
   type Copy,
   type Database,
@@ -36,6 +36,8 @@ import {
   ReplaceNodeRequest,
   UndrainNodeRequest,
 } from '../../proto/gen/cairn/admin/v1/admin.ts';
+import type { Requests } from '../../proto/gen/requests.ts';
+import { reading } from './request-reader.ts';
 
 /** The methods, and the order that each stands for. */
 export const ADMIN_METHODS = {
@@ -57,21 +59,8 @@ type DescribedNode = ClusterDescription['nodes'][number];
 type DescribedDatabase = ClusterDescription['databases'][number];
 type DescribedMember = DescribedDatabase['members'][number];
 
-/** The fields of each request: number times 8 plus wire type. */
-const TAGS: Readonly<Record<AdminMethod, readonly number[]>> = {
-  describe: [0x78],
-  decommission: [0x08, 0x78],
-  replace: [0x08, 0x10, 0x78],
-  drain: [0x08, 0x10, 0x18, 0x20, 0x78],
-  undrain: [0x08, 0x78],
-  recommission: [0x08, 0x78],
-  finalize: [0x78],
-  recover: [0x0a, 0x10, 0x18, 0x78],
-  copy: [0x0a, 0x78],
-};
 /** The length of a chain hash: the hash becomes an entry of the catalog as it is. */
 const HASH_BYTES = 32;
-const MALFORMED = 'the request is malformed';
 const STATES = { active: 1, leaving: 2, removed: 3 } as const;
 const STATE_NAMES = [undefined, 'active', 'leaving', 'removed'] as const;
 const ROLES = { none: 0, voter: 1, learner: 2 } as const;
@@ -114,37 +103,46 @@ export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
   }
 }
 
-/** The request, or what is wrong with it. */
+/** Returns the request, or the reason why it is refused. */
 export function readAdminRequest(method: AdminMethod, bytes: Uint8Array): AdminRequest | string {
-  const unknown = unknownField(method, bytes);
-  if (unknown !== undefined) return unknown;
-  if (method === 'describe') return request(messageIn(DescribeClusterRequest, bytes), () => ({ kind: 'describe' }));
-  if (method === 'finalize') return request(messageIn(FinalizeUpgradeRequest, bytes), () => ({ kind: 'finalize' }));
-  if (method === 'copy') return request(messageIn(DescribeCopyRequest, bytes), ({ name }) => ({ kind: 'copy', name }));
-  if (method === 'recover') return request(messageIn(RecoverDatabaseRequest, bytes), recoveryIn);
-  if (method === 'replace')
-    return request(messageIn(ReplaceNodeRequest, bytes), ({ node, by }) => {
-      return isNodeId(node) ? { kind: method, node, by: nodeOrNone(by) } : noNode(node);
-    });
-  if (method === 'drain')
-    return request(messageIn(DrainNodeRequest, bytes), ({ node, isGranted, stay: stays, dryRun: isDryRun }) => {
-      return isNodeId(node) ? { kind: method, node, isGranted, stays, isDryRun } : noNode(node);
-    });
-  return request(messageIn(OF_NODE[method], bytes), ({ node }) => {
-    return isNodeId(node) ? { kind: method, node } : noNode(node);
-  });
+  try {
+    return requestIn(method, bytes);
+  } catch (failure) {
+    if (failure instanceof DatabaseError) return failure.message;
+    throw failure;
+  }
 }
 
-/** The first field that the request does not have. A later release has it, and this one would not do what it says. */
-function unknownField(method: AdminMethod, bytes: Uint8Array): string | undefined {
-  const reader = new ProtoReader(bytes);
-  while (!reader.done && !reader.failed) {
-    const tag = reader.tag();
-    const isUnknown = !reader.failed && !TAGS[method].includes(tag);
-    if (isUnknown) return `field ${Math.floor(tag / 8)} ${unknownFieldRule(tag, 'the request')}`;
-    reader.skipField(tag);
+function requestIn(method: AdminMethod, bytes: Uint8Array): AdminRequest | string {
+  switch (method) {
+    case 'describe':
+      return request(reading('cairn.admin.v1.DescribeClusterRequest')(bytes), () => ({ kind: method }));
+    case 'finalize':
+      return request(reading('cairn.admin.v1.FinalizeUpgradeRequest')(bytes), () => ({ kind: method }));
+    case 'copy':
+      return request(reading('cairn.admin.v1.DescribeCopyRequest')(bytes), ({ name }) => ({ kind: method, name }));
+    case 'recover':
+      return request(reading('cairn.admin.v1.RecoverDatabaseRequest')(bytes), recoveryIn);
+    case 'replace':
+      return request(reading('cairn.admin.v1.ReplaceNodeRequest')(bytes), ({ node, by }) => {
+        return isNodeId(node) ? { kind: method, node, by: nodeOrNone(by) } : noNode(node);
+      });
+    case 'drain':
+      return request(reading('cairn.admin.v1.DrainNodeRequest')(bytes), (sent) => {
+        const { node, isGranted, stay: stays, dryRun: isDryRun } = sent;
+        return isNodeId(node) ? { kind: method, node, isGranted, stays, isDryRun } : noNode(node);
+      });
+    case 'decommission':
+      return request(reading('cairn.admin.v1.DecommissionNodeRequest')(bytes), ofNode(method));
+    case 'recommission':
+      return request(reading('cairn.admin.v1.RecommissionNodeRequest')(bytes), ofNode(method));
+    case 'undrain':
+      return request(reading('cairn.admin.v1.UndrainNodeRequest')(bytes), ofNode(method));
   }
-  return undefined;
+}
+
+function ofNode(kind: keyof typeof OF_NODE): (sent: { readonly node: number }) => Order | string {
+  return ({ node }) => (isNodeId(node) ? { kind, node } : noNode(node));
 }
 
 export function writeAdminReply(reply: Exclude<AdminReply, Refusal>): Buffer {
@@ -207,16 +205,17 @@ function messageIn<Message>(type: MessageFns<Message>, bytes: Uint8Array): Messa
 }
 
 function request<Message extends { readonly isPassedOn: boolean }>(
-  message: Message | undefined,
+  message: Message,
   orderIn: (message: Message) => Order | string,
 ): AdminRequest | string {
-  if (message === undefined) return MALFORMED;
   const order = orderIn(message);
   return typeof order === 'string' ? order : { order, isPassedOn: message.isPassedOn };
 }
 
-function recoveryIn({ name, from, acceptRevision }: RecoverDatabaseRequest): Order | string {
+function recoveryIn(sent: Requests['cairn.admin.v1.RecoverDatabaseRequest']): Order | string {
+  const { name, from, acceptRevision } = sent;
   if (!isNodeId(from)) return noNode(from);
+  if (typeof acceptRevision === 'bigint') return `${acceptRevision} is no revision; the largest is 2^53 - 1`;
   // The name stands in the reason of a refusal, and so in the trailers and in the audit log.
   if (!isDatabaseName(name)) return 'the name is no name of a database; DescribeCluster lists them';
   return { kind: 'recover', name, from, acceptRevision };

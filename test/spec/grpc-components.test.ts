@@ -383,7 +383,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
       contentSchemaJson: Buffer.from('[]'),
     });
     const both = await failureOf(client.send('publishStateView', asked, SLOW));
-    const named = ['event_types[1]', 'key_type', 'presenter_version', 'priority'];
+    const named = ['content_schema_json', 'event_types[1]', 'key_type', 'presenter_version', 'priority'];
     expect([both.code, both.fields.toSorted()]).toEqual(['INVALID_ARGUMENT', named]);
     const { contentSchema: _, ...rest } = asked;
     const sane = { ...rest, eventTypes: ['t'], keyType: 0, priority: 0, presenterVersion: undefined } as const;

@@ -4,26 +4,25 @@ import { type ApiKey, Faults, formatGrant, GRANT_RULE, type Grant, isKeyId, pars
 import type { ApiKeysRequest, IssueApiKeyRequest } from '#service';
 import {
   FetchApiKeyReply,
-  FetchApiKeyRequest,
   IssueApiKeyReply,
   ListApiKeysReply,
   RevokeApiKeyReply,
-  RevokeApiKeyRequest,
   RotateApiKeyReply,
-  RotateApiKeyRequest,
   type ApiKey as SentKey,
-  IssueApiKeyRequest as SentRequest,
 } from '../../../proto/gen/cairn/v1/api_key.ts';
+import type { Requests } from '../../../proto/gen/requests.ts';
 import { authenticationOff } from '../access.ts';
+import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import type { GrpcContext } from './context.ts';
-import { decoding, EMPTY } from './messages.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, type UnaryShape, unary } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 const HASH_BYTES = 32;
+
+type SentRequest = Requests['cairn.v1.IssueApiKeyRequest'];
 
 export function apiKeyMethods({ service, isAuthenticated }: GrpcContext): readonly UnaryMethod[] {
   const method = <Request, Reply>(
@@ -37,27 +36,22 @@ export function apiKeyMethods({ service, isAuthenticated }: GrpcContext): readon
   const traits = { mustAnswer: true };
   return [
     method(
-      { name: 'IssueApiKey', parse: decoding(SentRequest, 'IssueApiKeyRequest'), reply: IssueApiKeyReply, traits },
+      { name: 'IssueApiKey', parse: reading('cairn.v1.IssueApiKeyRequest'), reply: IssueApiKeyReply, traits },
       async (request, common) => {
         const { key, text } = await service.issueApiKey({ ...issueOf(request), ...common });
         return { apiKey: messageOf(key), key: text };
       },
     ),
     method(
-      { name: 'ListApiKeys', parse: decoding(EMPTY, 'ListApiKeysRequest'), reply: ListApiKeysReply },
+      { name: 'ListApiKeys', parse: reading('cairn.v1.ListApiKeysRequest'), reply: ListApiKeysReply },
       async (_request, common) => ({ apiKeys: (await service.listApiKeys(common)).map(messageOf) }),
     ),
     method(
-      { name: 'FetchApiKey', parse: decoding(FetchApiKeyRequest, 'FetchApiKeyRequest'), reply: FetchApiKeyReply },
+      { name: 'FetchApiKey', parse: reading('cairn.v1.FetchApiKeyRequest'), reply: FetchApiKeyReply },
       async ({ id }, common) => ({ apiKey: messageOf(await service.findApiKey({ id, ...common })) }),
     ),
     method(
-      {
-        name: 'RotateApiKey',
-        parse: decoding(RotateApiKeyRequest, 'RotateApiKeyRequest'),
-        reply: RotateApiKeyReply,
-        traits,
-      },
+      { name: 'RotateApiKey', parse: reading('cairn.v1.RotateApiKeyRequest'), reply: RotateApiKeyReply, traits },
       async ({ id, overlapSeconds, secretSha256 }, common) => {
         const faults = new Faults();
         const hash = hashOf(secretSha256, faults);
@@ -67,12 +61,7 @@ export function apiKeyMethods({ service, isAuthenticated }: GrpcContext): readon
       },
     ),
     method(
-      {
-        name: 'RevokeApiKey',
-        parse: decoding(RevokeApiKeyRequest, 'RevokeApiKeyRequest'),
-        reply: RevokeApiKeyReply,
-        traits,
-      },
+      { name: 'RevokeApiKey', parse: reading('cairn.v1.RevokeApiKeyRequest'), reply: RevokeApiKeyReply, traits },
       async ({ id, expiresAt }, common) => {
         await service.revokeApiKey({ id, expiresAtMs: msOf(expiresAt), ...common });
         return {};
@@ -105,7 +94,7 @@ function grantOf(text: string, field: string, faults: Faults): readonly Grant[] 
 function hashOf(bytes: Uint8Array, faults: Faults): Uint8Array | undefined {
   if (bytes.length === 0) return undefined;
   if (bytes.length !== HASH_BYTES) faults.add('secret_sha256', `must have ${HASH_BYTES} bytes`, bytes.length);
-  return bytes;
+  return bytes.slice();
 }
 
 /** Undefined: it was not sent. */

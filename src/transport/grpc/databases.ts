@@ -1,20 +1,17 @@
 /** The methods about databases as such: create, delete, list, and what one was at a revision or a time. */
-import { instantFromMs } from '#base';
+import { instantFromMs, toAskedRevision } from '#base';
 import type { DatabaseDescription } from '#service';
 import {
   CreateDatabaseReply,
-  CreateDatabaseRequest,
   type Database,
   DatabaseReply,
-  DeleteDatabaseRequest,
   FetchCatalogReply,
-  FetchLatestDatabaseRequest,
 } from '../../../proto/gen/cairn/v1/database.ts';
 import { RELAYED } from '../relay.ts';
-import { AtRevision, AtTimestamp } from './asked-requests.ts';
+import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import type { GrpcContext } from './context.ts';
-import { decoding, EMPTY } from './messages.ts';
+import { EMPTY } from './messages.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, unary } from './unary.ts';
@@ -29,7 +26,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
     unary(
       {
         name: 'CreateDatabase',
-        parse: decoding(CreateDatabaseRequest, 'CreateDatabaseRequest'),
+        parse: reading('cairn.v1.CreateDatabaseRequest'),
         reply: CreateDatabaseReply,
         traits: { mustAnswer: true },
       },
@@ -42,7 +39,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
     unary(
       {
         name: 'DeleteDatabase',
-        parse: decoding(DeleteDatabaseRequest, 'DeleteDatabaseRequest'),
+        parse: reading('cairn.v1.DeleteDatabaseRequest'),
         reply: EMPTY,
         traits: { mustAnswer: true },
       },
@@ -62,7 +59,7 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       },
     ),
     unary(
-      { name: 'FetchCatalog', parse: decoding(EMPTY, 'Empty'), reply: FetchCatalogReply },
+      { name: 'FetchCatalog', parse: reading('google.protobuf.Empty'), reply: FetchCatalogReply },
       async (_request, call) => {
         const heldOnly = call.header(RELAYED) !== undefined;
         const databases = await service.listDatabases({ signal: call.signal, heldOnly, ...tracedAs(call) });
@@ -75,31 +72,29 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
 function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
   return [
     unary(
-      {
-        name: 'FetchLatestDatabase',
-        parse: decoding(FetchLatestDatabaseRequest, 'FetchLatestDatabaseRequest'),
-        reply: DatabaseReply,
-      },
+      { name: 'FetchLatestDatabase', parse: reading('cairn.v1.FetchLatestDatabaseRequest'), reply: DatabaseReply },
       async ({ databaseName }, call) =>
         answerOf(await service.databaseAt({ databaseName, at: 'latest', signal: call.signal, ...floorsOf(call) })),
     ),
     unary(
       {
         name: 'FetchDatabaseAtRevision',
-        parse: decoding(AtRevision, 'FetchDatabaseAtRevisionRequest'),
+        parse: reading('cairn.v1.FetchDatabaseAtRevisionRequest'),
         reply: DatabaseReply,
       },
-      async ({ databaseName, revision: at }, call) =>
-        answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...floorsOf(call) })),
+      async ({ databaseName, revision }, call) => {
+        const at = toAskedRevision(revision);
+        return answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...floorsOf(call) }));
+      },
     ),
     unary(
       {
         name: 'DatabaseEffectiveAtTimestamp',
-        parse: decoding(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest'),
+        parse: reading('cairn.v1.DatabaseEffectiveAtTimestampRequest'),
         reply: DatabaseReply,
       },
-      async ({ databaseName, timestamp }, call) => {
-        const instant = sentInstant(timestamp, 'at_timestamp');
+      async ({ databaseName, atTimestamp }, call) => {
+        const instant = sentInstant(atTimestamp, 'at_timestamp');
         const read = { databaseName, timestamp: instant, signal: call.signal, ...floorsOf(call) };
         return answerOf(await service.databaseAtTimestamp(read));
       },
@@ -107,11 +102,12 @@ function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
     unary(
       {
         name: 'AwaitDatabase',
-        parse: decoding(AtRevision, 'AwaitDatabaseRequest'),
+        parse: reading('cairn.v1.AwaitDatabaseRequest'),
         reply: DatabaseReply,
         traits: { waits: true },
       },
-      async ({ databaseName, revision }, call) => {
+      async ({ databaseName, atRevision }, call) => {
+        const revision = toAskedRevision(atRevision);
         const awaited = { databaseName, revision, signal: call.signal, ...floorsOf(call) };
         return answerOf(await service.awaitDatabase(awaited));
       },

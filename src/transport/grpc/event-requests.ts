@@ -18,8 +18,7 @@ import {
   type Selector,
 } from '#model';
 import type { ReadAt } from '#service';
-import { walkFields } from './messages.ts';
-import { readMessage, readText } from './request-walk.ts';
+import { readMessage, readText, walkFields } from '../request-reader.ts';
 
 export interface QueryRequest {
   readonly databaseName: string;
@@ -57,7 +56,7 @@ export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
     query: EVERYTHING,
     at: 'latest',
   };
-  walkFields(bytes, 'QueryEventsRequest', (reader, tag) => {
+  walkFields(bytes, 'cairn.v1.QueryEventsRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
     else if (tag === QUERY_TAG.QUERY) draft.query = decodeEventQuery(readMessage(reader), 'query', faults);
     else if (tag === QUERY_TAG.AT_REVISION) draft.at = toAskedRevision(reader.uint64());
@@ -70,7 +69,7 @@ export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
 export function parseScanRequest(bytes: Uint8Array): ScanRequest {
   const faults = new Faults();
   const draft = { databaseName: '', startRevision: toRevision(0), direction: FORWARD, limit: 0 };
-  walkFields(bytes, 'ScanDatabaseLogRequest', (reader, tag) => {
+  walkFields(bytes, 'cairn.v1.ScanDatabaseLogRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) draft.databaseName = readText(reader, 'database_name', faults);
     else if (tag === SCAN_TAG.START) draft.startRevision = nearestRevision(reader.uint64());
     else if (tag === SCAN_TAG.DIRECTION) draft.direction = readDirection(reader, 'direction', faults);
@@ -87,7 +86,7 @@ export function parseSubscriptionRequest(bytes: Uint8Array): SubscriptionRequest
   let selector: Selector | undefined = ALL;
   let after: AskedPosition | undefined;
   let heartbeatMs: number | bigint = 0;
-  walkFields(bytes, 'SubscribeEventsRequest', (reader, tag) => {
+  walkFields(bytes, 'cairn.v1.SubscribeEventsRequest', (reader, tag) => {
     if (tag === DATABASE_NAME) databaseName = readText(reader, 'database_name', faults);
     else if (tag === SUBSCRIBE_TAG.SELECTION)
       selector = decodeSelection(readMessage(reader), 'event_selection', faults);

@@ -2,8 +2,11 @@
  * The requests that publish components, by a walk over their bytes: components are views of the request, and what is
  * wrong with a definition is collected, for the service to judge in its turn.
  */
+import { NO_BYTES } from '#base';
 import {
+  ALL,
   and,
+  type ComponentName,
   type ContentSchema,
   canonicalNames,
   checkDefinition,
@@ -16,7 +19,6 @@ import {
   type KeyType,
   keyedTemplate,
   METADATA_BYTES_MAX,
-  type OfferedContent,
   type PresenterReference,
   type Priority,
   parseComponentName,
@@ -26,27 +28,8 @@ import {
   typesTemplate,
 } from '#model';
 import type { PublishComponentRequest } from '#service';
-import { notTheMessage } from './messages.ts';
-import { entriesOf } from './pair-fields.ts';
-import {
-  DATABASE_NAME,
-  EVENT_TYPES,
-  INACTIVE,
-  OFFERED_CONTENT,
-  PRESENTER_VERSION,
-  PUBLISH_PRESENTER,
-  PUBLISH_STATE_CHANGE,
-  PUBLISH_STATE_VIEW,
-  SCHEMA_JSON,
-  SELECTION,
-  SETTINGS,
-  STATE_CHANGE_DEFINITION,
-  STATE_VIEW_DEFINITION,
-  STATE_VIEW_NAMES,
-  WASM_BYTES,
-  WASM_COMPONENT,
-} from './publish-shapes.ts';
-import { Fields, type MessageShape } from './request-walk.ts';
+import type { Requests } from '../../../proto/gen/requests.ts';
+import { notTheMessage, readRequest } from '../request-reader.ts';
 
 export type PublishRequest = Pick<
   PublishComponentRequest,
@@ -57,71 +40,75 @@ export type PublishRequest = Pick<
 const ORDERS: readonly FoldOrder[] = ['revision', 'revision', 'effective-time'];
 const PRIORITIES: readonly Priority[] = ['normal', 'low', 'normal', 'high'];
 const KEY_TYPES: readonly KeyType[] = ['none', 'none', 'string', 'int64'];
-const SETTINGS_ENTRY = 'PublishPresenterRequest.SettingsEntry';
-
-const NO_BYTES = new Uint8Array(0);
+/** What the faults call them. */
+const PRESENTER_VERSION = 'presenter_version';
+const DEFINED_COMPONENT = 'definition.wasm_component';
 
 export function parsePublishStateView(message: Uint8Array): PublishRequest {
   const faults = new Faults();
   const place = { field: '', faults };
-  const fields = publicationFields(message, PUBLISH_STATE_VIEW, place);
-  const definition = stateViewFrom(fields, place, {
-    names: { name: 'state_view_name', schema: 'content_schema' },
-    order: enumFrom(fields, 'query_temporality', ORDERS, place),
-    keyType: enumFrom(fields, 'key_type', KEY_TYPES, place),
-    presenter: presenterFrom(fields, faults),
+  const sent = readPublication('cairn.v1.PublishStateViewRequest', message, faults);
+  const definition = stateViewFrom(sent, place, {
+    name: parseComponentName(sent.stateViewName, 'state_view_name', faults),
+    schema: schemaFrom(sent, faults),
+    order: enumFrom(sent.queryTemporality, ORDERS, { field: 'query_temporality', faults }),
+    keyType: enumFrom(sent.keyType, KEY_TYPES, { field: 'key_type', faults }),
+    presenter: presenterFrom(sent, faults),
+    reduceFunction: sent.reduceFn || REDUCE_FUNCTION,
+    types: sent.eventTypes.length === 0 ? ALL : typesTemplate(sent.eventTypes, { field: 'event_types', faults }),
   });
-  return publishRequest(fields, definition, faults);
+  return publishRequest(sent, definition, faults);
 }
 
 export function parsePublishStateChange(message: Uint8Array): PublishRequest {
   const faults = new Faults();
-  const fields = publicationFields(message, PUBLISH_STATE_CHANGE, { field: '', faults });
-  const name = parseComponentName(fields.text('state_change_name') ?? '', 'state_change_name', faults);
-  const views = fields
-    .texts(STATE_VIEW_NAMES)
-    .map((view, at) => parseComponentName(view, `${STATE_VIEW_NAMES}[${at}]`, faults));
+  const sent = readPublication('cairn.v1.PublishStateChangeRequest', message, faults);
+  const name = parseComponentName(sent.stateChangeName, 'state_change_name', faults);
+  const views = sent.stateViewNames.map((view, at) => parseComponentName(view, `state_view_names[${at}]`, faults));
   const stateViews = canonicalNames(views.filter((view) => view !== undefined));
-  const definition = name && { kind: 'state-change' as const, name, stateViews, ...headOf(fields) };
-  return publishRequest(fields, checked(definition, { field: '', faults }), faults);
+  const definition = name && { kind: 'state-change' as const, name, stateViews, ...headOf(sent) };
+  return publishRequest(sent, checked(definition, { field: '', faults }), faults);
 }
 
 export function parsePublishPresenter(message: Uint8Array): PublishRequest {
   const faults = new Faults();
-  const place = { field: '', faults };
-  const fields = publicationFields(message, PUBLISH_PRESENTER, place);
-  const name = parseComponentName(fields.text('presenter_name') ?? '', 'presenter_name', faults);
-  const offers = fields.all('offers').map((bytes, at): OfferedContent => {
-    const offer = new Fields(bytes, OFFERED_CONTENT, { field: `offers[${at}]`, faults });
-    return { contentType: offer.text('content_type') ?? '', schema: offer.text('schema') };
-  });
-  const settings = new Map(entriesOf(fields, SETTINGS, { type: SETTINGS_ENTRY, ...place }));
-  const definition = name && { kind: 'presenter' as const, name, offers, settings, ...headOf(fields) };
-  return publishRequest(fields, checked(definition, place), faults);
+  const sent = readPublication('cairn.v1.PublishPresenterRequest', message, faults);
+  const { offers } = sent;
+  const name = parseComponentName(sent.presenterName, 'presenter_name', faults);
+  const settings = new Map(sent.settings.map(({ key, value }) => [key, value]));
+  const definition = name && { kind: 'presenter' as const, name, offers, settings, ...headOf(sent) };
+  return publishRequest(sent, checked(definition, { field: '', faults }), faults);
 }
 
 export function parseDefineStateView(message: Uint8Array): PublishRequest {
-  return defineRequest(message, 'DefineStateViewRequest', (inner, place) => {
-    const fields = new Fields(inner, STATE_VIEW_DEFINITION, place);
-    assertShort(inner, fields.bytes(WASM_COMPONENT), STATE_VIEW_DEFINITION);
-    const view = { order: 'revision', keyType: 'none', presenter: undefined } as const;
-    const definition = stateViewFrom(fields, place, { names: { name: 'name', schema: 'schema_id' }, ...view });
-    return { definition, component: fields.bytes(WASM_COMPONENT) };
+  const faults = new Faults();
+  const { databaseName, definition: sent } = readRequest('cairn.v1.DefineStateViewRequest', message, faults);
+  const { wasmComponent, schemaId: uri } = sent;
+  assertShort('cairn.v1.DefineStateViewRequest', message, wasmComponent);
+  const place = { field: 'definition', faults };
+  const definition = stateViewFrom(sent, place, {
+    name: parseComponentName(sent.name, 'definition.name', faults),
+    schema: uri === '' ? undefined : { kind: 'uri', uri },
+    order: 'revision',
+    keyType: 'none',
+    presenter: undefined,
+    reduceFunction: REDUCE_FUNCTION,
+    types: ALL,
   });
+  return { databaseName, definition, component: wasmComponent, componentField: DEFINED_COMPONENT, faults };
 }
 
 export function parseDefineStateChange(message: Uint8Array): PublishRequest {
-  return defineRequest(message, 'DefineStateChangeRequest', (inner, place) => {
-    const fields = new Fields(inner, STATE_CHANGE_DEFINITION, place);
-    assertShort(inner, fields.bytes(WASM_COMPONENT), STATE_CHANGE_DEFINITION);
-    const { field, faults } = place;
-    const name = parseComponentName(fields.text('name') ?? '', `${field}.name`, faults);
-    const view = unlessEmpty(fields.text('state_view_name'));
-    const viewName = view === undefined ? undefined : parseComponentName(view, `${field}.state_view_name`, faults);
-    const stateViews = viewName === undefined ? [] : canonicalNames([viewName]);
-    const definition = name && { kind: 'state-change' as const, name, stateViews, ...headOf(fields) };
-    return { definition: checked(definition, place), component: fields.bytes(WASM_COMPONENT) };
-  });
+  const faults = new Faults();
+  const { databaseName, definition: sent } = readRequest('cairn.v1.DefineStateChangeRequest', message, faults);
+  const { wasmComponent, stateViewName: view } = sent;
+  assertShort('cairn.v1.DefineStateChangeRequest', message, wasmComponent);
+  const name = parseComponentName(sent.name, 'definition.name', faults);
+  const viewName = view === '' ? undefined : parseComponentName(view, 'definition.state_view_name', faults);
+  const stateViews = viewName === undefined ? [] : canonicalNames([viewName]);
+  const change = name && { kind: 'state-change' as const, name, stateViews, ...headOf(sent) };
+  const definition = checked(change, { field: 'definition', faults });
+  return { databaseName, definition, component: wasmComponent, componentField: DEFINED_COMPONENT, faults };
 }
 
 interface Place {
@@ -129,94 +116,79 @@ interface Place {
   readonly faults: Faults;
 }
 
-function publishRequest(fields: Fields, definition: Definition | undefined, faults: Faults): PublishRequest {
-  const component = fields.bytes(WASM_BYTES) ?? NO_BYTES;
-  const databaseName = fields.text('database_name') ?? '';
-  const isInactive = Number(fields.number(INACTIVE) ?? 0) !== 0;
-  return { databaseName, definition, component, componentField: WASM_BYTES, faults, isInactive };
-}
+type Publication =
+  | 'cairn.v1.PublishStateViewRequest'
+  | 'cairn.v1.PublishStateChangeRequest'
+  | 'cairn.v1.PublishPresenterRequest';
 
-/** A request that has its definition, with the component in it, as one message. */
-function defineRequest(
-  message: Uint8Array,
-  type: string,
-  read: (inner: Uint8Array, place: Place) => { definition: Definition | undefined; component: Uint8Array | undefined },
+function publishRequest(
+  { databaseName, wasmBytes: component, inactive: isInactive }: Requests[Publication],
+  definition: Definition | undefined,
+  faults: Faults,
 ): PublishRequest {
-  const faults = new Faults();
-  const shape = { type, texts: new Map([DATABASE_NAME]), bytes: new Map([[0x12, 'definition']]) };
-  const fields = new Fields(message, shape, { field: '', faults });
-  const { definition, component } = read(fields.bytes('definition') ?? NO_BYTES, { field: 'definition', faults });
-  return {
-    databaseName: fields.text('database_name') ?? '',
-    definition,
-    component: component ?? NO_BYTES,
-    componentField: `definition.${WASM_COMPONENT}`,
-    faults,
-  };
+  return { databaseName, definition, component, componentField: 'wasm_bytes', faults, isInactive };
 }
 
-/** Of a request that has its component as a field of its own. */
-function publicationFields(message: Uint8Array, shape: MessageShape, place: Place): Fields {
-  const fields = new Fields(message, shape, place);
-  assertShort(message, fields.bytes(WASM_BYTES), shape);
-  return fields;
+/** A request that has its component as a field of its own. */
+function readPublication<Name extends Publication>(type: Name, message: Uint8Array, faults: Faults): Requests[Name] {
+  const sent = readRequest(type, message, faults);
+  assertShort(type, message, sent.wasmBytes);
+  return sent;
 }
 
-/** Before anything is read of it: what stands beside the component is looked at in one turn. */
-function assertShort(message: Uint8Array, component: Uint8Array | undefined, { type }: MessageShape): void {
-  const length = message.length - (component?.length ?? 0);
+/** Bounds the part of the request that is read in one turn. */
+function assertShort(type: string, message: Uint8Array, component: Uint8Array): void {
+  const length = message.length - component.length;
   if (length <= METADATA_BYTES_MAX) return;
   throw notTheMessage(type, `it has ${length} bytes beside its component; ${METADATA_BYTES_MAX} is the most`);
 }
 
+type SentView = SentHead &
+  Pick<Requests['cairn.v1.PublishStateViewRequest'], 'eventSelection' | 'priority' | 'contentType'>;
+
+/** Undefined, where nothing is said otherwise: its faults are added. */
 interface ViewParts {
-  /** Of the fields that the messages call differently. */
-  readonly names: { readonly name: string; readonly schema: string };
+  readonly name: ComponentName | undefined;
+  /** Undefined: none. */
+  readonly schema: ContentSchema | undefined;
   readonly order: FoldOrder | undefined;
   readonly keyType: KeyType | undefined;
+  /** Undefined: none. */
   readonly presenter: PresenterReference | undefined;
+  readonly reduceFunction: string;
+  /** Selected beside the selection. */
+  readonly types: SelectorTemplate | undefined;
 }
 
 function stateViewFrom(
-  fields: Fields,
+  sent: SentView,
   place: Place,
-  { names, order, keyType, presenter }: ViewParts,
+  { name, order, keyType, types, ...parts }: ViewParts,
 ): Definition | undefined {
-  const name = parseComponentName(fields.text(names.name) ?? '', inside(place, names.name).field, place.faults);
-  const priority = enumFrom(fields, 'priority', PRIORITIES, place);
-  const selector = selectorFrom(fields, place);
+  const priority = enumFrom(sent.priority, PRIORITIES, inside(place, 'priority'));
+  const selector = selectorFrom(sent.eventSelection, types, inside(place, 'event_selection'));
   if (name === undefined || selector === undefined) return undefined;
   if (order === undefined || priority === undefined || keyType === undefined) return undefined;
-  const definition: Definition = {
-    kind: 'state-view',
-    name,
-    selector: keyedTemplate(selector, keyType),
-    order,
-    keyType,
-    reduceFunction: unlessEmpty(fields.text('reduce_fn')) ?? REDUCE_FUNCTION,
-    contentType: fields.text('content_type') ?? '',
-    schema: schemaFrom(fields, names.schema, place),
-    priority,
-    presenter,
-    ...headOf(fields),
-  };
-  return checked(definition, place);
+  const { contentType } = sent;
+  const view = { kind: 'state-view' as const, name, selector: keyedTemplate(selector, keyType), order, keyType };
+  return checked({ ...view, contentType, priority, ...parts, ...headOf(sent) }, place);
 }
 
 /** As in metadata of HTTP: the selection, the event types, or what both select. */
-function selectorFrom(fields: Fields, place: Place): SelectorTemplate | undefined {
-  const texts = fields.texts(EVENT_TYPES);
-  const types = texts.length === 0 ? undefined : typesTemplate(texts, inside(place, EVENT_TYPES));
-  const selection = fields.bytes(SELECTION);
-  if (texts.length > 0 && (types === undefined || selection === undefined)) return types;
-  const { field, faults } = inside(place, SELECTION);
+function selectorFrom(
+  selection: Uint8Array | undefined,
+  types: SelectorTemplate | undefined,
+  { field, faults }: Place,
+): SelectorTemplate | undefined {
+  if (types !== ALL && (types === undefined || selection === undefined)) return types;
   const selector = decodeTemplateSelection(selection ?? NO_BYTES, field, faults);
-  return selector === undefined || types === undefined ? selector : and([selector, types]);
+  return selector === undefined || types === ALL ? selector : and([selector, types]);
 }
 
-function presenterFrom(fields: Fields, faults: Faults): PresenterReference | undefined {
-  const name = fields.text('presenter_name');
-  const version = fields.number(PRESENTER_VERSION);
+function presenterFrom(
+  { presenterName: name, presenterVersion: version }: Requests['cairn.v1.PublishStateViewRequest'],
+  faults: Faults,
+): PresenterReference | undefined {
   if (name === undefined) {
     return version === undefined ? undefined : faults.add(PRESENTER_VERSION, 'needs presenter_name', version);
   }
@@ -226,36 +198,36 @@ function presenterFrom(fields: Fields, faults: Faults): PresenterReference | und
   return faults.add(PRESENTER_VERSION, 'must be from 1 to 2^53 - 1', version);
 }
 
-function headOf(fields: Fields): Pick<Definition, 'description' | 'sourceCodeUri'> {
-  return {
-    description: unlessEmpty(fields.text('description')),
-    sourceCodeUri: unlessEmpty(fields.text('source_code_uri')),
-  };
+interface SentHead {
+  readonly description: string | undefined;
+  readonly sourceCodeUri?: string | undefined;
 }
 
 /** An empty text says nothing, and is what a field has that was not set. */
-function unlessEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
+function headOf({ description, sourceCodeUri }: SentHead): Pick<Definition, 'description' | 'sourceCodeUri'> {
+  return { description: description || undefined, sourceCodeUri: sourceCodeUri || undefined };
 }
 
-function schemaFrom(fields: Fields, name: string, place: Place): ContentSchema | undefined {
-  const uri = unlessEmpty(fields.text(name));
-  const json = fields.bytes(SCHEMA_JSON);
-  const { field, faults } = inside(place, SCHEMA_JSON);
-  if (uri !== undefined && json !== undefined) return faults.add(field, `must not be sent beside ${name}`);
-  if (json !== undefined) return heldSchema(json, { field, faults });
-  return uri === undefined ? undefined : { kind: 'uri', uri };
+function schemaFrom(
+  { contentSchema: uri, contentSchemaJson: json }: Requests['cairn.v1.PublishStateViewRequest'],
+  faults: Faults,
+): ContentSchema | undefined {
+  if (json === undefined) return uri ? { kind: 'uri', uri } : undefined;
+  const field = 'content_schema_json';
+  return uri ? faults.add(field, 'must not be sent beside content_schema') : heldSchema(json, { field, faults });
 }
 
 function inside({ field, faults }: Place, name: string): Place {
   return { field: field === '' ? name : `${field}.${name}`, faults };
 }
 
-function enumFrom<Value>(fields: Fields, name: string, values: readonly Value[], place: Place): Value | undefined {
-  const number = fields.number(name) ?? 0;
+function enumFrom<Value>(
+  number: number | bigint,
+  values: readonly Value[],
+  { field, faults }: Place,
+): Value | undefined {
   const value = typeof number === 'number' ? values[number] : undefined;
-  if (value !== undefined) return value;
-  return place.faults.add(inside(place, name).field, `must be from 0 to ${values.length - 1}`, number);
+  return value ?? faults.add(field, `must be from 0 to ${values.length - 1}`, number);
 }
 
 function checked(definition: Definition | undefined, place: Place): Definition | undefined {

@@ -47,7 +47,7 @@ function publishing(
   { service, leaderTrailers }: GrpcContext,
   name: string,
   parse: (message: Uint8Array) => PublishRequest,
-  reply: Pick<MessageType<{ readonly version: number }>, 'encode'>,
+  reply: MessageType<{ readonly version: number }>,
 ): UnaryMethod {
   const traits = { mustAnswer: true, messageBytesMax: COMPONENT_BYTES_MAX + METADATA_BYTES_MAX };
   return unary({ name, parse, reply, traits }, async (request, call) => {

@@ -1,9 +1,10 @@
 /** The methods that render State Views. */
+import { type AskedRevision, toAskedRevision } from '#base';
 import type { StateViewBindings } from '#service';
 import { State } from '../../../proto/gen/cairn/v1/component.ts';
-import { AskedStateView } from './asked-requests.ts';
+import type { Requests } from '../../../proto/gen/requests.ts';
+import { reading } from '../request-reader.ts';
 import type { GrpcContext } from './context.ts';
-import { decoding } from './messages.ts';
 import { floorsOf } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, unary } from './unary.ts';
@@ -13,38 +14,36 @@ import type { UnaryMethod } from './wire/method.ts';
 export function stateViewMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
     unary(
-      { name: 'FetchStateView', parse: decoding(AskedStateView, 'FetchStateViewRequest'), reply: State },
+      { name: 'FetchStateView', parse: reading('cairn.v1.FetchStateViewRequest'), reply: State },
       // The state of now, also of a view in the order of effective time.
-      (asked, call) => render(context, call, { asked, at: 'latest', cut: 'now' }),
+      (asked, call) => render(context, call, { asked, version: undefined, at: 'latest', cut: 'now' }),
     ),
     unary(
-      {
-        name: 'FetchStateViewAtRevision',
-        parse: decoding(AskedStateView, 'FetchStateViewAtRevisionRequest'),
-        reply: State,
-      },
+      { name: 'FetchStateViewAtRevision', parse: reading('cairn.v1.FetchStateViewAtRevisionRequest'), reply: State },
       (asked, call) => {
-        const { revision: at, effectiveTimeEndAt: end } = asked;
+        const { version, revision, effectiveTimeEndAt: end } = asked;
         const cut = end === undefined ? undefined : sentInstant(end, 'effective_time_end_at');
-        return render(context, call, { asked, at, cut });
+        return render(context, call, { asked, version, at: toAskedRevision(revision), cut });
       },
     ),
   ];
 }
 
 interface Render {
-  readonly asked: AskedStateView;
-  readonly at: AskedStateView['revision'] | 'latest';
+  readonly asked: Requests['cairn.v1.FetchStateViewRequest'];
+  readonly version: number | bigint | undefined;
+  readonly at: AskedRevision | 'latest';
   readonly cut: StateViewBindings['cut'];
 }
 
 async function render(
   { service }: GrpcContext,
   call: Call,
-  { asked: { databaseName, name, version, parameters }, at, cut }: Render,
+  { asked: { databaseName, stateViewName: name, parameters: entries }, version, at, cut }: Render,
 ): Promise<Answer<State>> {
   const { signal } = call;
   const opened = await service.openStateView({ databaseName, name, version, at, signal, ...floorsOf(call) });
+  const parameters = new Map(entries.map(({ key, value }) => [key, value]));
   const view = opened.bind({ parameters, field: 'parameters', cut });
   const { bytes } = await view.render({ signal });
   const { definition, version: found } = view.version;

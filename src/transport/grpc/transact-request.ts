@@ -28,7 +28,7 @@ import {
 } from '#model';
 import type { Traced } from '#observability';
 import type { RevisionFloor, TransactFields, TransactRequest } from '#service';
-import { brokenField, notTheMessage } from './messages.ts';
+import { brokenField, notTheMessage, readMessage } from '../request-reader.ts';
 
 const TAG = {
   DATABASE_NAME: 0x0a,
@@ -132,7 +132,8 @@ function walk(reader: ProtoReader, draft: Draft, take: (reader: ProtoReader, tag
   while (!reader.done) {
     const fieldStart = reader.at;
     take(reader, reader.tag(), draft);
-    if (reader.failed) throw notTheMessage('TransactRequest', brokenField(reader.bytes, fieldStart, reader.end));
+    if (reader.failed)
+      throw notTheMessage('cairn.v1.TransactRequest', brokenField(reader.bytes, fieldStart, reader.end));
   }
 }
 
@@ -183,11 +184,6 @@ function readConstraint(reader: ProtoReader, draft: Draft, list: string): void {
   if (reader.failed || index >= CONSTRAINTS_MAX) return;
   const constraint = decodeConstraint(message, `${list}[${index}]`, draft.faults);
   if (constraint !== undefined) draft.constraints.push(constraint);
-}
-
-function readMessage(reader: ProtoReader): Uint8Array {
-  const start = reader.lengthDelimited();
-  return reader.bytes.subarray(start, reader.at);
 }
 
 function readText(reader: ProtoReader, field: string): string {

@@ -1,18 +1,19 @@
 /** Transact and FetchTransaction: the two methods whose messages are walked and written by hand. */
 import { ByteWriter, DatabaseError, giveBack, writeBytesField, writeVarintField } from '#base';
 import { refusalError, type TransactionDescription } from '#service';
-import { FetchTransactionRequest } from '../../../proto/gen/cairn/v1/database.ts';
+import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { statusOfError, withLeader } from './error-status.ts';
 import { writeEventIdMappings } from './event-id-mappings.ts';
-import { decodeRequest } from './messages.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
+
+const fetchTransactionRequest = reading('cairn.v1.FetchTransactionRequest');
 
 export function transactionMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
@@ -55,7 +56,7 @@ async function transact({ service, leaderTrailers }: GrpcContext, call: Call, by
 }
 
 async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
-  const { databaseName, transactionId } = decodeRequest(FetchTransactionRequest, 'FetchTransactionRequest', bytes);
+  const { databaseName, transactionId } = fetchTransactionRequest(bytes);
   const read = { databaseName, transactionId, signal: call.signal, ...floorsOf(call) };
   const reply = await service.fetchTransaction(read);
   call.reply(encodeFetched(reply.transaction), { headers: scopeHeaders(reply) });

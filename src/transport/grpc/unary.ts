@@ -18,7 +18,7 @@ export interface UnaryShape<Request, Reply> {
   readonly name: string;
   /** Throws invalid_argument for what is no request. Of what it returns, bytes may be views of the message. */
   readonly parse: (bytes: Uint8Array) => Request;
-  readonly reply: Pick<MessageType<Reply>, 'encode'>;
+  readonly reply: MessageType<Reply>;
   readonly traits?: Pick<UnaryMethod, 'mustAnswer' | 'waits' | 'messageBytesMax'>;
 }
 

@@ -151,8 +151,8 @@ it.each(ORDERS)('an AdminRequest arrives as it was said: %j', (order) => {
 
 it.each(ORDERS)('an AdminRequest is refused with a field of a later release: %j', (order) => {
   const bytes = Buffer.concat([writeAdminRequest({ order, isPassedOn: false }), Uint8Array.of(14 << 3, 1)]);
-  const rule = 'field 14 must be absent: the request has no field 14 of wire type 0';
-  expect(readAdminRequest(order.kind, bytes)).toBe(rule);
+  const rule = /14 must be absent: cairn\.admin\.v1\.\w+Request has no field 14 of wire type 0$/;
+  expect(readAdminRequest(order.kind, bytes)).toMatch(rule);
 });
 
 it.each([

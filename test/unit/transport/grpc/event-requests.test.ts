@@ -3,20 +3,21 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { ALL } from '#model';
-import { DeleteDatabaseRequest } from '../../../../proto/gen/cairn/v1/database.ts';
-import { AtRevision, AtTimestamp } from '../../../../src/transport/grpc/asked-requests.ts';
 import { parseExecute } from '../../../../src/transport/grpc/command-requests.ts';
 import {
   parseQueryRequest,
   parseScanRequest,
   parseSubscriptionRequest,
 } from '../../../../src/transport/grpc/event-requests.ts';
-import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
 import {
   parsePublishPresenter,
   parsePublishStateChange,
   parsePublishStateView,
 } from '../../../../src/transport/grpc/publish-requests.ts';
+import { reading } from '../../../../src/transport/request-reader.ts';
+
+const parseDelete = reading('cairn.v1.DeleteDatabaseRequest');
+const parseAwait = reading('cairn.v1.AwaitDatabaseRequest');
 
 it('parseScanRequest refuses a direction that does not exist', () => {
   expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow(
@@ -36,9 +37,9 @@ describe('any bytes (T7)', () => {
     ['QueryEventsRequest', parseQueryRequest],
     ['ScanDatabaseLogRequest', parseScanRequest],
     ['SubscribeEventsRequest', parseSubscriptionRequest],
-    ['the generated code', (bytes) => decodeRequest(DeleteDatabaseRequest, 'DeleteDatabaseRequest', bytes)],
-    ['the decoder of a revision', (bytes) => decodeRequest(AtRevision, 'AwaitDatabaseRequest', bytes)],
-    ['the decoder of a time', (bytes) => decodeRequest(AtTimestamp, 'DatabaseEffectiveAtTimestampRequest', bytes)],
+    ['DeleteDatabaseRequest', parseDelete],
+    ['AwaitDatabaseRequest', parseAwait],
+    ['DatabaseEffectiveAtTimestampRequest', reading('cairn.v1.DatabaseEffectiveAtTimestampRequest')],
     ['ExecuteStateChangeRequest', parseExecute],
     ['PublishStateViewRequest', parsePublishStateView],
     ['PublishStateChangeRequest', parsePublishStateChange],
@@ -54,20 +55,18 @@ describe('any bytes (T7)', () => {
     );
   });
 
-  it('are refused by the generated code when text is not UTF-8', () => {
+  it('are refused when text is not UTF-8, at the path of the text', () => {
     const bytes = Uint8Array.of(0x12, 1, 0x61, 0x0a, 2, 0xc3, 0x28, 0x12, 0);
-    const request = bytes.subarray(3);
-    for (const each of [bytes, request]) {
-      expect(() => decodeRequest(DeleteDatabaseRequest, 'DeleteDatabaseRequest', each)).toThrow(
-        'field 1 must be well-formed UTF-8; found 0xc328',
-      );
-    }
+    const rule = 'must be well-formed UTF-8; found 0xc328';
+    expect(() => parseDelete(bytes)).toThrow(`database_name ${rule}`);
+    const parameters = Uint8Array.of(0x1a, 0, 0x1a, 4, 0x0a, 2, 0xc3, 0x28);
+    expect(() => reading('cairn.v1.FetchStateViewRequest')(parameters)).toThrow(`parameters[1].key ${rule}`);
   });
 
-  it('are read with every uint64 as it was sent, by the decoder of few requests and by the walks', () => {
+  it('are read with every uint64 as it was sent, by the reader and by the walks', () => {
     const bytes = Uint8Array.of(0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
     const most = 2n ** 64n - 1n;
-    expect(decodeRequest(AtRevision, 'AwaitDatabaseRequest', bytes.with(0, 0x10)).revision).toBe(most);
+    expect(parseAwait(bytes.with(0, 0x10)).atRevision).toBe(most);
     expect(parseQueryRequest(bytes).at).toBe(most);
     expect(parseScanRequest(bytes.with(0, 0x10)).startRevision).toBe(Number.MAX_SAFE_INTEGER);
     expect(() => parseScanRequest(bytes.with(0, 0x20))).toThrow(

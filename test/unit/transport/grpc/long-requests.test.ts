@@ -1,9 +1,7 @@
 // A request that is long and says little costs little: made of the shortest fields there are, as many as fit.
 import { expect, it } from 'vitest';
-import { FetchStateViewRequest } from '../../../../proto/gen/cairn/v1/component.ts';
 import { parseExecute } from '../../../../src/transport/grpc/command-requests.ts';
 import { parseQueryRequest } from '../../../../src/transport/grpc/event-requests.ts';
-import { decodeRequest } from '../../../../src/transport/grpc/messages.ts';
 import {
   parseDefineStateChange,
   parseDefineStateView,
@@ -11,6 +9,7 @@ import {
   parsePublishStateChange,
   parsePublishStateView,
 } from '../../../../src/transport/grpc/publish-requests.ts';
+import { reading } from '../../../../src/transport/request-reader.ts';
 import { longestTurnMs } from '../../../support/longest-turn.ts';
 
 const MANY_BYTES = 16 * 1024 * 1024;
@@ -28,10 +27,6 @@ function lengthDelimited(tag: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
 }
 
-function decodeFetch(message: Uint8Array): unknown {
-  return decodeRequest(FetchStateViewRequest, 'FetchStateViewRequest', message);
-}
-
 const FLOODS: readonly (readonly [what: string, parse: (message: Uint8Array) => unknown, message: Uint8Array])[] = [
   ['offers', parsePublishPresenter, flood([0x22], MANY_BYTES)],
   ['unknown fields', parsePublishStateView, flood([0xfa, 0x01], MANY_BYTES)],
@@ -42,7 +37,7 @@ const FLOODS: readonly (readonly [what: string, parse: (message: Uint8Array) => 
   ['a description', parseDefineStateChange, lengthDelimited(0x12, lengthDelimited(0x12, new Uint8Array(MANY_BYTES)))],
   ['queries', parseQueryRequest, flood([0x12], MANY_BYTES)],
   ['selections in a query', parseQueryRequest, lengthDelimited(0x12, flood([0x0a], MANY_BYTES))],
-  ['bindings', decodeFetch, flood([0x1a], MANY_BYTES)],
+  ['bindings', reading('cairn.v1.FetchStateViewRequest'), flood([0x1a], MANY_BYTES)],
   ['parameters', parseExecute, lengthDelimited(0x2a, flood([0x1a], MANY_BYTES))],
 ];
 
