@@ -3,24 +3,21 @@
  * port, the start fails before anything was written and before another node knows of this one.
  *
  * ```
- *   bound ── answers 503 or UNAVAILABLE ──> taken by its server, with what waits in its backlog ──> served
+ *   bound ── HTTP: 503, gRPC: closed ──> taken by its server, with what waits in its backlog ──> served
  * ```
  * Connections from that time end with their first answer, or when all ports are served.
  */
 import type { Server as HttpServer, ServerResponse } from 'node:http';
-import type { ServerHttp2Session, Settings } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { type Address, cannotListen } from '#base';
 import { answerProbe, type Logger, type Probes } from '#observability';
-import type { FrameFloods, HeldPort, SecurePorts } from '#transport';
+import type { HeldPort, SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
 
 /** Clients that connect during a start only learn that they have to wait. */
 const CONNECTIONS_MAX = 64;
 const CONNECTION_MS = 5_000;
-const STREAMS_MAX = 16;
 const RETRY_AFTER_SECONDS = 1;
-const UNAVAILABLE = 14;
 
 export interface HeldPortsOptions {
   readonly logger: Logger;
@@ -31,14 +28,13 @@ export interface HeldPortsOptions {
 export class HeldPorts implements Disposable {
   readonly #options: HeldPortsOptions;
   readonly #held: Held[] = [];
-  #floods: FrameFloods | undefined;
   #reason: string | undefined;
 
   constructor(options: HeldPortsOptions) {
     this.#options = options;
   }
 
-  /** Reason why the node does not serve yet; it is part of each refusal. */
+  /** Reason why the node does not serve yet; it is part of each answer. */
   set reason(reason: string | undefined) {
     this.#reason = reason;
   }
@@ -55,15 +51,13 @@ export class HeldPorts implements Disposable {
     );
   }
 
-  /** @throws DatabaseError when the address cannot be bound. */
+  /** Connections are closed, which is UNAVAILABLE for a gRPC client. @throws DatabaseError when it cannot be bound. */
   grpc(address: Address): Promise<HeldPort> {
     const create = this.#options.secure?.createServer ?? process.getBuiltinModule('node:net').createServer;
     return this.#hold(
       'gRPC',
       address,
-      create((socket: Socket) => {
-        this.#openGrpc(socket).catch(() => socket.destroy());
-      }),
+      create((socket: Socket) => socket.destroy()),
     );
   }
 
@@ -79,54 +73,16 @@ export class HeldPorts implements Disposable {
     return held.listen(what, { host, port });
   }
 
-  get #message(): string {
-    return `The node is starting: ${this.#reason ?? 'it opens its data directory'}. Retry, or ask another node`;
-  }
-
   #refuseHttp(response: ServerResponse): void {
-    const error = { code: 'INTERNAL', message: this.#message, details: { reason: 'Starting' } };
+    const reason = this.#reason ?? 'it opens its data directory';
+    const message = `The node is starting: ${reason}. Retry, or ask another node`;
+    const error = { code: 'INTERNAL', message, details: { reason: 'Starting' } };
     response.writeHead(503, {
       'content-type': 'application/json',
       'retry-after': String(RETRY_AFTER_SECONDS),
       connection: 'close',
     });
     response.end(JSON.stringify({ error }));
-  }
-
-  /** Imports #transport on the first connection, because it is loaded while the core recovers and not at startup. */
-  async #openGrpc(socket: Socket): Promise<void> {
-    socket.on('error', () => socket.destroy());
-    const { announceSettings, FrameFloods: Floods, headBytes, NO_HPACK_TABLE: own } = await import('#transport');
-    const floods = (this.#floods ??= new Floods(() => undefined));
-    const onOpen = (): void => {
-      const requests = floods.requestsOf(socket);
-      const session = this.#refuseGrpc(socket, own);
-      session.on('stream', (_stream, _headers, _flags, raw) => {
-        requests.count += headBytes(raw);
-      });
-    };
-    const [streams, withinMs] = [STREAMS_MAX, CONNECTION_MS];
-    if (!socket.destroyed) announceSettings({ socket, streams, own, withinMs, floods, onOpen });
-  }
-
-  #refuseGrpc(socket: Socket, settings: Settings): ServerHttp2Session {
-    const session = process.getBuiltinModule('node:http2').performServerHandshake(socket, { settings });
-    session.on('error', () => socket.destroy());
-    session.on('stream', (stream) => {
-      stream.on('error', () => undefined);
-      // The stream no longer exists if the client has cancelled it in the same packet.
-      if (stream.destroyed || stream.closed) return;
-      stream.respond(
-        {
-          ':status': 200,
-          'content-type': 'application/grpc',
-          'grpc-status': String(UNAVAILABLE),
-          'grpc-message': this.#message.replace(/[^ -~]|%/g, encodeURIComponent),
-        },
-        { endStream: true },
-      );
-    });
-    return session;
   }
 }
 

@@ -30,7 +30,6 @@
  */
 export type { Access } from './access.ts';
 export { type ByteBudgetSizes, type ByteBudgets, createByteBudgets } from './byte-budgets.ts';
-export { FrameFloods, headBytes } from './frame-floods.ts';
 export {
   type GrpcServer,
   type GrpcServerOptions,
@@ -41,7 +40,6 @@ export {
 export type { HeldPort } from './held-port.ts';
 export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
 export { type McpServer, type McpServerOptions, startMcpServer } from './mcp/index.ts';
-export { announceSettings, NO_HPACK_TABLE } from './opening.ts';
 export { RateLimits } from './rate-limits.ts';
 export { RELAYED, Relay } from './relay.ts';
 export { type Dial, dialWith, type SecurePorts } from './secure.ts';
