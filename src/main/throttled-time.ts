@@ -16,14 +16,12 @@ const FIELDS = [
 
 /** Read before each scrape; it stays 0 without the file or without a limit. */
 export function showThrottledTime(metrics: Metrics, files: readonly string[] = CPU_STATS): void {
-  let counted = 0;
   metrics.beforeScrape(async () => {
     for (const file of files) {
       const seconds = throttledSeconds(await textOf(file));
       if (seconds === undefined) continue;
       // The group may be older than the process. Earlier throttling counts, because it is the same container.
-      if (seconds >= counted) metrics.counter('cairn_cpu_throttled_seconds_total', {}).add(seconds - counted);
-      counted = seconds;
+      metrics.counter('cairn_cpu_throttled_seconds_total', {}).raiseTo(seconds);
       return;
     }
   });

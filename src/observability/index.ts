@@ -20,7 +20,6 @@ export {
   type CounterLabels,
   type GrpcMethodLabels,
   type GuestCache,
-  type GuestFault,
   type GuestPool,
   type LabelBound,
   MCP_METHODS,

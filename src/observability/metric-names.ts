@@ -57,8 +57,6 @@ export type McpSessionEnd = CounterLabels['cairn_mcp_sessions_ended_total']['rea
 export type RateLimitedProtocol = CounterLabels['cairn_rate_limited_total']['protocol'];
 /** `shared`: a client without its own bucket. */
 export type RateLimitedBy = CounterLabels['cairn_rate_limited_total']['by'];
-/** Faults of component calls: docs/components.md. */
-export type GuestFault = CounterLabels['cairn_guest_faults_total']['code'];
 
 /** Counted MCP methods; any other counts as `other`. */
 export const MCP_METHODS: readonly McpMethod[] = COUNTERS.cairn_mcp_requests_total.labels.method;

@@ -23,6 +23,8 @@ import { PendingCount, PendingLevel, PendingObservations } from './pending-value
 export interface Count {
   /** Adds `by`, by default 1; never negative. */
   add(by?: number): void;
+  /** Counts up to a total that is kept elsewhere; a lower one counts nothing. */
+  raiseTo(total: number): void;
 }
 
 export interface Level {

@@ -11,20 +11,25 @@ const OBSERVATIONS_MAX = 256;
 
 export class PendingCount {
   readonly #handOver: (sum: number) => void;
-  /** Undefined: unchanged since the last flush. The initial 0 makes an unused counter visible as 0. */
-  #sum: number | undefined = 0;
+  #total = 0;
+  #handedOver = 0;
 
   constructor(handOver: (sum: number) => void) {
     this.#handOver = handOver;
   }
 
   add(by = 1): void {
-    this.#sum = (this.#sum ?? 0) + by;
+    this.#total += by;
   }
 
+  raiseTo(total: number): void {
+    this.#total = Math.max(this.#total, total);
+  }
+
+  /** Hands over 0, too: an unused counter is then shown as 0. */
   handOver(): void {
-    if (this.#sum !== undefined) this.#handOver(this.#sum);
-    this.#sum = undefined;
+    this.#handOver(this.#total - this.#handedOver);
+    this.#handedOver = this.#total;
   }
 }
 

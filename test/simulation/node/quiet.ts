@@ -12,7 +12,7 @@ export const quietLogger: Logger = {
 };
 
 export const quietMetrics: Metrics = {
-  counter: () => ({ add: nothing }),
+  counter: () => ({ add: nothing, raiseTo: nothing }),
   gauge: () => ({ set: nothing, move: nothing }),
   histogram: () => ({ observe: nothing }),
   setSeries: nothing,

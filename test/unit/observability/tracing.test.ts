@@ -118,6 +118,7 @@ async function ending(spans: number, endpoint: string): Promise<Traced> {
   const counted = { ended: 0, exported: 0 };
   const count = (name: keyof typeof counted): Count => ({
     add: (by = 1) => void (counted[name] += by),
+    raiseTo: () => undefined,
   });
   const counts = { ended: count('ended'), exported: count('exported') };
   const warnings: string[] = [];
@@ -154,7 +155,7 @@ it('tracing logs one of several exports that fail', async () => {
 
 it('tracing is closed in its time when its collector never answers', async () => {
   await using server = await collector();
-  const nothing: Count = { add: () => undefined };
+  const nothing: Count = { add: () => undefined, raiseTo: () => undefined };
   const counts = { ended: nothing, exported: nothing };
   const shared = { sampleRatio: 1, name: 'node-1', version: '1', logger: silentLogger, counts };
   const tracing = await startTracing({ ...shared, endpoint: server.endpoint });
