@@ -97,7 +97,6 @@ function start(parts: NodeParts): Promise<Node & Administers> {
     limits: { memoryBytesMax: memoryShare('replicationMemoryBytes', config.replicationMemoryBytes) },
     walSegmentBytes: config.walSegmentBytes,
     store: {
-      cacheBytes: config.storeCacheBytes,
       writeBufferBytes: memoryShare('storeWriteBufferBytes', config.storeWriteBufferBytes),
       mappedBytes: config.storeMappedBytes,
     },

@@ -77,7 +77,6 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly unsentMemoryBytes: number | 'auto';
   readonly replicationMemoryBytes: number | 'auto';
   readonly walSegmentBytes: number;
-  readonly storeCacheBytes: number;
   readonly storeWriteBufferBytes: number | 'auto';
   readonly storeMappedBytes: number;
   /** `auto`: a share of the disk, see docs/configuration.md. */
@@ -306,11 +305,6 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: byteSize({ min: 4 * MIB, max: GIB, step: KIB }),
     default: 64 * MIB,
     help: 'Size of a segment of the write-ahead log. Two spare segments are kept ready.',
-  },
-  storeCacheBytes: {
-    type: byteSize({ min: MIB, max: 64 * GIB }),
-    default: 8 * MIB,
-    help: 'Size of the block cache of LevelDB. LevelDB uses it only for tables that are open beyond the first 1,000, so it stays empty unless store-mapped-bytes allows more open tables (the default allows 64).',
   },
   storeWriteBufferBytes: {
     type: wordOr('auto', byteSize({ min: MIB, max: GIB })),
