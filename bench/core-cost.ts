@@ -24,7 +24,7 @@ import {
 } from '#cluster';
 import { membershipOf } from '#raft';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
-import { MeasureGatherer } from '../src/cluster/front/observer.ts';
+import { MeasureGatherer } from '../src/cluster/core/observer.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
 import { packCommands, unpackCommands } from '../src/cluster/thread/command-message.ts';
 import { packReport } from '../src/cluster/thread/report-message.ts';

@@ -42,15 +42,12 @@ export function brokenRules(cruised: ICruiseResult): readonly string[] {
   return [...violations, ...mutualFolders(cruised)];
 }
 
-/** Layers whose folders still import each other. */
-const WITHOUT_DIRECTION = new Set(['cluster']);
-
 /** Imports between two folders of a layer that import each other. Doors do not count: they import from every folder. */
 function mutualFolders({ modules }: ICruiseResult): readonly string[] {
   const arrows = new Map<string, string>();
   for (const { source, dependencies } of modules) {
     const layer = layerOf(source);
-    if (layer === undefined || WITHOUT_DIRECTION.has(layer) || source.endsWith('/index.ts')) continue;
+    if (layer === undefined || source.endsWith('/index.ts')) continue;
     for (const { resolved } of dependencies) {
       const [from, to] = [dirname(source), dirname(resolved)];
       if (layerOf(resolved) === layer && from !== to) arrows.set(`${from} ${to}`, `${source} -> ${resolved}`);

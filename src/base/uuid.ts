@@ -28,6 +28,13 @@ export function parseUuid(text: string): Uint8Array | undefined {
   return bytes;
 }
 
+/** The 16 bytes of a text that is known to be a UUID. */
+export function uuidBytes(text: string): Uint8Array {
+  const bytes = parseUuid(text);
+  assert(bytes !== undefined, 'An identity is a UUID', text);
+  return bytes;
+}
+
 /** A dash stands before these bytes. */
 function isDashed(at: number): boolean {
   return at === 4 || at === 6 || at === 8 || at === 10;

@@ -27,15 +27,12 @@
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 
-export { catalogTarget } from './catalog/catalog-voters.ts';
-export { BELONGS_NOWHERE } from './catalog/own-identity.ts';
 export type { CorePorts } from './core/core-ports.ts';
 export { CoreRuntime } from './core/core-runtime.ts';
-export { EXIT_FATAL, type Isolate, stopProcess } from './fatal.ts';
+export type { CoreObserver, FrontObserver } from './core/observer.ts';
 export type { DatabaseQuota } from './front/database-quotas.ts';
+export { EXIT_FATAL, type Isolate, stopProcess } from './front/fatal.ts';
 export { FrontNode, type FrontPorts } from './front/front-node.ts';
-export type { CoreObserver, FrontObserver } from './front/observer.ts';
-export { type SnapshotObserver, unobservedSnapshots } from './front/snapshot-observer.ts';
 export { type NodeOptions, startNode } from './front/start-node.ts';
 export { preferredLeader } from './group/leader-balance.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
@@ -66,6 +63,7 @@ export type {
 export { faultInOrder, type NodeOrder } from './orders/decommission.ts';
 export type { ClusterDescription } from './orders/describe.ts';
 export type { DrainOrder, UndrainOrder } from './orders/drain-order.ts';
+export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './orders/recover-order.ts';
 export {
   type Binding,
   type CreateOutcome,
@@ -118,9 +116,11 @@ export {
 export type { FrameFault, PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';
 export { PeerMail, type PeerMailParts, type PeerReceiver, type Unheard } from './peer/peer-mail.ts';
+export { noPeers, type Peers } from './peer/peers.ts';
 export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
 export type { SnapshotLetter } from './peer/snapshot-letter.ts';
-export { noPeers, type Peers } from './peers.ts';
+export { type SnapshotObserver, unobservedSnapshots } from './peer/snapshot-observer.ts';
+export { catalogTarget } from './placement/catalog-voters.ts';
 export {
   type ClusterPorts,
   clusterOf,
@@ -132,8 +132,7 @@ export {
 } from './placement/placement.ts';
 export { type Placing, planPlacements } from './placement/placement-plan.ts';
 export { spreadOver } from './placement/spread.ts';
-export { NODE_REMOVED } from './requests/refusals.ts';
-export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './rescue/recover-order.ts';
+export { NODE_REMOVED } from './refusals.ts';
 export { type Refounded, type RefoundingPorts, refound } from './rescue/refounding.ts';
 export { openStoppedNode, type StoppedNode, type StoppedPorts } from './rescue/stopped-node.ts';
 export {
@@ -144,8 +143,9 @@ export {
   type SurveyedDatabase,
   surveyOf,
 } from './rescue/survey.ts';
-export type { CheckedPart, StateExport, StateImport, StatePart } from './snapshots/state-transfer.ts';
+export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';
 export { storeDirectoryOf } from './store/data-directory.ts';
+export { BELONGS_NOWHERE } from './store/own-identity.ts';
 export { sentenceOnStoreLogs } from './store/store-logs.ts';
 export type { LinksOrder } from './thread/core-thread-messages.ts';
 export { type CoreParts, runCore } from './thread/core-worker.ts';

@@ -9,9 +9,9 @@ import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
 import type { CatalogChange } from './node.ts';
 import type { Binding, NodeRegistration, NodeState, Outcome, RegisteredNode } from './outcome.ts';
-import type { CheckedPart, HeldMembership, StateExport, StateImport } from './snapshots/state-transfer.ts';
+import type { CheckedPart, HeldMembership, StateExport, StateImport } from './state-transfer.ts';
 
-export type { HeldMembership } from './snapshots/state-transfer.ts';
+export type { HeldMembership } from './state-transfer.ts';
 
 /** Data that a machine must read from the store asynchronously to decide an entry; opaque here. */
 export type MachineNeed = unknown;

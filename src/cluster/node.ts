@@ -4,9 +4,19 @@
  *
  * Everything here runs in the front isolate; the groups run in the core isolate (see DESIGN.md).
  */
-import type { DatabaseError, DatabaseId, GroupId, LeaderAddress, NodeId, Revision } from '#base';
+import {
+  type DatabaseError,
+  type DatabaseId,
+  type GroupId,
+  type LeaderAddress,
+  type NodeId,
+  type Revision,
+  replicaOf,
+  toNodeId,
+} from '#base';
 import type { KvReader } from '#kv';
 import type { ApiKey } from '#model';
+import { type Membership, membershipOf } from '#raft';
 import type { DiskLevel } from '#storage';
 import type {
   Binding,
@@ -85,6 +95,10 @@ export interface NodeIdentity {
   readonly clusterId: string;
   readonly storeId: string;
 }
+
+/** The founder of a cluster is its first node, and the only first member of its catalog. */
+export const FIRST_NODE: NodeId = toNodeId(1);
+export const FOUNDERS: Membership = membershipOf([replicaOf(FIRST_NODE)]);
 
 export interface ClientAddresses {
   /** host:port. */

@@ -46,7 +46,7 @@ export function noPrivatePlaces(tree: Tree): readonly Fault[] {
 export function noBannedCalls(tree: Tree): readonly Fault[] {
   // Beside main, the one function that ends a node which cannot go on: fatal errors come to it from every thread.
   const endsProcess = (path: string): boolean =>
-    path.startsWith('src/main/') || path === 'operator/src/main.ts' || path === 'src/cluster/fatal.ts';
+    path.startsWith('src/main/') || path === 'operator/src/main.ts' || path === 'src/cluster/front/fatal.ts';
   const outsideMain = new Map([...sources(tree)].filter(([path]) => !endsProcess(path)));
   // What plays Kubernetes around a test has its clocks: leases, probes, grace periods.
   const isPlayed = (path: string): boolean => path.startsWith('test/kubernetes/') && !path.endsWith('.test.ts');

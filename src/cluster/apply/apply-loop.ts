@@ -16,16 +16,16 @@
 import { CATALOG_GROUP, Fifo, type LogIndex } from '#base';
 import type { KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
+import type { PartToInstall } from '../group/backlog.ts';
 import type { Group } from '../group/group.ts';
+import type { Lost } from '../group/group-proposals.ts';
 import type { CoreLimits } from '../limits.ts';
+import type { Settlement } from '../link.ts';
 import type { AppliedMark, MachineNeed } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { Lost } from '../requests/group-proposals.ts';
-import type { CheckedPart } from '../snapshots/state-transfer.ts';
-import type { Settlement } from '../thread/link.ts';
+import type { CheckedPart } from '../state-transfer.ts';
 import { ApplyTurn } from './apply-turn.ts';
-import type { PartToInstall } from './backlog.ts';
 
 export interface ApplyPorts {
   readonly kv: KvStore;

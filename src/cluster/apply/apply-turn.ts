@@ -4,10 +4,10 @@ import type { KvBatch } from '#kv';
 import type { Entry } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
+import type { Settlement } from '../link.ts';
 import type { AppliedMark } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding, Outcome } from '../outcome.ts';
-import type { Settlement } from '../thread/link.ts';
 
 export class ApplyTurn {
   readonly batch: KvBatch;

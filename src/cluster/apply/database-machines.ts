@@ -53,7 +53,7 @@ import type {
 } from '../machine.ts';
 import { nativeCrc32, nativeSha256 } from '../native.ts';
 import type { Binding, Outcome, RegisteredNode } from '../outcome.ts';
-import type { CheckedPart, StateImport, StatePart } from '../snapshots/state-transfer.ts';
+import type { CheckedPart, StateImport, StatePart } from '../state-transfer.ts';
 
 /** First byte of the keys of a group; the group follows, 4 bytes big-endian. */
 const GROUP_ROWS = 0x01;

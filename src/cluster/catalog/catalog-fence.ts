@@ -22,10 +22,10 @@
  */
 import { type LogIndex, type NodeId, toLogIndex, unreachable } from '#base';
 import type { CoreLimits } from '../limits.ts';
+import type { Settlement } from '../link.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding } from '../outcome.ts';
 import type { FenceItem } from '../peer/forward.ts';
-import type { Settlement } from '../thread/link.ts';
 
 /** The view of the catalog group on this node. */
 export interface FenceView {

@@ -16,7 +16,7 @@
  */
 import { DatabaseError } from '#base';
 import type { CoreLimits } from '../limits.ts';
-import { catalogAnswersLate, catalogNotConfirmed } from '../requests/refusals.ts';
+import { catalogAnswersLate, catalogNotConfirmed } from '../refusals.ts';
 
 /** Attempts per use, when every answer arrives too late. */
 const QUESTIONS_MAX = 3;

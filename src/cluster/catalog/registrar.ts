@@ -1,12 +1,11 @@
 /** Registers nodes in the catalog on request (peer/join.ts). */
-import { formatAddress, type NodeId, nodeOf } from '#base';
+import { formatAddress, formatLevels, hasLevel, type LevelRange, type NodeId, nodeOf } from '#base';
 import { faultInRegistration, isSame, sayableAt } from '#database';
 import { everybody, standingOf } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
 import type { NodeRegistration, RegisteredNode } from '../outcome.ts';
 import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
-import { refusedAt } from './levels.ts';
 
 export interface AskedRegistration {
   readonly registration: NodeRegistration;
@@ -106,4 +105,11 @@ function answerBy(catalog: CatalogMachine, asked: NodeRegistration): Registered 
   // Also valid for a stale catalog: a node is removed for good (D17), and an unknown node is not this case.
   if (known?.state === 'removed') return { kind: 'removed', node: known.node };
   return known !== undefined && isSame(known, registration) ? { kind: 'registered', node: known } : undefined;
+}
+
+/** Reason why a node with these levels cannot belong to a cluster at that level, as a message for the operator. */
+function refusedAt(level: number, levels: LevelRange): string | undefined {
+  if (hasLevel(levels, level)) return undefined;
+  const release = level > levels.max ? 'a later release' : 'an earlier release, and finalize the upgrade to it';
+  return `it knows ${formatLevels(levels)}, and the cluster is at level ${level}; start ${release} there`;
 }

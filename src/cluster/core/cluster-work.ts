@@ -9,33 +9,33 @@ import type { ApplyTurn } from '../apply/apply-turn.ts';
 import { CatalogFence } from '../catalog/catalog-fence.ts';
 import { FenceSight } from '../catalog/fence-sight.ts';
 import type { Freshness } from '../catalog/freshness.ts';
+import { type Registrar, type Registration, registrar } from '../catalog/registrar.ts';
+import type { Group } from '../group/group.ts';
+import { LeaderBalance } from '../group/leader-balance.ts';
+import { PeerClocks } from '../group/peer-clocks.ts';
+import type { Settlement } from '../link.ts';
+import type { CatalogMachine } from '../machine.ts';
+import type { CatalogChange } from '../node.ts';
+import type { NodeOrder } from '../orders/decommission.ts';
+import { type CoreDescription, describeHere, type OwnDescription } from '../orders/describe.ts';
 import {
   type FinalizeAnswer,
   type FinalizeOrder,
   type Finalizing,
   faultInLevel,
   finalizing,
-} from '../catalog/levels.ts';
-import { type Registrar, type Registration, registrar } from '../catalog/registrar.ts';
-import type { Group } from '../group/group.ts';
-import { LeaderBalance } from '../group/leader-balance.ts';
-import { PeerClocks } from '../group/peer-clocks.ts';
-import type { CatalogMachine } from '../machine.ts';
-import type { CatalogChange } from '../node.ts';
-import type { NodeOrder } from '../orders/decommission.ts';
-import { Departures } from '../orders/departures.ts';
-import { type CoreDescription, describeHere, type OwnDescription } from '../orders/describe.ts';
+} from '../orders/levels.ts';
 import { type NodeOrders, nodeOrders, type OrderAnswer } from '../orders/node-orders.ts';
 import type { Binding, NodeRegistration, RegisteredNode } from '../outcome.ts';
 import type { ClockItem, DepartureItem, FenceItem } from '../peer/forward.ts';
-import { peersOf } from '../peers.ts';
+import { peersOf } from '../peer/peers.ts';
 import { Hosting } from '../placement/hosting.ts';
 import { Moves } from '../placement/moves.ts';
 import { PlacementDriver } from '../placement/placement-driver.ts';
-import { nodeRemoved } from '../requests/refusals.ts';
-import { DatabaseRecoveries } from '../rescue/database-recoveries.ts';
-import type { Settlement } from '../thread/link.ts';
+import { nodeRemoved } from '../refusals.ts';
 import type { CorePorts } from './core-ports.ts';
+import { DatabaseRecoveries } from './database-recoveries.ts';
+import { Departures } from './departures.ts';
 import { FullDisk } from './full-disk.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';

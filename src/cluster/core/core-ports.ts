@@ -2,12 +2,12 @@
 import type { Clock, Random } from '#base';
 import type { KvStore } from '#kv';
 import type { LogWriter } from '#storage';
-import type { CoreObserver } from '../front/observer.ts';
-import type { SnapshotObserver } from '../front/snapshot-observer.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Machines } from '../machine.ts';
-import type { Peers } from '../peers.ts';
+import type { Peers } from '../peer/peers.ts';
+import type { SnapshotObserver } from '../peer/snapshot-observer.ts';
 import type { ClusterPorts } from '../placement/placement.ts';
+import type { CoreObserver } from './observer.ts';
 
 export interface CorePorts extends ClusterPorts {
   readonly kv: KvStore;

@@ -40,11 +40,12 @@ import {
 import type { RecoveredGroup } from '#storage';
 import { Group } from '../group/group.ts';
 import type { HeldBytes } from '../group/node-memory.ts';
+import type { AppliedTail } from '../group/replication.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
-import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from '../requests/refusals.ts';
-import type { Reporter } from '../thread/reporter.ts';
+import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from '../refusals.ts';
+import type { Reporter } from '../reporter.ts';
 
 export interface LifecyclePorts {
   readonly node: NodeId;
@@ -61,12 +62,6 @@ export interface LifecyclePorts {
   readonly waiting: HeldBytes;
   /** A group was opened, and has no leader yet. Its log had these applied entries after this index. */
   readonly opened: (group: Group, applied: AppliedTail) => void;
-}
-
-/** Applied entries that were still in the log. */
-export interface AppliedTail {
-  readonly base: EntryId;
-  readonly entries: readonly Entry[];
 }
 
 /** The log of a group on this node, committed or not. */

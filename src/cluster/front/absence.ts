@@ -2,7 +2,7 @@
 import { type DatabaseError, type NodeId, nodeOf, type Revision } from '#base';
 import type { Binding } from '#database';
 import type { DiskLevel } from '#storage';
-import { historyDiffers, lagsByDisk, notHere, titleOf } from '../requests/refusals.ts';
+import { historyDiffers, lagsByDisk, notHere, titleOf } from '../refusals.ts';
 
 /** The replica of this node. */
 export interface OwnReplica {

@@ -13,7 +13,7 @@ import type { KvStore } from '#kv';
 import { isNamedBy } from '#model';
 import type { Logger, Metrics } from '#observability';
 import type { Binding } from '../outcome.ts';
-import { titleOf } from '../requests/refusals.ts';
+import { titleOf } from '../refusals.ts';
 
 /** Quota on each node for databases whose name matches the pattern, as in grants. */
 export interface DatabaseQuota {

@@ -4,7 +4,7 @@
  */
 import type { Logger, Metrics } from '#observability';
 import type { DiskGuard, DiskLevel, DiskReport, DiskThresholds } from '#storage';
-import type { CoreLink } from '../thread/link.ts';
+import type { CoreLink } from '../link.ts';
 
 const LEVEL_NUMBERS: Readonly<Record<DiskLevel, number>> = { open: 0, 'refusing-writes': 1, 'read-only': 2 };
 

@@ -1,8 +1,8 @@
 /** The diverged replicas of this node (C42): the front treats them as absent. */
 import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import type { Logger } from '#observability';
-import { catalogDiverged, type Title } from '../requests/refusals.ts';
-import type { HistoryNote } from '../thread/link.ts';
+import type { HistoryNote } from '../link.ts';
+import { catalogDiverged, type Title } from '../refusals.ts';
 
 export class DivergedReplicas {
   readonly #groups = new Set<GroupId>();

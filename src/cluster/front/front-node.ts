@@ -29,7 +29,9 @@ import { type ApiKey, decodeDefinitionEntry } from '#model';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
+import type { FrontObserver } from '../core/observer.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
+import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../link.ts';
 import type {
   CatalogMirror,
   ClientAddresses,
@@ -58,12 +60,10 @@ import {
   payloadTooLarge,
   type Title,
   titleOf,
-} from '../requests/refusals.ts';
-import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../thread/link.ts';
+} from '../refusals.ts';
 import { absenceOf } from './absence.ts';
 import { DivergedReplicas } from './diverged-replicas.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
-import type { FrontObserver } from './observer.ts';
 import { Revisions } from './revisions.ts';
 import {
   createOutcome,

@@ -4,9 +4,9 @@
  */
 import { type Address, formatAddress, LEVELS } from '#base';
 import type { Logger } from '#observability';
-import type { Origin } from '../catalog/own-identity.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Founder, Joined } from '../peer/join.ts';
+import type { Origin } from '../store/own-identity.ts';
 import type { CoreThread } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import type { FrontPorts } from './front-node.ts';

@@ -1,5 +1,6 @@
 /** Converts settlements of the core to answers of the node: each request has an outcome of its kind. */
 import { assert, type Revision } from '#base';
+import type { Settlement } from '../link.ts';
 import type {
   CreateOutcome,
   DefinitionOutcome,
@@ -8,7 +9,6 @@ import type {
   Outcome,
   TransactOutcome,
 } from '../outcome.ts';
-import type { Settlement } from '../thread/link.ts';
 
 export function transactOutcome(settlement: Settlement): TransactOutcome {
   const outcome = outcomeOf(settlement);

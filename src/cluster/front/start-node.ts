@@ -12,10 +12,9 @@ import {
   noteStopped,
   SEGMENT_BYTES_DEFAULT,
 } from '#storage';
-import type { Origin } from '../catalog/own-identity.ts';
+import { observeFront, observeMeasures } from '../core/observer.ts';
 import { namingFiles } from '../core/recovery.ts';
 import { observeStanding, type StandingMessage } from '../core/standing.ts';
-import { type Remains, stopProcess } from '../fatal.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';
 import type { CatalogMirror, Node } from '../node.ts';
@@ -23,9 +22,10 @@ import type { RegisteredNode } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
 import type { Administers } from '../peer/administration.ts';
 import { PeerMetrics } from '../peer/peer-measures.ts';
-import { nodeRemoved } from '../requests/refusals.ts';
+import { nodeRemoved } from '../refusals.ts';
 import { logRecoveries } from '../rescue/recovery-log.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
+import type { Origin } from '../store/own-identity.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
 import { CoreWatch } from './core-watch.ts';
@@ -33,9 +33,9 @@ import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
 import { historyLog } from './diverged-replicas.ts';
 import { DrainWatch } from './drain-watch.ts';
+import { type Remains, stopProcess } from './fatal.ts';
 import { FrontNode } from './front-node.ts';
 import { Joining, type JoinOptions } from './joining.ts';
-import { observeFront, observeMeasures } from './observer.ts';
 import { OtherClusters } from './other-clusters.ts';
 import { watchSizes } from './size-watch.ts';
 import { watchTables } from './table-watch.ts';

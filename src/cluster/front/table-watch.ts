@@ -1,7 +1,7 @@
 /** Verifies the tables of a running node in the background, and ends the process when one is damaged. */
 import type { Logger, Metrics } from '#observability';
 import { ScrubThread } from '#storage';
-import { stopProcess } from '../fatal.ts';
+import { stopProcess } from './fatal.ts';
 
 export interface TableWatchPorts {
   readonly dataDirectory: string;

@@ -1,15 +1,7 @@
 /** The commands of the front to the core in one turn of the event loop. */
 
 import type { GroupId, Revision } from '#base';
-import type {
-  Commands,
-  CreateRequest,
-  DeleteRequest,
-  Proposal,
-  ReadRequest,
-  Settlement,
-  Token,
-} from '../thread/link.ts';
+import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest, Settlement, Token } from '../link.ts';
 
 /** Collects the commands of one turn. */
 export class Turn implements Commands {

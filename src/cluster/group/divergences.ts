@@ -8,8 +8,9 @@
 import type { GroupId, NodeId } from '#base';
 import type { KvStore } from '#kv';
 import type { Input } from '#raft';
-import { type Divergence, divergedKey, divergedRows, readDiverged, writeDiverged } from '../store/node-rows.ts';
-import type { Reporter } from '../thread/reporter.ts';
+import type { Divergence } from '../link.ts';
+import type { Reporter } from '../reporter.ts';
+import { divergedKey, divergedRows, readDiverged, writeDiverged } from '../store/node-rows.ts';
 import type { Group } from './group.ts';
 
 export interface DivergencesPorts {

@@ -4,12 +4,12 @@
  */
 import type { GroupId, LogIndex, NodeId, ReplicaId } from '#base';
 import { type Effect, everybody, type Input, type RaftState, step } from '#raft';
-import { Backlog } from '../apply/backlog.ts';
 import type { AppliedMark, Machine } from '../machine.ts';
 import type { Envelope } from '../peer/envelope.ts';
-import { GroupProposals } from '../requests/group-proposals.ts';
-import { GroupReads } from '../requests/group-reads.ts';
-import type { Title } from '../requests/refusals.ts';
+import type { Title } from '../refusals.ts';
+import { Backlog } from './backlog.ts';
+import { GroupProposals } from './group-proposals.ts';
+import { GroupReads } from './group-reads.ts';
 import { GroupRest, type RestPlace } from './group-rest.ts';
 import type { Recurrence } from './heard-rows.ts';
 import type { HeldBytes } from './node-memory.ts';

@@ -14,12 +14,12 @@
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Fact, Input } from '#raft';
 import type { CoreLimits } from '../limits.ts';
-import type { ReadBarrier } from '../requests/read-barrier.ts';
-import { noLeader, outcomeUnknown } from '../requests/refusals.ts';
-import type { Reporter } from '../thread/reporter.ts';
+import { noLeader, outcomeUnknown } from '../refusals.ts';
+import type { Reporter } from '../reporter.ts';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
 import { HandOver } from './hand-over.ts';
+import type { ReadBarrier } from './read-barrier.ts';
 
 /** Interval of the checks for timeouts. */
 const EXPIRE_MS = 500;

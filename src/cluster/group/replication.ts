@@ -11,20 +11,28 @@
  *        leads, and the commit index. The catalog continues, because without it nothing could be deleted.
  */
 import { CATALOG_GROUP, Fifo, type NodeId, nodeOf, type ReplicaId } from '#base';
-import { type Entry, everybody, type Fact, type Input, type LoadEntries, type Message, members } from '#raft';
+import {
+  type Entry,
+  type EntryId,
+  everybody,
+  type Fact,
+  type Input,
+  type LoadEntries,
+  type Message,
+  members,
+} from '#raft';
 import type { DiskLevel } from '#storage';
-import type { AppliedTail } from '../core/group-lifecycle.ts';
-import { Outbox } from '../core/outbox.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Binding } from '../outcome.ts';
 import type { Envelope } from '../peer/envelope.ts';
+import type { Peers } from '../peer/peers.ts';
 import type { Refrains } from '../peer/refrain.ts';
-import type { Peers } from '../peers.ts';
 import type { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
 import { inTurn } from './leader-balance.ts';
 import { LogTails } from './log-tails.ts';
+import { Outbox } from './outbox.ts';
 
 export interface ReplicationPorts {
   readonly peers: Peers;
@@ -41,6 +49,12 @@ export interface ReplicationPorts {
   readonly disk: () => DiskLevel;
   /** A group has processed a message of another replica. */
   readonly taken: (group: Group, envelope: Pick<Envelope, 'from' | 'message'>) => void;
+}
+
+/** Applied entries that were still in the log. */
+export interface AppliedTail {
+  readonly base: EntryId;
+  readonly entries: readonly Entry[];
 }
 
 /** Replicas of a new group campaign one after the other, this many times `firstCampaignMs` apart. */

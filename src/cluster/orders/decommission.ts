@@ -16,12 +16,12 @@
  */
 import { type NodeId, nodeOf } from '#base';
 import type { Membership } from '#raft';
-import { catalogTarget } from '../catalog/catalog-voters.ts';
 import type { Binding, NodeState } from '../outcome.ts';
+import { catalogTarget } from '../placement/catalog-voters.ts';
 import type { NodeView, PlacementView } from '../placement/placement.ts';
 import { planPlacements } from '../placement/placement-plan.ts';
 import { answers, canTake } from '../placement/spread.ts';
-import { ANEW } from '../requests/refusals.ts';
+import { ANEW } from '../refusals.ts';
 
 export type NodeOrder =
   | { readonly kind: 'decommission'; readonly node: NodeId }

@@ -3,13 +3,12 @@
  * description is put together from what all nodes say. What was passed on is not passed on again.
  */
 import type { Address, NodeId } from '#base';
-import type { FinalizeAnswer, FinalizeOrder } from '../catalog/levels.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
 import { type ClusterDescription, type CoreDescription, type DescribedNode, together } from '../orders/describe.ts';
 import { type DrainOrder, faultInDraining, type UndrainOrder } from '../orders/drain-order.ts';
+import type { FinalizeAnswer, FinalizeOrder } from '../orders/levels.ts';
 import type { OrderAnswer } from '../orders/node-orders.ts';
-import type { DatabaseRecoveries, RecoveryAnswer } from '../rescue/database-recoveries.ts';
-import type { HeldCopy, RecoveryOrder } from '../rescue/recover-order.ts';
+import type { AskedRecovery, HeldCopy, RecoveryAnswer, RecoveryOrder } from '../orders/recover-order.ts';
 import type { DialledAddress } from './join.ts';
 
 export interface AdminRequest {
@@ -60,7 +59,10 @@ export interface AdministrationPorts {
 /** What is needed of a core. */
 export interface AdministeredCore {
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer>;
-  readonly recoveries: Pick<DatabaseRecoveries, 'copyOf' | 'recover'>;
+  readonly recoveries: {
+    copyOf(name: string): HeldCopy | undefined;
+    recover(order: AskedRecovery): Promise<RecoveryAnswer>;
+  };
   describe(): CoreDescription;
   /** Has the node end, when it has handed its leads over. */
   tellToStop(): void;

@@ -15,7 +15,7 @@
 import type { Address, NodeId } from '#base';
 import { isSame, sayableAt } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
-import { nodeRemoved } from '../requests/refusals.ts';
+import { nodeRemoved } from '../refusals.ts';
 import { type AskToJoin, askThrough, type JoinReply, type JoinRequest } from './join.ts';
 
 export interface AnnouncerPorts {

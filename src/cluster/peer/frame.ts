@@ -16,8 +16,7 @@
  * ```
  * Numbers are little-endian. See docs/formats/peer-frames.md.
  */
-import { ByteReader, ByteWriter, type Crc32, failure, formatUuid, ok, type Result } from '#base';
-import { uuidBytes } from '../store/node-rows.ts';
+import { ByteReader, ByteWriter, type Crc32, failure, formatUuid, ok, type Result, uuidBytes } from '#base';
 import { isNodeId, type NodePlace, toStoreId } from './place.ts';
 
 /** No frame is longer: an entry of 2 MiB, and what may stand in a frame before it. */

@@ -12,7 +12,7 @@
 import { type Address, DatabaseError, formatAddress, type NodeId, type ReplicaId } from '#base';
 import { isSame } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
-import { nodeRemoved } from '../requests/refusals.ts';
+import { nodeRemoved } from '../refusals.ts';
 import type { Peer } from './place.ts';
 
 export interface JoinRequest {

@@ -7,12 +7,13 @@
  * ```
  * What cannot be sent is lost, as on any network; Raft finds out by the next beat.
  */
-import type { Peers } from '../peers.ts';
+
 import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
 import type { Lane, Peer, PeerLinks } from './links.ts';
 import type { FrameFault, PeerObserver } from './observer.ts';
 import type { HeardTables, OutgoingFrame, PeerCodec } from './peer-codec.ts';
+import type { Peers } from './peers.ts';
 import type { NodeId, NodePlace } from './place.ts';
 import type { Refrains } from './refrain.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';

@@ -3,9 +3,9 @@
  * metrics and the log.
  */
 import type { Logger, Metrics } from '#observability';
-import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from '../front/snapshot-observer.ts';
 import type { DropReason, FrameFault, PeerNote, PeerObserver } from './observer.ts';
 import type { NodeId } from './place.ts';
+import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from './snapshot-observer.ts';
 
 /** Measures of one node since the last time. */
 interface NodeMeasures {

@@ -22,7 +22,7 @@ import type { Group } from '../group/group.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding } from '../outcome.ts';
-import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from '../requests/refusals.ts';
+import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from '../refusals.ts';
 import { RecoveredCopies, type RecoveredCopiesPorts } from '../rescue/recovered-copies.ts';
 import type { Moves } from './moves.ts';
 

@@ -6,10 +6,10 @@
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { type EntryId, type Input, lastId, members, ORIGIN, type Target } from '#raft';
-import { catalogTarget } from '../catalog/catalog-voters.ts';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
+import { catalogTarget } from './catalog-voters.ts';
 import type { NodeView, Upkeep } from './placement.ts';
 import { planPlacements } from './placement-plan.ts';
 import { nodeViews } from './spread.ts';

@@ -45,10 +45,6 @@ export interface Upkeep {
   readonly replaceAfterMs: number | undefined;
 }
 
-/** The founder of a cluster is its first node, and the only first member of its catalog. */
-export const FIRST_NODE: NodeId = toNodeId(1);
-export const FOUNDERS: Membership = membershipOf([replicaOf(FIRST_NODE)]);
-
 /** The cluster of a core. */
 export interface ClusterPorts {
   /** Number of this node; it determines the ids of its replicas. */

@@ -32,16 +32,14 @@ import {
 } from '#base';
 import { isDatabaseName } from '#model';
 import { PAYLOAD_BYTES_MAX } from '#storage';
-import type { Lifecycle } from '../core/group-lifecycle.ts';
 import type { Group } from '../group/group.ts';
+import type { Lost, Waiting } from '../group/group-proposals.ts';
 import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
+import type { CreateRequest, Proposal, Token } from '../link.ts';
 import type { Machines } from '../machine.ts';
 import type { ClockItem, DepartureItem, FenceItem, ForwardItem, HistoryItem } from '../peer/forward.ts';
-import type { Peers } from '../peers.ts';
-import type { CreateRequest, Proposal, Token } from '../thread/link.ts';
-import type { Reporter } from '../thread/reporter.ts';
-import type { Lost, Waiting } from './group-proposals.ts';
+import type { Peers } from '../peer/peers.ts';
 import {
   draining,
   forwardsFull,
@@ -51,7 +49,9 @@ import {
   notCommitted,
   outcomeUnknown,
   payloadTooLarge,
-} from './refusals.ts';
+  type Title,
+} from '../refusals.ts';
+import type { Reporter } from '../reporter.ts';
 
 export interface ForwardsPorts {
   readonly peers: Peers;
@@ -60,7 +60,7 @@ export interface ForwardsPorts {
   readonly monotonicMs: () => number;
   readonly touch: (id: GroupId) => Group | undefined;
   readonly machines: Pick<Machines, 'faultInForwarded' | 'isRepeatable'>;
-  readonly titles: Pick<Lifecycle, 'titleOf'>;
+  readonly titles: { titleOf(group: GroupId): Title };
   /** A node announces or requests the index of the catalog that clients see. */
   readonly fence: (from: NodeId, item: FenceItem) => void;
   /** A node announces that it should lead nothing that others can. */

@@ -19,10 +19,9 @@ import {
 import type { Input, Proposed, Refusal } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { Group } from '../group/group.ts';
+import type { Waiting } from '../group/group-proposals.ts';
 import type { NodeMemory } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
-import type { Machines } from '../machine.ts';
-import type { Placement, SpreadView } from '../placement/placement.ts';
 import {
   type Commands,
   type CreateRequest,
@@ -30,10 +29,9 @@ import {
   isForeign,
   type NewDatabase,
   type Proposal,
-} from '../thread/link.ts';
-import type { Reporter } from '../thread/reporter.ts';
-import type { Forwards } from './forwards.ts';
-import type { Waiting } from './group-proposals.ts';
+} from '../link.ts';
+import type { Machines } from '../machine.ts';
+import type { Placement, SpreadView } from '../placement/placement.ts';
 import {
   backlogFull,
   clockFault,
@@ -46,7 +44,9 @@ import {
   notLeader,
   uncommittedFull,
   waitingFull,
-} from './refusals.ts';
+} from '../refusals.ts';
+import type { Reporter } from '../reporter.ts';
+import type { Forwards } from './forwards.ts';
 
 export interface IntakePorts {
   readonly machines: Machines;

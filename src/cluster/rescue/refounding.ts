@@ -21,7 +21,8 @@ import { encodeMembership, membershipOf } from '#raft';
 import { RecordWriter, type RecoveredGroup, Wal } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
 import type { NodeIdentity } from '../node.ts';
-import { clockFault } from '../requests/refusals.ts';
+import { clockFault } from '../refusals.ts';
+import { nextLogDirectory, settleLog } from '../store/next-log.ts';
 import {
   BEFORE_KEY,
   IDENTITY_KEY,
@@ -31,7 +32,6 @@ import {
   writeIdentity,
   writeTrash,
 } from '../store/node-rows.ts';
-import { nextLogDirectory, settleLog } from './next-log.ts';
 import type { StoppedCopy, StoppedNode } from './stopped-node.ts';
 
 export interface RefoundingPorts {

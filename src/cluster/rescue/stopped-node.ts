@@ -11,13 +11,14 @@ import type { KvStore } from '#kv';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
 import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
-import { checkLevels } from '../catalog/levels.ts';
 import { keptLog } from '../core/group-lifecycle.ts';
 import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/recovery.ts';
 import { nativeCrc32, nativeSha256 } from '../native.ts';
 import type { NodeIdentity } from '../node.ts';
-import { FOUNDERS } from '../placement/placement.ts';
+import { FOUNDERS } from '../node.ts';
+import { checkLevels } from '../orders/levels.ts';
 import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
+import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from '../store/next-log.ts';
 import {
   BEFORE_KEY,
   type ClusterBefore,
@@ -29,7 +30,6 @@ import {
   walIdentity,
 } from '../store/node-rows.ts';
 import { sentenceOnStoreLogs } from '../store/store-logs.ts';
-import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from './next-log.ts';
 import { logBehind } from './recovered-copies.ts';
 
 /** The used operations of the store. */

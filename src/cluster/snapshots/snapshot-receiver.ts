@@ -22,12 +22,12 @@
 import { CATALOG_GROUP, nodeOf, type ReplicaId, type Term } from '#base';
 import type { Snapshot } from '#raft';
 import type { DiskLevel } from '#storage';
-import type { PartToInstall } from '../apply/backlog.ts';
+import type { PartToInstall } from '../group/backlog.ts';
 import type { Group } from '../group/group.ts';
 import type { AppliedMark } from '../machine.ts';
 import type { SnapshotContent, SnapshotLetter, SnapshotOffer, SnapshotPart } from '../peer/snapshot-letter.ts';
+import type { CheckedPart, StateImport } from '../state-transfer.ts';
 import type { SnapshotPorts } from './snapshot-sender.ts';
-import type { CheckedPart, StateImport } from './state-transfer.ts';
 
 export interface SnapshotReceiverPorts extends SnapshotPorts {
   /** Passes the parts of a snapshot to the apply loop. */

@@ -14,13 +14,13 @@
 import { Fifo, type GroupId, type LogIndex, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
 import type { KvReader } from '#kv';
 import type { Input } from '#raft';
-import type { SnapshotObserver } from '../front/snapshot-observer.ts';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { Machines } from '../machine.ts';
+import type { Peers } from '../peer/peers.ts';
 import type { EndReason, SnapshotAsk, SnapshotContent, SnapshotEnd, SnapshotLetter } from '../peer/snapshot-letter.ts';
-import type { Peers } from '../peers.ts';
-import type { StateExport, StatePart } from './state-transfer.ts';
+import type { SnapshotObserver } from '../peer/snapshot-observer.ts';
+import type { StateExport, StatePart } from '../state-transfer.ts';
 
 export interface SnapshotPorts {
   readonly kv: KvReader;

@@ -9,9 +9,9 @@ import type { Snapshot } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { AppliedMark } from '../machine.ts';
 import type { SnapshotLetter } from '../peer/snapshot-letter.ts';
+import type { CheckedPart } from '../state-transfer.ts';
 import { SnapshotReceiver, type SnapshotReceiverPorts } from './snapshot-receiver.ts';
 import { SnapshotSender } from './snapshot-sender.ts';
-import type { CheckedPart } from './state-transfer.ts';
 
 export interface SnapshotsPorts extends SnapshotReceiverPorts {
   /** Makes every completed write durable. */

@@ -33,11 +33,11 @@ import {
   verifyStore,
   verifyTables,
 } from '#storage';
-import { belongsNowhere, type Origin, ownIdentity } from '../catalog/own-identity.ts';
-import { clearDamageNote, hasDamageNote } from '../front/damage-note.ts';
 import type { NodeIdentity } from '../node.ts';
-import { clockFault } from '../requests/refusals.ts';
-import { logDirectoryOf, settleLog } from '../rescue/next-log.ts';
+import { clockFault } from '../refusals.ts';
+import { clearDamageNote, hasDamageNote } from './damage-note.ts';
+import { logDirectoryOf, settleLog } from './next-log.ts';
+import { belongsNowhere, type Origin, ownIdentity } from './own-identity.ts';
 import { LOST_STORE, sentenceOnStoreLogs } from './store-logs.ts';
 import { checkUsable } from './usable-files.ts';
 import { makeWritableDirectory } from './writable-directory.ts';

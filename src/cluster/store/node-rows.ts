@@ -21,15 +21,16 @@ import {
   formatUuid,
   type GroupId,
   type NodeId,
-  parseUuid,
   type ReplicaId,
   toGroupId,
   toHex,
   toNodeId,
   toReplicaId,
+  uuidBytes,
 } from '#base';
 import { KeyWriter, prefixEnd, readU32 } from '#kv';
 import type { WalIdentity } from '#storage';
+import type { Divergence } from '../link.ts';
 import type { KeyRange } from '../machine.ts';
 import type { NodeIdentity } from '../node.ts';
 
@@ -122,16 +123,6 @@ export function trashRows(): KeyRange {
   return rowsBehind(TRASH_PREFIX);
 }
 
-/** A diverged replica of this node. */
-export interface Divergence {
-  readonly group: GroupId;
-  readonly replica: ReplicaId;
-  /** Leader of the group when that was found. */
-  readonly leader: NodeId;
-  /** The difference, with both values. */
-  readonly reason: string;
-}
-
 export function divergedKey(group: GroupId): Uint8Array {
   return new KeyWriter().bytes(DIVERGED_PREFIX).u32(group).key();
 }
@@ -189,11 +180,4 @@ function corrupt(key: Uint8Array, fault: string): DatabaseError {
 /** Identity to write into the log. */
 export function walIdentity({ clusterId, storeId }: Pick<NodeIdentity, 'clusterId' | 'storeId'>): WalIdentity {
   return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
-}
-
-/** The 16 bytes of a valid id. */
-export function uuidBytes(text: string): Uint8Array {
-  const bytes = parseUuid(text);
-  assert(bytes !== undefined, 'An identity is a UUID', text);
-  return bytes;
 }

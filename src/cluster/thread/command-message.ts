@@ -7,7 +7,7 @@
  *   proposals   (f64 token | u32 group | u32 length | u8 1 tells admission + 2 stays here | payload)*
  */
 import { giveBack, toGroupId } from '#base';
-import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from './link.ts';
+import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from '../link.ts';
 
 /** Only proposals, or everything. */
 export type CommandMessage = ArrayBuffer | FullCommands;

@@ -4,8 +4,9 @@ import { assert, Slots, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
 import type { DrainNote } from '../core/drain.ts';
+import type { Measures } from '../core/observer.ts';
 import type { StandingMessage } from '../core/standing.ts';
-import type { Measures } from '../front/observer.ts';
+import type { Commands, CoreLink, Report } from '../link.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
 import type { AdminReply, AdminRequest } from '../peer/administration.ts';
@@ -21,7 +22,6 @@ import {
   type ToCore,
   unpackFailure,
 } from './core-thread-messages.ts';
-import type { Commands, CoreLink, Report } from './link.ts';
 import { type ReportMessage, unpackReport } from './report-message.ts';
 
 export interface CoreThreadListeners {

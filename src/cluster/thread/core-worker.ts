@@ -11,13 +11,12 @@ import { type Address, assert, formatAddress } from '#base';
 import type { KvStore } from '#kv';
 import { diskUsedPercent, LogThread, openLevelStore } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
-import { noteRemoved } from '../catalog/own-identity.ts';
 import type { CorePorts } from '../core/core-ports.ts';
 import { CoreRuntime } from '../core/core-runtime.ts';
+import { MeasureGatherer } from '../core/observer.ts';
 import type { CoreCounts } from '../core/standing.ts';
-import { MeasureGatherer } from '../front/observer.ts';
-import { unobservedSnapshots } from '../front/snapshot-observer.ts';
 import { nativeRandom, wallClock } from '../native.ts';
+import { FOUNDERS } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
 import type { AdminReply, AdminRequest, AskAdmin } from '../peer/administration.ts';
@@ -26,11 +25,11 @@ import { judgeFounding } from '../peer/founding.ts';
 import { type AskToJoin, type DialledAddress, type Founder, type Joined, joinCluster } from '../peer/join.ts';
 import type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from '../peer/links.ts';
 import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
-import { openReach, type Reach } from '../peer/reach.ts';
-import { noPeers } from '../peers.ts';
-import { FOUNDERS } from '../placement/placement.ts';
+import { noPeers } from '../peer/peers.ts';
+import { unobservedSnapshots } from '../peer/snapshot-observer.ts';
 import { spreadOver } from '../placement/spread.ts';
 import { walIdentity } from '../store/node-rows.ts';
+import { noteRemoved } from '../store/own-identity.ts';
 import { unpackCommands } from './command-message.ts';
 import {
   type CoreOrder,
@@ -40,6 +39,7 @@ import {
   packFailure,
   type ToCore,
 } from './core-thread-messages.ts';
+import { openReach, type Reach } from './reach.ts';
 import { packReport } from './report-message.ts';
 
 /** Maximum delay of a deadline of the core. */

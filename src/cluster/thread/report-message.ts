@@ -15,10 +15,10 @@
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails, type NodeId, toGroupId, toNodeId, toRevision } from '#base';
 import type { PersistedFacts } from '#storage';
-import type { CoreLevels, Measures, WrittenFacts } from '../front/observer.ts';
+import type { CoreLevels, Measures, WrittenFacts } from '../core/observer.ts';
+import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, Token } from '../link.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, Token } from './link.ts';
 
 type Numbers = Float64Array<ArrayBuffer>;
 

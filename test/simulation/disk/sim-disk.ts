@@ -4,7 +4,7 @@
 //
 // It outlives the process of its node. What it does of its own accord is armed beforehand, with the number of calls
 // after which it happens, so that a crash can come between any two of them.
-import type { LogPlaces } from '../../../src/cluster/rescue/next-log.ts';
+import type { LogPlaces } from '../../../src/cluster/store/next-log.ts';
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
 import { type FileDisk, Inode, OpenFile, SECTOR_BYTES } from '../../support/inode.ts';

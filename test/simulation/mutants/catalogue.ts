@@ -219,7 +219,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'latest-without-barrier',
-    file: 'src/cluster/requests/read-barrier.ts',
+    file: 'src/cluster/group/read-barrier.ts',
     find: '    if (group.written.index >= index) this.#answer(group, tokens);',
     replace: '    if (group.written.index >= 0 || group.written.index >= index) this.#answer(group, tokens);',
     breaks: 'a latest read is answered before what is committed can be read',

@@ -1,6 +1,6 @@
 // One process of a simulated node, from its start to its end: the real parts, put together as `startNode` and the
 // threads do it, over simulated threads, disk, store, clocks and randomness.
-import { type GroupId, type NodeId, type Revision, toNodeId, toRevision } from '#base';
+import { type GroupId, type NodeId, type Revision, toNodeId, toRevision, uuidBytes } from '#base';
 import {
   type CoreLimits,
   type CorePorts,
@@ -20,10 +20,9 @@ import type { Membership } from '#raft';
 import { createService, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import { MeasureGatherer } from '../../../src/cluster/core/observer.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
-import { MeasureGatherer } from '../../../src/cluster/front/observer.ts';
-import { settleLog } from '../../../src/cluster/rescue/next-log.ts';
-import { uuidBytes } from '../../../src/cluster/store/node-rows.ts';
+import { settleLog } from '../../../src/cluster/store/next-log.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { checkStep } from '../../support/raft/step-invariants.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';

@@ -1,5 +1,6 @@
 // The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
-// The parts are the real ones (own-identity.ts, peer/join.ts, peer/reach.ts, spread.ts), as the real threads join them.
+// The parts are the real ones (own-identity.ts, peer/join.ts, thread/reach.ts, spread.ts), as the real threads join
+// them.
 import { type Address, CATALOG_GROUP, DatabaseError, NO_BYTES } from '#base';
 import {
   type ClientAddresses,
@@ -19,9 +20,9 @@ import {
 } from '#cluster';
 import type { KvStore } from '#kv';
 import type { Membership } from '#raft';
-import { noteRemoved, ownIdentity } from '../../../src/cluster/catalog/own-identity.ts';
-import { openReach, type Reach } from '../../../src/cluster/peer/reach.ts';
-import { FOUNDERS } from '../../../src/cluster/placement/placement.ts';
+import { FOUNDERS } from '../../../src/cluster/node.ts';
+import { noteRemoved, ownIdentity } from '../../../src/cluster/store/own-identity.ts';
+import { openReach, type Reach } from '../../../src/cluster/thread/reach.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';

@@ -2,9 +2,9 @@
 // and unpacked (command-message.ts, report-message.ts), with delays of their own either way.
 import type { CoreRuntime } from '#cluster';
 import type { DiskLevel } from '#storage';
-import type { MeasureGatherer } from '../../../src/cluster/front/observer.ts';
+import type { MeasureGatherer } from '../../../src/cluster/core/observer.ts';
+import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
 import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/thread/command-message.ts';
-import type { Commands, CoreLink, Report } from '../../../src/cluster/thread/link.ts';
 import { packReport, unpackReport } from '../../../src/cluster/thread/report-message.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import { posted } from './posted.ts';

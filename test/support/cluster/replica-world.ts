@@ -18,7 +18,7 @@ import {
 import type { Input, Step, Target } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { LostCampaign } from '../../../src/cluster/group/campaigns.ts';
-import type { Commands, CoreLink, HistoryNote, Report } from '../../../src/cluster/thread/link.ts';
+import type { Commands, CoreLink, HistoryNote, Report } from '../../../src/cluster/link.ts';
 import { type Draw, seededDraw } from '../log-model.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { databaseKit, FreshNames } from './machine-kit.ts';

@@ -2,7 +2,7 @@
 // three nodes, the leader cut off; the parts by hand.
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
-import { GroupReads } from '../../../src/cluster/requests/group-reads.ts';
+import { GroupReads } from '../../../src/cluster/group/group-reads.ts';
 import { startTrio, type Trio } from '../../support/cluster/replica-world.ts';
 
 /** `most`: reads that the leader has for a quorum to confirm, at most. */

@@ -2,10 +2,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
-import { type Measures } from '../../../src/cluster/front/observer.ts';
+import { type Measures } from '../../../src/cluster/core/observer.ts';
+import type { Commands, Report } from '../../../src/cluster/link.ts';
 import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/thread/command-message.ts';
 import { packFailure, unpackFailure } from '../../../src/cluster/thread/core-thread-messages.ts';
-import type { Commands, Report } from '../../../src/cluster/thread/link.ts';
 import { packReport, unpackReport } from '../../../src/cluster/thread/report-message.ts';
 
 const ID = toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab');

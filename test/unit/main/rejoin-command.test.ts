@@ -6,7 +6,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { productArgs } from '../../../chaos/support/product.ts';
-import { noteRemoved } from '../../../src/cluster/catalog/own-identity.ts';
+import { noteRemoved } from '../../../src/cluster/store/own-identity.ts';
 import { rejoinCommand } from '../../../src/main/rejoin-command.ts';
 import { IDENTITY, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type NodeId, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import { type Binding, LIMITS } from '#cluster';
 import { CatalogFence, type FenceView } from '../../../../src/cluster/catalog/catalog-fence.ts';
-import type { Settlement } from '../../../../src/cluster/thread/link.ts';
+import type { Settlement } from '../../../../src/cluster/link.ts';
 
 const [SECOND, THIRD] = [toNodeId(2), toNodeId(3)];
 const FENCE_MS = 10_000;

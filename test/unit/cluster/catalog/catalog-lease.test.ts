@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { LIMITS } from '#cluster';
 import { CatalogLease } from '../../../../src/cluster/catalog/catalog-lease.ts';
-import { CATALOG_TITLE, draining, noLeader } from '../../../../src/cluster/requests/refusals.ts';
+import { CATALOG_TITLE, draining, noLeader } from '../../../../src/cluster/refusals.ts';
 
 const limits = { leaseMs: 8000, leaseRenewMs: 1000 };
 

@@ -13,7 +13,7 @@ import {
   toTerm,
 } from '#base';
 import type { Entry } from '#raft';
-import { knownLevel } from '../../../../src/cluster/catalog/levels.ts';
+import { knownLevel } from '../../../../src/cluster/orders/levels.ts';
 import { join, keptWorld, register, shopOnThree } from '../../../support/cluster/kept-world.ts';
 import { lastRelease, NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
 import type { ReplicaWorld, WorldNode } from '../../../support/cluster/replica-world.ts';

@@ -2,8 +2,8 @@
 // (C2, C11). Method: sequences of leaderships whose entries overlap, by hand.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
-import { GroupProposals, type Waiting } from '../../../../src/cluster/requests/group-proposals.ts';
-import type { Proposal } from '../../../../src/cluster/thread/link.ts';
+import { GroupProposals, type Waiting } from '../../../../src/cluster/group/group-proposals.ts';
+import type { Proposal } from '../../../../src/cluster/link.ts';
 
 const group = toGroupId(1);
 

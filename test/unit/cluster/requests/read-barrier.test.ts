@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, toLogIndex, toTerm } from '#base';
 import type { Input } from '#raft';
 import type { Group } from '../../../../src/cluster/group/group.ts';
-import { GroupReads } from '../../../../src/cluster/requests/group-reads.ts';
-import { ReadBarrier } from '../../../../src/cluster/requests/read-barrier.ts';
-import type { Settlement } from '../../../../src/cluster/thread/link.ts';
+import { GroupReads } from '../../../../src/cluster/group/group-reads.ts';
+import { ReadBarrier } from '../../../../src/cluster/group/read-barrier.ts';
+import type { Settlement } from '../../../../src/cluster/link.ts';
 
 function world(): {
   readonly barrier: ReadBarrier;

@@ -10,7 +10,7 @@ import {
   titleOf,
   uncommittedFull,
   waitingFull,
-} from '../../../../src/cluster/requests/refusals.ts';
+} from '../../../../src/cluster/refusals.ts';
 import { shopOnThree } from '../../../support/cluster/kept-world.ts';
 
 const TITLE = titleOf('shop');

@@ -10,10 +10,10 @@ import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
 import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
-import { noteRemoved } from '../../../../src/cluster/catalog/own-identity.ts';
 import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
+import { noteRemoved } from '../../../../src/cluster/store/own-identity.ts';
 import { testDir } from '../../../support/test-scope.ts';
 
 const OPTIONS = {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import type { TransactOutcome } from '#cluster';
-import { Reporter } from '../../../../src/cluster/thread/reporter.ts';
+import { Reporter } from '../../../../src/cluster/reporter.ts';
 
 const unknown = new DatabaseError('unavailable', 'unknown', { details: { reason: 'OutcomeUnknown' } });
 const full = new DatabaseError('storage_full', 'full', { details: { reason: 'DiskFull' } });

@@ -12,9 +12,9 @@ import type { KvStore } from '#kv';
 import { membershipOf } from '#raft';
 import { databaseMachines } from '../apply/database-machines.ts';
 import type { NodeIdentity } from '../node.ts';
+import { FIRST_NODE } from '../node.ts';
 import type { Founder, Joined } from '../peer/join.ts';
-import { FIRST_NODE } from '../placement/placement.ts';
-import { nodeRemoved } from '../requests/refusals.ts';
+import { nodeRemoved } from '../refusals.ts';
 import {
   IDENTITY_KEY,
   JOINING_KEY,
@@ -23,7 +23,7 @@ import {
   readJoining,
   writeIdentity,
   writeJoining,
-} from '../store/node-rows.ts';
+} from './node-rows.ts';
 
 /** Way in which a new store becomes a node of a cluster. */
 export type Origin =

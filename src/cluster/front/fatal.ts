@@ -6,7 +6,7 @@ import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';
 import type { Logger } from '#observability';
 import { isStoreDamage, RESTORE_HINT, StorageFailure } from '#storage';
-import { noteDamage } from './front/damage-note.ts';
+import { noteDamage } from '../store/damage-note.ts';
 
 /** Exit code of such a process; EX_SOFTWARE of sysexits. */
 export const EXIT_FATAL = 70;

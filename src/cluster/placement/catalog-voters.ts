@@ -9,8 +9,8 @@
  */
 import { type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
 import type { Membership, Target } from '#raft';
-import type { NodeView } from '../placement/placement.ts';
-import { answers, canTake, choose, comes, countFor } from '../placement/spread.ts';
+import type { NodeView } from './placement.ts';
+import { answers, canTake, choose, comes, countFor } from './spread.ts';
 
 /** Maximum number of voters of the catalog. */
 const VOTERS_MAX = 5;

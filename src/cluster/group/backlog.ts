@@ -5,7 +5,7 @@
 import { assert, Fifo } from '#base';
 import type { Entry } from '#raft';
 import type { HeldMembership } from '../machine.ts';
-import type { CheckedPart } from '../snapshots/state-transfer.ts';
+import type { CheckedPart } from '../state-transfer.ts';
 
 /** A part of a snapshot, and the membership at its end. */
 export interface PartToInstall {

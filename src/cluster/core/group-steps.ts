@@ -4,23 +4,23 @@ import type { Fact, Input } from '#raft';
 import type { BatchId, PersistedFacts } from '#storage';
 import type { ApplyLoop } from '../apply/apply-loop.ts';
 import type { Freshness } from '../catalog/freshness.ts';
-import type { ClusterWork } from '../core/cluster-work.ts';
-import type { CorePorts } from '../core/core-ports.ts';
-import { carryOut, type EffectHandlers } from '../core/effects.ts';
-import type { LogFeed } from '../core/log-feed.ts';
-import type { RaftTotals } from '../core/raft-totals.ts';
+import type { Campaigns } from '../group/campaigns.ts';
+import { type Divergences, differenceOf } from '../group/divergences.ts';
+import type { Group } from '../group/group.ts';
+import type { GroupTimers } from '../group/group-timers.ts';
+import type { Histories } from '../group/histories.ts';
+import type { Leadership } from '../group/leadership.ts';
+import type { ReadBarrier } from '../group/read-barrier.ts';
+import type { Replication } from '../group/replication.ts';
+import type { RestingGroups } from '../group/resting-groups.ts';
+import type { Reporter } from '../reporter.ts';
 import type { Intake } from '../requests/proposals.ts';
-import type { ReadBarrier } from '../requests/read-barrier.ts';
 import type { Snapshots } from '../snapshots/snapshots.ts';
-import type { Reporter } from '../thread/reporter.ts';
-import type { Campaigns } from './campaigns.ts';
-import { type Divergences, differenceOf } from './divergences.ts';
-import type { Group } from './group.ts';
-import type { GroupTimers } from './group-timers.ts';
-import type { Histories } from './histories.ts';
-import type { Leadership } from './leadership.ts';
-import type { Replication } from './replication.ts';
-import type { RestingGroups } from './resting-groups.ts';
+import type { ClusterWork } from './cluster-work.ts';
+import type { CorePorts } from './core-ports.ts';
+import { carryOut, type EffectHandlers } from './effects.ts';
+import type { LogFeed } from './log-feed.ts';
+import type { RaftTotals } from './raft-totals.ts';
 
 /** Parts that carry out effects or record steps. */
 export interface SteppedParts {

@@ -7,19 +7,19 @@ import { members } from '#raft';
 import type { CoreRuntime } from '../core/core-runtime.ts';
 import { nativeCrc32 } from '../native.ts';
 import type { NodeIdentity } from '../node.ts';
+import { FOUNDERS } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
-import { type Peers, peersOf } from '../peers.ts';
-import { FOUNDERS } from '../placement/placement.ts';
-import type { LinksOrder } from '../thread/core-thread-messages.ts';
-import { type Administered, noting, notingJoins } from './administered.ts';
-import { type AdminReply, type AdminRequest, type AskAdmin, administration } from './administration.ts';
-import { Announcer } from './announcer.ts';
-import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from './join.ts';
-import type { OpenPeerLinks, Peer, PeerLinksOptions } from './links.ts';
-import type { PeerObserver } from './observer.ts';
-import { PeerCodec } from './peer-codec.ts';
-import { PeerMail } from './peer-mail.ts';
-import { toStoreId } from './place.ts';
+import { type Administered, noting, notingJoins } from '../peer/administered.ts';
+import { type AdminReply, type AdminRequest, type AskAdmin, administration } from '../peer/administration.ts';
+import { Announcer } from '../peer/announcer.ts';
+import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from '../peer/join.ts';
+import type { OpenPeerLinks, Peer, PeerLinksOptions } from '../peer/links.ts';
+import type { PeerObserver } from '../peer/observer.ts';
+import { PeerCodec } from '../peer/peer-codec.ts';
+import { PeerMail } from '../peer/peer-mail.ts';
+import { type Peers, peersOf } from '../peer/peers.ts';
+import { toStoreId } from '../peer/place.ts';
+import type { LinksOrder } from './core-thread-messages.ts';
 
 export interface ReachPorts {
   /** Called at most once, and only when this node is to reach others. */

@@ -12,9 +12,10 @@
  */
 import { type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId, type Revision, toHex } from '#base';
 import { type EntryId, lastId, tally, type VoterSet } from '#raft';
+import type { Passed } from '../catalog/catalog-asks.ts';
 import type { Group } from '../group/group.ts';
-import type { OrderFault } from '../orders/decommission.ts';
 import type { Binding } from '../outcome.ts';
+import type { OrderFault } from './decommission.ts';
 
 export interface RecoveryOrder {
   readonly kind: 'recover';
@@ -58,6 +59,12 @@ export interface RecoveredDatabase {
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
 }
+
+export type Recovered =
+  | { readonly kind: 'recovered'; readonly database: RecoveredDatabase }
+  | ({ readonly kind: 'faulty' } & OrderFault);
+
+export type RecoveryAnswer = Recovered | Passed;
 
 /** Describes a replica with this state in the store. */
 export function heldCopy(

@@ -7,7 +7,7 @@
  * arrived.
  */
 import type { LogIndex, Term } from '#base';
-import type { Token } from '../thread/link.ts';
+import type { Token } from '../link.ts';
 
 export interface ParkedRead {
   readonly tokens: readonly Token[];

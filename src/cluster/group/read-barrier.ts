@@ -7,11 +7,11 @@
  */
 import type { DatabaseError } from '#base';
 import type { Effect, Input, Refusal } from '#raft';
-import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
-import type { ReadRequest, Settlement, Token } from '../thread/link.ts';
-import type { Reporter } from '../thread/reporter.ts';
-import { draining, noLeader, readsFull } from './refusals.ts';
+import type { ReadRequest, Settlement, Token } from '../link.ts';
+import { draining, noLeader, readsFull } from '../refusals.ts';
+import type { Reporter } from '../reporter.ts';
+import type { Group } from './group.ts';
 
 export interface ReadBarrierPorts {
   readonly reporter: Reporter;

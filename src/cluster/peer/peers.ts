@@ -6,13 +6,13 @@
  * port.
  */
 import { assert, type NodeId } from '#base';
-import type { RegisteredNode } from './outcome.ts';
-import type { Envelope } from './peer/envelope.ts';
-import type { ForwardItem } from './peer/forward.ts';
-import type { Peer } from './peer/links.ts';
-import { toStoreId } from './peer/place.ts';
-import type { Refrains } from './peer/refrain.ts';
-import type { SnapshotLetter } from './peer/snapshot-letter.ts';
+import type { RegisteredNode } from '../outcome.ts';
+import type { Envelope } from './envelope.ts';
+import type { ForwardItem } from './forward.ts';
+import type { Peer } from './links.ts';
+import { toStoreId } from './place.ts';
+import type { Refrains } from './refrain.ts';
+import type { SnapshotLetter } from './snapshot-letter.ts';
 
 export interface Peers {
   /**

@@ -16,9 +16,9 @@
  */
 import { assert, Fifo, type LogIndex, type Term, toLogIndex } from '#base';
 import type { Entry, Proposed } from '#raft';
-import type { HeldBytes } from '../group/node-memory.ts';
-import { isForeign, type Proposal, type Token } from '../thread/link.ts';
+import { isForeign, type Proposal, type Token } from '../link.ts';
 import { AwaitedEntries } from './awaited-entries.ts';
+import type { HeldBytes } from './node-memory.ts';
 
 /** Position of a proposal in the log. */
 export interface InFlight {

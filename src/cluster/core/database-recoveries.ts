@@ -1,28 +1,22 @@
-/** Recovers databases on admin requests (recover-order.ts). */
+/** Recovers databases on admin requests (orders/recover-order.ts). */
 import { assert, type Clock, type Random, toDatabaseId, uuidv7 } from '#base';
 import type { KvReader } from '#kv';
-import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/catalog-asks.ts';
-import type { Lifecycle } from '../core/group-lifecycle.ts';
-import type { Turns } from '../core/turns.ts';
+import { CatalogAsks, type CatalogAsksPorts } from '../catalog/catalog-asks.ts';
 import type { Machines } from '../machine.ts';
-import type { OrderFault } from '../orders/decommission.ts';
-import type { Binding } from '../outcome.ts';
-import { clockFault } from '../requests/refusals.ts';
 import {
   type AskedRecovery,
   chosenOf,
   faultInRecovery,
   type HeldCopy,
   heldCopy,
-  type RecoveredDatabase,
+  type Recovered,
+  type RecoveryAnswer,
   recoveredBy,
-} from './recover-order.ts';
-
-type Recovered =
-  | { readonly kind: 'recovered'; readonly database: RecoveredDatabase }
-  | ({ readonly kind: 'faulty' } & OrderFault);
-
-export type RecoveryAnswer = Recovered | Passed;
+} from '../orders/recover-order.ts';
+import type { Binding } from '../outcome.ts';
+import { clockFault } from '../refusals.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
+import type { Turns } from './turns.ts';
 
 export interface DatabaseRecoveriesPorts extends CatalogAsksPorts {
   readonly machines: Machines;

@@ -5,7 +5,6 @@
  * next report, or of the next tick: a single writer then costs the front one message instead of two.
  */
 import type { DatabaseError, GroupId, Revision } from '#base';
-import type { CatalogChange } from '../node.ts';
 import {
   type AppliedRevision,
   type GroupLeader,
@@ -15,6 +14,7 @@ import {
   type Settlement,
   type Token,
 } from './link.ts';
+import type { CatalogChange } from './node.ts';
 
 /** State of earlier attempts of a request. */
 export interface Doubt {

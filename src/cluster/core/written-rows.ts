@@ -1,15 +1,15 @@
 /** After a batch is in the store, reports its outcomes and revisions to everything that waited for its rows. */
 import { CATALOG_GROUP } from '#base';
-import type { Checkpointer } from '../core/checkpoint.ts';
-import type { ClusterWork } from '../core/cluster-work.ts';
-import type { CorePorts } from '../core/core-ports.ts';
-import type { Lifecycle } from '../core/group-lifecycle.ts';
+import type { ApplyTurn } from '../apply/apply-turn.ts';
 import type { Group } from '../group/group.ts';
 import type { Histories } from '../group/histories.ts';
+import type { ReadBarrier } from '../group/read-barrier.ts';
+import type { Reporter } from '../reporter.ts';
 import type { Intake } from '../requests/proposals.ts';
-import type { ReadBarrier } from '../requests/read-barrier.ts';
-import type { Reporter } from '../thread/reporter.ts';
-import type { ApplyTurn } from './apply-turn.ts';
+import type { Checkpointer } from './checkpoint.ts';
+import type { ClusterWork } from './cluster-work.ts';
+import type { CorePorts } from './core-ports.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
 
 /** Receivers of the reports. */
 export interface TellingParts {

@@ -4,11 +4,10 @@
  * There are two links with this contract: `directLink` calls the core in the same thread (tests, simulation),
  * `WorkerLink` sends messages to the core's isolate.
  */
-import type { DatabaseError, DatabaseId, GroupId, LogIndex, NodeId, Revision } from '#base';
+import type { DatabaseError, DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision } from '#base';
 import type { DiskLevel } from '#storage';
-import type { CatalogChange } from '../node.ts';
-import type { Outcome } from '../outcome.ts';
-import type { Divergence } from '../store/node-rows.ts';
+import type { CatalogChange } from './node.ts';
+import type { Outcome } from './outcome.ts';
 
 /**
  * Number of a request; its answer has the same number. Those of the front are not negative, those of other nodes are.
@@ -88,6 +87,16 @@ export interface AppliedRevision {
 export interface GroupLeader {
   readonly group: GroupId;
   readonly node: NodeId | undefined;
+}
+
+/** A diverged replica of this node. */
+export interface Divergence {
+  readonly group: GroupId;
+  readonly replica: ReplicaId;
+  /** Leader of the group when that was found. */
+  readonly leader: NodeId;
+  /** The difference, with both values. */
+  readonly reason: string;
 }
 
 /** Finding about the history of a replica. */

@@ -4,10 +4,10 @@
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Message } from '#raft';
-import type { Group } from '../group/group.ts';
 import type { Envelope } from '../peer/envelope.ts';
+import type { Peers } from '../peer/peers.ts';
 import type { Refrains } from '../peer/refrain.ts';
-import type { Peers } from '../peers.ts';
+import type { Group } from './group.ts';
 
 export class Outbox {
   readonly #peers: Peers;

@@ -13,11 +13,11 @@ import { type DatabaseError, formatLevels, type GroupId, hasLevel, LEVELS, type 
 import type { KvReader } from '#kv';
 import type { Entry } from '#raft';
 import type { RecoveredLog } from '#storage';
+import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/catalog-asks.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
-import type { OrderFault } from '../orders/decommission.ts';
 import type { RegisteredNode } from '../outcome.ts';
-import { entryNotKnown, levelNotKnown } from '../requests/refusals.ts';
-import { CatalogAsks, type CatalogAsksPorts, type Passed } from './catalog-asks.ts';
+import { entryNotKnown, levelNotKnown } from '../refusals.ts';
+import type { OrderFault } from './decommission.ts';
 
 export interface LevelPorts {
   readonly kv: KvReader;
@@ -59,13 +59,6 @@ export function faultInLevel(
   if (hasLevel(levels, level)) return undefined;
   const isPast = level < levels.min && catalog.nodes().every(({ node }) => node !== self);
   return isPast ? undefined : levelNotKnown(level, levels);
-}
-
-/** Reason why a node with these levels cannot belong to a cluster at that level, as a message for the operator. */
-export function refusedAt(level: number, levels: LevelRange): string | undefined {
-  if (hasLevel(levels, level)) return undefined;
-  const release = level > levels.max ? 'a later release' : 'an earlier release, and finalize the upgrade to it';
-  return `it knows ${formatLevels(levels)}, and the cluster is at level ${level}; start ${release} there`;
 }
 
 /** Raises the cluster to the highest level that all of its nodes support. */

@@ -7,8 +7,8 @@ import type { DatabaseError } from '#base';
 import type { Metrics } from '#observability';
 import type { Input, RaftState, Step } from '#raft';
 import type { PersistedFacts } from '#storage';
-import type { RaftLevels } from '../core/raft-totals.ts';
 import type { LostCampaign } from '../group/campaigns.ts';
+import type { RaftLevels } from './raft-totals.ts';
 
 /** Events that the core counts or times. The methods must not throw. */
 export interface CoreObserver {

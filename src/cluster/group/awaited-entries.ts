@@ -6,8 +6,8 @@
  * committed in its place for good. A snapshot may skip the index; then the outcome stays unknown here.
  */
 import { Fifo, type LogIndex, type Term } from '#base';
-import type { HeldBytes } from '../group/node-memory.ts';
-import type { Proposal, Token } from '../thread/link.ts';
+import type { Proposal, Token } from '../link.ts';
+import type { HeldBytes } from './node-memory.ts';
 
 export interface AwaitedEntry {
   readonly proposal: Proposal;
