@@ -4,7 +4,7 @@
  */
 import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
 import type { HistoryVerdict } from '#database';
-import type { KvBatch, KvReader, KvStore } from '#kv';
+import type { KvBatch, KvReader, KvStore, KvWriter } from '#kv';
 import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
 import type { CatalogChange } from './node.ts';
@@ -110,7 +110,11 @@ export interface Machines {
    * Takes the database back to the durable mark: deletes later rows and derives the rest again. The given store makes
    * each change durable before the next.
    */
-  rebuild(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
+  rebuild(
+    store: { readonly from: KvReader; readonly to: KvWriter },
+    group: GroupId,
+    durable: DurableMark,
+  ): Promise<void>;
   /** The revision of a database in the store, with its chain hash; undefined when there is no such database. */
   standingOf(kv: KvReader, group: GroupId): { readonly revision: Revision; readonly chainHash: Uint8Array } | undefined;
   /**

@@ -7,7 +7,7 @@
  * new: deciding them over a state that already holds some of them would give other outcomes (D11).
  */
 import { assert, type LogIndex, parseHex, type Revision, type Term, toRevision } from '#base';
-import type { KvBatch, KvStore } from '#kv';
+import type { KvBatch, KvWriter } from '#kv';
 import type { Applied, DefinitionMark } from './applied.ts';
 import { unexpectedRow } from './corruption.ts';
 import { DatabaseWriter } from './database-writer.ts';
@@ -34,7 +34,7 @@ const SLICE_BYTES = 4 * 1024 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Nothing else may read or write the group meanwhile. Throws when a durable page is missing or not whole. */
-export async function rebuildDerived(store: KvStore, source: DatabaseSource, durable: DurablePoint): Promise<void> {
+export async function rebuildDerived(store: KvWriter, source: DatabaseSource, durable: DurablePoint): Promise<void> {
   const reader = new DatabaseReader(source);
   const applied = reader.applied();
   if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
@@ -64,7 +64,7 @@ export async function rebuildDerived(store: KvStore, source: DatabaseSource, dur
  * Takes the definitions back: records above the durable entry go, and with them the parts that came behind it. A part
  * that was removed behind it stays away; the log removes it once more.
  */
-async function rebuildDefinitions(store: KvStore, reader: DatabaseReader, index: LogIndex): Promise<DefinitionMark> {
+async function rebuildDefinitions(store: KvWriter, reader: DatabaseReader, index: LogIndex): Promise<DefinitionMark> {
   const { keys } = reader;
   const above = keys.definitions(index + 1, Number.MAX_SAFE_INTEGER);
   await store.clear(above.gte, above.lt);
@@ -80,14 +80,14 @@ async function rebuildDefinitions(store: KvStore, reader: DatabaseReader, index:
 }
 
 class Rebuild {
-  readonly #store: KvStore;
+  readonly #store: KvWriter;
   readonly #reader: DatabaseReader;
   readonly #writer: DatabaseWriter;
   readonly #chain: ChainCheck;
   #applied: Applied;
   #sliceBytes = 0;
 
-  constructor(store: KvStore, reader: DatabaseReader, start: Applied) {
+  constructor(store: KvWriter, reader: DatabaseReader, start: Applied) {
     this.#store = store;
     this.#reader = reader;
     this.#applied = start;

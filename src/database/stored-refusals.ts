@@ -3,7 +3,7 @@
  * asks and does after a crash.
  */
 import { assert, ByteWriter, type LogIndex } from '#base';
-import type { KvStore } from '#kv';
+import type { KvWriter } from '#kv';
 import { NO_REFUSALS, type RefusalMark } from './applied.ts';
 import { closeRow, isFaultOfRow, openRow, sealRow } from './corruption.ts';
 import { numberOfRefusal } from './keys.ts';
@@ -92,7 +92,7 @@ export function verifyRefusals(reader: DatabaseReader, durableIndex: LogIndex): 
  * Takes the refusals back to the durable entry: those behind it go. Those that they have pushed out stay away; the log
  * pushes them out once more. To be followed by `writeRefusalPlaces`, when what is derived is gone.
  */
-export async function takeRefusalsBack(store: KvStore, reader: DatabaseReader, index: LogIndex): Promise<RefusalMark> {
+export async function takeRefusalsBack(store: KvWriter, reader: DatabaseReader, index: LogIndex): Promise<RefusalMark> {
   let mark = NO_REFUSALS;
   const batch = store.batch();
   for await (const rows of slices(reader.source.kv.range(reader.keys.refusals()))) {
@@ -107,7 +107,7 @@ export async function takeRefusalsBack(store: KvStore, reader: DatabaseReader, i
 }
 
 /** Derives the rows of ids anew. */
-export async function writeRefusalPlaces(store: KvStore, reader: DatabaseReader): Promise<void> {
+export async function writeRefusalPlaces(store: KvWriter, reader: DatabaseReader): Promise<void> {
   const batch = store.batch();
   for await (const rows of slices(reader.source.kv.range(reader.keys.refusals()))) {
     for (const { key, value } of rows) {

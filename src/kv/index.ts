@@ -28,4 +28,5 @@ export {
   type KvRow,
   type KvStore,
   type KvWriteOptions,
+  type KvWriter,
 } from './port.ts';

@@ -81,5 +81,8 @@ export interface KvStore extends KvReader {
   close(): Promise<void>;
 }
 
+/** The part of a store that changes rows. */
+export type KvWriter = Pick<KvStore, 'batch' | 'write' | 'clear'>;
+
 /** What `chunkBytes` is when a range does not say. */
 export const CHUNK_BYTES_DEFAULT: number = 64 * 1024;

@@ -82,7 +82,7 @@ export const databaseMachines: Machines = {
     ];
     return checks.every(({ kind }) => kind === 'whole');
   },
-  rebuild: (kv, group, durable) => rebuildDerived(kv, sourceOf(kv, group), durable),
+  rebuild: ({ from, to }, group, durable) => rebuildDerived(to, sourceOf(from, group), durable),
   standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
   copyOrigin: (kv, binding, goesOn) =>
     copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),

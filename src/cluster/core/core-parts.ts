@@ -212,7 +212,7 @@ export class CoreParts {
       step,
       find: (id) => lifecycle.find(id),
       deliver: (from, envelope) => replication.deliver(from, envelope),
-      recite: (to, refrains) => replication.recite(to, refrains),
+      recite: (to, refrains) => replication.outbox.recite(to, refrains),
     });
   }
 

@@ -424,7 +424,7 @@ export class CoreRuntime implements CoreLink {
     replication.answer();
     feed.flush();
     forwards.flush();
-    replication.flush();
+    replication.outbox.flush();
     apply.apply();
     // Outcomes are reported before the batch is encoded.
     reporter.flush();

@@ -62,7 +62,7 @@ export class GroupSteps {
     if (isAtRest) group.leaveRest();
     const repeated = group.repeat(input, nowMs);
     if (repeated !== undefined) {
-      for (const envelope of repeated) replication.postAgain(envelope);
+      for (const envelope of repeated) replication.outbox.postAgain(envelope);
       if (isAtRest || group.hasNewDeadline) timers.stepped(group);
       if (input.kind === 'tick' && repeated.length > 0) this.#parts.rest.join(group);
       return;
@@ -96,7 +96,7 @@ export class GroupSteps {
       },
       readReady: (group, effect) => this.#asker(effect.id).onReady(group, effect),
       readRefused: (group, id, refusal) => this.#asker(id).onRefused(group, id, refusal),
-      send: (group, to, message) => replication.post(group, to, message),
+      send: (group, to, message) => replication.outbox.post(group, to, message),
       loadEntries: (group, effect) => replication.loadEntries(group, effect),
       sendSnapshot: (group, to, term) => snapshots.send(group, to, term),
       installSnapshot: (group) => snapshots.install(group),

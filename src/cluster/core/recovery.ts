@@ -123,7 +123,7 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
   const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));
   if (isWhole) return applied;
   // Each step is durable before the next, so that another power failure cannot hide the damage.
-  await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);
+  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, checkpoint);
   const rebuilt = markOf(machines, kv, group);
   assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
   return rebuilt;

@@ -54,6 +54,7 @@ import type {
 import type { Administers } from '../peer/administration.ts';
 import {
   CATALOG_TITLE,
+  catalogDiverged,
   definitionUnreadable,
   draining,
   notLeader,
@@ -62,7 +63,6 @@ import {
   titleOf,
 } from '../refusals.ts';
 import { absenceOf } from './absence.ts';
-import { DivergedReplicas } from './diverged-replicas.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
 import { Revisions } from './revisions.ts';
 import {
@@ -115,7 +115,8 @@ export class FrontNode implements Node, Administers {
   readonly #revisions: Revisions;
   readonly #pending = new Slots<Pending>();
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
-  readonly #diverged = new DivergedReplicas();
+  /** The diverged replicas of this node (C42), which count as absent. */
+  readonly #diverged = new Set<GroupId>();
   /** Groups that the core has reported on since this process started; the first request opens a group. */
   readonly #confirmed = new Set<GroupId>();
   #turn: Turn = new Turn();
@@ -158,7 +159,7 @@ export class FrontNode implements Node, Administers {
 
   currentCatalog(): Promise<void> | undefined {
     // No more requests are answered, and other nodes need not wait for this node's clients.
-    const refusal = this.#refusal ?? this.#diverged.ofCatalog;
+    const refusal = this.#refusal ?? (this.#diverged.has(CATALOG_GROUP) ? catalogDiverged() : undefined);
     return refusal === undefined ? this.#lease.take() : this.#refuse('read', refusal);
   }
 
@@ -306,10 +307,10 @@ export class FrontNode implements Node, Administers {
       accepting: !isDraining && this.#ports.refusal?.() === undefined,
       isDraining,
       disk: this.#ports.disk(),
-      knowsCatalog: !this.#lease.isLost && this.#diverged.ofCatalog === undefined,
+      knowsCatalog: !this.#lease.isLost && !this.#diverged.has(CATALOG_GROUP),
       ...(this.#ports.core?.() ?? { isClockFar: false, coreSilentMs: 0, hasCaughtUp: true, refusedBy: undefined }),
       otherCluster: this.#ports.refusal?.()?.message,
-      hasDiverged: this.#diverged.isAny,
+      hasDiverged: this.#diverged.size > 0,
       groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,
     };
@@ -369,8 +370,7 @@ export class FrontNode implements Node, Administers {
   }
 
   async #read(group: GroupId): Promise<Revision> {
-    const refusal = group === CATALOG_GROUP ? this.#diverged.ofCatalog : undefined;
-    if (refusal !== undefined) return this.#refuse('read', refusal);
+    if (group === CATALOG_GROUP && this.#diverged.has(group)) return this.#refuse('read', catalogDiverged());
     const askedMs = this.#ports.monotonicMs();
     const add = (token: Token): unknown => this.#turn.reads.push({ token, group });
     const revision = await this.#ask('read', { add, answer: readRevision });
@@ -438,11 +438,11 @@ export class FrontNode implements Node, Administers {
         this.#revisions.remove(change.binding.group);
         this.#confirmed.delete(change.binding.group);
         this.#leaders.delete(change.binding.group);
-        this.#diverged.forget(change.binding.group);
+        this.#diverged.delete(change.binding.group);
       } else if (change.kind === 'moved' && this.#own(before) !== this.#own(change.binding)) {
         this.#revisions.restart(change.binding.group);
         this.#leaders.delete(change.binding.group);
-        this.#diverged.forget(change.binding.group);
+        this.#diverged.delete(change.binding.group);
       }
     }
     if (catalogIndex > 0 && this.#draining === undefined) {

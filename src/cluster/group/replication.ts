@@ -26,7 +26,6 @@ import type { CoreLimits } from '../limits.ts';
 import type { Binding } from '../outcome.ts';
 import type { Envelope } from '../peer/envelope.ts';
 import type { Peers } from '../peer/peers.ts';
-import type { Refrains } from '../peer/refrain.ts';
 import type { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
@@ -70,7 +69,7 @@ interface Campaign {
 
 export class Replication {
   readonly #ports: ReplicationPorts;
-  readonly #outbox: Outbox;
+  readonly outbox: Outbox;
   readonly #tails: LogTails;
   /** Answers of storage to the steps of this turn. */
   readonly #answers = new Fifo<{ readonly group: Group; readonly input: Input }>();
@@ -84,23 +83,8 @@ export class Replication {
 
   constructor(ports: ReplicationPorts) {
     this.#ports = ports;
-    this.#outbox = new Outbox(ports.peers);
+    this.outbox = new Outbox(ports.peers);
     this.#tails = new LogTails(ports.limits.tailBytesMax);
-  }
-
-  /** Carries out a `send` effect. */
-  post(group: Group, to: ReplicaId, message: Message): void {
-    this.#outbox.post(group, to, message);
-  }
-
-  /** Sends the same message object again. */
-  postAgain(envelope: Envelope): void {
-    this.#outbox.postAgain(envelope);
-  }
-
-  /** The repeated messages to the node are due. */
-  recite(to: NodeId, refrains: Refrains): void {
-    this.#outbox.recite(to, refrains);
   }
 
   /** Carries out a `load-entries` effect; the answer is stepped after the current step. */
@@ -113,10 +97,6 @@ export class Replication {
     for (let next = this.#answers.shift(); next !== undefined; next = this.#answers.shift()) {
       this.#ports.step(next.group, next.input);
     }
-  }
-
-  flush(): void {
-    this.#outbox.flush();
   }
 
   opened(group: Group, { base, entries }: AppliedTail): void {

@@ -2,7 +2,7 @@
  * Placement of the replicas of a new database. The leader of the catalog decides once, when it proposes the creation;
  * the entry contains the result, the same for every node.
  */
-import { type GroupId, type LevelRange, type NodeId, type ReplicaId, replicaOf, toNodeId } from '#base';
+import { type GroupId, type LevelRange, type NodeId, type ReplicaId, replicaOf } from '#base';
 import { type Membership, membershipOf, type Standing, type Target } from '#raft';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 

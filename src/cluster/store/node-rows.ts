@@ -20,8 +20,6 @@ import {
   DatabaseError,
   formatUuid,
   type GroupId,
-  type NodeId,
-  type ReplicaId,
   toGroupId,
   toHex,
   toNodeId,

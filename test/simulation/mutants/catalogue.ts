@@ -124,8 +124,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'rebuild-not-synced',
     file: 'src/cluster/core/recovery.ts',
-    find: '  await machines.rebuild(new SyncedStore(kv, syncStore), group, checkpoint);',
-    replace: '  await machines.rebuild(new SyncedStore(kv, () => Promise.resolve()), group, checkpoint);',
+    find: '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, checkpoint);',
+    replace:
+      '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, () => Promise.resolve()) }, group, checkpoint);',
     breaks: 'a second power failure finds half of a rebuilt database',
     run: { aimed: true, first: [1063] },
   },

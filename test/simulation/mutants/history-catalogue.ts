@@ -31,9 +31,9 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'diverged-replica-serves',
-    file: 'src/cluster/front/diverged-replicas.ts',
-    find: '    this.#groups.add(group);',
-    replace: '    if (group < 0) this.#groups.add(group);',
+    file: 'src/cluster/front/front-node.ts',
+    find: '    this.#diverged.add(group);',
+    replace: '    if (group < 0) this.#diverged.add(group);',
     breaks: 'a replica that has left its group goes on answering reads',
     ...RESTORED,
   },

@@ -1,36 +1,8 @@
-/** The diverged replicas of this node (C42): the front treats them as absent. */
-import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
+/** Logs divergence and lost entries of replicas. */
 import type { Logger } from '#observability';
 import type { HistoryNote } from '../link.ts';
-import { catalogDiverged, type Title } from '../refusals.ts';
+import type { Title } from '../refusals.ts';
 
-export class DivergedReplicas {
-  readonly #groups = new Set<GroupId>();
-
-  add(group: GroupId): void {
-    this.#groups.add(group);
-  }
-
-  /** This node has another replica of the group now, or none. */
-  forget(group: GroupId): void {
-    this.#groups.delete(group);
-  }
-
-  has(group: GroupId): boolean {
-    return this.#groups.has(group);
-  }
-
-  get isAny(): boolean {
-    return this.#groups.size > 0;
-  }
-
-  /** Reason why this node does not serve its catalog. */
-  get ofCatalog(): DatabaseError | undefined {
-    return this.has(CATALOG_GROUP) ? catalogDiverged() : undefined;
-  }
-}
-
-/** Logs divergence and lost entries of replicas. */
 export function historyLog(logger: Logger): (note: HistoryNote, title: Title) => void {
   return (note, title) => {
     if (note.kind === 'diverged') {
