@@ -17,7 +17,7 @@ import {
   WASTE_PER_SECOND,
 } from '../../src/transport/grpc/wire/stream-limits.ts';
 import * as http from '../../src/transport/http/limits.ts';
-import { ANSWER_PACE } from '../../src/transport/http-connections.ts';
+import { ANSWER_MS } from '../../src/transport/http-connections.ts';
 import { INVALID_FRAMES_MAX } from '../../src/transport/opening.ts';
 
 export interface LimitRow {
@@ -285,8 +285,8 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row('Time to receive a body of up to 16 KiB', ms(http.SMALL_BODY_MS), INVALID, 'SMALL_BODY_MS'),
       row(
-        'Pace at which an answer is taken that waits to be',
-        `${bytes(ANSWER_PACE.bytes)} in every ${ms(ANSWER_PACE.ms)}`,
+        'Time in which something is taken of an answer that waits for its reader',
+        ms(ANSWER_MS),
         'the connection is closed',
       ),
       row(
@@ -371,13 +371,14 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row(
         'Calls of a connection at a time',
-        count(GRPC_LIMITS.streamsPerConnectionMax),
+        `${count(GRPC_LIMITS.streamsPerConnectionMax)}, and ${count(GRPC_LIMITS.lastingStreamsMax)} once half of them wait or stream`,
         'they wait at the client',
         'streamsPerConnectionMax',
+        'lastingStreamsMax',
       ),
       row(
-        'Calls of a node at a time that wait, that stream, and others',
-        `${[CALLS.waiting, CALLS.reading, CALLS.working].map(count).join('; ')}, by \`--request-memory-bytes\``,
+        'Calls of a node at a time that wait, and that stream',
+        `${[CALLS.waiting, CALLS.reading].map(count).join('; ')}, by \`--request-memory-bytes\``,
         'RESOURCE_EXHAUSTED',
       ),
       row(

@@ -24,14 +24,11 @@ function* revisions(node: Node): Generator<Series<'cairn_database_revision'>> {
 }
 
 /** Shows the memory that clients use. */
-export function showBudgets(
-  { requests, streams, unsent, smallReplies, smallPages }: ByteBudgets,
-  metrics: Metrics,
-): void {
+export function showBudgets({ requests, streams, unsent, small }: ByteBudgets, metrics: Metrics): void {
   const requestBytes = metrics.gauge('cairn_request_memory_bytes', {});
   const unsentBytes = metrics.gauge('cairn_unsent_memory_bytes', {});
   metrics.beforeScrape(() => {
     requestBytes.set(requests.used + streams.used);
-    unsentBytes.set(unsent.used + smallReplies.used + smallPages.used);
+    unsentBytes.set(unsent.used + small.used);
   });
 }

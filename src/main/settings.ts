@@ -293,7 +293,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   unsentMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
     default: 'auto',
-    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that have not taken a reply or a slice of a stream for 10 s while others wait are cut off. auto: an eighth of the memory, 32 MiB to 128 MiB.',
+    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that take nothing of a reply or a slice for 2.5 s (of a reply over HTTP all of it for 10 s) while others wait are cut off. auto: an eighth of the memory, 32 MiB to 128 MiB.',
   },
   replicationMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),

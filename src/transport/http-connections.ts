@@ -1,37 +1,31 @@
 /**
  * The connections of a server of node:http: how many there are, what each of them waits for, and whether those that are
- * read, or read, keep a pace.
+ * read, or read, make progress.
  *
  * ```
- *   asks ── its body comes ── at no pace ──> makes room before those that keep one (connection-places.ts)
- *    └── is answered ── takes too little of it, look after look ──> cut off
+ *   asks ── its body comes ── without progress ──> evicted before those that make some (connection-places.ts)
+ *    └── is answered ── takes nothing of what waits for it, for a minute ──> cut off
  * ```
  *
- * Of an answer the kernel takes what its buffers hold, whoever reads it; the pace is of what has left this process.
- * Looks are counted, not time: a node that is late itself finds nobody slow.
+ * The timeout of node:http for sockets counts what the kernel has taken of a write as progress.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ConnectionPlaces, type Place, type Waiting } from './connection-places.ts';
-
-/** What a client takes of an answer that waits for it, and in how much time. */
-export interface AnswerPace {
-  readonly bytes: number;
-  readonly ms: number;
-}
 
 export interface HttpConnectionsOptions {
   /** Connections at a time. */
   readonly max: number;
   /** Those of the server are told of above TLS, and the others beneath it. */
   readonly isSecure: boolean;
-  readonly answerPace: AnswerPace;
+  /** A client that takes nothing for so long of an answer that waits for it is cut off. Default: `ANSWER_MS`. */
+  readonly answerMs?: number | undefined;
   /** One was closed for one that came. */
   readonly onDisplaced: (waiting: Waiting) => void;
 }
 
-/** Slower than any reader that somebody waits for; as long as gRPC gives for the same. */
-export const ANSWER_PACE: AnswerPace = { bytes: 64 * 1024, ms: 60_000 };
+/** As long as gRPC gives for the same. */
+export const ANSWER_MS = 60_000;
 
 /** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
@@ -46,7 +40,7 @@ interface Asked {
 }
 
 export class HttpConnections {
-  readonly #options: HttpConnectionsOptions;
+  readonly #isSecure: boolean;
   readonly #places: ConnectionPlaces;
   readonly #open = new Set<Connection>();
   readonly #bySocket = new WeakMap<object, Connection>();
@@ -55,7 +49,8 @@ export class HttpConnections {
   readonly #looking: NodeJS.Timeout;
 
   constructor(server: Server, options: HttpConnectionsOptions) {
-    this.#options = options;
+    this.#isSecure = options.isSecure;
+    server.timeout = options.answerMs ?? ANSWER_MS;
     this.#places = new ConnectionPlaces(options.max, options.onDisplaced);
     const asked = (request: IncomingMessage, response: ServerResponse): void => {
       this.#bySocket.get(request.socket)?.asked({ request, response });
@@ -86,7 +81,7 @@ export class HttpConnections {
     this.#open.add(connection);
     this.#bySocket.set(socket, connection);
     const peer = peerOf(socket);
-    if (this.#options.isSecure) this.#byPeer.set(peer, connection);
+    if (this.#isSecure) this.#byPeer.set(peer, connection);
     socket.once('close', () => {
       place.leave();
       this.#open.delete(connection);
@@ -104,11 +99,7 @@ export class HttpConnections {
   }
 
   #look(): void {
-    const looksMax = Math.max(1, Math.round(this.#options.answerPace.ms / LOOK_MS));
-    for (const connection of this.#open) {
-      connection.lookAtBody();
-      if (connection.missesPace(this.#options.answerPace.bytes, looksMax)) connection.end();
-    }
+    for (const connection of this.#open) connection.lookAtBody();
   }
 }
 
@@ -121,8 +112,6 @@ class Connection {
   #unanswered = 0;
   #isArriving = false;
   #readBytes = 0;
-  #takenBytes = 0;
-  #looks = 0;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -143,6 +132,10 @@ class Connection {
     this.#last = asked;
     this.#unanswered += 1;
     if (hasBody(request)) request.once('end', () => this.#settle());
+    // Without a listener node:http would also close a connection whose request is being handled.
+    response.on('timeout', () => {
+      if (this.socket.writableLength > 0) this.end();
+    });
     response.once('close', () => {
       this.#unanswered -= 1;
       this.#settle();
@@ -150,24 +143,12 @@ class Connection {
     this.#settle();
   }
 
-  /** Whoever brings something of a body is asked to make room behind those who do not. */
+  /** A connection whose body makes progress is evicted after those whose body does not. */
   lookAtBody(): void {
     if (!this.#isArriving) return;
     const { bytesRead } = this.socket;
     if (bytesRead - this.#readBytes >= BODY_BYTES_PER_LOOK) this.place?.waits('body');
     this.#readBytes = bytesRead;
-  }
-
-  /** Counts a look; whether there were so many in which too little was taken of what waits to be. */
-  missesPace(bytes: number, looksMax: number): boolean {
-    const { unsent, taken } = outgoing(this.socket);
-    if (unsent === 0 || taken - this.#takenBytes >= bytes) {
-      this.#takenBytes = taken;
-      this.#looks = 0;
-      return false;
-    }
-    this.#looks += 1;
-    return this.#looks > looksMax;
   }
 
   #settle(): void {
@@ -189,23 +170,6 @@ class Connection {
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** What waits to be taken by the kernel, and what that has taken. Node tells of both beneath its sockets only. */
-function outgoing(socket: Socket): { readonly unsent: number; readonly taken: number } {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  if (!isWriting(handle)) return { unsent: 0, taken: 0 };
-  const { writeQueueSize, bytesWritten } = handle;
-  return { unsent: writeQueueSize, taken: bytesWritten - writeQueueSize };
-}
-
-interface Writing {
-  readonly writeQueueSize: number;
-  readonly bytesWritten: number;
-}
-
-function isWriting(handle: unknown): handle is Writing {
-  return typeof handle === 'object' && handle !== null && 'writeQueueSize' in handle && 'bytesWritten' in handle;
 }
 
 /** Of the two sockets of a connection, the one beneath and the one above, the same. */

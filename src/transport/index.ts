@@ -8,14 +8,13 @@
  * Invariants of all transports (TM5, TM6 and TM8 are in relay.ts, TM7 is in rate-limits.ts):
  *   TM1  Requests, replies and open streams are counted before they are held. The node holds what its settings allow,
  *        the shares beside it (byte-budgets.ts), and one slice, page or reply to a write beyond that.
- *   TM2  A client is cut off for holding bytes only while others wait, and only after a timeout, which is shorter for a
- *        client that holds more than they and makes no progress. Stalled bodies and replies are an exception (ADR 0015).
+ *   TM2  A client is cut off for holding bytes only while others wait, and only after a time without progress. Stalled
+ *        bodies and replies are an exception (ADR 0015).
  *   TM3  Bytes that a request announces are not counted, only those that have arrived.
- *   TM4  Slow readers of unsent bytes, however many, delay neither small slices, which need no room, nor small pages,
- *        which have a budget of their own, nor quick readers: a quarter is reserved for these, of which a connection has
- *        one hold or several small ones, in turn.
+ *   TM4  Slow readers of unsent bytes, however many, delay neither small slices, which need no room, nor small replies,
+ *        which have a budget of their own, nor quick readers, which have a quarter that others do not get.
  *
- * Invariants of gRPC (shares.ts, rounds.ts, stream-limits.ts and reading-turns.ts of grpc/wire have T9 to T13):
+ * Invariants of gRPC (T10 is in work-queue.ts; T9, T12 and T13 in shares.ts, stream-limits.ts, reading-turns.ts):
  *   T1  A call ends exactly once, with one status; later output is dropped, and its signal is aborted.
  *   T2  However a request is cut into frames, a handler sees whole messages; each message of a reply has a frame of its
  *       own.

@@ -10,7 +10,7 @@
  *
  * node:http2 refuses streams beyond what it has announced, and counts those that the client has reset until the turn of
  * the event loop is over: of a client that uses all that it may, and begins others in their place, it refuses what is
- * allowed. It does not count what it has not announced; StreamLimits (T12) refuses what exceeds the number that is
+ * allowed. It does not count what it has not announced; stream-limits.ts (T12) refuses what exceeds the number that is
  * announced here.
  *
  * One byte of a header block may refer to an entry of 4 KiB in the table of HPACK, which nghttp2 checks again each
@@ -24,8 +24,8 @@
 import { constants, type ServerOptions, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import { assert } from '#base';
-import type { ByteBudget, Hold } from './byte-budget.ts';
 import type { FrameFloods } from './frame-floods.ts';
+import type { Hold, MemoryBudget } from './memory-budget.ts';
 
 export interface OpeningOptions {
   readonly socket: Socket;
@@ -36,7 +36,7 @@ export interface OpeningOptions {
   /** A client that has not acknowledged the settings by then is disconnected. */
   readonly withinMs: number;
   /** Counts the bytes that arrive before the acknowledgement; without it there may be 4 KiB. */
-  readonly requests?: ByteBudget;
+  readonly requests?: MemoryBudget;
   /** Watches the connection from its handover on. The receiver counts the bytes of its requests there. */
   readonly floods: FrameFloods;
   /** The receiver reads the socket; what has been read can be read again. */
@@ -223,13 +223,15 @@ class Opening {
     else if (place === 'flood' || this.#bytes > HELD_BYTES_MAX || !this.#hasRoom()) this.#leave();
   }
 
-  /** It evicts others no sooner than others do: a client need not send anything before it knows the settings. */
+  /** It evicts no others: a client need not send anything before it knows the settings. */
   #hasRoom(): boolean {
     if (this.#bytes <= UNCOUNTED_BYTES) return true;
-    const { requests } = this.#options;
+    const { requests, socket } = this.#options;
     if (requests === undefined) return false;
-    if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes, requests.patienceMs);
-    this.#hold = requests.tryTake(this.#bytes, () => this.#leave(), requests.patienceMs);
+    if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes);
+    const account = requests.of(socket);
+    account.distrust();
+    this.#hold = account.tryTake(this.#bytes, () => this.#leave());
     this.#hold?.watch();
     return this.#hold !== undefined;
   }

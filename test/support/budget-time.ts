@@ -1,5 +1,5 @@
 /** Time for budgets that stands still unless the test moves it, and a wait for what happens meanwhile. */
-import type { BudgetTime } from '../../src/transport/byte-budget.ts';
+import type { BudgetTime } from '../../src/transport/memory-budget.ts';
 
 export class ManualTime implements BudgetTime {
   readonly #repeated = new Set<() => void>();

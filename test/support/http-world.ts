@@ -69,7 +69,7 @@ export interface HttpWorldOptions {
   /** When the node starts; time stands still unless the test moves it. */
   readonly nowMs?: number;
   readonly connectionsMax?: number;
-  readonly answerPace?: { readonly bytes: number; readonly ms: number };
+  readonly answerMs?: number;
   /** What clients may hold; more than any test uses unless given. */
   readonly budgets?: ByteBudgets;
   /** As of the server. */
@@ -89,7 +89,7 @@ export async function startHttpWorld({
   holdsWaits = true,
   nowMs,
   connectionsMax,
-  answerPace,
+  answerMs,
   budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: MUCH }),
   gzipBytesMin,
   routes,
@@ -125,7 +125,7 @@ export async function startHttpWorld({
     budgets,
     gzipBytesMin,
     ...(connectionsMax === undefined ? {} : { connectionsMax }),
-    ...(answerPace === undefined ? {} : { answerPace }),
+    ...(answerMs === undefined ? {} : { answerMs }),
     ...(routes === undefined ? {} : { routes }),
     tracer,
     onFatal: (failure) => fatal.push(failure),

@@ -54,9 +54,10 @@ const REFUSALS: Refusals = {
 const LIMITS: WireLimits = {
   requestBytesMax: 10_000,
   streamsPerConnectionMax: 100,
+  lastingStreamsMax: 100,
   openingMs: 20_000,
   connectionsMax: 100_000,
-  callsMax: { waiting: 1_000, reading: 1_000, working: 1_000 },
+  callsMax: { waiting: 1_000, reading: 1_000 },
   pingEveryMs: 60_000,
   pingTimeoutMs: 20_000,
   receiveMs: 60_000,

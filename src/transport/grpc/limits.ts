@@ -1,6 +1,7 @@
 /** Every bound of the gRPC server, by name. */
 import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
 import { STREAM_BYTES } from './wire/peer-stream.ts';
+import { STREAMS_MAX } from './wire/peer-streams.ts';
 import type { WireLimits } from './wire/server.ts';
 
 /** Tags, lengths, constraints and options around the events of the largest transaction; more than any of them takes. */
@@ -9,7 +10,8 @@ const AROUND_EVENTS_BYTES = 1024 * TRANSACTION_EVENTS_MAX;
 export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
   // Somewhat too large transactions are still read, so that they are refused with a reason; far too large ones are not.
   requestBytesMax: 2 * TRANSACTION_BYTES_MAX + AROUND_EVENTS_BYTES,
-  streamsPerConnectionMax: 1_000,
+  streamsPerConnectionMax: 128,
+  lastingStreamsMax: 1_000,
   openingMs: 10_000,
   connectionsMax: 16_384,
   pingEveryMs: 60_000,
@@ -21,9 +23,6 @@ export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
 /** Longest request of health and reflection, which need no credential. */
 export const OPEN_REQUEST_BYTES_MAX = 1024;
 
-/** However much memory there is: what is in flight is kept in tables of a fixed size. */
-const STREAMS_MAX = 2 ** 17;
-
 /**
  * Calls at a time, by the streams that fit into memory (ADR 0015). Long calls have half of them, so that other calls
  * find a free stream soon.
@@ -31,5 +30,5 @@ const STREAMS_MAX = 2 ** 17;
 export function callPlaces(streamBytesMax: number): WireLimits['callsMax'] {
   const streams = Math.min(STREAMS_MAX, Math.floor(streamBytesMax / STREAM_BYTES));
   const eighth = Math.floor(streams / 8);
-  return { waiting: 3 * eighth, reading: eighth, working: streams - 4 * eighth };
+  return { waiting: 3 * eighth, reading: eighth };
 }

@@ -23,11 +23,6 @@ const WORDS: Readonly<Record<CallKind, Words>> = {
     calls: 'streaming reads',
     remedy: 'read fewer at a time, ask another node, or give this one more request-memory-bytes',
   },
-  working: {
-    reason: 'TooManyCalls',
-    calls: 'calls in flight',
-    remedy: 'make fewer at a time, ask another node, or give this one more request-memory-bytes',
-  },
 };
 
 export function shareRefusals(

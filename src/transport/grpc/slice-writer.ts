@@ -13,8 +13,7 @@
  * what cannot be small waits for room; and whoever keeps others waiting so is cut off (T4).
  */
 import type { ReadScope, SlicePace } from '#service';
-import type { Hold } from '../byte-budget.ts';
-import { QUICK_MS, type Taker } from '../fair-budget.ts';
+import { type Account, type Hold, QUICK_MS } from '../memory-budget.ts';
 import { scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 import { PIECE_BYTES } from './wire/framing.ts';
@@ -32,7 +31,7 @@ const COPIES = 2;
 
 export class SliceWriter implements SlicePace, Disposable {
   readonly #call: Call;
-  readonly #taker: Taker;
+  readonly #account: Account;
   readonly #cut = (): void => this.#call.cut();
   #bytes = SMALL_SLICE_BYTES;
   /** What the next slice is to have, if so much is lent. */
@@ -45,7 +44,7 @@ export class SliceWriter implements SlicePace, Disposable {
 
   constructor(call: Call) {
     this.#call = call;
-    this.#taker = call.taker();
+    this.#account = call.account();
   }
 
   get bytes(): number {
@@ -65,7 +64,7 @@ export class SliceWriter implements SlicePace, Disposable {
   #takeRoom(): Promise<void> | undefined {
     const wanted = this.#wanted;
     const most = this.#roomFor(Math.max(wanted, this.#needed));
-    if (wanted > SMALL_SLICE_BYTES) this.#room = this.#taker.tryBorrow(most, this.#cut);
+    if (wanted > SMALL_SLICE_BYTES) this.#room = this.#account.tryBorrow(most, this.#cut);
     this.#bytes = this.#room === undefined ? SMALL_SLICE_BYTES : wanted;
     if (this.#room !== undefined) return undefined;
     return this.#needed > 0 ? this.#wait() : this.#leaving;
@@ -94,11 +93,11 @@ export class SliceWriter implements SlicePace, Disposable {
       this.#call.signal.throwIfAborted();
     }
     const bytes = this.#roomFor(frames.length);
-    const hold = this.#room ?? this.#taker.takeAnyway(bytes, this.#cut);
+    const hold = this.#room ?? this.#account.takeAnyway(bytes, this.#cut);
     this.#room = undefined;
     hold.resize(bytes);
     if (this.#needed > 0) hold.watch();
-    else hold.renew();
+    else hold.watchEnd();
     this.#call.write(frames, count, hold);
     if (slice.length <= SMALL_SLICE_BYTES) this.#needed = 0;
     const sliceBytes = this.#bytes;
@@ -125,7 +124,7 @@ export class SliceWriter implements SlicePace, Disposable {
   /** As of `Packer`. What had to wait for room has none for a second copy, which must be lent meanwhile. */
   #pack(slice: Uint8Array): Promise<Uint8Array | undefined> | undefined {
     if (this.#needed === 0 || this.#call.encoding === undefined) return this.#call.pack(slice);
-    const room = this.#taker.tryBorrow(slice.length, this.#cut);
+    const room = this.#account.tryBorrow(slice.length, this.#cut);
     const packing = room && this.#call.pack(slice);
     if (packing === undefined) room?.release();
     return packing?.finally(() => room?.release());
@@ -143,7 +142,7 @@ export class SliceWriter implements SlicePace, Disposable {
   }
 
   async #wait(): Promise<void> {
-    const hold = await this.#taker.take(this.#roomFor(this.#needed), this.#cut, this.#call.signal);
+    const hold = await this.#account.take(this.#roomFor(this.#needed), this.#cut, this.#call.signal);
     this.#bytes = Math.ceil(this.#needed / 2);
     if (this.#call.ended) hold.release();
     else this.#room = hold;

@@ -16,9 +16,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
-import type { BudgetTime } from '../byte-budget.ts';
+
 import { noRoom } from '../byte-budgets.ts';
 import { GatheredBytes } from '../gathered-bytes.ts';
+import type { BudgetTime } from '../memory-budget.ts';
 import { invalidField } from './errors.ts';
 import { bodyBytesMax } from './form-request.ts';
 import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX, SMALL_BODY_MS } from './limits.ts';

@@ -1,9 +1,8 @@
 /** Counts the memory of HTTP requests before it is used: bodies until they are handled, replies until sent (TM1). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseError } from '#base';
-import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
-import type { Taker } from '../fair-budget.ts';
+import type { Account, Hold } from '../memory-budget.ts';
 import { bodyBytesMax } from './form-request.ts';
 import { SMALL_ANSWER_BYTES } from './limits.ts';
 
@@ -19,12 +18,6 @@ const SMALL_ANSWER_ROOM = 2 * SMALL_ANSWER_BYTES;
 /** Size that was reserved: the requested one, or that of a small reply. */
 export type AnswerRoom = 'enough' | 'small';
 
-/** Reserves memory for the replies of a connection. */
-interface Takers {
-  readonly large: Taker;
-  readonly small: Taker;
-}
-
 interface Held {
   body?: Hold | undefined;
   answer?: Hold | undefined;
@@ -34,8 +27,6 @@ export class HttpMemory {
   readonly #budgets: ByteBudgets;
   readonly #onRefused: (why: RefusalReason) => void;
   readonly #held = new WeakMap<FastifyReply['raw'], Held>();
-  /** Holds by connection. The requests of one are answered in order. */
-  readonly #takers = new WeakMap<object, Takers>();
 
   constructor(budgets: ByteBudgets, onRefused: (why: RefusalReason) => void) {
     this.#budgets = budgets;
@@ -48,7 +39,7 @@ export class HttpMemory {
    */
   admitBody(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
     const bytes = announcedBytes(request);
-    if (bytes <= UNCOUNTED_BYTES || this.#budgets.requests.hasRoom(bytes)) return undefined;
+    if (bytes <= UNCOUNTED_BYTES || this.#requestsOf(reply).hasRoom(bytes)) return undefined;
     // The rest of the body is not read.
     reply.raw.shouldKeepAlive = false;
     return this.#refuse();
@@ -59,9 +50,10 @@ export class HttpMemory {
     if (bytes <= UNCOUNTED_BYTES) return true;
     const known = this.#heldBy(reply).body;
     if (known?.tryGrow(bytes) === true) return true;
-    const begun = known === undefined ? this.#budgets.requests.tryTake(bytes, () => this.#cut(reply)) : undefined;
+    const begun = known === undefined ? this.#requestsOf(reply).tryTake(bytes, () => this.#cut(reply)) : undefined;
     if (begun === undefined) this.#onRefused('overload');
     else this.#keep(reply, { body: begun });
+    begun?.watch();
     return begun !== undefined;
   }
 
@@ -72,45 +64,34 @@ export class HttpMemory {
 
   /** The body is complete; the node works with it from now on. */
   received(reply: FastifyReply): void {
-    this.#held.get(reply.raw)?.body?.pin();
+    const body = this.#held.get(reply.raw)?.body;
+    body?.taken();
+    body?.pin();
   }
 
   /** Waits for room for a reply of up to this size. */
   awaitRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<void> {
-    const { large } = this.#takersOf(reply);
-    return this.#awaited(signal, async (wait) => {
-      // Releases the room for a small reply, which was not enough.
-      this.#held.get(reply.raw)?.answer?.release();
-      this.#keep(reply, { answer: await large.take(bytes, () => this.#cut(reply), wait) });
-    });
+    // Releases the room for a small reply, which was not enough.
+    this.#held.get(reply.raw)?.answer?.release();
+    return this.#awaited(reply, this.#largeOf(reply), bytes, signal);
   }
 
   /**
-   * Waits for room for a reply of up to this size, or for a small one, whichever comes first. Most replies that may be
-   * large are small, and do not wait for large ones (TM4).
+   * Takes room for a reply of up to this size, or waits for that of a small one. Most replies that may be large are
+   * small, and do not wait for large ones (TM4).
    */
   async awaitSomeRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<AnswerRoom> {
-    const { large, small } = this.#takersOf(reply);
-    const cut = (): void => this.#cut(reply);
-    const answer = large.takeNow(bytes, cut);
-    if (answer !== undefined) {
-      this.#keep(reply, { answer });
-      return 'enough';
-    }
-    const first = await this.#awaited(signal, (wait) =>
-      firstOf(wait, {
-        enough: (undecided) => large.take(bytes, cut, undecided),
-        small: (undecided) => small.take(SMALL_ANSWER_ROOM, cut, undecided),
-      }),
-    );
-    this.#keep(reply, { answer: first.hold });
-    return first.room;
+    const answer = this.#largeOf(reply).tryTake(bytes, () => this.#cut(reply));
+    if (answer === undefined) await this.#awaited(reply, this.#smallOf(reply), SMALL_ANSWER_ROOM, signal);
+    else this.#keep(reply, { answer });
+    return answer === undefined ? 'small' : 'enough';
   }
 
-  async #awaited<Result>(signal: AbortSignal, take: (wait: AbortSignal) => Promise<Result>): Promise<Result> {
+  async #awaited(reply: FastifyReply, account: Account, bytes: number, signal: AbortSignal): Promise<void> {
     const limit = AbortSignal.timeout(this.#budgets.waitMs);
     try {
-      return await take(AbortSignal.any([signal, limit]));
+      const answer = await account.take(bytes, () => this.#cut(reply), AbortSignal.any([signal, limit]));
+      this.#keep(reply, { answer });
     } catch (failure) {
       throw limit.aborted && !signal.aborted ? this.#refuse() : failure;
     }
@@ -125,17 +106,17 @@ export class HttpMemory {
     held.body?.release();
     if (held.answer !== undefined) {
       held.answer.resize(bytes);
-      held.answer.renew();
+      held.answer.watchEnd();
       return undefined;
     }
     if (bytes <= UNCOUNTED_BYTES) return undefined;
-    const { large, small } = this.#takersOf(reply);
     const cut = (): void => this.#cut(reply);
+    const large = this.#largeOf(reply);
     const answer =
-      (bytes <= SMALL_ANSWER_BYTES ? small.tryTake(bytes, cut) : undefined) ??
+      (bytes <= SMALL_ANSWER_BYTES ? this.#smallOf(reply).tryTake(bytes, cut) : undefined) ??
       (request.method === 'GET' ? large.tryTake(bytes, cut) : large.takeAnyway(bytes, cut));
     if (answer === undefined) return this.#refuse();
-    answer.renew();
+    answer.watchEnd();
     this.#keep(reply, { answer });
     return undefined;
   }
@@ -155,9 +136,8 @@ export class HttpMemory {
   /** The copy is made, of this length, and the original is dropped. From now on the reply can be evicted. */
   packed(reply: FastifyReply, bytes: number): void {
     const { answer } = this.#heldBy(reply);
-    answer?.unpin();
     answer?.resize(bytes);
-    answer?.renew();
+    answer?.watchEnd();
   }
 
   /** A relayed reply passes through: this node holds no more of it than is left uncounted. */
@@ -183,14 +163,16 @@ export class HttpMemory {
     return held;
   }
 
-  #takersOf(reply: FastifyReply): Takers {
-    const { socket } = reply.raw.req;
-    const known = this.#takers.get(socket);
-    if (known !== undefined) return known;
-    const { unsent, smallPages } = this.#budgets;
-    const takers = { large: unsent.taker(socket), small: smallPages.taker(socket) };
-    this.#takers.set(socket, takers);
-    return takers;
+  #requestsOf({ raw }: FastifyReply): Account {
+    return this.#budgets.requests.of(raw.req.socket);
+  }
+
+  #largeOf({ raw }: FastifyReply): Account {
+    return this.#budgets.unsent.of(raw.req.socket);
+  }
+
+  #smallOf({ raw }: FastifyReply): Account {
+    return this.#budgets.small.of(raw.req.socket);
   }
 
   #cut(reply: FastifyReply): void {
@@ -207,27 +189,6 @@ export class HttpMemory {
   #refuse(): DatabaseError {
     this.#onRefused('overload');
     return noRoom();
-  }
-}
-
-/** Waits for the first of two holds, and releases the other one. */
-async function firstOf(
-  signal: AbortSignal,
-  waits: Readonly<Record<AnswerRoom, (undecided: AbortSignal) => Promise<Hold>>>,
-): Promise<{ readonly room: AnswerRoom; readonly hold: Hold }> {
-  const decided = new AbortController();
-  const undecided = AbortSignal.any([signal, decided.signal]);
-  let first: Hold | undefined;
-  const awaited = async (room: AnswerRoom): Promise<{ readonly room: AnswerRoom; readonly hold: Hold }> => {
-    const hold = await waits[room](undecided);
-    first ??= hold;
-    if (hold !== first) hold.release();
-    return { room, hold };
-  };
-  try {
-    return await Promise.race([awaited('enough'), awaited('small')]);
-  } finally {
-    decided.abort();
   }
 }
 

@@ -7,12 +7,12 @@ import type { DatabaseError } from '#base';
 import type { Span, Traced } from '#observability';
 import type { ReadRequest, RevisionFloor } from '#service';
 import { shownBy } from '../relay.ts';
+import type { WorkQueue } from '../work-queue.ts';
 import type { SaidByForm } from './form-request.ts';
 import type { Privacy } from './identities.ts';
 import type { AnswerRoom, HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 import { type ListSizes, listSizes, type Rendering, renderingFor } from './renderings.ts';
-import type { Turns } from './turns.ts';
 
 const NO_BODY = new Uint8Array(0);
 const NOT_TRACED: Traced = {};
@@ -23,7 +23,7 @@ export type RoutedRequest = FastifyRequest<{ Params: Readonly<Record<string, str
 /** Parts that all requests of the server share. */
 export interface RequestLimits {
   readonly memory: HttpMemory;
-  readonly turns: Turns;
+  readonly work: WorkQueue;
   readonly privacy: Privacy;
 }
 
@@ -59,7 +59,7 @@ export class HttpRequest {
   /** Runs a piece of long work in its turn (TH11). Rejects without running it when the client has disconnected. */
   inTurn<Result>(work: () => Result): Promise<Result> {
     const signal = this.signal();
-    return this.#limits.turns.run(() => {
+    return this.#limits.work.run(this.#request.raw.socket, () => {
       signal.throwIfAborted();
       return work();
     });

@@ -13,11 +13,12 @@ import { isBug, isFatal, type Service } from '#service';
 import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
 import { type HeldPort, listenOptions } from '../held-port.ts';
-import { ANSWER_PACE, type AnswerPace, HttpConnections } from '../http-connections.ts';
+import { HttpConnections } from '../http-connections.ts';
 import { Origins } from '../origins.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { SecurePorts } from '../secure.ts';
+import { WorkQueue } from '../work-queue.ts';
 import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';
 import { type AllowedOrigins, corsHeaders } from './cors.ts';
@@ -44,7 +45,6 @@ import { refuseHeaders, refuseParameters } from './route-parameters.ts';
 import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { refused, withoutEmptyFields } from './show.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
-import { Turns } from './turns.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -63,8 +63,8 @@ export interface HttpServerOptions {
   readonly gzipBytesMin?: number | undefined;
   /** Connections at a time. Default: `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number;
-  /** Default: `ANSWER_PACE`. */
-  readonly answerPace?: AnswerPace;
+  /** Default: `ANSWER_MS`. */
+  readonly answerMs?: number;
   /** Default: those of the API. */
   readonly routes?: readonly Route[];
   /** Absent: requests that this node cannot answer are refused. */
@@ -171,7 +171,7 @@ class HttpFront {
     this.#limiting = options.rateLimits && new RateLimiting(options.rateLimits);
     this.#limits = {
       memory: this.#memory,
-      turns: new Turns(),
+      work: new WorkQueue(),
       privacy: {
         isRequired: options.access !== undefined,
         inputs: options.access ? options.access.authenticator.inputs : [],
@@ -203,7 +203,7 @@ class HttpFront {
     this.#connections = new HttpConnections(this.#fastify.server, {
       max: options.connectionsMax ?? CONNECTIONS_MAX,
       isSecure: options.secure !== undefined,
-      answerPace: options.answerPace ?? ANSWER_PACE,
+      answerMs: options.answerMs,
       onDisplaced: (waiting) => {
         options.metrics.counter('cairn_connections_displaced_total', { protocol: 'http', waiting }).add();
       },

@@ -1,7 +1,7 @@
 /** Bodies of the MCP endpoint: JSON within a limit, counted with the requests of the other transports (TM1). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Hold } from '../byte-budget.ts';
 import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
+import type { Hold } from '../memory-budget.ts';
 import { BODY_BYTES_MAX, BODY_PACE_BYTES, BODY_PACE_MS, BODY_VALUES_MAX } from './limits.ts';
 import { readMessage } from './message-json.ts';
 import { refuse, refuseJson } from './refusals.ts';
@@ -24,12 +24,10 @@ export async function receive(
     refuseLast(response, 415, 'Content-Type must be application/json');
     return undefined;
   }
-  const hold = requests.tryTake(0, () => request.destroy());
-  if (hold === undefined) {
-    refuseBusy(response);
-    return undefined;
-  }
+  const hold = requests.of(request.socket).takeAnyway(0, () => request.destroy());
+  hold.watch();
   const bytes = await collected(request, response, hold);
+  hold.pin();
   const read = bytes && readMessage(bytes);
   if (read?.kind === 'read') return { json: read.value, release: () => hold.release() };
   hold.release();
@@ -62,7 +60,7 @@ async function collected(request: IncomingMessage, response: ServerResponse, hol
         refuseLast(response, 413, `The body must have at most ${BODY_VALUES_MAX} values`);
         return undefined;
       }
-      if (!hold.tryGrow(chunk.length)) {
+      if (!hold.tryGrow(length)) {
         refuseBusy(response);
         return undefined;
       }

@@ -6,7 +6,7 @@ import type { Logger, Metrics, Tracer } from '#observability';
 import { type Access, HeaderLines } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
 import { type HeldPort, listenOptions } from '../held-port.ts';
-import { ANSWER_PACE, HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
+import { HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 import { type AllowedOrigins, Origins } from '../origins.ts';
 import { COUNTED, type RateLimits } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
@@ -137,7 +137,6 @@ class McpFront {
     this.#connections = new HttpConnections(this.#server, {
       max: options.connectionsMax ?? CONNECTIONS_MAX,
       isSecure: options.secure !== undefined,
-      answerPace: ANSWER_PACE,
       onDisplaced: (waiting) =>
         metrics.counter('cairn_connections_displaced_total', { protocol: 'mcp', waiting }).add(),
     });

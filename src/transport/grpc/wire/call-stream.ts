@@ -71,19 +71,11 @@ const NOT_METADATA: readonly string[] = [
   'content-type',
 ];
 
-/** A request of no more pieces is kept as it came. */
-const FEW_PIECES = 16;
-
-/** What small pieces are put together in. */
-const JOINT_BYTES = 4096;
-
-/** More than that is put together as it comes: each piece keeps what it was read into. */
-const LONG_BYTES = 1_048_576;
-
 /** Buffers up to this size are parts of Node's pool. */
 const SMALL_BYTES = 4096;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 const NO_MESSAGE = new Uint8Array(0);
+const NOTHING = Buffer.alloc(0);
 
 export class CallStream {
   /** The message; empty until it is there. */
@@ -99,13 +91,9 @@ export class CallStream {
   readonly #expired: (timeout: string) => CallStatus;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  #pieces: Buffer[] = [];
-  /** Small pieces behind them, in a row. */
-  #joint: Buffer | undefined;
-  #jointBytes = 0;
-  #takenBytes = 0;
-  /** All pieces, once they are long. */
-  #long: GatheredBytes | undefined;
+  /** The first piece of the request, and all of them once there are several. */
+  #first: Buffer | undefined;
+  #gathered: GatheredBytes | undefined;
   #isWhole = false;
   #isAnswered = false;
   #hasBegun = false;
@@ -165,23 +153,24 @@ export class CallStream {
     return typeof value === 'string' && PRINTABLE.test(value) ? value : undefined;
   }
 
-  /** The next bytes of the request. What comes in many small pieces is put together: each is more than its bytes. */
+  /** The next bytes of the request. */
   take(piece: Buffer): void {
     if (this.messages !== undefined) return this.#pass(piece, this.messages);
-    this.#takenBytes += piece.length;
-    if (this.#takenBytes > LONG_BYTES) {
-      this.#long ??= this.#begunLong();
-      this.#long.add(piece);
+    if (this.#first === undefined) {
+      this.#first = piece;
       return;
     }
-    if (this.#pieces.length < FEW_PIECES || piece.length >= JOINT_BYTES / 4) {
-      this.#endJoint();
-      this.#pieces.push(piece);
-      return;
-    }
-    if (this.#jointBytes + piece.length > JOINT_BYTES) this.#endJoint();
-    this.#joint ??= Buffer.allocUnsafeSlow(JOINT_BYTES);
-    this.#jointBytes += piece.copy(this.#joint, this.#jointBytes);
+    this.#gathered ??= this.#begun(this.#first);
+    this.#gathered.add(piece);
+  }
+
+  /** What has come so far, with room for what its frame announces. */
+  #begun(first: Buffer): GatheredBytes {
+    const gathered = new GatheredBytes(
+      first.length < FRAME_HEADER_BYTES ? 0 : FRAME_HEADER_BYTES + first.readUInt32BE(1),
+    );
+    gathered.add(first);
+    return gathered;
   }
 
   #pass(piece: Buffer, messages: MessageListener): void {
@@ -196,33 +185,17 @@ export class CallStream {
 
   /** What has come of the request is not needed. */
   drop(): void {
-    this.#pieces = [];
-    this.#joint = undefined;
-    this.#jointBytes = 0;
-    this.#long = undefined;
-  }
-
-  /** What has come so far, with room for what its first frame announces. */
-  #begunLong(): GatheredBytes {
-    this.#endJoint();
-    const [first] = this.#pieces;
-    const isKnown = first !== undefined && first.length >= FRAME_HEADER_BYTES;
-    const long = new GatheredBytes(isKnown ? FRAME_HEADER_BYTES + first.readUInt32BE(1) : 0);
-    for (const piece of this.#pieces) long.add(piece);
-    this.#pieces = [];
-    return long;
+    this.#first = undefined;
+    this.#gathered = undefined;
   }
 
   /** The request has ended. */
   whole(): void {
     this.#isWhole = true;
     if (this.messages !== undefined) return this.messages.end();
-    this.#endJoint();
-    const pieces = this.#pieces;
-    const only = pieces.length === 1 ? pieces[0] : undefined;
-    const frame = this.#long?.take() ?? (only !== undefined && isAlone(only) ? only : Buffer.concat(pieces));
-    this.#pieces = [];
-    this.#long = undefined;
+    const first = this.#first ?? NOTHING;
+    const frame = this.#gathered?.take() ?? (isAlone(first) ? first : Buffer.from(first));
+    this.drop();
     this.request = frame.subarray(FRAME_HEADER_BYTES);
   }
 
@@ -343,13 +316,6 @@ export class CallStream {
     if (this.#isAnswered || this.#stream.destroyed || this.#stream.closed) return false;
     this.#isAnswered = true;
     return true;
-  }
-
-  #endJoint(): void {
-    if (this.#joint === undefined) return;
-    this.#pieces.push(this.#joint.subarray(0, this.#jointBytes));
-    this.#joint = undefined;
-    this.#jointBytes = 0;
   }
 
   #expire(): void {

@@ -11,9 +11,8 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import { assert, DatabaseError } from '#base';
-import type { Allowance } from '../../allowance.ts';
-import { Hold } from '../../byte-budget.ts';
-import type { FairBudget, Taker } from '../../fair-budget.ts';
+import type { Account, Hold, MemoryBudget } from '../../memory-budget.ts';
+import type { Waiting, WorkQueue } from '../../work-queue.ts';
 import type { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import { PIECE_BYTES } from './framing.ts';
@@ -21,9 +20,7 @@ import type { CallTrace, MethodMeter, MethodTraits } from './method-traits.ts';
 import type { Packer } from './packing.ts';
 import type { PeerStream, Room } from './peer-stream.ts';
 import type { RepeatedHeaders } from './repeated-headers.ts';
-import type { Waiting } from './rounds.ts';
 import type { Place } from './shares.ts';
-import type { SliceTurns } from './slice-turns.ts';
 import { type CallStatus, type Fields, type GrpcStatusName } from './status.ts';
 
 export interface CallParts {
@@ -39,9 +36,10 @@ export interface CallParts {
 /** What all calls of a server have. */
 export interface SharedParts {
   /** Bytes of replies that have not left yet. */
-  readonly unsent: FairBudget;
-  readonly smallReplies: Allowance;
-  readonly sliceTurns: SliceTurns;
+  readonly unsent: MemoryBudget;
+  /** The same of small replies. */
+  readonly small: MemoryBudget;
+  readonly slices: WorkQueue;
   /** Undefined: replies are not compressed. */
   readonly packer: Packer | undefined;
   /** The status for a reply that there is no room for. */
@@ -76,7 +74,9 @@ export interface Seat {
 
 const NO_MESSAGE = new Uint8Array(0);
 
-const UNCOUNTED: Room = { release: () => undefined };
+const NOTHING = (): void => undefined;
+
+const UNCOUNTED: Room = { release: NOTHING };
 
 export class Call {
   readonly method: MethodTraits;
@@ -94,6 +94,8 @@ export class Call {
   /** Of its one message: for so many there is room. */
   #roomBytes = 0;
   readonly #replyRooms: Room[] = [];
+  /** Those of them that a reader that stops loses to others. */
+  readonly #watched: Hold[] = [];
   /** For a reply that must be sent, until there is one. */
   #expected: Room | undefined;
   #abort: AbortController | undefined;
@@ -188,7 +190,7 @@ export class Call {
    */
   expectReply(requestBytes: number): boolean {
     const bytes = COPIES * Math.min(requestBytes, SMALL_REPLY_BYTES);
-    this.#expected = this.#share(bytes) ?? this.#pinned(bytes);
+    this.#expected = this.#share(bytes) ?? this.account().tryTake(bytes, NOTHING);
     return this.#expected !== undefined;
   }
 
@@ -227,11 +229,15 @@ export class Call {
 
   #send(framed: Uint8Array, { headers, trailers }: ReplyParts, encoding?: string): void {
     assert(this.method.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
-    // Whoever waits to hear what was committed has the whole patience.
-    const holds = this.method.mustAnswer === true ? [] : this.#replyRooms.filter((room) => room instanceof Hold);
-    for (const hold of holds) hold.watch();
+    const holds = this.#watched;
+    for (const hold of holds) {
+      // The reply to a write has the whole patience.
+      if (this.method.mustAnswer === true) hold.watchEnd();
+      else hold.watch();
+    }
     const told = trailers && this.#told(trailers);
     this.#stream.reply(framed, { headers, trailers: told, encoding }, (restBytes) => {
+      this.#peer?.moved();
       for (const hold of holds) {
         if (restBytes === 0) hold.taken();
         else hold.moved();
@@ -300,14 +306,14 @@ export class Call {
     this.#stream.complete();
   }
 
-  /** What takes the room for its replies. */
-  taker(): Taker {
-    return this.#shared.unsent.taker(this.#connection);
+  /** Takes the room for its replies. */
+  account(): Account {
+    return this.#shared.unsent.of(this.#connection);
   }
 
   /** Nothing, or a promise of the turn of its connection to read a slice of so many bytes. */
   turn(bytes: number): Promise<void> | undefined {
-    return this.#shared.sliceTurns.take(this.#connection, bytes, this.signal);
+    return this.#shared.slices.slice(this.#connection, bytes, this.signal);
   }
 
   /** Keeps room until everything that was sent has left, or the peer has gone. */
@@ -353,25 +359,20 @@ export class Call {
     if (this.method.isProbe === true) return UNCOUNTED;
     const share = replyBytes > SMALL_REPLY_BYTES ? undefined : this.#share(bytes);
     if (share !== undefined) return share;
-    const taker = this.taker();
+    const account = this.account();
     const evict = (): void => this.cut();
-    return mustBeSent ? taker.takeAnyway(bytes, evict) : taker.tryTake(bytes, evict);
+    const hold = mustBeSent ? account.takeAnyway(bytes, evict) : account.tryTake(bytes, evict);
+    if (hold !== undefined) this.#watched.push(hold);
+    return hold;
   }
 
   /** Room among the small replies. */
   #share(bytes: number): Room | undefined {
-    return this.#shared.smallReplies.of(this.#connection).tryTake(bytes);
+    return this.#shared.small.of(this.#connection).tryTake(bytes, NOTHING);
   }
 
   get #connection(): object {
     return this.#peer?.connection ?? this;
-  }
-
-  /** Room in the budget that nobody is cut off for: it is the node that works. */
-  #pinned(bytes: number): Room | undefined {
-    const hold = this.taker().tryTake(bytes, () => undefined);
-    hold?.pin();
-    return hold;
   }
 
   #sent(hold: Hold | undefined): void {

@@ -20,12 +20,13 @@ export interface MethodTraits {
   readonly isProbe?: boolean;
 }
 
-/** Whose bound a call counts to: those that wait, the other streams, and all others. */
-export type CallKind = 'waiting' | 'reading' | 'working';
+/** Calls that may last for ever: those that wait, and the other streams. */
+export type CallKind = 'waiting' | 'reading';
 
-export function callKind({ kind, waits = false }: MethodTraits): CallKind {
+/** Undefined: it ends soon. */
+export function callKind({ kind, waits = false }: MethodTraits): CallKind | undefined {
   if (waits) return 'waiting';
-  return kind === 'server_stream' ? 'reading' : 'working';
+  return kind === 'server_stream' ? 'reading' : undefined;
 }
 
 /** What is counted of a method's calls. */

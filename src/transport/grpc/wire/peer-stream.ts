@@ -10,23 +10,17 @@
  */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
-import { Link } from '#base';
-import type { Claim } from '../../allowance.ts';
-import type { ByteBudget, Hold } from '../../byte-budget.ts';
 import type { RequestBytes } from '../../frame-floods.ts';
+import type { Hold, MemoryBudget } from '../../memory-budget.ts';
 import type { CallStream } from './call-stream.ts';
 import { type FrameFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
-import type { Sender } from './senders.ts';
-import type { StandingRequest, StandingRequests } from './standing-requests.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
 export interface PeerStreamOptions {
   /** What requests may hold while they arrive and are worked on. */
-  readonly requests: ByteBudget;
-  /** Those that come, of whose streams there are many. */
-  readonly standingRequests: StandingRequests;
+  readonly requests: MemoryBudget;
   /** A message that has not arrived by then is given up. */
   readonly receiveMs: number;
   /** A reply that has not been taken so long after its end is given up. */
@@ -72,71 +66,55 @@ function slim(piece: Buffer): Buffer {
 const IGNORE = (): void => undefined;
 
 export interface PeerStreamParts {
-  readonly sender: Sender;
   readonly streams: ConnectionStreams;
   /** Request bytes received on the connection of the stream. */
   readonly requests: RequestBytes;
-  /** Called once: no more of the request is awaited. */
-  readonly cameWhole: () => void;
   readonly rules: FrameRules;
-  readonly claim: Claim | undefined;
+  /** What the stream holds while it is open; undefined: that is not counted. */
+  readonly open: Hold | undefined;
   readonly own: CallStream;
   /** The header `grpc-accept-encoding`. */
   readonly accepted: string | string[] | undefined;
 }
 
 /** One stream. */
-export class PeerStream implements StandingRequest {
-  /** For those that stand still alone. */
-  readonly link: Link<StandingRequest> = new Link<StandingRequest>(this);
+export class PeerStream {
   readonly #stream: ServerHttp2Stream;
   readonly #options: PeerStreamOptions;
-  readonly #sender: Sender;
   readonly #streams: ConnectionStreams;
   readonly #requests: RequestBytes;
   /** What is held for it until it is gone. */
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
-  #cameWhole: (() => void) | undefined;
+  #isAwaited = true;
   readonly #encoding: string | undefined;
   readonly messageBytesMax: number;
   /** What its client reads: the header `grpc-accept-encoding`. */
   readonly accepted: string | string[] | undefined;
-  /** Of its connection, for what it holds beside the budgets; absent: that is not counted. */
-  readonly claim: Claim | undefined;
-  /** What it has of the claim. */
-  #claimed: number;
+  readonly #open: Hold | undefined;
   readonly #own: CallStream;
   #request: Hold | undefined;
   #received = 0;
   #pieces = 0;
-  #movedMs: number;
   #hasEnded = false;
   /** When it must be over; Infinity while a handler works. */
   #dueMs: number;
 
   constructor(stream: ServerHttp2Stream, options: PeerStreamOptions, parts: PeerStreamParts) {
-    const { rules, claim, own } = parts;
-    this.#sender = parts.sender;
+    const { rules, own } = parts;
     this.#streams = parts.streams;
     this.#requests = parts.requests;
-    this.#cameWhole = parts.cameWhole;
     this.#stream = stream;
     this.#options = options;
     this.#frames = new FrameWalk(rules);
     this.#encoding = rules.encoding;
     this.messageBytesMax = rules.bytesMax;
     this.accepted = parts.accepted;
-    this.claim = claim;
-    this.#claimed = claim === undefined ? 0 : STREAM_BYTES;
+    this.#open = parts.open;
+    this.#open?.watch();
     this.#own = own;
     this.#dueMs = performance.now() + options.receiveMs;
-    this.#movedMs = options.standingRequests.moved(this);
     this.#read(own);
-  }
-
-  get movedMs(): number {
-    return this.#movedMs;
   }
 
   /** What its message must be unpacked from; undefined: it is as it was sent. */
@@ -182,8 +160,6 @@ export class PeerStream implements StandingRequest {
   deliver(messageBytes: number): boolean {
     this.#dueMs = Number.POSITIVE_INFINITY;
     if (!this.#count(this.#received + messageBytes)) return false;
-    if (this.#request !== undefined) this.#sender.cameWhole();
-    this.#request?.pin();
     return true;
   }
 
@@ -195,6 +171,16 @@ export class PeerStream implements StandingRequest {
   /** Streams of one connection have the same one. */
   get connection(): object {
     return this.#stream.session ?? this.#stream;
+  }
+
+  /** So many calls of its connection may last; `raised`: the streams that it gets for them. */
+  lasting(calls: number, raised: number): void {
+    this.#streams.lasting(calls, raised);
+  }
+
+  /** A part of its reply has left. */
+  moved(): void {
+    this.#open?.moved();
   }
 
   /** Keeps room until `left` or the end of the stream. */
@@ -214,9 +200,10 @@ export class PeerStream implements StandingRequest {
     if (place >= 0) this.#unsent.splice(place, 1);
   }
 
-  /** The call has ended: its reply should leave soon, with which its message goes, too. */
+  /** The call has ended, and its message is not needed: its reply should leave soon. */
   ended(): void {
-    this.#request?.unpin();
+    this.#request?.release();
+    this.#open?.watch();
     this.#dueMs = performance.now() + this.#options.lingerMs;
   }
 
@@ -230,17 +217,18 @@ export class PeerStream implements StandingRequest {
   closed(): void {
     this.#awaitNoMore();
     this.#release();
-    this.claim?.giveBack(this.#claimed);
-    this.#claimed = 0;
+    this.#open?.release();
     this.#own.closed();
   }
 
-  /** Others need its room: what it has is given back, and its stream is gone soon. */
-  makeWay(): void {
-    this.#sender.stoodStill();
-    this.#giveUp();
-    this.claim?.giveBack(this.#claimed);
-    this.#claimed = 0;
+  /**
+   * Ends the stream for want of room. Its call is answered if there is no other answer: there is none before there is
+   * a message, so nothing was tried.
+   */
+  evict(): void {
+    this.#options.onRefused();
+    if (this.isGone || this.#stream.headersSent) this.reset();
+    else this.#close(headersOf(this.#options.noRoom));
   }
 
   /** For the registry. */
@@ -299,23 +287,22 @@ export class PeerStream implements StandingRequest {
       this.#options.onCrumbs(this.#stream);
       return false;
     }
-    this.#movedMs = this.#options.standingRequests.moved(this);
     if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
-    this.#giveUp();
+    this.evict();
     return false;
   }
 
   #isWhole(): boolean {
     this.#awaitNoMore();
-    // It may wait for its turn to be unpacked, and nobody sees it move.
-    this.#request?.unwatch();
+    this.#request?.taken();
+    this.#request?.pin();
+    this.#open?.pin();
     return !this.#stream.closed && this.#isNone(this.#frames.end());
   }
 
   #awaitNoMore(): void {
-    this.#options.standingRequests.remove(this);
-    this.#cameWhole?.();
-    this.#cameWhole = undefined;
+    if (this.#isAwaited) this.#streams.cameWhole();
+    this.#isAwaited = false;
   }
 
   #isNone(fault: FrameFault | undefined): boolean {
@@ -340,30 +327,12 @@ export class PeerStream implements StandingRequest {
   /** False when there is no room for so much of the request. */
   #count(bytes: number): boolean {
     if (this.#stream.closed) return true;
-    if (this.#request === undefined && bytes <= SMALL_REQUEST_BYTES)
-      return this.#claimed === 0 || this.#claimAll(STREAM_BYTES + bytes);
-    const { patienceMs } = this.#sender;
-    if (this.#request !== undefined) return this.#request.tryGrow(bytes, patienceMs);
-    this.#request = this.#options.requests.tryTake(bytes, () => this.makeWay(), patienceMs);
+    if (this.#request !== undefined) return this.#request.tryGrow(bytes);
+    if (bytes <= SMALL_REQUEST_BYTES) return this.#open === undefined || this.#open.tryGrow(STREAM_BYTES + bytes);
+    this.#request = this.#options.requests.of(this.connection).tryTake(bytes, () => this.evict());
     this.#request?.watch();
+    // From now on the request shows whether its client makes progress.
+    this.#open?.pin();
     return this.#request !== undefined;
-  }
-
-  #claimAll(bytes: number): boolean {
-    const { claim } = this;
-    const added = bytes - this.#claimed;
-    if (claim !== undefined && !this.#options.standingRequests.tryAdd(claim, added, this.#sender)) return false;
-    this.#claimed = bytes;
-    return true;
-  }
-
-  /**
-   * Answers that there is no room, as long as there is no other answer: that is not before there is a message, so that
-   * nothing was tried.
-   */
-  #giveUp(): void {
-    this.#options.onRefused();
-    if (this.isGone || this.#stream.headersSent) this.reset();
-    else this.#close(headersOf(this.#options.noRoom));
   }
 }

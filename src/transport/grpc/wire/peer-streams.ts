@@ -9,19 +9,16 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Slots } from '#base';
-import type { Allowance, Claim } from '../../allowance.ts';
-import { type FrameFloods, headBytes } from '../../frame-floods.ts';
+import { type FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts';
+import type { MemoryBudget } from '../../memory-budget.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
 import { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
-import type { Connections } from './connections.ts';
 import { HEAD_LIMITS, headFault } from './frame-faults.ts';
 import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
-import { type Sender, Senders } from './senders.ts';
-import { StandingRequests } from './standing-requests.ts';
 import type { CallStatus } from './status.ts';
-import { type ConnectionStreams, StreamLimits } from './stream-limits.ts';
+import { BEYOND_WASTE, type ConnectionStreams } from './stream-limits.ts';
 
 /** What is read of the requests of a method. */
 export interface MessageRule {
@@ -45,23 +42,17 @@ export interface Opening {
 /** A promise: the message is received meanwhile. */
 export type RefusalOf = (opening: Opening) => CallStatus | Promise<CallStatus | undefined> | undefined;
 
-export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'standingRequests' | 'onCrumbs'> {
-  /** What streams may hold by standing open, and of their requests the first bytes. */
-  readonly standing: Allowance;
+export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'onCrumbs'> {
+  /** Bytes of open streams, and the first bytes of their requests. */
+  readonly open: MemoryBudget;
   readonly reading: ReadingTurns;
   readonly floods: FrameFloods;
-  /** Told of the streams of each. */
-  readonly connections: Pick<Connections, 'streamCame' | 'streamIsWhole' | 'streamClosed'>;
-  /** Streams at a time, those included that still carry a reply away. */
-  readonly streamsMax: number;
   /** The methods that are served, by path. */
   readonly methods: ReadonlyMap<string, MessageRule>;
   /** Whether a path asks how the node is, which must be found out also while it is full. */
   readonly isProbe: (path: string) => boolean;
   /** A stream of requests has begun. */
   readonly onOpened: (request: CallStream, peer: PeerStream) => void;
-  /** Streams of a connection at a time. */
-  readonly perConnectionMax: number;
   /** The answer to a call by its headers alone; undefined: it continues. */
   readonly refusalOf?: RefusalOf | undefined;
   /** Told before a connection ends because of what its client sends. */
@@ -83,6 +74,9 @@ export type EndedConnection = Pick<Http2Session, 'destroyed' | 'socket'>;
 
 const CREATED = 'http2.server.stream.created';
 
+/** However much memory there is: streams are kept in a table of a fixed size. */
+export const STREAMS_MAX: number = 2 ** 17;
+
 /** Probes at a time that need no room. */
 const FREE_PROBES_MAX = 100;
 
@@ -94,13 +88,19 @@ const NO_METHOD = { messages: undefined, bytesMax: 0, taken: OF_CLIENTS };
 
 const SWEEP_EVERY_MS = 1_000;
 
+/** What is known of the connection of a session. */
+interface Served {
+  /** Reads it. */
+  readonly handle: ReadHandle;
+  readonly streams: ConnectionStreams;
+  readonly requests: RequestBytes;
+}
+
 export class PeerStreams {
   readonly #options: PeerStreamsOptions & PeerStreamOptions;
   readonly #streams = new Slots<PeerStream>();
-  readonly #senders: Senders;
-  readonly #limits: StreamLimits;
-  /** Sessions of this server, and the handle that reads each. */
-  readonly #sessions = new WeakMap<Http2Session, ReadHandle>();
+  /** Sessions of this server. */
+  readonly #sessions = new WeakMap<Http2Session, Served>();
   readonly #own = new WeakMap<object, CallStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
@@ -109,19 +109,20 @@ export class PeerStreams {
   constructor(options: PeerStreamsOptions) {
     this.#options = {
       ...options,
-      standingRequests: new StandingRequests(() => options.requests.nowMs()),
       onCrumbs: ({ session }) => session && this.#endConnection(session, 'pieces'),
     };
-    this.#senders = new Senders(options.requests);
-    this.#limits = new StreamLimits(options.perConnectionMax);
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
   }
 
   /** From now on the streams of the session are served. */
-  serve(session: Http2Session, socket: Socket): void {
-    this.#sessions.set(session, readHandleOf(socket));
+  serve(session: Http2Session, socket: Socket, streams: ConnectionStreams): void {
     const requests = this.#options.floods.requestsOf(socket);
+    this.#sessions.set(session, { handle: readHandleOf(socket), streams, requests });
+    streams.onEnd = () => session.destroy();
+    streams.onRaise = (maxConcurrentStreams) => {
+      if (!session.destroyed && !session.closed) session.settings({ maxConcurrentStreams });
+    };
     session.on('stream', (stream: object, headers: IncomingHttpHeaders, _flags: unknown, raw: readonly string[]) => {
       requests.count += headBytes(raw);
       if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) this.#endConnection(session, 'headers');
@@ -138,30 +139,26 @@ export class PeerStreams {
     if (!isCreation(message)) return;
     const { stream, headers } = message;
     const { session } = stream;
-    const handle = session && this.#sessions.get(session);
-    if (session === undefined || handle === undefined) return;
+    const served = session && this.#sessions.get(session);
+    if (session === undefined || served === undefined) return;
+    const { handle, streams, requests } = served;
     this.#options.reading.came(handle);
-    const streams = this.#limits.of(session);
     if (!this.#isAllowed(stream, session, streams)) {
       this.#refuse(stream);
       return;
     }
     const path = headers[':path'] ?? '';
     const isFree = this.#freeProbes < FREE_PROBES_MAX && this.#options.isProbe(path);
-    const claim = isFree ? undefined : this.#options.standing.of(session);
-    const sender = this.#senders.of(session);
-    const requests = this.#options.floods.requestsOf(session.socket);
-    if (this.#streams.size >= this.#options.streamsMax || !this.#hasRoom(claim, sender)) {
+    const open = isFree ? undefined : this.#options.open.of(session).tryTake(STREAM_BYTES, () => peer.evict());
+    if (this.#streams.size >= STREAMS_MAX || (!isFree && open === undefined)) {
+      open?.release();
+      streams.cameWhole();
       requests.count += WINDOW_BYTES;
       this.#refuse(stream);
       return;
     }
     if (isFree) this.#freeProbes += 1;
-    const { connections } = this.#options;
-    connections.streamCame(handle, () => session.destroy());
-    stream.once('close', () => connections.streamClosed(handle));
-    const cameWhole = (): void => connections.streamIsWhole(handle);
-    const peer = this.#peerOf(stream, headers, { claim, sender, streams, requests, cameWhole });
+    const peer = this.#peerOf(stream, headers, { open, streams, requests });
     const number = this.#streams.add(peer);
     stream.on('close', () => {
       this.#streams.remove(number);
@@ -172,15 +169,15 @@ export class PeerStreams {
 
   /** Whether its connection may have it; ends that of a client whose streams are mostly refused or cancelled. */
   #isAllowed(stream: ServerHttp2Stream, session: Http2Session, streams: ConnectionStreams): boolean {
-    const wasted = (): void => {
-      if (!streams.wastes()) this.#endConnection(session, 'flood');
+    const wasted = (count: number): void => {
+      if (!streams.wastes(count)) this.#endConnection(session, 'flood');
     };
     const isAllowed = streams.tryOpen();
-    if (!isAllowed) wasted();
+    if (!isAllowed) wasted(BEYOND_WASTE);
     else {
       stream.once('close', () => {
         streams.closed();
-        if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) wasted();
+        if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) wasted(1);
       });
     }
     return isAllowed;
@@ -190,11 +187,6 @@ export class PeerStreams {
     if (session.destroyed) return;
     this.#options.onEnded(why, session);
     session.destroy(new Error(`The connection has ended: ${why}`), constants.NGHTTP2_ENHANCE_YOUR_CALM);
-  }
-
-  /** Whether there is room for another stream; a stalled one may be evicted for it. */
-  #hasRoom(claim: Claim | undefined, sender: Sender): boolean {
-    return claim === undefined || this.#options.standingRequests.tryAdd(claim, STREAM_BYTES, sender);
   }
 
   /** It was not tried, and clients may try it again. */
@@ -211,7 +203,7 @@ export class PeerStreams {
   #peerOf(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    shared: Pick<PeerStreamParts, 'claim' | 'sender' | 'streams' | 'requests' | 'cameWhole'>,
+    shared: Pick<PeerStreamParts, 'open' | 'streams' | 'requests'>,
   ): PeerStream {
     const { methods, expired, refusalOf } = this.#options;
     const path = headers[':path'] ?? '';

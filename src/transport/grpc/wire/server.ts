@@ -10,14 +10,12 @@
  */
 import type { ServerOptions } from 'node:http2';
 import { assert, cannotListen, Slots } from '#base';
-import type { Allowance } from '../../allowance.ts';
-import type { ByteBudget } from '../../byte-budget.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
-import type { FairBudget } from '../../fair-budget.ts';
 import { FrameFloods } from '../../frame-floods.ts';
+import type { MemoryBudget } from '../../memory-budget.ts';
 import { http2Options, NO_BOUND, NO_HPACK_TABLE } from '../../opening.ts';
 import type { SecurePorts } from '../../secure.ts';
-import { Lines } from '../../turns-by-line.ts';
+import { WorkQueue } from '../../work-queue.ts';
 import { Call, type Seat, type SharedParts } from './call.ts';
 import type { CallStream } from './call-stream.ts';
 import { Connections, type ListenPlace } from './connections.ts';
@@ -29,23 +27,22 @@ import type { PeerStream } from './peer-stream.ts';
 import { type EndedConnection, type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { RequestMessages } from './request-messages.ts';
-import { Rounds, type Waiting } from './rounds.ts';
 import { Sessions } from './sessions.ts';
-import { type Place, Shares } from './shares.ts';
-import { SliceTurns } from './slice-turns.ts';
+import { Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireLimits {
   /** Longest request message, also after it is unpacked, of methods that say nothing else. */
   readonly requestBytesMax: number;
-  /** Streams of a connection at a time, as its client is told (T12). */
+  /** Streams of a connection at a time, as its client is told (T12), and once half of them are calls that may last. */
   readonly streamsPerConnectionMax: number;
+  readonly lastingStreamsMax: number;
   /** A client that has not acknowledged that by then is gone. */
   readonly openingMs: number;
   /** One more has the place of the one that has waited longest for a whole request. */
   readonly connectionsMax: number;
-  /** Calls of each kind in flight on all connections; a connection has its share of them (T9). */
+  /** Calls of each kind that may last, on all connections; a connection has its share of them (T9). */
   readonly callsMax: Readonly<Record<CallKind, number>>;
   /** Every connection is pinged this often. */
   readonly pingEveryMs: number;
@@ -80,13 +77,13 @@ export interface WireServerParts {
   readonly duplex?: readonly DuplexMethod[];
   readonly limits: WireLimits;
   /** Bytes of requests that arrive or are worked on. */
-  readonly requests: ByteBudget;
+  readonly requests: MemoryBudget;
   /** What streams hold by standing open, and of their requests the first bytes. */
-  readonly streams: Allowance;
+  readonly streams: MemoryBudget;
   /** Bytes of replies that have not left yet. */
-  readonly unsent: FairBudget;
+  readonly unsent: MemoryBudget;
   /** The same of small replies, which need no room in `unsent` before this is used up. */
-  readonly smallReplies: Allowance;
+  readonly small: MemoryBudget;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
   /** The answer to a call by its headers alone, before its message is read; undefined: it may go on. */
   readonly refusalOf?: RefusalOf | undefined;
@@ -136,9 +133,6 @@ const HTTP2_OPTIONS: ServerOptions = http2Options({
   settings: NO_HPACK_TABLE,
 });
 
-/** Streams that still carry a reply away are no calls any more. */
-const STREAMS_PER_CALL = 2;
-
 /** How long a drained server waits for its last answers to leave. */
 const FLUSH_MS = 500;
 
@@ -170,10 +164,9 @@ export class WireServer {
   readonly #peers: PeerStreams;
   readonly #connections: Connections;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
-  readonly #rounds = new Rounds();
+  /** Calls that have arrived. */
+  readonly #beginning = new WorkQueue();
   readonly #unpacker = new Unpacker();
-  /** The calls of a connection that wait to be begun. */
-  readonly #lines = new Lines<Waiting>();
   #draining = false;
   #onIdle: (() => void) | undefined;
 
@@ -184,7 +177,7 @@ export class WireServer {
       http2: HTTP2_OPTIONS,
       pingEveryMs,
       pingTimeoutMs,
-      onSession: (session, socket) => this.#peers.serve(session, socket),
+      onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
     });
     const turns = new ReadingTurns();
     const floods = new FrameFloods((socket) => parts.onConnectionEnded('frames', { destroyed: false, socket }));
@@ -196,30 +189,27 @@ export class WireServer {
       requests: parts.requests,
       reading: turns,
       floods,
-      onOpen: (socket) => this.#sessions.open(socket),
+      onOpen: (socket, streams) => this.#sessions.open(socket, streams),
       secure: parts.secure,
     });
-    const { unsent, smallReplies, refusals, gzipBytesMin } = parts;
+    const { unsent, small, refusals, gzipBytesMin } = parts;
     this.#shared = {
       unsent,
-      smallReplies,
-      sliceTurns: new SliceTurns(),
+      small,
+      slices: new WorkQueue(),
       packer: gzipBytesMin === undefined ? undefined : new Packer(gzipBytesMin),
       noRoom: refusals.noRoom,
       trailersFor: parts.trailersFor,
       onEnded: (ended) => this.#ended(ended),
     };
-    const { waiting, reading, working } = parts.limits.callsMax;
-    this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading), working: new Shares(working) };
+    const { waiting, reading } = parts.limits.callsMax;
+    this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading) };
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#peers = new PeerStreams({
       reading: turns,
       floods,
-      connections: this.#connections,
       requests: parts.requests,
-      standing: parts.streams,
-      streamsMax: STREAMS_PER_CALL * working,
-      perConnectionMax: parts.limits.streamsPerConnectionMax,
+      open: parts.streams,
       receiveMs: parts.limits.receiveMs,
       lingerMs: parts.limits.lingerMs,
       methods: rulesOf(parts),
@@ -383,26 +373,31 @@ export class WireServer {
     return this.#draining ? refusals.draining : refusals.noRoom;
   }
 
-  /** The place of a call among its kind; undefined: its connection has its share, and the call has ended. */
-  #placeFor(call: Call, { connection }: PeerStream): Place | undefined {
-    const { refusals, onRefused } = this.#parts;
+  /** Takes a slot for a call that may last; false: its connection has its share, and the call has ended. */
+  #hasSlot({ call, seat, peer }: Accepted): boolean {
+    const { refusals, onRefused, limits } = this.#parts;
     const kind = callKind(call.method);
-    const shares = this.#shares[kind];
-    const displace = (count: number): void => {
+    if (kind === undefined) return true;
+    const { connection } = peer;
+    seat.place = this.#shares[kind].tryTake(connection, (count) => {
       onRefused('overload');
       call.finish(refusals.displaced(kind, count));
-    };
-    const place = kind === 'working' ? shares.tryTake(connection) : shares.tryTake(connection, displace);
-    if (place !== undefined) return place;
+    });
+    const held = this.#shares[kind].heldBy(connection);
+    if (seat.place !== undefined) {
+      peer.lasting(held, limits.lastingStreamsMax);
+      return true;
+    }
     onRefused('overload');
-    call.finish(refusals.tooManyCalls(kind, shares.heldBy(connection)));
-    return undefined;
+    call.finish(refusals.tooManyCalls(kind, held));
+    return false;
   }
 
   /** Runs a handler when it is the turn of its connection; a probe at once. */
-  #begin({ call, seat, peer }: Accepted, work: () => void | Promise<void>): void {
+  #begin(accepted: Accepted, work: () => void | Promise<void>): void {
+    const { call, seat, peer } = accepted;
     if (call.method.isProbe === true) return this.#run(call, work);
-    seat.waiting = this.#rounds.begin(this.#lines.of(peer.connection), () => {
+    seat.waiting = this.#beginning.begin(peer.connection, () => {
       seat.waiting = undefined;
       if (peer.isGone) {
         call.finish(GONE);
@@ -413,10 +408,7 @@ export class WireServer {
         return;
       }
       // In its turn, too: refusals would otherwise bring as many new calls at once.
-      const place = this.#placeFor(call, peer);
-      if (place === undefined) return;
-      seat.place = place;
-      this.#run(call, work);
+      if (this.#hasSlot(accepted)) this.#run(call, work);
     });
   }
 

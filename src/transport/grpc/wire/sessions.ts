@@ -5,12 +5,13 @@
  */
 import { performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { ConnectionStreams } from './stream-limits.ts';
 
 export interface SessionsOptions {
   readonly http2: ServerOptions;
   readonly pingEveryMs: number;
   readonly pingTimeoutMs: number;
-  readonly onSession: (session: ServerHttp2Session, socket: Socket) => void;
+  readonly onSession: (session: ServerHttp2Session, socket: Socket, streams: ConnectionStreams) => void;
 }
 
 const IGNORE = (): void => undefined;
@@ -24,7 +25,7 @@ export class Sessions {
     this.#options = options;
   }
 
-  open(socket: Socket): void {
+  open(socket: Socket, streams: ConnectionStreams): void {
     const session = performServerHandshake(socket, this.#options.http2);
     this.#open.add(session);
     const pinging = setInterval(() => this.#ping(session), this.#options.pingEveryMs).unref();
@@ -34,7 +35,7 @@ export class Sessions {
     });
     // A session with an error is closed.
     session.on('error', IGNORE);
-    this.#options.onSession(session, socket);
+    this.#options.onSession(session, socket, streams);
     if (this.#isClosing) session.close();
   }
 

@@ -1,18 +1,26 @@
 /**
  * Bounds the streams that a connection has open, and ends a connection that makes the node work in vain.
  *
- * Clients are told the number of streams before they send anything (opening.ts); further calls wait at the client. A
- * client that cancels calls begins others in their place in the same turn of the event loop, before the cancelled ones
- * have closed. So twice as many may be open, and the rest is refused.
+ * Clients are told the number of streams before they send anything (opening.ts); further calls wait at the client. The
+ * number is small, so that a crowd of clients that use it fits into the node. It is raised once for a connection of
+ * which half the streams are calls that may last for ever: its other calls could not be sent beside them.
+ *
+ * A client that cancels calls begins others in their place in the same turn of the event loop, before the cancelled
+ * ones have closed. So twice as many may be open, and the rest is refused.
  *
  * Streams that were cancelled or refused, and pieces of requests that are too small, count as waste, of which a part is
- * forgotten each second.
+ * forgotten each second. A stream beyond twice the number counts many times: no client sends it that keeps to it.
  *
  *   T12  A client that keeps to its number of streams and cancels no more than 2,000 a second has no stream refused for
  *        it and keeps its connection. Beyond that the connection ends.
  */
 
+import type { Place } from '../../connection-places.ts';
+
 const TIMES_OPEN = 2;
+
+/** Waste of a stream beyond what may be open. */
+export const BEYOND_WASTE = 16;
 
 /** Waste of a connection before it ends, and how much of it is forgotten in a second. */
 export const WASTE_MAX = 4_000;
@@ -23,42 +31,51 @@ export const SMALL_PIECE_BYTES = 256;
 /** Pieces of a request of which none counts as small: they are little beside the stream. */
 export const FEW_PIECES = 8;
 
-export class StreamLimits {
-  readonly #streamsMax: number;
-  readonly #byConnection = new WeakMap<object, ConnectionStreams>();
-
-  constructor(streamsMax: number) {
-    this.#streamsMax = TIMES_OPEN * streamsMax;
-  }
-
-  of(connection: object): ConnectionStreams {
-    const known = this.#byConnection.get(connection);
-    if (known !== undefined) return known;
-    const streams = new ConnectionStreams(this.#streamsMax);
-    this.#byConnection.set(connection, streams);
-    return streams;
-  }
-}
-
+/** The streams of one connection, which show what it waits for. */
 export class ConnectionStreams {
-  readonly #openMax: number;
+  /** Tells its client which calls were not looked at. */
+  onEnd: (() => void) | undefined;
+  /** Tells its client how many streams it may have from now on. */
+  onRaise: ((streamsMax: number) => void) | undefined;
+  readonly #place: Pick<Place, 'waits' | 'works'>;
+  #streamsMax: number;
   #open = 0;
+  /** Streams among them whose request is incomplete. */
+  #arriving = 0;
   #waste = 0;
   #wasteMs = 0;
 
-  constructor(openMax: number) {
-    this.#openMax = openMax;
+  constructor(streamsMax: number, place: Pick<Place, 'waits' | 'works'>) {
+    this.#streamsMax = streamsMax;
+    this.#place = place;
+  }
+
+  /** So many of its calls may last; `raised`: the streams that it gets for them. */
+  lasting(calls: number, raised: number): void {
+    if (calls < this.#streamsMax / 2 || this.#streamsMax >= raised) return;
+    this.#streamsMax = raised;
+    this.onRaise?.(raised);
   }
 
   /** Counts a stream that has come; false: there are too many. */
   tryOpen(): boolean {
-    if (this.#open >= this.#openMax) return false;
+    if (this.#open >= TIMES_OPEN * this.#streamsMax) return false;
     this.#open += 1;
+    this.#arriving += 1;
+    // A client that begins another one has not waited for less long.
+    if (this.#open === 1 || this.#arriving < this.#open) this.#settle();
     return true;
+  }
+
+  /** The request of a stream is complete, or is not read any more. */
+  cameWhole(): void {
+    this.#arriving -= 1;
+    this.#settle();
   }
 
   closed(): void {
     this.#open -= 1;
+    if (this.#open === 0 || this.#arriving < this.#open) this.#settle();
   }
 
   /** Counts a piece of a request, of which so many have come. False: the connection is to end. */
@@ -67,10 +84,16 @@ export class ConnectionStreams {
   }
 
   /** Counts what was in vain. False: the connection is to end. */
-  wastes(): boolean {
+  wastes(count = 1): boolean {
     const nowMs = performance.now();
-    this.#waste = 1 + Math.max(0, this.#waste - (WASTE_PER_SECOND * (nowMs - this.#wasteMs)) / 1_000);
+    this.#waste = count + Math.max(0, this.#waste - (WASTE_PER_SECOND * (nowMs - this.#wasteMs)) / 1_000);
     this.#wasteMs = nowMs;
     return this.#waste <= WASTE_MAX;
+  }
+
+  #settle(): void {
+    if (this.#open === 0) this.#place.waits('idle');
+    else if (this.#arriving < this.#open) this.#place.works();
+    else this.#place.waits('body');
   }
 }

@@ -6,10 +6,11 @@
  * gone are never unpacked.
  */
 import { gunzip, inflate } from 'node:zlib';
-import { Link } from '#base';
-import { type Line, Lines, TurnsByLine } from '../../turns-by-line.ts';
+import { MemoryBudget } from '../../memory-budget.ts';
 import type { FrameFault, Packing } from './frame-faults.ts';
 import type { Room } from './peer-stream.ts';
+
+const NOTHING = (): undefined => undefined;
 
 export type Unpacked =
   | { readonly kind: 'message'; readonly message: Uint8Array }
@@ -31,66 +32,26 @@ export interface Sender {
   keep(room: Room): void;
 }
 
-/** They share the threads of the pool with the writes of the store. */
+/** Of all connections, each of which has one: they share the threads of the pool with the writes of the store. */
 const AT_ONCE = 2;
-
-/** Whether there is room for the message; undefined: its stream has gone. */
-type Begin = (hasRoom: boolean | undefined) => void;
-
-class Waiting {
-  readonly link: Link<Waiting> = new Link<Waiting>(this);
-  readonly line: Line<Waiting>;
-  readonly sender: Sender;
-  readonly begin: Begin;
-
-  constructor(line: Line<Waiting>, sender: Sender, begin: Begin) {
-    this.line = line;
-    this.sender = sender;
-    this.begin = begin;
-  }
-}
+/** Nothing of it is evicted. */
+const PATIENCE_MS = 10_000;
 
 export class Unpacker {
-  readonly #waiting = new TurnsByLine<Waiting>();
-  readonly #lines = new Lines<Waiting>();
-  #running = 0;
+  readonly #slots = new MemoryBudget({ bytesMax: AT_ONCE, patienceMs: PATIENCE_MS });
 
   /** Unpacks in a thread of the pool; never more than the longest message. */
   async unpack(message: Uint8Array, encoding: Packing, sender: Sender): Promise<Unpacked> {
-    const hasRoom = await this.#turn(sender);
-    if (hasRoom === undefined) return { kind: 'gone' };
-    if (!hasRoom) return { kind: 'no-room' };
+    const gone = new AbortController();
+    sender.keep({ release: () => gone.abort() });
+    const slot = await this.#slots.of(sender.connection).take(1, NOTHING, gone.signal).catch(NOTHING);
     try {
+      if (slot === undefined || sender.isGone) return { kind: 'gone' };
+      if (!sender.deliver(sender.messageBytesMax)) return { kind: 'no-room' };
       return await unpacked(message, encoding, sender.messageBytesMax);
     } finally {
-      this.#running -= 1;
-      // Behind whoever counts what it has turned out to be.
-      setImmediate(() => this.#next());
-    }
-  }
-
-  /** Whether there is room, once it is the turn of the connection; undefined: the stream has gone. */
-  #turn(sender: Sender): Promise<boolean | undefined> {
-    return new Promise((begin) => {
-      const waiting = new Waiting(this.#lines.of(sender.connection), sender, begin);
-      this.#waiting.add(waiting.line, waiting.link);
-      sender.keep({ release: () => this.#forget(waiting) });
-      this.#next();
-    });
-  }
-
-  #forget(waiting: Waiting): void {
-    if (this.#waiting.remove(waiting.line, waiting.link)) waiting.begin(undefined);
-  }
-
-  #next(): void {
-    while (this.#running < AT_ONCE) {
-      const next = this.#waiting.first();
-      if (next === undefined) return;
-      this.#waiting.serve(next.line, next.link);
-      const hasRoom = next.sender.isGone ? undefined : next.sender.deliver(next.sender.messageBytesMax);
-      if (hasRoom === true) this.#running += 1;
-      next.begin(hasRoom);
+      // After the caller has counted what it has turned out to be.
+      setImmediate(() => slot?.release());
     }
   }
 }

@@ -11,7 +11,6 @@ import { RawGrpc, type RawReply } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const PLACES = 12;
-const WORKING = 1_600;
 const BURST = 700;
 const BLOCK_MS = 1_000;
 const STREAMS = 800;
@@ -64,7 +63,7 @@ beforeEach(async () => {
     refusals: { tooManyCalls: status('too many'), displaced: status('displaced') },
     limits: {
       streamsPerConnectionMax: STREAMS,
-      callsMax: { waiting: PLACES, reading: PLACES, working: WORKING },
+      callsMax: { waiting: PLACES, reading: PLACES },
     },
   });
 });

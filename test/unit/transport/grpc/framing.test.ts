@@ -21,7 +21,7 @@ beforeEach(async () => {
   const handle = async (call: Call): Promise<void> => {
     call.begin();
     for (const frames of next.frames) {
-      const hold = call.taker().takeAnyway(frames.length, () => undefined);
+      const hold = call.account().takeAnyway(frames.length, () => undefined);
       if (next.isWatched) hold.watch();
       call.write(frames, 1, hold);
     }

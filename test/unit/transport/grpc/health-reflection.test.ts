@@ -17,7 +17,7 @@ import { REFLECTION_LIMITS } from '../../../../src/transport/grpc/reflection.ts'
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { until } from '../../../support/budget-time.ts';
 import { type GrpcWorld, openStream, startGrpcWorld } from '../../../support/grpc-world.ts';
-import { framed, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
+import { framed, RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
 
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const [OK, INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [0, 3, 5, 8, 14];
@@ -69,11 +69,19 @@ it.each([
 });
 
 it('a stream of reflection is refused while the most are open, and accepted again afterwards', async () => {
-  const streams = Array.from({ length: REFLECTION_LIMITS.streamsMax }, () => openStream(at.raw.session, REFLECTION));
+  const others = Array.from({ length: 4 }, () => new RawGrpc(at.port));
+  const streams = others.flatMap(({ session }) =>
+    Array.from({ length: REFLECTION_LIMITS.streamsMax / others.length }, () => openStream(session, REFLECTION)),
+  );
+  // Each connection has its own order.
+  await Promise.all(
+    others.map((raw) => raw.call({ path: '/grpc.health.v1.Health/Check', pieces: [healthRequest('')] })),
+  );
   const ask = () => at.raw.call({ path: REFLECTION, pieces: [DESCRIBE] });
   expect((await ask()).status).toBe(RESOURCE_EXHAUSTED);
   for (const stream of streams) stream.close();
   await until(async () => (await ask()).status === OK);
+  await Promise.all(others.map((raw) => raw.close()));
 });
 
 it('a stream of reflection answers its requests in order, compressed or not', async () => {

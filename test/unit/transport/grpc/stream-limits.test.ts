@@ -1,14 +1,17 @@
 // A connection has its number of streams open, and ends when most of what it sends is in vain (T12).
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type ConnectionStreams, StreamLimits } from '../../../../src/transport/grpc/wire/stream-limits.ts';
+import { ConnectionStreams } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 
 const MOST = 50;
 
 let streams: ConnectionStreams;
+let waits: string[];
 
 beforeEach(() => {
   vi.useFakeTimers();
-  streams = new StreamLimits(MOST).of({});
+  const seen = (waiting: string) => void waits.push(waiting);
+  waits = [];
+  streams = new ConnectionStreams(MOST, { waits: seen, works: () => seen('works') });
 });
 
 afterEach(() => void vi.useRealTimers());
@@ -30,4 +33,28 @@ it.each([
     vi.advanceTimersByTime(20);
   }
   expect(keeps).toBe(isKept);
+});
+
+it('a connection gets more streams once, when half of its streams are calls that last', () => {
+  const told: number[] = [];
+  streams.onRaise = (most) => void told.push(most);
+  for (let calls = 1; calls < 3 * MOST; calls++) streams.lasting(calls, 4 * MOST);
+  expect(told).toEqual([4 * MOST]);
+  const open = Array.from({ length: 9 * MOST }, () => streams.tryOpen()).filter(Boolean).length;
+  expect(open).toBe(8 * MOST);
+});
+
+it('a connection waits for a body while no request is complete, and works while one is answered', () => {
+  const step = (act: () => unknown): readonly string[] => {
+    waits = [];
+    act();
+    return waits;
+  };
+  expect(step(() => streams.tryOpen())).toEqual(['body']);
+  // It has not waited for less long.
+  expect(step(() => streams.tryOpen())).toEqual([]);
+  expect(step(() => streams.cameWhole())).toEqual(['works']);
+  streams.closed();
+  expect(step(() => streams.cameWhole())).toEqual(['works']);
+  expect(step(() => streams.closed())).toEqual(['idle']);
 });

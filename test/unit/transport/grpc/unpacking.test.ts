@@ -54,7 +54,7 @@ describe('compressed messages', () => {
   });
 
   it('are unpacked a few at a time, each with room for the longest one', async () => {
-    const all = Array.from({ length: 20 }, (_, at) => world.unpack(world.sender(`${at}`, one)));
+    const all = Array.from({ length: 20 }, (_, at) => world.unpack(world.sender(`${at}`, at % 3 === 0 ? one : other)));
     expect(new Set(await Promise.all(all))).toEqual(new Set([BYTES_MAX]));
     expect(world.most).toBe(AT_ONCE * BYTES_MAX);
   });
@@ -69,8 +69,8 @@ describe('compressed messages', () => {
   it('are forgotten when their stream has gone', async () => {
     const senders = Array.from({ length: 6 }, (_, at) => world.sender(`${at}`, one));
     const all = senders.map((sender) => world.unpack(sender));
-    for (const sender of senders.slice(AT_ONCE, -1)) sender.end();
-    expect(await Promise.all(all)).toEqual([BYTES_MAX, BYTES_MAX, 'gone', 'gone', 'gone', BYTES_MAX]);
-    expect(world.begun).toEqual(['0', '1', '5']);
+    for (const sender of senders.slice(1, -1)) sender.end();
+    expect(await Promise.all(all)).toEqual([BYTES_MAX, 'gone', 'gone', 'gone', 'gone', BYTES_MAX]);
+    expect(world.begun).toEqual(['0', '5']);
   });
 });

@@ -33,7 +33,7 @@ describe('small answers, while hundreds do not read their large ones', () => {
     for (let n = 0; n < SMALL_EVENTS; n++) await commit('small', n, cloudEvent(`e${n}`));
     slow = await Promise.all(Array.from({ length: SLOW_READERS }, ask));
     // None has room for another large page, and all that have none have seen that theirs is not small.
-    await until(() => budgets.unsent.waiting > SLOW_READERS - 10 && budgets.smallPages.used === 0);
+    await until(() => budgets.unsent.waiting > SLOW_READERS - 10 && budgets.small.used === 0);
   }, 60_000);
 
   afterAll(async () => {

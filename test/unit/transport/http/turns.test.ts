@@ -1,31 +1,10 @@
 // Long work leaves the event loop to all other work every few milliseconds (TH11).
 import { expect, it } from 'vitest';
 import { createByteBudgets } from '#transport';
-import { Turns } from '../../../../src/transport/http/turns.ts';
 import { until } from '../../../support/budget-time.ts';
 import { cloudEvent } from '../../../support/http-client.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
 import { dial } from '../../../support/raw-http.ts';
-
-it('pieces of long work give what they return and throw, a few milliseconds a turn', async () => {
-  let nowMs = 0;
-  const turns = new Turns(() => nowMs);
-  const done: number[] = [];
-  const pieces = [1, 2, 3, 4, 5, 6].map((piece) =>
-    turns.run(() => {
-      nowMs += 4;
-      done.push(piece);
-      if (piece === 3) throw new Error('broken');
-      return piece;
-    }),
-  );
-  const ended = Promise.allSettled(pieces);
-  const seen = [done.join('')];
-  for (; done.length < 6; seen.push(done.join(''))) await new Promise(setImmediate);
-  expect(seen).toEqual(['12', '1234', '123456']);
-  const results = (await ended).map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)));
-  expect(results).toEqual([1, 2, 'Error: broken', 4, 5, 6]);
-});
 
 const EVENTS_EACH = 125;
 const NUMBER_COUNT = 3_500;

@@ -1,0 +1,438 @@
+/**
+ * Memory that clients make this node hold, shared by connection (TM1, TM2, TM4).
+ *
+ * ```
+ *   take ── room ──> held ── the client has made no progress ──> evicted for another connection
+ *     └── none ──> refused, or waits    └── release ──> room for others
+ * ```
+ *
+ * Four rules:
+ *
+ * - Share: a connection gets more while as much is free as it then has. Its only hold needs no share. So n connections
+ *   that take what they can have an (n + 1)th each, and as much is free for another one.
+ * - Progress: a hold of which nothing has come or left for a quarter of the patience is evicted when a connection with
+ *   less has no room; after all of the patience where only the end is seen. No more are evicted than are needed, and
+ *   none when that is not enough. A hold that the node works with is not evicted.
+ * - Standing: a connection whose last reply left, or whose last request came, within a second is proven. It is served
+ *   first, and has a part of the budget that others do not get. A connection that was evicted evicts no other one for as long as the
+ *   patience, and is served last: crowds that come back at once do not keep others out.
+ * - Turns: connections that wait are served in turn, one hold each. A connection with 500 streams counts as one.
+ *
+ * Connections that are opened by the hundred count as so many clients.
+ */
+import { assert, Link, LinkedList } from '#base';
+import { Line, TurnsByLine } from './turns-by-line.ts';
+
+export interface BudgetTime {
+  /** Monotonic time. */
+  nowMs(): number;
+  /** Runs again and again until the returned function is called. */
+  every(periodMs: number, run: () => void): () => void;
+}
+
+export const REAL_TIME: BudgetTime = {
+  nowMs: () => performance.now(),
+  every: (periodMs, run) => {
+    const timer = setInterval(run, periodMs);
+    return () => clearInterval(timer);
+  },
+};
+
+export interface MemoryBudgetOptions {
+  readonly bytesMax: number;
+  /** How long a hold may go without progress where only its end is seen. */
+  readonly patienceMs: number;
+  /** Part of the budget that only proven connections get. Default: none. */
+  readonly provenPart?: number;
+  /** Real time unless a test decides. */
+  readonly time?: BudgetTime;
+}
+
+/** Ends what the hold was taken for. The budget releases the hold itself. */
+export type Evict = () => void;
+
+/** A client that sends or takes all within this time is quick, also when the thread of the node stalls for a moment. */
+export const QUICK_MS = 1_000;
+
+const STOPPED_PER_PATIENCE = 1 / 4;
+
+/** Bytes that count as progress: no client of HTTP/2 sends less before it must be answered. */
+const PROGRESS_BYTES = 16 * 1024;
+
+/** How often waiting connections look for holds without progress, as a part of the patience. */
+const LOOKS_PER_PATIENCE = 32;
+
+/** Waiting connections for which holds are evicted in one look. */
+const EVICTING_MAX = 32;
+
+export class MemoryBudget {
+  readonly bytesMax: number;
+  readonly #commonBytes: number;
+  readonly #patienceMs: number;
+  readonly #time: BudgetTime;
+  readonly #accounts = new WeakMap<object, Account>();
+  /** Holds that may be evicted, the longest without progress first. */
+  readonly #evictable = new LinkedList<Hold>();
+  readonly #waiters = new TurnsByLine<Waiter>();
+  #waiting = 0;
+  #used = 0;
+  #isServing = false;
+  #stopLooking: (() => void) | undefined;
+
+  constructor({ bytesMax, patienceMs, provenPart = 0, time = REAL_TIME }: MemoryBudgetOptions) {
+    this.bytesMax = bytesMax;
+    this.#commonBytes = Math.ceil(bytesMax * (1 - provenPart));
+    this.#patienceMs = patienceMs;
+    this.#time = time;
+  }
+
+  /** Bytes that are held now. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Number of takers that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** What a connection has of it. */
+  of(connection: object): Account {
+    const known = this.#accounts.get(connection);
+    if (known !== undefined) return known;
+    const account = new Account(this);
+    this.#accounts.set(connection, account);
+    return account;
+  }
+
+  /**
+   * For accounts and holds: whether so many more bytes are free for them, after others were evicted. `own`: bytes of
+   * the hold that grows.
+   */
+  hasRoom(account: Account, bytes: number, own = 0): boolean {
+    if (this.#waiting > 0 && !account.isProven && own === 0) return false;
+    return this.#missing(account, bytes, own) <= 0 || this.#evictFor(account, bytes, own);
+  }
+
+  /** For accounts: whether so many more bytes are free for which no connection waits. */
+  hasSpare(account: Account, bytes: number): boolean {
+    return this.#waiting === 0 && account.bytes + bytes <= this.#commonBytes - this.#used;
+  }
+
+  /** For accounts: waits until there is room; undefined when the signal came first. */
+  wait(account: Account, wished: number, evict: Evict, signal: AbortSignal): Promise<Hold | undefined> {
+    const bytes = Math.min(wished, this.#commonBytes);
+    if (this.hasRoom(account, bytes)) return Promise.resolve(account.takeAnyway(bytes, evict));
+    return new Promise((resolve) => {
+      const giveUp = (): void => {
+        this.#left(waiter);
+        resolve(undefined);
+        this.#serve();
+      };
+      const waiter = new Waiter(account, bytes, () => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(account.takeAnyway(bytes, evict));
+      });
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#waiters.add(account.line, waiter.link);
+      this.#waiting += 1;
+      this.#stopLooking ??= this.#time.every(this.#patienceMs / LOOKS_PER_PATIENCE, () => this.#look());
+    });
+  }
+
+  /** For holds: their bytes have changed. */
+  changed(addedBytes: number): void {
+    this.#used += addedBytes;
+    assert(this.#used >= 0, 'A budget does not get back more than was taken', this.#used);
+    if (addedBytes < 0 && this.#waiting > 0) this.#serve();
+  }
+
+  /** For holds: may be evicted from now on, after all others. Returns the time. */
+  progressed(hold: Hold): number {
+    hold.link ??= new Link<Hold>(hold);
+    this.#evictable.remove(hold.link);
+    this.#evictable.append(hold.link);
+    return this.#time.nowMs();
+  }
+
+  /** For holds: not evicted from now on. */
+  pin(hold: Hold): void {
+    if (hold.link !== undefined) this.#evictable.remove(hold.link);
+  }
+
+  /** For accounts and holds. */
+  nowMs(): number {
+    return this.#time.nowMs();
+  }
+
+  /** For accounts: whether an eviction at that time still counts. */
+  isRecent(evictedMs: number): boolean {
+    return this.#time.nowMs() - evictedMs < this.#patienceMs;
+  }
+
+  /** Bytes that others must release before the account gets so many. */
+  #missing(account: Account, bytes: number, own = 0): number {
+    const free = (account.isProven ? this.bytesMax : this.#commonBytes) - this.#used;
+    return (account.bytes === own ? bytes : account.bytes + bytes) - free;
+  }
+
+  #evictFor(account: Account, bytes: number, own = 0): boolean {
+    if (account.wasEvicted) return false;
+    const nowMs = this.#time.nowMs();
+    let missing = this.#missing(account, bytes, own);
+    const chosen: Hold[] = [];
+    for (const hold of this.#evictable.values()) {
+      const stoppedMs = nowMs - hold.progressMs;
+      if (missing <= 0 || stoppedMs < this.#patienceMs * STOPPED_PER_PATIENCE) break;
+      if (stoppedMs < this.#patienceMs && !hold.isWatched) continue;
+      const isHeavier = account.bytes === own || hold.account.bytes >= account.bytes + bytes;
+      if (hold.account === account || !isHeavier) continue;
+      chosen.push(hold);
+      missing -= hold.bytes;
+    }
+    if (missing > 0) return false;
+    // The room is for this one, and not for those that wait.
+    const wasServing = this.#isServing;
+    this.#isServing = true;
+    for (const hold of chosen) hold.evict();
+    this.#isServing = wasServing;
+    return true;
+  }
+
+  /** Runs again and again while connections wait. */
+  #look(): void {
+    const lateMs = this.#time.nowMs() - QUICK_MS;
+    for (const hold of this.#evictable.values()) {
+      if (hold.progressMs > lateMs) break;
+      hold.account.isProven = false;
+    }
+    this.#serve();
+    const first = [...this.#waiters.firsts()].toSorted(
+      ({ account: a }, { account: b }) => a.rank - b.rank || a.bytes - b.bytes,
+    );
+    for (const waiter of first.slice(0, EVICTING_MAX))
+      if (waiter.link.list !== undefined && this.#evictFor(waiter.account, waiter.bytes)) this.#grant(waiter);
+    this.#serve();
+  }
+
+  /** Gives free bytes to connections that wait, by their rank. */
+  #serve(): void {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    for (let next = this.#next(); next !== undefined; next = this.#next()) this.#grant(next);
+    this.#isServing = false;
+  }
+
+  #next(): Waiter | undefined {
+    for (const rank of [0, 1, 2]) {
+      // A connection that has its share lets others go first, and one that only lacks room does not.
+      const next = this.#waiters.first(
+        ({ account, bytes }) => account.rank === rank && this.#mayBeNext(account, bytes),
+      );
+      if (next !== undefined) return this.#missing(next.account, next.bytes) <= 0 ? next : undefined;
+    }
+    return undefined;
+  }
+
+  #mayBeNext(account: Account, bytes: number): boolean {
+    return account.bytes === 0 || this.#missing(account, bytes) <= 0;
+  }
+
+  #grant(waiter: Waiter): void {
+    this.#waiters.serve(waiter.account.line, waiter.link);
+    this.#left(waiter);
+    waiter.grant();
+  }
+
+  #left({ account, link }: Waiter): void {
+    this.#waiters.remove(account.line, link);
+    this.#waiting -= 1;
+    if (this.#waiting > 0) return;
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
+  }
+}
+
+class Waiter {
+  readonly link: Link<Waiter> = new Link<Waiter>(this);
+  readonly account: Account;
+  readonly bytes: number;
+  readonly grant: () => void;
+
+  constructor(account: Account, bytes: number, grant: () => void) {
+    this.account = account;
+    this.bytes = bytes;
+    this.grant = grant;
+  }
+}
+
+/** What one connection has of a budget, and how it stands. */
+export class Account {
+  /** For the budget, and so are the next four. */
+  readonly line: Line<Waiter> = new Line<Waiter>();
+  bytes = 0;
+  isProven = false;
+  readonly budget: MemoryBudget;
+  #evictedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(budget: MemoryBudget) {
+    this.budget = budget;
+  }
+
+  get wasEvicted(): boolean {
+    return this.budget.isRecent(this.#evictedMs);
+  }
+
+  /** Connections of a lower one are served first. */
+  get rank(): number {
+    if (this.isProven) return 0;
+    return this.wasEvicted ? 2 : 1;
+  }
+
+  /** A hold of it was evicted, or the connection has shown nothing yet: for a while it evicts no other one. */
+  distrust(): void {
+    this.isProven = false;
+    this.#evictedMs = this.budget.nowMs();
+  }
+
+  /** Whether so many bytes are free for it, after others were evicted. */
+  hasRoom(bytes: number): boolean {
+    return this.budget.hasRoom(this, bytes);
+  }
+
+  /** The bytes, or undefined when there is no room for them. */
+  tryTake(bytes: number, evict: Evict): Hold | undefined {
+    return this.hasRoom(bytes) ? this.takeAnyway(bytes, evict) : undefined;
+  }
+
+  /** Bytes for which no connection waits and none is evicted; undefined when there are none. */
+  tryBorrow(bytes: number, evict: Evict): Hold | undefined {
+    return this.budget.hasSpare(this, bytes) ? this.takeAnyway(bytes, evict) : undefined;
+  }
+
+  /** The bytes in any case: what cannot be refused any more, or is bounded otherwise. */
+  takeAnyway(bytes: number, evict: Evict): Hold {
+    return new Hold(this, bytes, evict);
+  }
+
+  /**
+   * Waits for what may become so many bytes, which the owner resizes when it knows. More than what all connections get
+   * counts as that. Rejects when the signal comes first.
+   */
+  async take(bytes: number, evict: Evict, signal: AbortSignal): Promise<Hold> {
+    signal.throwIfAborted();
+    const hold = await this.budget.wait(this, bytes, evict, signal);
+    if (hold === undefined) signal.throwIfAborted();
+    assert(hold !== undefined, 'A taker that gets nothing has given up');
+    return hold;
+  }
+}
+
+/**
+ * Bytes that one request, reply or stream holds.
+ *
+ * ```
+ *   taken: the node works with it ── watch, watchEnd: the client must act ──> evictable ── moved ... ──> released
+ *               ^──────────────────────────── pin ────────────────────────────────┘
+ * ```
+ */
+export class Hold {
+  /** For the budget, and so are the next three. Undefined until the client must act. */
+  link: Link<Hold> | undefined;
+  readonly account: Account;
+  progressMs = 0;
+  isWatched = false;
+  readonly #evict: Evict;
+  #bytes = 0;
+  /** Undefined before the client must act. */
+  #sinceMs: number | undefined;
+  /** Since the last progress. */
+  #cameBytes = 0;
+  #isReleased = false;
+
+  constructor(account: Account, bytes: number, evict: Evict) {
+    this.account = account;
+    this.#evict = evict;
+    this.resize(bytes);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Counts what it has turned out to be, whether there is room or not. */
+  resize(bytes: number): void {
+    if (this.#isReleased) return;
+    const added = bytes - this.#bytes;
+    this.#bytes = bytes;
+    this.account.bytes += added;
+    this.account.budget.changed(added);
+  }
+
+  /** Counts more, if there is room for it. A watched hold has made progress when enough has come. */
+  tryGrow(bytes: number): boolean {
+    const added = bytes - this.#bytes;
+    if (this.#isReleased || !this.account.budget.hasRoom(this.account, added, this.#bytes)) return false;
+    this.resize(bytes);
+    this.#cameBytes += added;
+    if (this.isWatched && this.#cameBytes >= PROGRESS_BYTES) this.moved();
+    return true;
+  }
+
+  /** The client must act from now on, and each part that comes or leaves is reported. */
+  watch(): void {
+    this.isWatched = true;
+    this.#begin();
+  }
+
+  /** The client must act from now on, and only the end is seen. */
+  watchEnd(): void {
+    this.isWatched = false;
+    this.#begin();
+  }
+
+  /** A part has come or left. */
+  moved(): void {
+    if (this.link?.list !== undefined) this.#expose();
+  }
+
+  /** The node works with it from now on. */
+  pin(): void {
+    this.account.budget.pin(this);
+  }
+
+  /** The client has sent or taken all of it. */
+  taken(): void {
+    if (this.#sinceMs === undefined || this.#isReleased) return;
+    this.account.isProven = this.account.budget.nowMs() - this.#sinceMs <= QUICK_MS;
+  }
+
+  /** Gives the bytes back; once, however often it is called. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.pin();
+    const bytes = this.#bytes;
+    this.#bytes = 0;
+    this.#isReleased = true;
+    this.account.bytes -= bytes;
+    this.account.budget.changed(-bytes);
+  }
+
+  /** For the budget. */
+  evict(): void {
+    this.account.distrust();
+    this.#evict();
+    this.release();
+  }
+
+  #begin(): void {
+    if (this.#isReleased) return;
+    this.#expose();
+    this.#sinceMs = this.progressMs;
+  }
+
+  #expose(): void {
+    this.#cameBytes = 0;
+    this.progressMs = this.account.budget.progressed(this);
+  }
+}
