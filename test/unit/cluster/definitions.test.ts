@@ -117,7 +117,9 @@ it('a cluster that may go back to a release that knows no definitions (C23) take
   expect(new Set(await shared(world, group)).size).toBe(1);
   await back.crash();
   back.release = FIRST_RELEASE;
-  await expect(back.start()).rejects.toThrow(`The cluster is at level ${LEVELS.max}, and this release knows level 1`);
+  await expect(back.start()).rejects.toThrow(
+    `The cluster is at level ${LEVELS.max}, and this release supports level 1`,
+  );
 });
 
 it('a refusal that is kept is not asked for where an earlier release may have to read the entry (C23)', async () => {

@@ -91,7 +91,7 @@ describe('the lease of the catalog (C21)', () => {
       catalog.nowMs += 8000;
       catalog.questions[asked - 1]?.answer();
     }
-    expect(await taken).toMatchObject({ message: expect.stringContaining('more to do than it can') });
+    expect(await taken).toMatchObject({ message: expect.stringContaining('It is overloaded') });
     expect(catalog.questions.length).toBe(3);
   });
 

@@ -120,6 +120,6 @@ it('an entry of a level that a node does not know ends it before it is in its lo
   expect(levelOf(group, entry(payloadAt(1, 'a')))).toBe(1);
   expect(levelOf(group, entry(NO_BYTES))).toBe(1);
   expect(() => levelOf(group, entry(payloadAt(NEXT, 'a')))).toThrow(
-    `Entry 7 of group 3 has feature level ${NEXT}, and this release knows ${KNOWN}: start the release that wrote it, or a later`,
+    `Entry 7 of group 3 has feature level ${NEXT}, and this release supports ${KNOWN}: start the release that wrote it, or a later one`,
   );
 });
