@@ -42,6 +42,7 @@ const observer: PeerObserver = {
   receiveFailed: nothing,
   stoppedReading: nothing,
   active: nothing,
+  duplicate: () => undefined,
   refuses: nothing,
   roundTrip: nothing,
   note: nothing,
@@ -55,7 +56,8 @@ function frameOf(bytes: number): Uint8Array {
 }
 
 function open(self: NodePlace): Promise<OpenPeerLinks> {
-  return openPeerLinks({ clusterId: HEADER.clusterId, self, host: '127.0.0.1', port: 0, observer, tls: tlsOf() });
+  const place = { clusterId: HEADER.clusterId, self, run: self.node, host: '127.0.0.1', port: 0 };
+  return openPeerLinks({ ...place, observer, tls: tlsOf() });
 }
 
 function tlsOf(): PeerTls | undefined {

@@ -304,7 +304,7 @@ export const ALERTS: readonly Alert[] = [
     name: 'PeersRejected',
     severity: 'warning',
     for: '10m',
-    expr: 'increase(cairn_peer_dropped_frames_total{reason=~"cluster|receiver|sender|stranger|handshake"}[10m]) > 10',
+    expr: 'increase(cairn_peer_dropped_frames_total{reason=~"cluster|receiver|sender|duplicate|stranger|handshake"}[10m]) > 10',
     summary: 'A node may be kept out of its cluster, or an intruder tries the peer port: a node rejects what dials it.',
     description: `${NODE} rejected {{ $value | humanize }} connections or frames in 10 minutes: {{ $labels.reason }}.`,
   },

@@ -48,6 +48,14 @@ export function nodeRemoved(node: NodeId): DatabaseError {
   return new DatabaseError('unavailable', message, { details: { reason: NODE_REMOVED } });
 }
 
+export const DUPLICATE_PROCESS = 'DuplicateProcess';
+
+/** Another node has heard another process of this one for longer than anything else explains. */
+export function duplicateProcess(words: string): DatabaseError {
+  const message = `Another process runs with the data directory of this node, or with a copy of it (${words}): stop one of them; empty the directory of the copy, and let it join`;
+  return new DatabaseError('unavailable', message, { details: { reason: DUPLICATE_PROCESS } });
+}
+
 export function noSuchDatabase(title: Title): DatabaseError {
   const message = `The ${title} was deleted, or never created`;
   return new DatabaseError('not_found', message, { details: { reason: 'DatabaseNotFound' } });

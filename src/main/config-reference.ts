@@ -49,6 +49,7 @@ ${rows.join('\n')}
 | 2 | A setting is unknown or malformed, or settings contradict each other; or the data directory is empty and neither \`join\` nor \`bootstrap\` is set. Nothing was opened. | one line per fault, or \`cannot-start\` |
 | 70 | A fatal error: a failed write, damaged data or a bug. The next start recovers. | \`fatal\` with the stack |
 | 74 | The node cannot start because the disk of the data directory is full. | \`cannot-start\` with the reason \`DiskFull\` |
+| 78 | Another process runs with the data directory of this node, or with a copy of it. | \`fatal\` with the reason \`DuplicateProcess\` |
 
 A signal that arrives while Node.js itself starts ends the process as usual; nothing is open then.
 

@@ -172,13 +172,14 @@ export const COUNTERS = {
     labels: {},
   },
   cairn_peer_dropped_frames_total: {
-    help: 'Frames from other nodes that were dropped, and streams that were refused. malformed: not a frame, or damaged; cluster: from another cluster; receiver: for another node or store; sender: the store is not the one known, or the node is not the one that opened the stream; lane: belongs to another lane; stranger: the catalog does not list the sender, and the frame is not about the catalog; removed: from a removed node; crowded: too many streams; closing: this node is closing; handshake: the connection lacks TLS, a valid certificate or the secret, is too slow, or uses TLS where this node has none.',
+    help: 'Frames from other nodes that were dropped, and streams that were refused. malformed: not a frame, or damaged; cluster: from another cluster; receiver: for another node or store; sender: the store is not the one known, or the node is not the one that opened the stream; duplicate: another process with the data directory of the sender, or a copy of it, is heard; lane: belongs to another lane; stranger: the catalog does not list the sender, and the frame is not about the catalog; removed: from a removed node; crowded: too many streams; closing: this node is closing; handshake: the connection lacks TLS, a valid certificate or the secret, is too slow, or uses TLS where this node has none.',
     labels: {
       reason: [
         'malformed',
         'cluster',
         'receiver',
         'sender',
+        'duplicate',
         'lane',
         'stranger',
         'removed',

@@ -66,6 +66,8 @@ async function leadsStay(led: readonly Led[], parts: StillnessParts): Promise<vo
   for (const each of led) {
     const refused = (await readBy(each, parts)) ?? (await writeTo(each, parts));
     if (refused !== undefined) onProblem(`the first who asks for ${each.name} after a rest is told ${refused}`);
+    // What was written a moment ago may take the memory of a small node (C35).
+    await simulator.sleep(SECOND_US, 'stillness');
   }
   await simulator.sleep(QUIET_US, 'stillness');
   hearsLeads();

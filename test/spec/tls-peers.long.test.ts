@@ -97,7 +97,7 @@ async function shownAt(member: Member, by: Authority): Promise<string> {
   socket.on('error', () => undefined);
   await once(socket, 'secureConnect');
   const { subject = '' } = socket.getPeerX509Certificate() ?? {};
-  socket.write(writeHello({ header: HEADER, lane: 'beats', address: undefined }));
+  socket.write(writeHello({ header: HEADER, lane: 'beats', run: 1, address: undefined }));
   const [answer] = await once(socket, 'data');
   socket.destroy();
   return /the receiver, node \d+, to the cluster/.test(String(answer)) ? subject : String(answer);

@@ -67,6 +67,7 @@ export class Observed implements PeerObserver {
   readonly drops: FrameFault['kind'][] = [];
   stops = 0;
   readonly refusedBy: NodeId[] = [];
+  readonly duplicates: (string | undefined)[] = [];
   readonly reached: Map<NodeId, boolean> = new Map();
 
   sent(_node: NodeId, bytes: number): void {
@@ -98,6 +99,10 @@ export class Observed implements PeerObserver {
     this.refusedBy.push(node);
   }
 
+  duplicate(reason: string | undefined): void {
+    this.duplicates.push(reason);
+  }
+
   roundTrip(_node: NodeId, elapsedMs: number): void {
     this.trips.push(elapsedMs);
   }
@@ -107,17 +112,23 @@ export class Observed implements PeerObserver {
   }
 }
 
+/** Each node is a process of its own. */
+let runs = 0;
+
 export interface NodeOptions {
   readonly clusterId?: string;
   readonly limits?: Partial<PeerLimits>;
   readonly port?: number;
   readonly connectionsMax?: number;
   readonly tls?: PeerTls;
+  readonly run?: number;
+  readonly onDuplicate?: (words: string) => void;
 }
 
 export class LinkedNode {
   readonly place: NodePlace;
   readonly clusterId: string;
+  readonly run: number;
   readonly links: OpenPeerLinks;
   readonly observed: Observed;
   readonly arrived: Arrival[] = [];
@@ -127,16 +138,22 @@ export class LinkedNode {
   onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
 
   static async open(place: NodePlace, options: NodeOptions = {}): Promise<LinkedNode> {
-    const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax, tls } = options;
+    const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax, tls, run = ++runs, onDuplicate } = options;
     const observed = new Observed();
     const host = '127.0.0.1';
-    const parts = { clusterId, self: place, host, port, observer: observed, limits, connectionsMax, tls };
-    return new LinkedNode(place, clusterId, await openPeerLinks(parts), observed);
+    const known = { clusterId, self: place, run, host, port, observer: observed, limits, connectionsMax, tls };
+    const parts = onDuplicate === undefined ? known : { ...known, onDuplicate };
+    return new LinkedNode({ place, clusterId, run }, await openPeerLinks(parts), observed);
   }
 
-  private constructor(place: NodePlace, clusterId: string, links: OpenPeerLinks, observed: Observed) {
+  private constructor(
+    { place, clusterId, run }: Pick<LinkedNode, 'place' | 'clusterId' | 'run'>,
+    links: OpenPeerLinks,
+    observed: Observed,
+  ) {
     this.place = place;
     this.clusterId = clusterId;
+    this.run = run;
     this.links = links;
     this.observed = observed;
     links.onFrame((frame, lane) => {

@@ -6,10 +6,13 @@ import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';
 import type { Logger } from '#observability';
 import { isStoreDamage, RESTORE_HINT, StorageFailure } from '#storage';
+import { DUPLICATE_PROCESS } from '../refusals.ts';
 import { noteDamage } from '../store/damage-note.ts';
 
 /** Exit code of such a process; EX_SOFTWARE of sysexits. */
 export const EXIT_FATAL = 70;
+/** EX_CONFIG of sysexits: two processes were started as one node. */
+const EXIT_DUPLICATE = 78;
 
 /** Where it happened: in the thread of the clients, of the core, or of the scrub. */
 export type Isolate = 'front' | 'core' | 'scrub';
@@ -27,10 +30,11 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
   const isDamaged = isDamage(isolate, failure);
   if (isDamaged) note(dataDirectory, error.message, logger);
   const advice = isDamaged ? { advice: `Check the disk. ${RESTORE_HINT}` } : {};
-  const told = { isolate, exitCode: EXIT_FATAL, ...(reason === undefined ? {} : { reason }), ...advice };
+  const exitCode = reason === DUPLICATE_PROCESS ? EXIT_DUPLICATE : EXIT_FATAL;
+  const told = { isolate, exitCode, ...(reason === undefined ? {} : { reason }), ...advice };
   logger.fatal('fatal', { ...told, error });
   logger.flush();
-  process.exit(EXIT_FATAL);
+  process.exit(exitCode);
 }
 
 /** Returns whether the next start has to verify every row (W19). */

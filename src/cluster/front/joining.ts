@@ -92,6 +92,7 @@ export class Joining {
       clusterId: undefined,
       registration: this.#registration(storeId, this.#port),
       release: links?.release ?? '',
+      run: 0,
     };
     const answer = await this.#core.join({ kind: 'join', seeds, request, waitMs, mayFound }, this.#waiting());
     onWaiting?.(undefined);

@@ -22,6 +22,7 @@ export interface AnnouncerPorts {
   readonly clusterId: string;
   readonly node: NodeId;
   readonly release: string;
+  readonly run: number;
   /** The core of this node. */
   readonly register: (request: JoinRequest) => Promise<JoinReply>;
   readonly ask: AskToJoin;
@@ -102,12 +103,12 @@ export class Announcer {
 
   /** Asks all of them, for some may not have learned of it themselves. */
   async #hearsOfRemoval(): Promise<boolean> {
-    const { clusterId, release, ask, others } = this.#ports;
+    const { clusterId, release, run, ask, others } = this.#ports;
     const registration = this.#said;
     if (registration === undefined) return false;
     for (const address of others()) {
       if (this.#isClosed) return false;
-      if (this.#isRemoval(await askThrough(ask, address, { clusterId, registration, release }))) return true;
+      if (this.#isRemoval(await askThrough(ask, address, { clusterId, registration, release, run }))) return true;
     }
     return false;
   }
@@ -132,8 +133,8 @@ export class Announcer {
   }
 
   async #say(registration: NodeRegistration): Promise<JoinReply> {
-    const { clusterId, release, register, ask, others } = this.#ports;
-    const request = { clusterId, registration, release };
+    const { clusterId, release, run, register, ask, others } = this.#ports;
+    const request = { clusterId, registration, release, run };
     const own = await register(request);
     if (own.kind === 'elsewhere') return askThrough(ask, own.leader, request);
     if (own.kind !== 'later') return own;

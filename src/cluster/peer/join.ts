@@ -21,6 +21,8 @@ export interface JoinRequest {
   readonly registration: NodeRegistration;
   /** Release that the asking node runs. */
   readonly release: string;
+  /** Of the process of the node, as in its greetings; 0 while the store is no node yet. */
+  readonly run: number;
 }
 
 export interface Joined {

@@ -50,6 +50,10 @@ export interface PeerLinks {
 export interface PeerLinksOptions {
   readonly clusterId: string;
   readonly self: NodePlace;
+  /** A number that each process of the node draws; other nodes accept one process at a time. */
+  readonly run: number;
+  /** Another node hears another process of this node, and has for so long that this one is to end. */
+  readonly onDuplicate?: (words: string) => void;
   /** Where this node listens for the others; port 0 picks a free one. */
   readonly host: string;
   readonly port: number;

@@ -5,15 +5,17 @@ import type { NodeId } from './place.ts';
 
 /**
  * Why a frame of another node was dropped, or a stream of them refused: bytes that are no frame; of another cluster;
- * for another node or store; from another node than has opened the stream, or with another store; with what another
- * lane carries; from a node that the catalog does not name, about anything but the catalog; from one that was removed;
- * one stream too many; to a node that is closing; a connection that was not let in, for want of TLS or a certificate.
+ * for another node or store; from another node than has opened the stream, or with another store; from another process
+ * than the one of its node that is heard (TP12); with what another lane carries; from a node that the catalog does not
+ * name, about anything but the catalog; from one that was removed; one stream too many; to a node that is closing; a
+ * connection that was not let in, for want of TLS or a certificate.
  */
 export type DropReason =
   | 'malformed'
   | 'cluster'
   | 'receiver'
   | 'sender'
+  | 'duplicate'
   | 'lane'
   | 'stranger'
   | 'removed'
@@ -41,6 +43,8 @@ export interface PeerObserver {
   active(node: NodeId, isActive: boolean): void;
   /** A node of the catalog was reached, and refuses this one. Called at every attempt. */
   refuses(node: NodeId, reason: string): void;
+  /** A node of the catalog refuses this process, because it hears another one of this node; undefined: none does. */
+  duplicate(reason: string | undefined): void;
   roundTrip(node: NodeId, elapsedMs: number): void;
   /** Something that an operator may want to read; of the same kind and node at most once a minute. */
   note(note: PeerNote): void;

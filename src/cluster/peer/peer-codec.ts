@@ -335,18 +335,18 @@ export class PeerCodec {
   #stranger(store: StoreId): Correspondent {
     return {
       store,
-      beats: new TableWriter(BEAT, this.#session()),
-      answers: new TableWriter(ANSWER, this.#session()),
+      beats: new TableWriter(BEAT, drawNumber(this.#parts.random)),
+      answers: new TableWriter(ANSWER, drawNumber(this.#parts.random)),
       itsBeats: new TableReader(BEAT),
       itsAnswers: new TableReader(ANSWER),
     };
   }
+}
 
-  /** 1 to 2^53 - 1, drawn anew for each writer, so that no table has the name of one from before a restart. */
-  #session(): number {
-    const [high = 0, ...low] = this.#parts.random.bytes(SESSION_BYTES);
-    return low.reduce((value, byte) => 0x100 * value + byte, high & 0x1f) || 1;
-  }
+/** 1 to 2^53 - 1: a session of tables, or the run of a process, which differ from those of before a restart. */
+export function drawNumber(random: Random): number {
+  const [high = 0, ...low] = random.bytes(SESSION_BYTES);
+  return low.reduce((value, byte) => 0x100 * value + byte, high & 0x1f) || 1;
 }
 
 function sorted(messages: readonly Envelope[]): Sorted {

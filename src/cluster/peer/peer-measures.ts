@@ -64,6 +64,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #hasNews = false;
   #dialled: Sign | undefined;
   #refused: Sign | undefined;
+  #duplicate: Sign | undefined;
   readonly #reached = new Set<NodeId>();
 
   sent(node: NodeId, bytes: number): void {
@@ -102,6 +103,10 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     this.#refused = signOf(`Every node that this one reaches refuses it; node ${node}: ${reason}`);
   }
 
+  duplicate(reason: string | undefined): void {
+    this.#duplicate = reason === undefined ? undefined : signOf(`Another process of this node runs; ${reason}`);
+  }
+
   roundTrip(node: NodeId, elapsedMs: number): void {
     this.#of(node).roundTripsMs.push(elapsedMs);
   }
@@ -133,11 +138,12 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   }
 
   /**
-   * Reason that a node gave when it refused this one, within 30 s; undefined while a node accepts this one. A node that
-   * is absent, starts or closes refuses nothing.
+   * Reason that a node gave when it refused this one, within 30 s; undefined while a node accepts this one,
+   * unless another one hears a second process of this node (TP12). A node that is absent, starts or closes refuses
+   * nothing.
    */
   get refusedBy(): string | undefined {
-    return this.#reached.size > 0 ? undefined : wordsOf(this.#refused);
+    return wordsOf(this.#duplicate) ?? (this.#reached.size > 0 ? undefined : wordsOf(this.#refused));
   }
 
   /** Everything gathered since the last call; undefined when that is nothing. */

@@ -28,6 +28,7 @@ import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
 import { noPeers } from '../peer/peers.ts';
 import { unobservedSnapshots } from '../peer/snapshot-observer.ts';
 import { spreadOver } from '../placement/spread.ts';
+import { duplicateProcess } from '../refusals.ts';
 import { walIdentity } from '../store/node-rows.ts';
 import { noteRemoved } from '../store/own-identity.ts';
 import { unpackCommands } from './command-message.ts';
@@ -280,7 +281,9 @@ async function reachOthers(
   const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
   const noteEnd = (): Promise<void> => noteRemoved(parts.store, identity);
   const onAdministered = (administered: Administered): void => post(port, { kind: 'administered', administered });
-  const openLinks = async (options: PeerLinksOptions): Promise<OpenPeerLinks> => peerPort.openLinks(options);
+  const onDuplicate = (words: string): void => fail(port, duplicateProcess(words));
+  const openLinks = async (options: PeerLinksOptions): Promise<OpenPeerLinks> =>
+    peerPort.openLinks({ ...options, onDuplicate });
   const seen = { observer, onAdministered, otherCluster: () => observer.otherCluster };
   const ports = { ...parts, ...seen, openLinks, random: nativeRandom, sleep, noteRemoved: noteEnd };
   const reach = await openReach(ports, identity, order);

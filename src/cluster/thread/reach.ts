@@ -15,7 +15,7 @@ import { Announcer } from '../peer/announcer.ts';
 import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from '../peer/join.ts';
 import type { OpenPeerLinks, Peer, PeerLinksOptions } from '../peer/links.ts';
 import type { PeerObserver } from '../peer/observer.ts';
-import { PeerCodec } from '../peer/peer-codec.ts';
+import { drawNumber, PeerCodec } from '../peer/peer-codec.ts';
 import { PeerMail } from '../peer/peer-mail.ts';
 import { type Peers, peersOf } from '../peer/peers.ts';
 import { toStoreId } from '../peer/place.ts';
@@ -54,7 +54,8 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const { clusterId, node, storeId } = identity;
   const self = { node, store: toStoreId(storeId) };
   const { host, port, advertisedHost, connectionsMax, seeds = [], peers, release = '' } = order;
-  const links = await openLinks({ clusterId, self, host, port, advertisedHost, observer, connectionsMax });
+  const run = drawNumber(random);
+  const links = await openLinks({ clusterId, self, run, host, port, advertisedHost, observer, connectionsMax });
   const codec = new PeerCodec({ clusterId, self, crc32: nativeCrc32, random });
   const mail = new PeerMail({ codec, links, observer });
   let core: CoreRuntime | undefined;
@@ -67,9 +68,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     return { kind: 'joined', clusterId, node: answer.node.node, founders, nodes: known() };
   };
   const others = (): readonly Address[] => [
-    ...[...known(), ...peers]
-      .filter((peer) => peer.node !== node)
-      .map(({ host: at, port: on }) => ({ host: at, port: on })),
+    ...[...known(), ...peers].filter((peer) => peer.node !== node).map(addressOf),
     ...seeds,
   ];
   const answering = forOwnAndOthers(storeId, register);
@@ -89,6 +88,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     clusterId,
     node,
     release,
+    run,
     register: answering.own,
     ask: askToJoin,
     shown,
@@ -118,6 +118,10 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     },
     close: () => mail.close(),
   };
+}
+
+function addressOf({ host, port }: Peer): Address {
+  return { host, port };
 }
 
 function isThere({ state }: RegisteredNode): boolean {

@@ -24,6 +24,9 @@
  *        of a record that is damaged is not believed.
  *   TP11 Where TLS is required, a client without a valid certificate of the authority of peers gets only a refusal, and
  *        nothing of it is read. A silent client takes no place of those that are served.
+ *   TP12 Two processes with one data directory, of which one is a copy, are never both accepted by a node: the first one
+ *        is, until its connections have closed, or are silent for 10 s. The other one sends nothing to any node, and
+ *        ends when it was refused for 30 s.
  */
 
 export type { ClientAccess } from './asking.ts';

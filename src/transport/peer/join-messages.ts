@@ -38,6 +38,7 @@ const REQUEST = {
   LEVEL_MIN: 10,
   LEVEL_MAX: 11,
   MCP: 12,
+  RUN: 13,
 } as const;
 const REPLY = { CLUSTER_ID: 1, NODE: 2, FOUNDERS: 3, NODES: 4, LEADER: 5, LATER: 6, REFUSED: 7, REMOVED: 8 } as const;
 const PEER = { NODE: 1, STORE_ID: 2, HOST: 3, PORT: 4 } as const;
@@ -60,7 +61,7 @@ const FOUNDERS_MAX = 16;
 const NODES_MAX = 10_000;
 const WIRE_TYPES = 8;
 
-export function writeJoinRequest({ clusterId, registration, release }: JoinRequest): Buffer {
+export function writeJoinRequest({ clusterId, registration, release, run }: JoinRequest): Buffer {
   const { storeId, name, zone, peer, grpc, http, mcp, levels } = registration;
   const writer = new ByteWriter();
   writeTextField(writer, REQUEST.STORE_ID, storeId);
@@ -75,6 +76,7 @@ export function writeJoinRequest({ clusterId, registration, release }: JoinReque
   writeVarintField(writer, REQUEST.LEVEL_MIN, levels.min);
   writeVarintField(writer, REQUEST.LEVEL_MAX, levels.max);
   if (mcp !== undefined) writeTextField(writer, REQUEST.MCP, mcp);
+  writeVarintField(writer, REQUEST.RUN, run);
   return Buffer.from(writer.view());
 }
 
@@ -82,12 +84,13 @@ export function writeJoinRequest({ clusterId, registration, release }: JoinReque
 export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();
-  let port = 0;
+  let [port, run] = [0, 0];
   const levels = { min: 0, max: 0 };
   while (!reader.done) {
     const tag = reader.tag();
     const field = Math.floor(tag / WIRE_TYPES);
     if (tag === REQUEST.PORT * WIRE_TYPES) port = reader.varint();
+    else if (tag === REQUEST.RUN * WIRE_TYPES) run = reader.varint();
     else if (tag === REQUEST.LEVEL_MIN * WIRE_TYPES) levels.min = reader.varint();
     else if (tag === REQUEST.LEVEL_MAX * WIRE_TYPES) levels.max = reader.varint();
     else if (tag % WIRE_TYPES === 2 && TEXTS.has(field)) texts.set(field, readText(reader));
@@ -111,7 +114,7 @@ export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const registration = { storeId, name: text(REQUEST.NAME), zone: text(REQUEST.ZONE), peer, ...clients, levels };
   const fault = faultInRegistration(registration);
   if (fault !== undefined) return failure(fault);
-  return ok({ clusterId, registration, release: text(REQUEST.RELEASE) });
+  return ok({ clusterId, registration, release: text(REQUEST.RELEASE), run });
 }
 
 export function writeJoinReply(reply: JoinReply): Buffer {

@@ -21,15 +21,19 @@ import {
 import { LaneServer } from './lane-server.ts';
 import type { Hello, LaneAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
+import type { HeardRun, Run } from './runs.ts';
 import type { LaneWorld, Wire } from './wire.ts';
 
 export interface LaneDoorOptions {
   readonly clusterId: string;
   readonly self: NodePlace;
+  readonly run: number;
   readonly limits: PeerLimits;
   readonly world: LaneWorld;
   /** The store that a node is known to have. */
   readonly storeOf: (node: NodeId) => StoreId | undefined;
+  /** Why a process may have no stream beside another one of its node. */
+  readonly duplicate: (store: StoreId, process: Run) => FrameFault | undefined;
   readonly onFrame: (frame: Uint8Array, lane: Lane, from: NodePlace) => void | Promise<void>;
   /** A stream was accepted. What is returned is called when it has ended. */
   readonly onStream: (caller: NodePlace, address: Address | undefined) => () => void;
@@ -60,7 +64,7 @@ export class LaneDoor {
       onHello: (hello) => {
         if (hello.kind === 'failure') return this.#refuseStream(undefined, malformed(hello.reason));
         const { header, address } = hello.value;
-        const fault = this.#isClosed ? NO_MORE : (this.#faultIn(header) ?? this.#crowded(hello.value));
+        const fault = this.#isClosed ? NO_MORE : this.#faultInHello(hello.value);
         if (fault !== undefined) return this.#refuseStream(header.from.node, fault);
         const ended = this.#options.onStream(header.from, address);
         const forget = this.#hearLast(lane, hello.value);
@@ -83,6 +87,11 @@ export class LaneDoor {
     lane.take(first);
   }
 
+  /** Processes of the store that have streams here. */
+  heardOf(store: string): readonly HeardRun[] {
+    return [...this.#lanes].flatMap(({ heard }) => (heard?.place.store === store ? [heard] : []));
+  }
+
   /** Ends all streams at once. */
   close(): void {
     this.#isClosed = true;
@@ -91,12 +100,12 @@ export class LaneDoor {
 
   #refuseStream(node: NodeId | undefined, fault: FrameFault): LaneAnswer {
     this.#options.onRefused(node, fault);
-    return { kind: 'refused', reason: fault.words };
+    return { kind: fault.kind === 'duplicate' ? 'duplicate' : 'refused', reason: fault.words };
   }
 
   #accept(caller: NodePlace): LaneAnswer {
-    const { clusterId, self } = this.#options;
-    return { kind: 'accepted', header: { clusterId, from: self, to: caller } };
+    const { clusterId, self, run } = this.#options;
+    return { kind: 'accepted', header: { clusterId, from: self, to: caller }, run };
   }
 
   /**
@@ -113,6 +122,11 @@ export class LaneDoor {
       if (streams.get(lane) === stream) streams.delete(lane);
       if (streams.size === 0 && this.#heard.get(node) === streams) this.#heard.delete(node);
     };
+  }
+
+  #faultInHello(hello: Hello): FrameFault | undefined {
+    const { header } = hello;
+    return this.#faultIn(header) ?? this.#options.duplicate(header.from.store, hello) ?? this.#crowded(hello);
   }
 
   #crowded({ header, lane }: Hello): FrameFault | undefined {

@@ -10,9 +10,10 @@
  * no more (TP2).
  */
 import { type Address, concatBytes, Fifo, NO_BYTES } from '#base';
-import type { FrameHeader, Lane } from '#cluster';
+import type { FrameFault, FrameHeader, Lane } from '#cluster';
 import { ASK, answerLength, ECHO_BYTE, type LaneAnswer, readAnswer, recordHead, writeHello } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
+import type { HeardRun, Run } from './runs.ts';
 import type { LaneWorld, Wire } from './wire.ts';
 
 export interface LaneListeners {
@@ -21,6 +22,8 @@ export interface LaneListeners {
   lost(reason: string): void;
   /** The other side is not who is meant, or will not have us. */
   refused(reason: string): void;
+  /** The other side hears another process of this node. */
+  duplicate(reason: string): void;
   sent(bytes: number): void;
   /** A frame that was taken is gone. */
   dropped(): void;
@@ -36,6 +39,9 @@ export interface LaneLinkOptions {
   readonly address: Address | undefined;
   /** From this node to the other. */
   readonly header: FrameHeader;
+  readonly run: number;
+  /** Why the process that answers is not accepted beside another one of its node. */
+  readonly faultInRun: (process: Run) => FrameFault | undefined;
   readonly limits: PeerLimits;
   readonly world: LaneWorld;
   /** From 0 up to 1, for the pauses. */
@@ -47,6 +53,8 @@ export interface LaneLinkOptions {
 interface Attempt {
   readonly wire: Wire;
   isOpen: boolean;
+  /** Of the process that has answered. */
+  run: number;
   /** Bytes of the answer, until it is complete. */
   said: Uint8Array;
   heardMs: number;
@@ -88,6 +96,15 @@ export class LaneLink {
 
   get isOpen(): boolean {
     return this.#attempt?.isOpen === true;
+  }
+
+  /** The process that the open connection leads to. */
+  get heard(): HeardRun | undefined {
+    const attempt = this.#attempt;
+    if (attempt?.isOpen !== true || attempt.wire.destroyed) return undefined;
+    const { header, target: address } = this.#options;
+    const destroy = (): void => void attempt.wire.destroy(new Error('another process of the node has begun'));
+    return { place: header.to, run: attempt.run, address, heardMs: () => attempt.heardMs, destroy };
   }
 
   /** The other node runs: a pause ends. */
@@ -172,6 +189,7 @@ export class LaneLink {
     const attempt: Attempt = {
       wire,
       isOpen: false,
+      run: 0,
       said: NO_BYTES,
       heardMs: 0,
       askedMs: 0,
@@ -210,10 +228,15 @@ export class LaneLink {
     const length = answerLength(attempt.said);
     if (length === undefined || attempt.said.length < length) return;
     const answer = readAnswer(attempt.said.subarray(0, length));
-    const fault = answer.kind === 'refused' ? answer.reason : this.#faultIn(answer);
+    if (answer.kind !== 'accepted') {
+      const { kind, reason } = answer;
+      return kind === 'duplicate' ? this.#refusedAsDuplicate(attempt, reason) : this.#refused(attempt, reason);
+    }
+    const fault = this.#faultIn(answer);
     if (fault !== undefined) return this.#refused(attempt, fault);
     this.#failures = 0;
     attempt.isOpen = true;
+    attempt.run = answer.run;
     attempt.said = NO_BYTES;
     attempt.deadline?.();
     attempt.deadline = undefined;
@@ -230,12 +253,12 @@ export class LaneLink {
   }
 
   /** A node answers at that address: is it the one that is meant? */
-  #faultIn({ header: { clusterId, from } }: Extract<LaneAnswer, { kind: 'accepted' }>): string | undefined {
-    const { to, clusterId: ours } = this.#options.header;
+  #faultIn({ header: { clusterId, from }, run }: Extract<LaneAnswer, { kind: 'accepted' }>): string | undefined {
+    const { header, faultInRun, target: address } = this.#options;
+    const { to, clusterId: ours } = header;
     if (clusterId !== ours) return `it belongs to the cluster ${clusterId}`;
-    return from.node === to.node && from.store === to.store
-      ? undefined
-      : `it is node ${from.node}, store ${from.store}`;
+    if (from.node !== to.node || from.store !== to.store) return `it is node ${from.node}, store ${from.store}`;
+    return faultInRun({ run, address })?.words;
   }
 
   /** Asks whether the other side is there, unless it is asked already. */
@@ -265,11 +288,21 @@ export class LaneLink {
     this.#again(attempt, this.#options.limits.backoffLastMs);
   }
 
+  /** The connections of the process before may be closed in a moment. */
+  #refusedAsDuplicate(attempt: Attempt, reason: string): void {
+    this.#options.listeners.duplicate(reason);
+    this.#again(attempt, this.#backoffMs());
+  }
+
+  #backoffMs(): number {
+    const { backoffFirstMs, backoffLastMs } = this.#options.limits;
+    this.#failures += 1;
+    return Math.min(backoffLastMs, backoffFirstMs * 2 ** (this.#failures - 1));
+  }
+
   #fail(attempt: Attempt, reason: string): void {
     if (attempt !== this.#attempt) return;
-    const { backoffFirstMs, backoffLastMs } = this.#options.limits;
-    this.#again(attempt, Math.min(backoffLastMs, backoffFirstMs * 2 ** this.#failures));
-    this.#failures += 1;
+    this.#again(attempt, this.#backoffMs());
     if (attempt.isOpen && !this.#isClosed) this.#options.listeners.lost(reason);
   }
 

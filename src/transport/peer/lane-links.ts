@@ -18,6 +18,7 @@ import { LaneDoor } from './lane-door.ts';
 import { LaneLink } from './lane-link.ts';
 import { PEER_LIMITS, type PeerLimits } from './limits.ts';
 import { type PeerTls, securedWorld } from './peer-tls.ts';
+import { duplicateOf, type Run, silenceMs } from './runs.ts';
 import { type LaneWorld, NET, type Wire } from './wire.ts';
 
 export interface LinksOptions extends PeerLinksOptions {
@@ -38,6 +39,8 @@ interface Link {
 
 /** Kinds of notes about nodes that are remembered, so that they are not repeated; strangers could name any node. */
 const NOTES_MAX = 1_000;
+/** Silence of connections explains a refusal for the time of one; this process ends after so many. */
+const DUPLICATE_SILENCES = 3;
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 export class LaneLinks implements PeerLinks {
@@ -52,13 +55,15 @@ export class LaneLinks implements PeerLinks {
   /** Streams that others have open to this node. */
   readonly #streams = new Map<NodeId, number>();
   readonly #noted = new Map<string, number>();
+  /** Nodes that hear another process of this node, since when and until when as far as they have said so (TP12). */
+  readonly #duplicates = new Map<NodeId, { readonly sinceMs: number; readonly untilMs: number }>();
   #isClosed = false;
   #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
 
   constructor(options: LinksOptions) {
-    const { clusterId, self, observer } = options;
+    const { clusterId, self, run, observer } = options;
     this.#options = options;
     this.#limits = { ...PEER_LIMITS, ...options.limits };
     const { world = NET, tls } = options;
@@ -66,9 +71,11 @@ export class LaneLinks implements PeerLinks {
     this.#door = new LaneDoor({
       clusterId,
       self,
+      run,
       limits: this.#limits,
       world: this.#world,
       storeOf: (node) => this.#named.get(node)?.store,
+      duplicate: (store, process) => this.duplicate(store, process),
       onStream: (caller, address) => this.#hear(caller, address),
       onFrame: (frame, lane, from) => {
         observer.received(from.node, frame.length);
@@ -89,8 +96,16 @@ export class LaneLinks implements PeerLinks {
     this.#note({ event: 'peer-refused', node, reason: fault.words });
   }
 
+  /** Fault of a process of another node while this node hears another one of that (TP12). */
+  duplicate(store: string, process: Run): FrameFault | undefined {
+    const dialled = [...this.#links.values()].filter(({ peer }) => peer.store === store);
+    const lanes = dialled.flatMap(({ lanes: own }) => LANES.map((lane) => own[lane].heard));
+    const heard = [...this.#door.heardOf(store), ...lanes.filter((each) => each !== undefined)];
+    return duplicateOf(process, heard, { world: this.#world, limits: this.#limits });
+  }
+
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
-    const isTaken = this.#links.get(to)?.lanes[lane].send(frame) ?? false;
+    const isTaken = !this.#isDuplicate && (this.#links.get(to)?.lanes[lane].send(frame) ?? false);
     if (!isTaken) this.#options.observer.sendFailed(to, lane === 'beats');
     return isTaken;
   }
@@ -156,7 +171,7 @@ export class LaneLinks implements PeerLinks {
   }
 
   #open(peer: Peer): Link {
-    const { clusterId, self, observer, draw = Math.random } = this.#options;
+    const { clusterId, self, run, observer, draw = Math.random } = this.#options;
     const { node, store, host, port } = peer;
     const address = { host, port };
     const open = (lane: Lane): LaneLink =>
@@ -165,6 +180,8 @@ export class LaneLinks implements PeerLinks {
         lane,
         address: this.#address(),
         header: { clusterId, from: self, to: { node, store } },
+        run,
+        faultInRun: (process) => this.duplicate(store, process),
         limits: this.#limits,
         world: this.#world,
         draw,
@@ -172,6 +189,7 @@ export class LaneLinks implements PeerLinks {
           opened: () => this.#opened(link),
           lost: (reason) => this.#lost(link, reason),
           refused: (reason) => this.#refusedBy(node, `${formatAddress(address)}: ${reason}`),
+          duplicate: (reason) => this.#refusedAsDuplicate(node, `${formatAddress(address)}: ${reason}`),
           sent: (bytes) => observer.sent(node, bytes),
           dropped: () => observer.sendFailed(node, lane === 'beats'),
           answered: (elapsedMs) => {
@@ -218,6 +236,9 @@ export class LaneLinks implements PeerLinks {
   }
 
   #opened(link: Link): void {
+    if (this.#duplicates.delete(link.peer.node) && this.#duplicates.size === 0) {
+      this.#options.observer.duplicate(undefined);
+    }
     if (link.isReached) return;
     link.isReached = true;
     const { node, host, port } = link.peer;
@@ -238,6 +259,25 @@ export class LaneLinks implements PeerLinks {
   #refusedBy(node: NodeId, reason: string): void {
     if (this.#named.has(node)) this.#options.observer.refuses(node, reason);
     this.#note({ event: 'peer-refuses', node, reason });
+  }
+
+  /** A node refuses this process, because it hears another one of this node; for long enough, this one ends. */
+  #refusedAsDuplicate(node: NodeId, reason: string): void {
+    this.#note({ event: 'peer-refuses', node, reason });
+    if (!this.#named.has(node)) return;
+    const [nowMs, silentMs] = [this.#world.nowMs(), silenceMs(this.#limits)];
+    const known = this.#duplicates.get(node);
+    const sinceMs = known !== undefined && nowMs < known.untilMs ? known.sinceMs : nowMs;
+    this.#duplicates.set(node, { sinceMs, untilMs: nowMs + silentMs });
+    this.#options.observer.duplicate(reason);
+    if (nowMs >= sinceMs + DUPLICATE_SILENCES * silentMs) this.#options.onDuplicate?.(reason);
+  }
+
+  /** This process may vote and acknowledge beside another one of its node: it sends nothing. */
+  get #isDuplicate(): boolean {
+    if (this.#duplicates.size === 0) return false;
+    const nowMs = this.#world.nowMs();
+    return [...this.#duplicates.values()].some(({ untilMs }) => nowMs < untilMs);
   }
 
   /** Closes the lanes; a node that is still in the catalog gets others. */

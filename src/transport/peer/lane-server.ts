@@ -10,6 +10,7 @@ import { FRAME_BYTES_MAX } from '#cluster';
 import { ECHO, HERE, type Hello, helloLength, type LaneAnswer, readHello, writeAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
 import { RecordReader } from './record-reader.ts';
+import type { HeardRun } from './runs.ts';
 import type { LaneWorld, Wire } from './wire.ts';
 
 export interface LaneServerOptions {
@@ -33,6 +34,7 @@ export class LaneServer {
   readonly #records = new RecordReader(FRAME_BYTES_MAX);
   #said: Uint8Array = new Uint8Array(0);
   #hello: Hello | undefined;
+  #heardMs = 0;
   /** Read, and behind a frame that is being taken. */
   #rest: Uint8Array | undefined;
   #stopTelling: () => void = () => undefined;
@@ -53,6 +55,13 @@ export class LaneServer {
     wire.on('data', (chunk) => this.take(chunk));
   }
 
+  /** The process that the open connection is of. */
+  get heard(): HeardRun | undefined {
+    if (this.#hello === undefined || this.#wire.destroyed) return undefined;
+    const { header, run, address } = this.#hello;
+    return { place: header.from, run, address, heardMs: () => this.#heardMs, destroy: () => this.destroy() };
+  }
+
   /** Ends it at once. */
   destroy(): void {
     this.#wire.destroy();
@@ -60,6 +69,7 @@ export class LaneServer {
 
   /** Bytes have arrived. */
   take(chunk: Uint8Array): void {
+    this.#heardMs = this.#options.world.nowMs();
     if (this.#rest !== undefined) this.#rest = concatBytes([this.#rest, chunk]);
     else if (this.#hello === undefined) this.#greet(chunk);
     else this.#read(chunk, this.#hello);
@@ -72,7 +82,7 @@ export class LaneServer {
     const said = this.#said;
     const hello = readHello(said.subarray(0, length));
     const answer = this.#options.onHello(hello);
-    if (answer.kind === 'refused' || hello.kind === 'failure') {
+    if (answer.kind !== 'accepted' || hello.kind === 'failure') {
       this.#wire.removeAllListeners('data');
       this.#wire.write(writeAnswer(answer));
       this.#wire.end();

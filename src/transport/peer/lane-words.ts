@@ -4,12 +4,14 @@
  *
  * ```
  * dials    := hello record*
- * hello    := "CPLN", u8 format: 2, u8 lane, u16 zero, u32 bytes of the address, header, address, crc
+ * hello    := "CPLN", u8 format: 3, u8 lane, u16 zero, u32 bytes of the address, header, run, address, crc
  * record   := head, frame              0 bytes are a question: are you there?
  * head     := u32 bytes, u32 the same with every bit turned
  * answers  := answer word*
- * answer   := u8 0, u32 bytes, header, crc    accepted, by whom
- *           | u8 1, u32 bytes, UTF-8, crc     refused, and why; the connection ends
+ * answer   := u8 0, u32 bytes, header, run, crc    accepted, by whom
+ *           | u8 1, u32 bytes, UTF-8, crc          refused, and why; the connection ends
+ *           | u8 2, u32 bytes, UTF-8, crc          the same, because another process of the caller's node is heard
+ * run      := u64                                  drawn by each process of a node (TP12)
  * word     := u8 2                     to a question: I am
  *           | u8 3                     unasked: I am here, and may not be reading
  * ```
@@ -35,25 +37,33 @@ import { beginFrame, type FrameHeader, LANES, type Lane, nativeCrc32, readFrameH
 export interface Hello {
   readonly header: FrameHeader;
   readonly lane: Lane;
+  /** Tells the process from others of its node (TP12). */
+  readonly run: number;
   /** Where the greeting node listens for other nodes; undefined when it does not say. */
   readonly address: Address | undefined;
 }
 
 /** Accepted by whom, or why not. */
 export type LaneAnswer =
-  | { readonly kind: 'accepted'; readonly header: FrameHeader }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'accepted'; readonly header: FrameHeader; readonly run: number }
+  /** `duplicate`: another process of the caller's node is heard (TP12). */
+  | { readonly kind: 'refused' | 'duplicate'; readonly reason: string };
 
 const MAGIC = encodeUtf8('CPLN');
-const FORMAT = 2;
+const FORMAT = 3;
+const FORMAT_AT = 4;
 const HELLO_HEAD_BYTES = 12;
 const HEADER_BYTES = 76;
+const RUN_BYTES = 8;
 const ADDRESS_BYTES_MAX = 1024;
 const ACCEPTED = 0;
 const REFUSED = 1;
+const DUPLICATE = 2;
 const ANSWER_HEAD_BYTES = 5;
 const ANSWER_BYTES_MAX = 1024;
 const CRC_BYTES = 4;
+
+const ANSWERS = { accepted: ACCEPTED, refused: REFUSED, duplicate: DUPLICATE } as const;
 
 /** The first byte of a hello; a connection of HTTP/2 begins with another. */
 export const HELLO_BEGINS: number = MAGIC[0] ?? 0;
@@ -85,7 +95,7 @@ export function recordLength(head: Uint8Array): number | undefined {
   return reader.u32le() === ~length >>> 0 ? length : undefined;
 }
 
-export function writeHello({ header, lane, address }: Hello): Uint8Array {
+export function writeHello({ header, lane, run, address }: Hello): Uint8Array {
   const text = encodeUtf8(address === undefined ? '' : formatAddress(address));
   const writer = new ByteWriter();
   writer.bytes(MAGIC);
@@ -94,6 +104,7 @@ export function writeHello({ header, lane, address }: Hello): Uint8Array {
   writer.u16be(0);
   writer.u32le(text.length);
   beginFrame(writer, header);
+  writer.u64le(run);
   writer.bytes(text);
   return sealed(writer);
 }
@@ -101,7 +112,10 @@ export function writeHello({ header, lane, address }: Hello): Uint8Array {
 /** How many bytes the hello has that begins so; undefined as long as that is not known. */
 export function helloLength(bytes: Uint8Array): number | undefined {
   if (bytes.length < HELLO_HEAD_BYTES) return undefined;
-  return HELLO_HEAD_BYTES + HEADER_BYTES + Math.min(ADDRESS_BYTES_MAX, addressLength(bytes)) + CRC_BYTES;
+  // The length in another format is unknown here, and its sender waits for an answer.
+  if (bytes[FORMAT_AT] !== FORMAT) return HELLO_HEAD_BYTES;
+  const addressBytes = Math.min(ADDRESS_BYTES_MAX, addressLength(bytes));
+  return HELLO_HEAD_BYTES + HEADER_BYTES + RUN_BYTES + addressBytes + CRC_BYTES;
 }
 
 /** Reads a whole hello; the failure says what is wrong with it. */
@@ -116,16 +130,19 @@ export function readHello(bytes: Uint8Array): Result<Hello, string> {
   const header = readFrameHeader(bytes.subarray(HELLO_HEAD_BYTES, headerEnd));
   if (header.kind === 'failure') return header;
   if (!isWhole(bytes)) return failure('the greeting is damaged');
-  const address = parseAddress(decodeUtf8(bytes.subarray(headerEnd, -CRC_BYTES)) ?? '');
-  return ok({ header: header.value, lane: named, address });
+  const run = new ByteReader(bytes, headerEnd).u64le();
+  const address = parseAddress(decodeUtf8(bytes.subarray(headerEnd + RUN_BYTES, -CRC_BYTES)) ?? '');
+  return ok({ header: header.value, lane: named, run, address });
 }
 
 export function writeAnswer(answer: LaneAnswer): Uint8Array {
   const body = new ByteWriter();
-  if (answer.kind === 'accepted') beginFrame(body, answer.header);
-  else body.bytes(encodeUtf8(answer.reason).subarray(0, ANSWER_BYTES_MAX));
+  if (answer.kind === 'accepted') {
+    beginFrame(body, answer.header);
+    body.u64le(answer.run);
+  } else body.bytes(encodeUtf8(answer.reason).subarray(0, ANSWER_BYTES_MAX));
   const writer = new ByteWriter();
-  writer.u8(answer.kind === 'accepted' ? ACCEPTED : REFUSED);
+  writer.u8(ANSWERS[answer.kind]);
   writer.u32le(body.length);
   writer.bytes(body.view());
   return sealed(writer);
@@ -141,10 +158,16 @@ export function answerLength(bytes: Uint8Array): number | undefined {
 export function readAnswer(bytes: Uint8Array): LaneAnswer {
   const body = bytes.subarray(ANSWER_HEAD_BYTES, -CRC_BYTES);
   if (!isWhole(bytes)) return { kind: 'refused', reason: 'what answers there is no node, or its answer is damaged' };
-  if (bytes[0] === REFUSED) return { kind: 'refused', reason: decodeUtf8(body) ?? 'it refuses, and not in words' };
-  if (bytes[0] !== ACCEPTED) return { kind: 'refused', reason: 'what answers there is no node' };
+  if (bytes[0] === REFUSED || bytes[0] === DUPLICATE) {
+    const reason = decodeUtf8(body) ?? 'it refuses, and not in words';
+    return { kind: bytes[0] === DUPLICATE ? 'duplicate' : 'refused', reason };
+  }
   const header = readFrameHeader(body);
-  return header.kind === 'ok' ? { kind: 'accepted', header: header.value } : { kind: 'refused', reason: header.reason };
+  const run = new ByteReader(body, HEADER_BYTES);
+  const value = run.u64le();
+  if (bytes[0] !== ACCEPTED || run.failed) return { kind: 'refused', reason: 'what answers there is no node' };
+  if (header.kind === 'failure') return { kind: 'refused', reason: header.reason };
+  return { kind: 'accepted', header: header.value, run: value };
 }
 
 /** What was written, and its checksum. */

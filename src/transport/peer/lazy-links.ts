@@ -182,7 +182,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
       limits,
       onRefused,
       onLane: (connection, first) => this.#serveLane(connection, first),
-      onJoin: (request, asker) => this.#onJoin(request, asker),
+      onJoin: (request, asker) => this.#join(request, asker),
       onAdmin: (request, asker) => this.#onAdmin(request, asker),
     });
     this.#served = served;
@@ -190,6 +190,15 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
     if (tls !== undefined) this.#door = new Door({ tls, limits, connectionsMax, onConnection, onRefused });
     for (const socket of this.#waiting) (this.#door ?? served).take(socket);
     this.#waiting.clear();
+  }
+
+  /** A copy of a node must not replace the address of the original in the catalog (TP12). */
+  #join(request: JoinRequest, asker: Asker): Promise<JoinReply> {
+    const { registration, run } = request;
+    const fault = this.#links?.duplicate(registration.storeId, { run, address: registration.peer });
+    if (fault === undefined) return this.#onJoin(request, asker);
+    this.#links?.refused(undefined, fault);
+    return Promise.resolve({ kind: 'later', reason: fault.words });
   }
 
   #linked(links: LaneLinks): LaneLinks {

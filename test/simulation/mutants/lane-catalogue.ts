@@ -58,8 +58,8 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     and: [
       {
         file: 'src/transport/peer/lane-link.ts',
-        find: '    return from.node === to.node && from.store === to.store\n',
-        replace: "    return from.node === to.node || to.store !== ''\n",
+        find: '    if (from.node !== to.node || from.store !== to.store) return',
+        replace: "    if (from.node !== to.node && to.store === '') return",
       },
     ],
     breaks: 'what is for a node that was there before is taken by the one that listens there now',

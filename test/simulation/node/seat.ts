@@ -193,7 +193,7 @@ export class Seat {
       sleep: (ms: number) => thread.sleep(ms * 1000, 'join pause'),
       monotonicMs: () => clock.monotonicMs(),
     };
-    const request = { clusterId: undefined, registration: this.#registration(storeId), release: RELEASE };
+    const request = { clusterId: undefined, registration: this.#registration(storeId), release: RELEASE, run: 0 };
     return joinCluster(ports, this.#seeds, request, JOIN_MS_MAX);
   }
 
@@ -215,6 +215,7 @@ export class Seat {
       received: nothing,
       receiveFailed: () => this.#links?.refused(),
       active: nothing,
+      duplicate: () => undefined,
       refuses: nothing,
       stoppedReading: () => this.#parts.lanes?.note(`${this.#parts.name} reads no more appends`),
       roundTrip: nothing,

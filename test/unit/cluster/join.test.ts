@@ -19,6 +19,7 @@ const REQUEST: JoinRequest = {
   clusterId: undefined,
   registration: registrationOf(9),
   release: '',
+  run: 0,
 };
 const JOINED: Joined = {
   kind: 'joined',
@@ -110,6 +111,7 @@ describe('a node that says where it is', () => {
       isLed: () => true,
       noteRemoved: async () => undefined,
       release: '',
+      run: 1,
       register: async () => (own.length > 1 ? own.shift() : own[0]) ?? later('nobody leads'),
       ask: script.ask,
       shown: () => (shown.length > 1 ? shown.shift() : shown[0]),

@@ -39,6 +39,19 @@ it('names why a node refuses this one for 30 s, unless a node accepts it', () =>
   expect(gatherer.refusedBy).toBeUndefined();
 });
 
+it('names why a node refuses this process for another one of this node, though others accept it, until it does not', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const gatherer = new PeerMeasureGatherer();
+  gatherer.active(toNodeId(2), true);
+  gatherer.duplicate('host:1: another process of node 3');
+  expect(gatherer.refusedBy).toBe('Another process of this node runs; host:1: another process of node 3');
+  gatherer.duplicate(undefined);
+  expect(gatherer.refusedBy).toBeUndefined();
+  gatherer.duplicate('again');
+  vi.advanceTimersByTime(30_000);
+  expect(gatherer.refusedBy).toBeUndefined();
+});
+
 it.each([
   ['is alone and holds no database answers nothing', [1], 0, 'OtherCluster'],
   ['is alone and holds a database answers', [1], 1, undefined],

@@ -20,7 +20,7 @@ it('closes connections beyond the most as they come, and takes others when some 
     const socket = connect(node.links.port, '127.0.0.1').on('error', () => undefined);
     await once(socket, 'connect');
     // It answers what is none of its streams, and says why.
-    socket.write(writeHello({ header: HEADER, lane: 'beats', address: undefined }));
+    socket.write(writeHello({ header: HEADER, lane: 'beats', run: 1, address: undefined }));
     const answer = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
     socket.destroy();
     return answer[0] instanceof Uint8Array;

@@ -38,7 +38,7 @@ const TO_SOUTH: FrameHeader = { clusterId: CLUSTER, from: NORTH, to: SOUTH };
 const stack: AsyncDisposable[] = [];
 const nameless = { name: '', zone: '', grpc: '', http: '' };
 const registration = { ...nameless, storeId: NORTH.store, peer: { host: 'north', port: 1 }, levels: LEVELS };
-const JOIN_REQUEST: JoinRequest = { clusterId: CLUSTER, registration, release: '' };
+const JOIN_REQUEST: JoinRequest = { clusterId: CLUSTER, registration, release: '', run: 9 };
 
 afterEach(async () => {
   await using ending = new AsyncDisposableStack();
@@ -74,7 +74,7 @@ function strangerAt(node: LinkedNode, said: Uint8Array): Stranger {
 }
 
 const hello = (header = TO_SOUTH, rest: Partial<Hello> = {}): Uint8Array =>
-  writeHello({ header, lane: 'appends', address: undefined, ...rest });
+  writeHello({ header, lane: 'appends', run: 1, address: undefined, ...rest });
 
 function changed(at: number, byte: number): Uint8Array {
   const bytes = hello();
@@ -89,7 +89,7 @@ function record(bytes: Uint8Array): Buffer {
 describe('a stream', () => {
   it.each([
     ['no greeting', changed(1, 0x51), 'the stream has no greeting'],
-    ['a format of later', changed(4, 3), 'streams of format 3 are unknown here, 2 would be known'],
+    ['a format of later', changed(4, 4), 'streams of format 4 are unknown here, 3 would be known'],
     ['a lane that there is not', changed(5, 3), 'lane 3 is none of 0 to 2'],
     ['a long address', changed(9, 5), 'its address is too long'],
     ['no header', changed(12, 0), 'bytes that do not begin with CPFR are no frame'],
@@ -142,7 +142,7 @@ describe('a stream', () => {
     socket.end(record(numbered(TO_SOUTH, 1)));
     const heard = await ended;
     expect(south.numbersOf('appends')).toEqual([1]);
-    expect(heard).toBeGreaterThan(writeAnswer({ kind: 'accepted', header: TO_SOUTH }).length);
+    expect(heard).toBeGreaterThan(writeAnswer({ kind: 'accepted', header: TO_SOUTH, run: 1 }).length);
     expect(heard).toBeLessThan(QUESTIONS / 100);
   });
 

@@ -24,6 +24,7 @@ const REQUEST: JoinRequest = {
     levels: { min: 3, max: 255 },
   },
   release: '0.1.0',
+  run: 2 ** 53 - 1,
 };
 const JOINED: JoinReply = {
   kind: 'joined',

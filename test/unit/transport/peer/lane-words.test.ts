@@ -22,14 +22,16 @@ const HEADER: FrameHeader = {
   from: placeOf(1),
   to: placeOf(2),
 };
-const HELLO = writeHello({ header: HEADER, lane: 'bulk', address: { host: 'north', port: 50_052 } });
+const RUN = 2 ** 53 - 1;
+const HELLO = writeHello({ header: HEADER, lane: 'bulk', run: RUN, address: { host: 'north', port: 50_052 } });
 const ANSWERS = [
   [
     'accepts',
-    writeAnswer({ kind: 'accepted', header: HEADER }),
-    { kind: 'accepted', header: expect.objectContaining(HEADER) },
+    writeAnswer({ kind: 'accepted', header: HEADER, run: RUN }),
+    { kind: 'accepted', header: expect.objectContaining(HEADER), run: RUN },
   ],
   ['refuses', writeAnswer({ kind: 'refused', reason: 'no' }), { kind: 'refused', reason: 'no' }],
+  ['hears another', writeAnswer({ kind: 'duplicate', reason: 'no' }), { kind: 'duplicate', reason: 'no' }],
 ] as const;
 
 /** The bytes with one bit turned, for each of their bits. */
@@ -49,7 +51,7 @@ function readable(bytes: Uint8Array, lengthOf: (bytes: Uint8Array) => number | u
 }
 
 it('a greeting is read as it was written, and with any of its bits turned it is not believed (TP10)', () => {
-  const value = { header: HEADER, lane: 'bulk', address: { host: 'north', port: 50_052 } };
+  const value = { header: HEADER, lane: 'bulk', run: RUN, address: { host: 'north', port: 50_052 } };
   expect(readHello(HELLO)).toMatchObject({ kind: 'ok', value });
   expect(readable(HELLO, helloLength).filter((damaged) => readHello(damaged).kind === 'ok')).toEqual([]);
 });

@@ -139,7 +139,7 @@ it('a node that starts refuses no other, which reaches it when it has started', 
   const wire = await wireTo(port.port);
   north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
   await eventually(() => expect(wire.dialled).toBeGreaterThan(2 * LANES.length));
-  const own = { clusterId: CLUSTER, self: SOUTH, host: '127.0.0.1', port: 0, observer: new Observed() };
+  const own = { clusterId: CLUSTER, self: SOUTH, run: 2, host: '127.0.0.1', port: 0, observer: new Observed() };
   const south = port.openLinks(own);
   stack.push({ [Symbol.asyncDispose]: () => south.close() });
   await eventually(() => expect(north.reachable).toEqual([SOUTH.node]));

@@ -83,7 +83,7 @@ describe('TP11', () => {
     await using one = await secured(1);
     const header = { clusterId: CLUSTER, from: placeOf(2), to: placeOf(1) };
     const socket = connectSecurely({ host: '127.0.0.1', port: one.links.port, ca: authority.cert });
-    socket.write(writeHello({ header, lane: 'beats', address: undefined }));
+    socket.write(writeHello({ header, lane: 'beats', run: 1, address: undefined }));
     const [said] = await once(socket, 'data');
     expect(String(said)).toContain('no certificate was shown');
     await once(socket, 'close');

@@ -1,0 +1,46 @@
+// Goal: a copy of a member's data directory that is started beside the original does no harm, and ends with the reason
+// (TP12). Method: three real nodes, and a process on a copy of what one of them holds.
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { holdersAt } from '../support/cluster-command.ts';
+import { idsAt, startMember, writeAt } from '../support/cluster-member.ts';
+import { eventually } from '../support/eventually.ts';
+import { testDir } from '../support/test-scope.ts';
+
+const DATABASE = 'shop';
+const POLL = { timeout: 120_000, interval: 250 };
+
+it('a copied member is not ready, ends with the reason, and is accepted when the original has ended', {
+  timeout: 300_000,
+}, async () => {
+  const dir = testDir();
+  const first = await startMember(dir, 'node-1');
+  const second = await startMember(dir, 'node-2', first.process.peer);
+  const third = await startMember(dir, 'node-3', first.process.peer);
+  await first.client.send('createDatabase', { databaseName: DATABASE });
+  await expect.poll(() => holdersAt(first.process.peer), POLL).toBe('1,2,3');
+  expect(await writeAt(second, DATABASE, 'a', POLL)).toBe(1);
+  cpSync(join(dir, 'node-2'), join(dir, 'copies', 'node-2'), { recursive: true });
+
+  const startCopy = (): ReturnType<typeof startMember> =>
+    startMember(join(dir, 'copies'), 'node-2', first.process.peer);
+  const copy = await startCopy();
+  const places = `is heard at ${second.process.peer}; the one that is refused listens at ${copy.process.peer}`;
+  const readiness = async (): Promise<string> => (await fetch(`${copy.process.http}/readyz?verbose`)).text();
+  await eventually(async () => expect(await readiness()).toContain(places));
+  expect(await writeAt(second, DATABASE, 'b', POLL)).toBe(2);
+  expect(await copy.process.ended).toBe(78);
+  expect(copy.process.log()).toMatch(/"DuplicateProcess".*Another process runs with the data.*"event":"fatal"/);
+  expect(copy.process.log()).toContain(places);
+  expect(first.process.log()).toMatch(new RegExp(`${places}.*"event":"peer-refused"`));
+  expect(await writeAt(second, DATABASE, 'c', POLL)).toBe(3);
+  for (const each of [first, second, third]) expect(await idsAt(each, DATABASE, 3)).toEqual(['a', 'b', 'c']);
+
+  second.process.kill('SIGKILL');
+  await second.process.ended;
+  // As a member whose disk was put back: it gets again what it had acknowledged.
+  const instead = await startCopy();
+  expect(await writeAt(instead, DATABASE, 'd', POLL)).toBe(4);
+  for (const each of [first, instead, third]) expect(await idsAt(each, DATABASE, 4)).toEqual(['a', 'b', 'c', 'd']);
+});

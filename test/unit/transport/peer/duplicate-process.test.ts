@@ -1,0 +1,114 @@
+// TP12: a node accepts one process of another node at a time, as two would vote as one replica. Method: real links over
+// loopback; a copy is a second process of the same node and store.
+import { afterEach, expect, it } from 'vitest';
+import { LEVELS } from '#base';
+import { type JoinReply, type JoinRequest, LANES } from '#cluster';
+import { askToJoin } from '#transport/peer';
+import { eventually } from '../../../support/eventually.ts';
+import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK, UNPINGED, Wire } from '../../../support/peer-nodes.ts';
+
+const [NORTH, SOUTH, WEST] = [placeOf(1), placeOf(2), placeOf(3)];
+/** A connection is silent after 40 ms. */
+const SHORT = { limits: { ...QUICK, pingEveryMs: 20, pingTimeoutMs: 20 } };
+const stack: AsyncDisposable[] = [];
+
+afterEach(async () => {
+  await using ending = new AsyncDisposableStack();
+  for (const each of stack.splice(0)) ending.use(each);
+});
+
+async function open(place: typeof NORTH, options?: NodeOptions): Promise<LinkedNode> {
+  const node = await LinkedNode.open(place, options);
+  stack.push(node);
+  return node;
+}
+
+function reaches(from: LinkedNode, to: typeof NORTH): boolean {
+  return LANES.every((lane) => from.links.isOpen(to.node, lane));
+}
+
+/** A node, and another that it reaches and that reaches it. */
+async function pair(): Promise<{ north: LinkedNode; south: LinkedNode }> {
+  const [north, south] = [await open(NORTH, { limits: UNPINGED }), await open(SOUTH, { limits: UNPINGED })];
+  north.links.setPeers([south.peer]);
+  south.links.setPeers([north.peer]);
+  await eventually(() => expect([reaches(north, SOUTH), reaches(south, NORTH)]).toEqual([true, true]));
+  return { north, south };
+}
+
+const wordsOf = (original: LinkedNode, copy: LinkedNode): string =>
+  `another process of node 1, store ${NORTH.store}, is heard at 127.0.0.1:${original.links.port}; the one that is refused listens at 127.0.0.1:${copy.links.port}`;
+
+it('the second process of a node is refused while the first has connections, and accepted when it has ended', async () => {
+  const { north, south } = await pair();
+  const copy = await open(NORTH);
+  copy.links.setPeers([south.peer]);
+  await eventually(() => expect(copy.observed.duplicates.length).toBeGreaterThan(2 * LANES.length));
+  const reason = wordsOf(north, copy);
+  const seen = `127.0.0.1:${south.links.port}: ${reason}`;
+  expect(new Set(copy.observed.duplicates)).toEqual(new Set([seen]));
+  expect(copy.observed.notes).toEqual([{ event: 'peer-refuses', node: SOUTH.node, reason: seen }]);
+  expect(south.observed.notes).toContainEqual({ event: 'peer-refused', node: NORTH.node, reason });
+  expect(new Set(south.observed.drops)).toEqual(new Set(['duplicate']));
+  expect([reaches(copy, SOUTH), reaches(north, SOUTH), reaches(south, NORTH)]).toEqual([false, true, true]);
+  await north.links.close();
+  await eventually(() => expect(reaches(copy, SOUTH)).toBe(true));
+  expect(copy.observed.duplicates.at(-1)).toBeUndefined();
+});
+
+it('the second process is accepted when nothing is heard of the first, though its connections are open', async () => {
+  const [north, south, copy] = [await open(NORTH, { limits: UNPINGED }), await open(SOUTH, SHORT), await open(NORTH)];
+  using wire = await Wire.to(south.links.port);
+  north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
+  await eventually(() => expect(reaches(north, SOUTH)).toBe(true));
+  wire.hold();
+  copy.links.setPeers([south.peer]);
+  await eventually(() => expect(reaches(copy, SOUTH)).toBe(true));
+  expect(reaches(north, SOUTH)).toBe(false);
+});
+
+it('a process that answers at the address of a node is refused while another one of that node has dialled', async () => {
+  const [north, south, copy] = [await open(NORTH), await open(SOUTH), await open(NORTH)];
+  north.links.setPeers([south.peer]);
+  await eventually(() => expect(reaches(north, SOUTH)).toBe(true));
+  south.links.setPeers([copy.peer]);
+  const reason = `127.0.0.1:${copy.links.port}: ${wordsOf(north, copy)}`;
+  await eventually(() => expect(south.observed.notes).toContainEqual({ event: 'peer-refuses', node: 1, reason }));
+  expect([reaches(south, NORTH), reaches(north, SOUTH)]).toEqual([false, true]);
+});
+
+it('the address of a node is changed by the process that is heard, and by no other', async () => {
+  const { north, south } = await pair();
+  const copy = await open(NORTH);
+  const asked: JoinRequest[] = [];
+  const taken: JoinReply = { kind: 'later', reason: 'taken' };
+  south.links.onJoin(async (request) => {
+    asked.push(request);
+    return taken;
+  });
+  const nameless = { name: '', zone: '', grpc: '', http: '' };
+  const ask = (run: number, { peer }: LinkedNode = copy): Promise<JoinReply> => {
+    const registration = { ...nameless, storeId: NORTH.store, peer, levels: LEVELS };
+    return askToJoin(south.peer, { clusterId: CLUSTER, registration, release: '', run }, 5_000);
+  };
+  expect(await ask(copy.run)).toEqual({ kind: 'later', reason: wordsOf(north, copy) });
+  expect(await ask(north.run, north)).toEqual(taken);
+  expect(asked.map(({ run }) => run)).toEqual([north.run]);
+  await north.links.close();
+  await eventually(async () => expect(await ask(copy.run)).toEqual(taken));
+});
+
+it('a process that a node refuses for another one sends nothing to the others, and is to end when that lasts', async () => {
+  const { north, south } = await pair();
+  const west = await open(WEST);
+  const ends: string[] = [];
+  const copy = await open(NORTH, { ...SHORT, onDuplicate: (words) => void ends.push(words) });
+  copy.links.setPeers([west.peer]);
+  await eventually(() => expect(reaches(copy, WEST)).toBe(true));
+  expect(copy.send(WEST, 'beats', 1)).toBe(true);
+  copy.links.setPeers([west.peer, south.peer]);
+  await eventually(() => expect(copy.observed.duplicates).not.toEqual([]));
+  expect([reaches(copy, WEST), copy.send(WEST, 'beats', 2)]).toEqual([true, false]);
+  await eventually(() => expect(ends[0]).toBe(`127.0.0.1:${south.links.port}: ${wordsOf(north, copy)}`));
+  expect(west.numbersOf('beats')).toEqual([1]);
+});
