@@ -308,7 +308,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     name: 'refusal-behind-a-lost-answer',
     file: 'src/transport/relay.ts',
     find: '      const isAfterLost = lostBy !== undefined;\n',
-    replace: '      const isAfterLost = lostBy !== undefined && holders.length < 0;\n',
+    replace: '      const isAfterLost = lostBy !== undefined && where.holders.length < 0;\n',
     breaks: 'a write is refused by whoever is asked next, and the one before has committed it',
     run: { nodes: 5, aimed: true, first: [87] },
   },
