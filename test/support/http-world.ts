@@ -53,7 +53,7 @@ export interface HttpWorld extends AsyncDisposable {
   readonly metrics: Metrics;
   /** Waits of the service that are going on. */
   readonly timers: TestTimers;
-  /** Names of the errors that were logged, and what the lines said beside them. */
+  /** Names of the errors and warnings that were logged, and what the lines said beside them. */
   readonly logged: readonly string[];
   readonly fields: readonly LogFields[];
   /** Failures after which a node would stop. */
@@ -112,7 +112,7 @@ export async function startHttpWorld({
     logged.push(event);
     fields.push(said);
   };
-  const logger: Logger = { ...silentLogger, error };
+  const logger: Logger = { ...silentLogger, error, warn: error };
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,

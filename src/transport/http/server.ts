@@ -8,7 +8,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { assert, BrokenInvariant, type Clock, DatabaseError, formatAddress, giveBack } from '#base';
-import { type Logger, type Metrics, type Probes, type Tracer, traceFields } from '#observability';
+import { type LogFields, type Logger, type Metrics, type Probes, type Tracer, traceFields } from '#observability';
 import { isBug, isFatal, type Service } from '#service';
 import type { Access } from '../access.ts';
 import type { ByteBudgets } from '../byte-budgets.ts';
@@ -414,6 +414,10 @@ class HttpFront {
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
     const { stream } = answer;
+    stream?.once('error', (error) => {
+      // Its status is sent: the log alone says why the client gets no end of it.
+      if (!reply.raw.destroyed) this.#options.logger.warn('http-body-cut', this.#fieldsOf(request, error));
+    });
     if (stream !== undefined) return reply.send(stream);
     const packing = this.#compression?.pack(request, reply, answer);
     if (packing === undefined) return sendBody(reply, answer);
@@ -440,17 +444,14 @@ class HttpFront {
       url: request.url,
       contentType: request.headers['content-type'],
     });
-    if (isBug(failure)) {
-      const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
-      this.#options.logger.error('http-request-failed', {
-        method: request.method,
-        route: label,
-        error: failure,
-        ...traceFields(this.#traces?.spanOf(request)),
-      });
-    }
+    if (isBug(failure)) this.#options.logger.error('http-request-failed', this.#fieldsOf(request, failure));
     if (isFatal(error)) this.#options.onFatal(error);
     return this.#send(request, reply, refused(request, failure));
+  }
+
+  #fieldsOf(request: FastifyRequest, error: Error): LogFields {
+    const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
+    return { method: request.method, route: label, error, ...traceFields(this.#traces?.spanOf(request)) };
   }
 
   /** Measures and traces the request. */

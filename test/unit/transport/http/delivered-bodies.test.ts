@@ -11,7 +11,7 @@ import { dial, exchange } from '../../../support/raw-http.ts';
 
 const KIB = 1024;
 const END: BodyPart = { kind: 'end' };
-const FAILED: BodyPart = { kind: 'failed', error: new DatabaseError('not_found', 'There is no such page.') };
+const FAILED = { kind: 'failed', error: new DatabaseError('not_found', 'There is no such page.') } as const;
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
 class FedSource implements BodySource {
@@ -93,6 +93,8 @@ describe('a body over a connection', () => {
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     const told = [text.includes(LAST_CHUNK), text.includes('other'), text.includes('There is no such page')];
     expect(told).toEqual([false, false, false]);
+    expect(world.logged).toEqual(['http-body-cut']);
+    expect(world.fields.at(-1)).toMatchObject({ method: 'GET', route: '/body', error: FAILED.error });
   });
 
   it.each([
@@ -107,8 +109,10 @@ describe('a body over a connection', () => {
     socket.write(ask('/body'));
     await until(() => isTime(byteCount));
     expect(source.isCancelled).toBe(false);
+    const loggedBefore = [...world.logged];
     socket.destroy();
     await until(() => source.isCancelled);
+    expect(world.logged).toEqual(loggedBefore);
   });
 
   it('is asked for no further than the client reads', async () => {
