@@ -2,12 +2,14 @@
  * The scrape endpoint: `GET /metrics` on a separate port, so that a busy or closed client port never hides a node from
  * its operators. It also answers the probes of a kubelet, because the port is open before recovery.
  *
+ * On loopback it refuses a Host that is not of loopback, as the HTTP port does, except for probes.
+ *
  * The port runs on the thread that serves clients, so a flood of scrapes must not block it: there is one rendering at a
  * time, shared by all scrapes and cached for a second. A connection may send one request and lasts at most 10 s.
  */
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { cannotListen } from '#base';
+import { cannotListen, quote } from '#base';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { answerProbe, PROBE_PATHS, type Probes } from './probes.ts';
@@ -46,6 +48,8 @@ const KEPT_MS = 1000;
 const CONNECTION_MS = 10_000;
 /** Well above the number of scrapers. */
 const CONNECTIONS_MAX = 32;
+/** This machine, as an address or a Host. A page whose name resolves to it (DNS rebinding) sends that name. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])(?::\d*)?$/i;
 
 /**
  * Listens on `host` and `port`.
@@ -54,8 +58,11 @@ const CONNECTIONS_MAX = 32;
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const page = new Page(options);
   const create: CreateServer = options.create ?? createServer;
+  const isLocal = LOOPBACK.test(options.host);
   const server = create({}, (request, response) => {
-    if (!answerProbe(request, response, options.probes)) void answer(request, response, page);
+    if (answerProbe(request, response, options.probes)) return;
+    if (isLocal && !LOOPBACK.test(request.headers.host ?? 'localhost')) refuseHost(request, response);
+    else void answer(request, response, page);
   });
   // Every response says `Connection: close`, so pipelined requests must not cause renderings.
   server.maxRequestsPerSocket = 1;
@@ -83,6 +90,12 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
         server.closeAllConnections();
       }),
   };
+}
+
+function refuseHost({ headers: { host } }: IncomingMessage, response: ServerResponse): void {
+  response
+    .writeHead(403, { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff' })
+    .end(`Invalid Host ${quote(host ?? '')}: use localhost.\n`);
 }
 
 /** Closes the oldest connection at the limit: clients that hold connections must not make the probes fail. */

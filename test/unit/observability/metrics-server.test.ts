@@ -35,7 +35,7 @@ async function start(times: Times = {}): Promise<Started> {
   return { url: `http://127.0.0.1:${port}`, metrics, renderings: () => renderings, open };
 }
 
-const GET = 'GET /metrics HTTP/1.1\r\nhost: it\r\n\r\n';
+const GET = 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
 test('another path is 404, another method 405, a failing collector 500, and no browser sniffs a type', async () => {
   const { url, metrics } = await start();
@@ -48,6 +48,29 @@ test('another path is 404, another method 405, a failing collector 500, and no b
     const { status, headers } = await fetch(`${url}${path}`, { method });
     expect([status, headers.get('x-content-type-options')]).toEqual([expected, 'nosniff']);
   }
+});
+
+test.each([
+  ['localhost', 200],
+  ['LOCALHOST:9464', 200],
+  ['127.0.0.1:9464', 200],
+  ['[::1]:9464', 200],
+  ['rebound.example:9464', 403],
+  ['127.0.0.1.rebound.example', 403],
+  ['10.0.0.1', 403],
+])('on loopback the Host %s is answered with %i, and probes are answered all the same', async (host, status) => {
+  const { open } = await start();
+  const ask = async (path: string): Promise<string> => {
+    const socket = open().setEncoding('latin1');
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    const [reply] = await once(socket, 'data');
+    socket.destroy();
+    return String(reply);
+  };
+  const reply = await ask('/metrics');
+  expect(reply).toContain(`HTTP/1.1 ${status} `);
+  expect(reply).toContain(status === 403 ? `Invalid Host "${host}": use localhost` : 'text/plain');
+  expect(await ask('/readyz')).toContain('HTTP/1.1 200 ');
 });
 
 test('probes are answered in the format of kube-apiserver, by GET and HEAD', async () => {
