@@ -26,7 +26,7 @@ import {
   REDUCE_FUNCTION,
   toVersionNumber,
 } from './definition.ts';
-import { canonicalNames, checkDefinition, keyedTemplate, refuseScripts } from './definition-rules.ts';
+import { canonicalNames, checkDefinition, keyedTemplate, refuseUnservable } from './definition-rules.ts';
 import type { Faults } from './faults.ts';
 import { type JsonNode, type JsonObject, parseJson, textOfRaw } from './json.ts';
 import {
@@ -68,7 +68,7 @@ export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults
   reading.refuseUnread();
   if (definition === undefined || faults.count > countBefore) return undefined;
   checkDefinition(definition, place);
-  refuseScripts(definition, place);
+  refuseUnservable(definition, place);
   return faults.count === countBefore ? definition : undefined;
 }
 

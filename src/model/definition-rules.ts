@@ -85,19 +85,22 @@ export function checkDefinition(definition: Definition, place: RulesPlace): void
 }
 
 /**
- * Adds a fault for each content type that browsers run as a script: a page of another origin can load a rendered
- * state by `<script src>`. Only publications are checked; stored definitions may be older than this rule.
+ * Adds a fault for each content type that cannot be served: one that browsers run as a script, because a page of
+ * another origin can load a rendered state by `<script src>`, and a range. Only publications are checked; stored
+ * definitions may be older than these rules.
  */
-export function refuseScripts(definition: Definition, place: RulesPlace): void {
-  if (definition.kind === 'state-view') refuseScript(definition.contentType, 'content_type', place);
+export function refuseUnservable(definition: Definition, place: RulesPlace): void {
+  if (definition.kind === 'state-view') refuseType(definition.contentType, 'content_type', place);
   if (definition.kind !== 'presenter') return;
   for (const [index, { contentType }] of definition.offers.entries()) {
-    refuseScript(contentType, `content_types[${index}].content_type`, place);
+    refuseType(contentType, `content_types[${index}].content_type`, place);
   }
 }
 
-function refuseScript(contentType: string, name: string, place: RulesPlace): void {
+function refuseType(contentType: string, name: string, place: RulesPlace): void {
   if (isScriptType(contentType)) addFault(place, name, 'must not be a script', contentType);
+  const [type = ''] = contentType.split(';', 1);
+  if (type.includes('*')) addFault(place, name, 'must be one media type, without "*"', contentType);
 }
 
 function checkStateView(view: StateViewDefinition, place: RulesPlace): void {

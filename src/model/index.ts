@@ -110,7 +110,7 @@ export {
   checkDefinition,
   isKeyOf,
   keyedTemplate,
-  refuseScripts,
+  refuseUnservable,
 } from './definition-rules.ts';
 export {
   DATA_KIND,

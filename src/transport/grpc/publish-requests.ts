@@ -23,7 +23,7 @@ import {
   type Priority,
   parseComponentName,
   REDUCE_FUNCTION,
-  refuseScripts,
+  refuseUnservable,
   type SelectorTemplate,
   typesTemplate,
 } from '#model';
@@ -233,6 +233,6 @@ function enumFrom<Value>(
 function checked(definition: Definition | undefined, place: Place): Definition | undefined {
   if (definition === undefined) return undefined;
   checkDefinition(definition, place);
-  refuseScripts(definition, place);
+  refuseUnservable(definition, place);
   return definition;
 }

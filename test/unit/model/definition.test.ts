@@ -118,6 +118,7 @@ describe('the metadata of a State View', () => {
     ['a bad content type', { content_type: 'json' }, '.content_type must be a media type such as application/json, of'],
     ['a script', { content_type: 'text/javascript' }, '.content_type must not be a script'],
     ['an old script', { content_type: 'Application/X-JavaScript; a=b' }, '.content_type must not be a script'],
+    ['a range', { content_type: '*/*' }, '.content_type must be one media type, without "*"'],
     ['a schema of 5', { content_schema: 5 }, '.content_schema must be a URI, or a JSON Schema: an object, true or'],
     ['a large schema', { content_schema: { a: 'x'.repeat(65_536) } }, '.content_schema must be 1 to 65536 bytes'],
     ['a long description', { description: 'x'.repeat(4097) }, '.description must be at most 4096 bytes of UTF-8'],
@@ -194,6 +195,7 @@ describe('the metadata of the other kinds', () => {
     ['presenter', { presenter_name: 'p', content_types: [] }, '.content_types must offer at least one content type'],
     ['presenter', offering('text/csv', 'text/csv'), '.content_types[1].content_type must be offered once'],
     ['presenter', offering('text/csv', 'text/ecmascript'), '.content_types[1].content_type must not be a script'],
+    ['presenter', offering('text/*'), '.content_types[0].content_type must be one media type, without "*"'],
     ['presenter', offering('a/b', 'x'), '.content_types[1].content_type must be a media type such as application/json'],
     ['presenter', { ...offering('text/csv'), settings: { a: 1 } }, '.settings.a must be a string'],
   ])('of a %s is refused when it is faulty', (kind, metadata, expected) => {
