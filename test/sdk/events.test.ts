@@ -156,3 +156,25 @@ describe('a limit of events', () => {
     return asked.thenRefuses('internal-error', { message });
   });
 });
+
+describe('a parameter of a State View', () => {
+  const routes = {
+    'POST /': (command: Command, reader: StateReader) => {
+      reader.stateView('balances', command.json<Readonly<Record<string, string>>>());
+      return [];
+    },
+  };
+  const given = change(plainChange(defineStateChange({ routes }))).given({ views: { balances: {} } });
+  const ask = (parameters: Readonly<Record<string, string>>): ReturnType<typeof given.when> =>
+    given.when({ method: 'POST', path: '/' }, parameters);
+
+  it('crosses as it is', () => ask({ 'subject.account': 'a\u{1f600}' }).thenEmits([]));
+
+  it.each([{ 'subject.account': 'a\ud800' }, { 'subject.account\udc00': 'a' }])(
+    'is refused with an unpaired surrogate, which would cross as another character: %j',
+    (parameters) => {
+      const message = /^The parameter "subject\.account.*" of balances must not contain an unpaired surrogate$/;
+      return ask(parameters).thenRefuses('internal-error', { message });
+    },
+  );
+});

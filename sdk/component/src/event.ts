@@ -61,7 +61,7 @@ export class InvalidEvent extends Error {
 }
 
 /** A text with half of a surrogate pair, which UTF-8 does not have: it would cross as U+FFFD. */
-const UNPAIRED = /[\ud800-\udfff]/u;
+export const UNPAIRED: RegExp = /[\ud800-\udfff]/u;
 
 const INTEGER_MAX = 2 ** 31;
 

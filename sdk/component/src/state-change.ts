@@ -12,6 +12,7 @@ import {
   type StoredEvent,
   type Tagged,
   toRecord,
+  UNPAIRED,
 } from './event.ts';
 import { type Json, jsonText, parseJson } from './json.ts';
 import { saidOf } from './memory.ts';
@@ -207,8 +208,15 @@ function commandOf(given: CommandRecord, parameters: Readonly<Record<string, str
 const LIMIT_MAX = 2 ** 31 - 1;
 
 function readerOf(functions: ReaderFunctions): StateReader {
-  const stateViewBytes: StateReader['stateViewBytes'] = (name, parameters = {}) =>
-    asked(() => functions.getStateView(name, Object.entries(parameters)));
+  const stateViewBytes: StateReader['stateViewBytes'] = (name, parameters = {}) => {
+    const pairs = Object.entries(parameters);
+    const [faulty] = pairs.find((pair) => pair.some((text) => UNPAIRED.test(text))) ?? [];
+    if (faulty !== undefined) {
+      const message = `The parameter ${JSON.stringify(faulty)} of ${name} must not contain an unpaired surrogate`;
+      throw new CommandRefused('internal-error', message);
+    }
+    return asked(() => functions.getStateView(name, pairs));
+  };
   return {
     stateViewBytes,
     stateView<State>(name: string, parameters: Parameters = {}): State | undefined {
