@@ -218,7 +218,7 @@ describe('connections that wait', () => {
     filled.pin();
     void ask('waits', account(), 20);
     filled.resize(20);
-    expect(borrower.tryBorrow(1, nothing)).toBeUndefined();
+    expect(account().tryBorrow(1, nothing)).toBeUndefined();
     filled.release();
     expect(await seen()).toEqual([[], ['waits']]);
   });
