@@ -16,11 +16,12 @@ import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 import {
   inside,
+  isPresent,
   item,
   itemsFrom,
   type JsonPlace,
-  member,
   objectFrom,
+  readMember,
   refuseOthers,
   revisionFrom,
   textFrom,
@@ -104,31 +105,23 @@ function readRevision(
   place: JsonPlace,
 ): Constraint | undefined {
   refuseOthers(object, ['revision', 'selector'], place);
-  const node = member(object, ['revision'], place);
-  if (node === undefined && kind === 'min-revision')
+  if (kind === 'min-revision' && !isPresent(object.members.get('revision')))
     return place.faults.add(inside(place, 'revision').field, 'is required');
-  const revision = node === undefined ? 0 : revisionFrom(node, inside(place, 'revision'));
-  const selector = readSelector(object, place);
-  return revision === undefined ? undefined : { kind, revision, selector };
+  const revision = readMember(object, ['revision'], place, revisionFrom) ?? 0;
+  return { kind, revision, selector: readSelector(object, place) };
 }
 
 function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined {
   refuseOthers(object, ['start', 'end', 'min', 'max', 'selector'], place);
-  const start = readEnd(object, ['start', 'min'], place);
+  const start = readMember(object, ['start', 'min'], place, revisionFrom) ?? 0;
   // Without it the range would be 0 to 0, which of a whole database always exists: nothing would be checked.
-  if (member(object, ['end', 'max'], place) === undefined)
+  if (!['end', 'max'].some((name) => isPresent(object.members.get(name))))
     return place.faults.add(inside(place, 'end').field, 'is required');
-  const end = readEnd(object, ['end', 'max'], place);
+  const end = readMember(object, ['end', 'max'], place, revisionFrom);
   const selector = readSelector(object, place);
-  return start === undefined || end === undefined ? undefined : revisionRange({ start, end, selector }, place);
-}
-
-function readEnd(object: JsonObject, spellings: readonly string[], place: JsonPlace): number | bigint | undefined {
-  const node = member(object, spellings, place);
-  return node === undefined ? 0 : revisionFrom(node, inside(place, spellings[0] ?? ''));
+  return end === undefined ? undefined : revisionRange({ start, end, selector }, place);
 }
 
 function readSelector(object: JsonObject, place: JsonPlace): Selector | undefined {
-  const node = member(object, ['selector'], place);
-  return node === undefined ? undefined : selectorFromJson(node, inside(place, 'selector').field, place.faults);
+  return readMember(object, ['selector'], place, (node, { field, faults }) => selectorFromJson(node, field, faults));
 }

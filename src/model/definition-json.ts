@@ -25,6 +25,7 @@ import {
   type Priority,
   REDUCE_FUNCTION,
   toVersionNumber,
+  type VersionNumber,
 } from './definition.ts';
 import { canonicalNames, checkDefinition, keyedTemplate, refuseUnservable } from './definition-rules.ts';
 import type { Faults } from './faults.ts';
@@ -37,10 +38,11 @@ import {
   item,
   itemsFrom,
   type JsonPlace,
-  member,
   objectFrom,
+  readMember,
   refuseOthers,
   textFrom,
+  textsFrom,
 } from './json-read.ts';
 import { METADATA_BYTES_MAX } from './limits.ts';
 import { type ComponentName, parseComponentName, parseEventType } from './names.ts';
@@ -88,14 +90,14 @@ function readDefinition(kind: ComponentKind, reading: MetadataReading): Definiti
 function readStateView(reading: MetadataReading): Definition | undefined {
   const name = reading.name('state_view_name');
   const contentType = reading.required('content_type', textFrom);
-  const order = reading.required('query_temporality', orderFrom);
-  const keyType = reading.optional('key_type', keyTypeFrom) ?? 'none';
+  const order = reading.required('query_temporality', wordFrom(ORDERS));
+  const keyType = reading.optional('key_type', wordFrom(KEY_TYPE_WORDS)) ?? 'none';
   const selector = readSelected(reading);
   const rest = {
     ...reading.head(),
     reduceFunction: reading.optional('reduce_fn', textFrom) ?? REDUCE_FUNCTION,
     schema: reading.optional('content_schema', schemaFrom),
-    priority: reading.optional('priority', priorityFrom) ?? 'normal',
+    priority: reading.optional('priority', wordFrom(PRIORITY_WORDS)) ?? 'normal',
     presenter: reading.optional('presenter', presenterFrom),
   };
   if (name === undefined || contentType === undefined || order === undefined || selector === undefined)
@@ -122,7 +124,7 @@ function readStateChange(reading: MetadataReading): Definition | undefined {
 function readPresenter(reading: MetadataReading): Definition | undefined {
   const name = reading.name('presenter_name');
   const offers = reading.required('content_types', offersFrom);
-  const settings = reading.optional('settings', settingsFrom) ?? new Map<string, string>();
+  const settings = reading.optional('settings', textsFrom) ?? new Map<string, string>();
   const head = reading.head();
   return name && offers && { kind: 'presenter', name, offers, settings, ...head };
 }
@@ -146,8 +148,7 @@ class MetadataReading {
 
   optional<Value>(name: string, read: Read<Value>): Value | undefined {
     this.#read.push(...spellings(name));
-    const node = member(this.#object, spellings(name), this.#place);
-    return node === undefined ? undefined : read(node, inside(this.#place, name));
+    return readMember(this.#object, spellings(name), this.#place, read);
   }
 
   required<Value>(name: string, read: Read<Value>): Value | undefined {
@@ -209,28 +210,18 @@ const ORDERS: ReadonlyMap<string, FoldOrder> = new Map([
   ['effective_timestamp', 'effective-time'],
 ]);
 
-function orderFrom(node: JsonNode, place: JsonPlace): FoldOrder | undefined {
-  return wordFrom(node, place, ORDERS);
-}
-
 const KEY_TYPE_WORDS: ReadonlyMap<string, KeyType> = new Map(
   KEY_TYPES.map((type) => [`${type.charAt(0).toUpperCase()}${type.slice(1)}`, type]),
 );
 
-function keyTypeFrom(node: JsonNode, place: JsonPlace): KeyType | undefined {
-  return wordFrom(node, place, KEY_TYPE_WORDS);
-}
-
 const PRIORITY_WORDS: ReadonlyMap<string, Priority> = new Map(PRIORITIES.map((priority) => [priority, priority]));
 
-function priorityFrom(node: JsonNode, place: JsonPlace): Priority | undefined {
-  return wordFrom(node, place, PRIORITY_WORDS);
-}
-
-function wordFrom<Value>(node: JsonNode, place: JsonPlace, words: ReadonlyMap<string, Value>): Value | undefined {
-  const text = textFrom(node, place);
-  if (text === undefined) return undefined;
-  return words.get(text) ?? place.faults.add(place.field, `must be one of ${[...words.keys()].join(', ')}`, text);
+function wordFrom<Value>(words: ReadonlyMap<string, Value>): Read<Value> {
+  return (node, place) => {
+    const text = textFrom(node, place);
+    if (text === undefined) return undefined;
+    return words.get(text) ?? place.faults.add(place.field, `must be one of ${[...words.keys()].join(', ')}`, text);
+  };
 }
 
 function schemaFrom(node: JsonNode, place: JsonPlace): ContentSchema | undefined {
@@ -265,13 +256,16 @@ function presenterFrom(node: JsonNode, place: JsonPlace): PresenterReference | u
   }
   const object = objectFrom(node, place, 'must be the name of a presenter, or {"name": …, "version": …}');
   if (object === undefined) return undefined;
-  refuseOthers(object, ['name', 'version'], place);
-  const [nameNode, versionNode] = [object.members.get('name'), member(object, ['version'], place)];
-  if (!isPresent(nameNode)) return place.faults.add(inside(place, 'name').field, 'is required');
-  const name = nameFrom(nameNode, inside(place, 'name'));
-  const bounds = { min: 1, max: Number.MAX_SAFE_INTEGER };
-  const version = versionNode && integerFrom(versionNode, bounds, inside(place, 'version'));
-  return name && { name, version: version === undefined ? undefined : toVersionNumber(version) };
+  const reading = new MetadataReading(object, place);
+  const name = reading.name('name');
+  const version = reading.optional('version', versionFrom);
+  reading.refuseUnread();
+  return name && { name, version };
+}
+
+function versionFrom(node: JsonNode, place: JsonPlace): VersionNumber | undefined {
+  const version = integerFrom(node, { min: 1, max: Number.MAX_SAFE_INTEGER }, place);
+  return version === undefined ? undefined : toVersionNumber(version);
 }
 
 function offersFrom(node: JsonNode, place: JsonPlace): readonly OfferedContent[] | undefined {
@@ -288,13 +282,4 @@ function offerFrom(node: JsonNode, place: JsonPlace): OfferedContent | undefined
   const schema = reading.optional('schema', textFrom);
   reading.refuseUnread();
   return contentType === undefined ? undefined : { contentType, schema };
-}
-
-function settingsFrom(node: JsonNode, place: JsonPlace): ReadonlyMap<string, string> | undefined {
-  const settings = new Map<string, string>();
-  for (const [key, value] of objectFrom(node, place)?.members ?? []) {
-    const text = textFrom(value, inside(place, key));
-    if (text !== undefined) settings.set(key, text);
-  }
-  return settings;
 }

@@ -144,17 +144,17 @@ export type { SpareMemory } from './json-bytes.ts';
 export {
   countFrom,
   describe as describeNode,
-  inside,
   instantFrom,
   isPresent,
   item,
   itemsFrom,
   type JsonPlace,
   member,
-  objectFrom,
+  readMember,
   refuseOthers,
   spellingIn,
   textFrom,
+  textsFrom,
 } from './json-read.ts';
 export {
   COMMAND_BODY_BYTES_MAX,

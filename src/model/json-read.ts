@@ -43,6 +43,17 @@ export function member(object: JsonObject, spellings: readonly string[], place: 
   return present[0] === undefined ? undefined : object.members.get(present[0]);
 }
 
+/** Reads a member, unless absent or null. Its faults name it by the first of its spellings. */
+export function readMember<Value>(
+  object: JsonObject,
+  spellings: readonly string[],
+  place: JsonPlace,
+  read: (node: JsonNode, place: JsonPlace) => Value,
+): Value | undefined {
+  const node = member(object, spellings, place);
+  return node === undefined ? undefined : read(node, inside(place, spellings[0] ?? ''));
+}
+
 /** The spelling that the object uses for a member, for the path of a fault. */
 export function spellingIn(object: JsonObject, spellings: readonly string[]): string {
   return spellings.find((name) => isPresent(object.members.get(name))) ?? spellings[0] ?? '';
@@ -83,6 +94,20 @@ export function textFrom(node: JsonNode, { field, faults }: JsonPlace): string |
   return node.value.isWellFormed()
     ? node.value
     : faults.add(field, 'must not contain an unpaired surrogate', node.value);
+}
+
+/** An object of texts under names of the client's own; `inner` gives the place of each. */
+export function textsFrom(
+  node: JsonNode,
+  place: JsonPlace,
+  inner: (place: JsonPlace, name: string) => JsonPlace = inside,
+): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const [key, value] of objectFrom(node, place)?.members ?? []) {
+    const text = textFrom(value, inner(place, key));
+    if (text !== undefined) texts.set(key, text);
+  }
+  return texts;
 }
 
 export function booleanFrom(node: JsonNode, { field, faults }: JsonPlace): boolean | undefined {

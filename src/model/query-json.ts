@@ -27,9 +27,11 @@ import {
   inside,
   instantFrom,
   integerFrom,
+  isPresent,
   type JsonPlace,
   member,
   objectFrom,
+  readMember,
   refuseOthers,
   revisionFrom,
   spellingIn,
@@ -73,13 +75,9 @@ export function scopedQueryFromJson(node: JsonNode, field: string, faults: Fault
   const object = objectFrom(node, place);
   if (object === undefined) return undefined;
   refuseOthers(object, ['selector', 'range', 'direction', 'limit', 'after'], place);
-  const selectorNode = member(object, ['selector'], place);
-  const selector =
-    selectorNode === undefined ? ALL : selectorFromJson(selectorNode, inside(place, 'selector').field, faults);
-  const rangeNode = member(object, ['range'], place);
-  const range = rangeNode === undefined ? NO_RANGE : readRange(rangeNode, inside(place, 'range'));
+  const range = readMember(object, ['range'], place, readRange) ?? NO_RANGE;
   const query = {
-    selector: selector ?? ALL,
+    selector: readMember(object, ['selector'], place, (each, at) => selectorFromJson(each, at.field, faults)) ?? ALL,
     revisions: range.revisions,
     effectiveTime: range.effectiveTime,
     ...readOrder(object, place, POSITION_RULE),
@@ -94,13 +92,10 @@ export function collectionQueryFromJson(node: JsonNode, faults: Faults): EventQu
   const object = objectFrom(node, { field: 'body', faults });
   if (object === undefined) return undefined;
   refuseOthers(object, ['selectors', ...REVISION_RANGE, ...TIME_RANGE, 'direction', 'limit', 'after'], place);
-  const selectors = member(object, ['selectors'], place);
-  const revisions = member(object, REVISION_RANGE, place);
-  const times = member(object, TIME_RANGE, place);
   const query = {
-    selector: (selectors === undefined ? ALL : selectionFromJson(selectors, 'selectors', faults)) ?? ALL,
-    revisions: revisions === undefined ? {} : readRevisions(revisions, inside(place, 'revision_range')),
-    effectiveTime: times === undefined ? undefined : readTimes(times, inside(place, 'effective_time_range')),
+    selector: readMember(object, ['selectors'], place, (each, at) => selectionFromJson(each, at.field, faults)) ?? ALL,
+    revisions: readMember(object, REVISION_RANGE, place, readRevisions) ?? {},
+    effectiveTime: readMember(object, TIME_RANGE, place, readTimes),
     ...readOrder(object, place, PAGE_RULE),
   };
   checkBounds(query, { revisions: 'revision_range', effectiveTime: 'effective_time_range' }, faults);
@@ -114,13 +109,10 @@ const POSITION_RULE = 'must be an object: the position of an event, such as {"re
 const PAGE_RULE = 'must be the next_cursor of the page before, or a position such as {"revision": 7, "index": 0}';
 
 function readOrder(object: JsonObject, place: JsonPlace, afterRule: string): Order {
-  const direction = member(object, ['direction'], place);
-  const limit = member(object, ['limit'], place);
-  const after = member(object, ['after'], place);
   return {
-    direction: direction === undefined ? 'forward' : readDirection(direction, inside(place, 'direction')),
-    limit: limit === undefined ? undefined : readLimit(limit, inside(place, 'limit')),
-    after: after === undefined ? undefined : readPosition(after, inside(place, 'after'), afterRule),
+    direction: readMember(object, ['direction'], place, readDirection) ?? 'forward',
+    limit: readMember(object, ['limit'], place, readLimit),
+    after: readMember(object, ['after'], place, (node, at) => readPosition(node, at, afterRule)),
   };
 }
 
@@ -141,12 +133,12 @@ function readPosition(node: JsonNode, place: JsonPlace, rule: string): Position 
   const object = objectFrom(node, place, rule);
   if (object === undefined) return undefined;
   refuseOthers(object, ['revision', 'index'], place);
-  const revision = member(object, ['revision'], place);
-  const index = member(object, ['index'], place);
-  if (revision === undefined) return place.faults.add(inside(place, 'revision').field, 'is required');
+  if (!isPresent(object.members.get('revision'))) {
+    return place.faults.add(inside(place, 'revision').field, 'is required');
+  }
   return {
-    revision: nearestRevision(revisionFrom(revision, inside(place, 'revision')) ?? 0),
-    index: index === undefined ? 0 : (countFrom(index, inside(place, 'index')) ?? 0),
+    revision: nearestRevision(readMember(object, ['revision'], place, revisionFrom) ?? 0),
+    index: readMember(object, ['index'], place, countFrom) ?? 0,
   };
 }
 
@@ -177,14 +169,8 @@ function readRange(node: JsonNode, place: JsonPlace): Range {
   const object = objectFrom(node, place);
   if (object === undefined) return NO_RANGE;
   refuseOthers(object, ['revision', ...EFFECTIVE_TIME], place);
-  const revision = member(object, ['revision'], place);
-  const time = member(object, EFFECTIVE_TIME, place);
-  return {
-    revisions: revision === undefined ? {} : readScopedRevisions(revision, inside(place, 'revision')),
-    ...(time === undefined
-      ? { effectiveTime: undefined, endAtNow: false }
-      : readCut(time, inside(place, 'effectiveTime'))),
-  };
+  const revisions = readMember(object, ['revision'], place, readScopedRevisions) ?? {};
+  return { ...NO_RANGE, revisions, ...readMember(object, EFFECTIVE_TIME, place, readCut) };
 }
 
 /** A number is the first revision of an open range. */
@@ -199,11 +185,9 @@ function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
   const object = objectFrom(node, place);
   if (object === undefined) return {};
   refuseOthers(object, [...START_NAMES, ...END_NAMES], place);
-  const start = member(object, START_NAMES, place);
-  const end = member(object, END_NAMES, place);
   return {
-    start: start === undefined ? undefined : revisionFrom(start, inside(place, spellingIn(object, START_NAMES))),
-    end: end === undefined ? undefined : revisionFrom(end, inside(place, spellingIn(object, END_NAMES))),
+    start: readEnd(object, START_NAMES, place, revisionFrom),
+    end: readEnd(object, END_NAMES, place, revisionFrom),
   };
 }
 
@@ -211,12 +195,21 @@ function readTimes(node: JsonNode, place: JsonPlace): EffectiveTimeBounds {
   const object = objectFrom(node, place);
   if (object === undefined) return {};
   refuseOthers(object, [...START_NAMES, ...END_NAMES], place);
-  return { start: readTime(object, START_NAMES, place), end: readTime(object, END_NAMES, place) };
+  return {
+    start: readEnd(object, START_NAMES, place, instantFrom),
+    end: readEnd(object, END_NAMES, place, instantFrom),
+  };
 }
 
-function readTime(object: JsonObject, spellings: readonly string[], place: JsonPlace): Instant | undefined {
-  const node = member(object, spellings, place);
-  return node === undefined ? undefined : instantFrom(node, inside(place, spellingIn(object, spellings)));
+/** Faults name it by the spelling that was sent. */
+function readEnd<Value>(
+  object: JsonObject,
+  spellings: readonly string[],
+  place: JsonPlace,
+  read: (node: JsonNode, place: JsonPlace) => Value,
+): Value | undefined {
+  const sent = spellingIn(object, spellings);
+  return readMember(object, [sent, ...spellings.filter((each) => each !== sent)], place, read);
 }
 
 /** Exactly one of an end and `endAtNow: true`. */
@@ -224,13 +217,12 @@ function readCut(node: JsonNode, place: JsonPlace): Pick<Range, 'effectiveTime' 
   const object = objectFrom(node, place);
   if (object === undefined) return { effectiveTime: {}, endAtNow: false };
   refuseOthers(object, [...START_NAMES, ...END_NAMES, ...NOW_NAMES], place);
-  const now = member(object, NOW_NAMES, place);
-  const endAtNow = now !== undefined && booleanFrom(now, inside(place, 'endAtNow')) === true;
+  const endAtNow = readMember(object, NOW_NAMES, place, booleanFrom) === true;
   const hasEnd = member(object, END_NAMES, place) !== undefined;
   if (hasEnd === endAtNow) {
     place.faults.add(place.field, 'must have exactly one of endAt and endAtNow: true', describeMembers(object));
   }
-  const [start, end] = [readTime(object, START_NAMES, place), readTime(object, END_NAMES, place)];
+  const [start, end] = [START_NAMES, END_NAMES].map((names) => readEnd(object, names, place, instantFrom));
   return { effectiveTime: { start, end }, endAtNow };
 }
 

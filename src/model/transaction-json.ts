@@ -5,7 +5,7 @@
  */
 import { quote } from '#base';
 import type { JsonNode, JsonObject } from './json.ts';
-import { countFrom, inside, type JsonPlace, member, objectFrom, textFrom } from './json-read.ts';
+import { countFrom, type JsonPlace, readMember, textFrom, textsFrom } from './json-read.ts';
 import type { TransactionOptions } from './transaction.ts';
 import { checkTransactionOptions } from './transaction-options.ts';
 
@@ -27,30 +27,17 @@ export const OPTION_NAMES: readonly string[] = [
 /** The options among the members of the object, or undefined with faults added. Other members are not looked at. */
 export function optionsFromJson(object: JsonObject, place: JsonPlace): TransactionOptions | undefined {
   const countBefore = place.faults.count;
-  const lastRead = member(object, LAST_READ, place);
-  const principal = member(object, PRINCIPAL, place);
   const options: TransactionOptions = {
-    lastReadRevision: lastRead === undefined ? undefined : countFrom(lastRead, inside(place, 'last_read_revision')),
-    principalAttributes: principal === undefined ? new Map() : attributesFrom(principal, place),
-    commitMessage: textOf(object, COMMIT_MESSAGE, place),
-    correlationId: textOf(object, CORRELATION, place),
-    causationId: textOf(object, CAUSATION, place),
+    lastReadRevision: readMember(object, LAST_READ, place, countFrom),
+    principalAttributes: readMember(object, PRINCIPAL, place, attributesFrom) ?? new Map(),
+    commitMessage: readMember(object, COMMIT_MESSAGE, place, textFrom),
+    correlationId: readMember(object, CORRELATION, place, textFrom),
+    causationId: readMember(object, CAUSATION, place, textFrom),
   };
   checkTransactionOptions(options, place);
   return place.faults.count === countBefore ? options : undefined;
 }
 
-function textOf(object: JsonObject, spellings: readonly string[], place: JsonPlace): string | undefined {
-  const node = member(object, spellings, place);
-  return node === undefined ? undefined : textFrom(node, inside(place, spellings[0] ?? ''));
-}
-
 function attributesFrom(node: JsonNode, place: JsonPlace): ReadonlyMap<string, string> {
-  const inner = inside(place, 'principal_attributes');
-  const attributes = new Map<string, string>();
-  for (const [key, value] of objectFrom(node, inner)?.members ?? []) {
-    const text = textFrom(value, { ...inner, field: `${inner.field}[${quote(key)}]` });
-    if (text !== undefined) attributes.set(key, text);
-  }
-  return attributes;
+  return textsFrom(node, place, ({ field, faults }, key) => ({ field: `${field}[${quote(key)}]`, faults }));
 }

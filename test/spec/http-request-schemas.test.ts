@@ -82,6 +82,8 @@ const REQUESTS: Readonly<Record<string, Request>> = {
       content_type: 'application/x-count',
       query_temporality: 'revision',
       description: 'counts',
+      priority: 'low',
+      key_type: 'None',
       events: ['order.placed'],
       presenter: { name: 'shows', version: 1 },
     }),

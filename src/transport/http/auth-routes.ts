@@ -8,11 +8,12 @@ import {
   GRANT_RULE,
   type Grant,
   instantFrom,
+  isPresent,
   item,
   itemsFrom,
   type JsonPlace,
-  member,
   parseGrant,
+  readMember,
   textFrom,
 } from '#model';
 import type { ApiKeysRequest, IssuedApiKey } from '#service';
@@ -70,9 +71,7 @@ async function issue(request: HttpRequest, { service }: RouteContext): Promise<H
   const body = readJsonObject(request, ['name', 'roles', 'expires_at']);
   const faults = new Faults();
   const named = namedFrom(body, faults);
-  const place = { field: 'expires_at', faults };
-  const expiry = member(body, [place.field], place);
-  const expiresAt = expiry && instantFrom(expiry, place);
+  const expiresAt = readMember(body, ['expires_at'], { field: '', faults }, instantFrom);
   faults.throwIfAny('The API key is malformed');
   const expiresAtMs = expiresAt && instantToMs(expiresAt);
   return issuedReply(await service.issueApiKey({ ...named, expiresAtMs, ...asked(request) }));
@@ -92,9 +91,7 @@ async function issueToken(request: HttpRequest, { service }: RouteContext): Prom
   const body = readJsonObject(request, ['name', 'roles', LIFE]);
   const faults = new Faults();
   const named = namedFrom(body, faults);
-  const place = { field: LIFE, faults };
-  const life = member(body, [LIFE], place);
-  const lifeSeconds = life === undefined ? LIFE_SECONDS_DEFAULT : (countFrom(life, place) ?? 0);
+  const lifeSeconds = readMember(body, [LIFE], { field: '', faults }, countFrom) ?? LIFE_SECONDS_DEFAULT;
   faults.throwIfAny('The token is malformed');
   const { key, text } = await service.issueToken({ ...named, lifeSeconds, ...asked(request) });
   const headers = { ...NO_STORE, location: `${TOKENS}/${key.id}` };
@@ -118,24 +115,22 @@ type Named = Pick<ApiKey, 'name' | 'grants'>;
 
 /** The part that requests for a key and for a token share. */
 function namedFrom(body: ReturnType<typeof readJsonObject>, faults: Faults): Named {
-  const place = (field: string): JsonPlace => ({ field, faults });
-  const [name, roles] = ['name', 'roles'].map((field) => member(body, [field], place(field)));
-  if (name === undefined) faults.add('name', 'is missing');
-  if (roles === undefined) faults.add('roles', 'is missing');
-  const grants =
-    roles && itemsFrom(roles, place('roles'))?.map((node, at) => grantFrom(node, item(place('roles'), at)));
+  for (const field of ['name', 'roles']) if (!isPresent(body.members.get(field))) faults.add(field, 'is missing');
+  const place = { field: '', faults };
+  const grants = readMember(body, ['roles'], place, (roles, at) =>
+    itemsFrom(roles, at)?.map((node, index) => grantFrom(node, item(at, index))),
+  );
   return {
-    name: (name && textFrom(name, place('name'))) ?? '',
+    name: readMember(body, ['name'], place, textFrom) ?? '',
     grants: (grants ?? []).filter((grant) => grant !== undefined),
   };
 }
 
 async function rotate(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const body = readOptionalJsonObject(request, [OVERLAP]);
-  const place = { field: OVERLAP, faults: new Faults() };
-  const node = body && member(body, [OVERLAP], place);
-  const overlapSeconds = node && countFrom(node, place);
-  place.faults.throwIfAny('The request is malformed');
+  const faults = new Faults();
+  const overlapSeconds = body && readMember(body, [OVERLAP], { field: '', faults }, countFrom);
+  faults.throwIfAny('The request is malformed');
   const id = request.param('key_id');
   return issuedReply(await service.rotateApiKey({ id, overlapSeconds, ...asked(request) }));
 }

@@ -12,7 +12,6 @@ import {
   type JsonNode,
   type JsonObject,
   type JsonOptions,
-  type JsonPlace,
   parseJson,
   refuseOthers,
 } from '#model';
@@ -48,22 +47,18 @@ function bodyError(request: HttpRequest, { isTooLarge, message }: JsonFault): Da
 }
 
 /** Parses the body as an object with no members but these. */
-export function readJsonObject(request: HttpRequest, known: readonly string[]): JsonObject {
-  const { node } = readJsonBody(request);
-  return bodyObject(node, known);
+export function readJsonObject(request: HttpRequest, known: readonly string[], options?: JsonOptions): JsonObject {
+  const { node } = readJsonBody(request, options);
+  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', describeNode(node));
+  const faults = new Faults();
+  refuseOthers(node, known, { field: '', faults });
+  faults.throwIfAny('The request is malformed');
+  return node;
 }
 
 /** Like `readJsonObject`; undefined when there is no body, whatever its content type. */
 export function readOptionalJsonObject(request: HttpRequest, known: readonly string[]): JsonObject | undefined {
   return request.body().length === 0 ? undefined : readJsonObject(request, known);
-}
-
-function bodyObject(node: JsonNode, known: readonly string[]): JsonObject {
-  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', describeNode(node));
-  const place: JsonPlace = { field: '', faults: new Faults() };
-  refuseOthers(node, known, place);
-  place.faults.throwIfAny('The request is malformed');
-  return node;
 }
 
 /** @throws DatabaseError invalid_argument: the body is compressed */

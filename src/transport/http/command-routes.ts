@@ -7,16 +7,13 @@ import type { AskedRevision } from '#base';
 import {
   type AskedCommand,
   commandFrom,
-  describeNode,
   Faults,
-  inside,
   type JsonObject,
-  member,
   NO_OPTIONS,
   ORIGIN,
-  objectFrom,
-  refuseOthers,
+  readMember,
   textFrom,
+  textsFrom,
 } from '#model';
 import {
   commandCode,
@@ -29,7 +26,7 @@ import {
   undecidedError,
 } from '#service';
 import { executeCommand, type NamedVersion, runCommand } from '#ui';
-import { assertNotEncoded, readJsonBody } from './body.ts';
+import { assertNotEncoded, readJsonObject } from './body.ts';
 import { BATCH_ID, commandHeaders, LAST_SEEN } from './command-headers.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
@@ -110,10 +107,10 @@ async function runDescribed(request: HttpRequest, context: RouteContext): Promis
   const text = request.header(LAST_SEEN);
   const lastSeen = text === undefined ? undefined : parseRevision(LAST_SEEN, text);
   const faults = new Faults();
-  const body = bodyObject(request);
+  const body = readJsonObject(request, DESCRIBED, { raw: RAW });
   const asked: AskedCommand = {
-    method: textMember(body, 'method', faults),
-    path: textMember(body, 'path', faults),
+    method: readMember(body, ['method'], { field: '', faults }, textFrom),
+    path: readMember(body, ['path'], { field: '', faults }, textFrom),
     ...jsonMember(body, 'body'),
   };
   return run(request, context, { asked, field: '', at: 'latest', lastSeen, version: versionIn(request), faults });
@@ -187,8 +184,8 @@ function dryReply(reply: DecideCommandReply): HttpReply {
 /** A refusal by the component is a reply, as over gRPC. A failure to decide is an error. */
 async function processCommand(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const faults = new Faults();
-  const sent = bodyObject(request, ['command', 'parameters']);
-  const parameters = textsMember(sent, 'parameters', faults);
+  const sent = readJsonObject(request, ['command', 'parameters'], { raw: RAW });
+  const parameters = readMember(sent, ['parameters'], { field: '', faults }, textsFrom);
   const asked = { ...jsonMember(sent, 'command'), parameters, headers: commandHeaders(request) };
   const command = commandFrom(asked, { field: 'command', faults });
   const reply = await execute(request, context, {
@@ -217,35 +214,8 @@ const DESCRIBED = ['method', 'path', 'body'];
 /** A value that the component receives as it was written. */
 const RAW: ReadonlySet<string> = new Set(['body', 'command']);
 
-function bodyObject(request: HttpRequest, known: readonly string[] = DESCRIBED): JsonObject {
-  const { node } = readJsonBody(request, { raw: RAW });
-  if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', describeNode(node));
-  const place = { field: '', faults: new Faults() };
-  refuseOthers(node, known, place);
-  place.faults.throwIfAny('The request is malformed');
-  return node;
-}
-
-function textMember(body: JsonObject, name: string, faults: Faults): string | undefined {
-  const place = { field: name, faults };
-  const node = member(body, [name], place);
-  return node === undefined ? undefined : textFrom(node, place);
-}
-
 /** The bytes of a value, for the body of a command. */
 function jsonMember(body: JsonObject, name: string): Pick<AskedCommand, 'contentType' | 'body'> {
   const node = body.members.get(name);
   return node?.kind === 'raw' ? { contentType: JSON_TYPE, body: node.bytes } : {};
-}
-
-/** An object of texts. */
-function textsMember(body: JsonObject, name: string, faults: Faults): ReadonlyMap<string, string> {
-  const place = { field: name, faults };
-  const node = member(body, [name], place);
-  const texts = new Map<string, string>();
-  for (const [key, value] of (node && objectFrom(node, place))?.members ?? []) {
-    const text = textFrom(value, inside(place, key));
-    if (text !== undefined) texts.set(key, text);
-  }
-  return texts;
 }

@@ -17,7 +17,6 @@ import {
   isPresent,
   itemsFrom,
   type JsonNode,
-  type JsonObject,
   member,
   NO_OPTIONS,
   OPTION_NAMES,
@@ -25,6 +24,7 @@ import {
   optionsFromJson,
   parseTransactionId,
   RAW_DATA,
+  readMember,
   refuseOthers,
   TRANSACTION_EVENTS_MAX,
   textFrom,
@@ -215,8 +215,10 @@ function partsOf(node: JsonNode, faults: Faults): TransactionParts {
   if (node.kind !== 'object') throw invalidField('body', 'must be a JSON object', describeNode(node));
   refuseOthers(node, BODY_NAMES, { field: '', faults });
   const constraintsField = CONSTRAINT_NAMES.find((spelling) => node.members.has(spelling)) ?? 'constraints';
-  const transactionId = transactionIdFrom(node, faults);
-  const items = listFrom(node, faults);
+  const transactionId = readMember(node, ['transaction_id'], { field: '', faults }, textFrom);
+  const items = isPresent(node.members.get('events'))
+    ? readMember(node, ['events'], { field: '', faults }, itemsFrom)
+    : [];
   const constraints = member(node, CONSTRAINT_NAMES, { field: constraintsField, faults });
   return {
     isShaped: faults.none && (constraints === undefined || constraints.kind === 'array'),
@@ -227,18 +229,6 @@ function partsOf(node: JsonNode, faults: Faults): TransactionParts {
     constraintsField,
     options: optionsFromJson(node, { field: '', faults }) ?? NO_OPTIONS,
   };
-}
-
-function transactionIdFrom(body: JsonObject, faults: Faults): string | undefined {
-  const place = { field: 'transaction_id', faults };
-  const node = member(body, ['transaction_id'], place);
-  return node === undefined ? undefined : textFrom(node, place);
-}
-
-function listFrom(body: JsonObject, faults: Faults): readonly JsonNode[] | undefined {
-  const place = { field: 'events', faults };
-  const node = member(body, ['events'], place);
-  return node === undefined ? [] : itemsFrom(node, place);
 }
 
 /** The valid events in canonical bytes. Beyond the limit none is parsed: the count alone refuses them. */

@@ -1,9 +1,13 @@
 /** Schemas of components: publishing them, their versions, and requests to them. */
+import { PRIORITIES } from '#model';
 import { ANYTHING, answer, count, FLAG, list, REVISION, ref, request, type Schema, TIME, text } from './schema.ts';
 
 const NAME = text('1 to 63 lowercase letters, digits, and hyphens inside.');
 const ABOUT = { description: text(), source_code_uri: text() };
 const VERSION = count('From 1 on, one more with each publication that changes something.', 1);
+const PRIORITY = { enum: [...PRIORITIES] };
+const KEY_TYPE = { enum: ['None', 'String', 'Int64'] };
+const ORDER = { enum: ['revision', 'effective_timestamp'] };
 const BYTES = text('The bytes of the component.', { contentMediaType: 'application/octet-stream' });
 
 const OFFER = {
@@ -41,16 +45,16 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
       {
         state_view_name: NAME,
         content_type: text(),
-        query_temporality: { enum: ['revision', 'effective_timestamp'] },
+        query_temporality: ORDER,
       },
       {
         ...ABOUT,
         events: list(text('An event type.')),
         event_selector: ANYTHING,
         content_schema: ANYTHING,
-        priority: text(),
+        priority: PRIORITY,
         presenter: { anyOf: [text(), request({ name: text() }, { version: VERSION })] },
-        key_type: text(),
+        key_type: KEY_TYPE,
         reduce_fn: text(),
       },
     ),
@@ -79,17 +83,17 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
       content_type: text(),
       content_schema: ANYTHING,
       event_selector: ANYTHING,
-      query_temporality: text(),
-      key_type: text(),
+      query_temporality: ORDER,
+      key_type: KEY_TYPE,
       reduce_fn: text(),
-      priority: text(),
+      priority: PRIORITY,
       parameters: list(text()),
       presenter: answer({ name: text() }, { version: VERSION }),
       state_view_names: list(text()),
       content_types: OFFERS,
       settings: { type: 'object', additionalProperties: text() },
       active: FLAG,
-      maintenance_mode: text(),
+      maintenance_mode: { enum: ['lazy', 'eager', 'scheduled'] },
       fold_epoch: count(),
       ...SHOWN_STATE,
     },
@@ -104,7 +108,10 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   StateViews: answer(
     {
       state_views: list(
-        answer({ name: text(), content_type: text(), priority: text(), parameterized: FLAG }, { description: text() }),
+        answer(
+          { name: text(), content_type: text(), priority: PRIORITY, parameterized: FLAG },
+          { description: text() },
+        ),
       ),
     },
     { next: text() },
