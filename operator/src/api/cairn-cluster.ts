@@ -240,7 +240,12 @@ const SPEC: f.Shape = f.shape(
     update: f.object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
     repair: f.object('Replacement of lost nodes.', REPAIR, { default: {} }),
     restartKey: f.optional(f.text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 })),
-    recovery: f.optional(f.object('Recovery with the data of one node, when most nodes are lost for good.', RECOVERY)),
+    recovery: f.optional(
+      f.object(
+        'Recovery of databases with the data of one node, when most of their replicas are lost for good. It needs a quorum of the catalog; without it, see docs/operations/recovery.md.',
+        RECOVERY,
+      ),
+    ),
     reclaimPolicy: reclaimPolicy('Whether the volumes are kept or deleted when the CairnCluster is deleted.'),
   },
   [
@@ -271,7 +276,7 @@ const CONDITIONS = {
   QuorumHealthy: 'A majority of the nodes answers, and no database lacks a quorum.',
   Progressing: 'The operator is changing something: nodes, pods or volumes.',
   VersionUniform: 'All nodes run spec.version, and the upgrade to it is final.',
-  TLSReady: 'Certificates are there and will be renewed in time.',
+  TLSReady: 'Certificates are valid and are renewed in time.',
   StorageHealthy: 'All volumes have the size that they should have, and room.',
   ComponentsSynced: 'All components of all databases are compiled on all nodes.',
   ConfigurationApplied: 'All pods run with what the spec says.',

@@ -109,7 +109,7 @@ export class SecretsController implements Controller<Observed, Due> {
     const { faults } = planSecrets(cluster, found, nowMs);
     this.#reported.set(key, { uid: cluster.metadata.uid, faults, isComplete: plan.length === 0 });
     for (const { action } of plan.slice(0, done)) {
-      const note = `Secret ${action.name}: ${action.why}`;
+      const note = `writes Secret ${action.name}: ${action.why}`;
       this.#ports.events.record(cluster, { type: 'Normal', reason: 'SecretWritten', action: 'WriteSecret', note });
     }
     for (const { reason, message: note } of faults)
@@ -133,5 +133,5 @@ function findingOf(reported: Reported | undefined, uid: string, isDisabled: bool
   if (fault !== undefined) return ['False', fault.reason, reported.faults.map(({ message }) => message).join('; ')];
   if (!reported.isComplete) return ['False', 'Issuing', 'keys and certificates are made'];
   if (isDisabled) return ['True', 'Disabled', 'tls.disabled is true'];
-  return ['True', 'Issued', 'the certificates are there and will be renewed'];
+  return ['True', 'Issued', 'the certificates are valid and are renewed in time'];
 }

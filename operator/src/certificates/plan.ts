@@ -148,7 +148,7 @@ class Planner {
     const found = this.#secret(name);
     const wanted = certificateNames(this.#cluster);
     const held = pairIn(found, KEYS.certificate, KEYS.privateKey);
-    const why = held === undefined ? 'there is none' : this.#whyRenew(held, certificate, wanted);
+    const why = held === undefined ? 'it does not exist' : this.#whyRenew(held, certificate, wanted);
     if (why !== undefined) {
       const notBeforeMs = this.#nowMs - BACKDATE_MS;
       const notAfterMs = Math.min(this.#nowMs + this.#durationMs, certificate.notAfterMs);
@@ -186,7 +186,7 @@ class Planner {
     const validity = this.#authorityValidity();
     if (secret === undefined) {
       const recipe = { kind: 'authority', as: [KEYS.certificate, KEYS.privateKey], validity } as const;
-      this.#write(name, { why: 'there is no authority', recipe, texts: {} });
+      this.#write(name, { why: 'it does not exist', recipe, texts: {} });
       return undefined;
     }
     const pair = pairIn(secret, KEYS.certificate, KEYS.privateKey);
@@ -246,7 +246,7 @@ class Planner {
   #madeOnce(name: string, key: string): void {
     const found = this.#secret(name);
     if (found === undefined) {
-      this.#write(name, { why: 'there is none', recipe: { kind: 'random', key }, texts: {} });
+      this.#write(name, { why: 'it does not exist', recipe: { kind: 'random', key }, texts: {} });
     } else if (textIn(found, key) === undefined) {
       this.#fault('SecretIncomplete', `Secret ${name} has no ${key}: restore it, or delete the Secret for a new one`);
     } else this.#adopt(name, found);
@@ -269,7 +269,7 @@ class Planner {
     const isThere = Object.entries(texts).every(([key, text]) => before[key] === text);
     if (isThere && found !== undefined) return this.#adopt(name, found);
     this.#write(name, {
-      why: 'the authorities have changed',
+      why: found === undefined ? 'it does not exist' : 'the authorities have changed',
       recipe: { kind: 'texts' },
       texts: { ...before, ...texts },
     });

@@ -87,8 +87,10 @@ async function observe(
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
     .map(({ metadata }) => metadata.name);
   const admin = names.length === 0 ? undefined : await ports.adminOf(cluster, names, signal).catch(() => undefined);
+  let refusal: string | undefined;
   const description = await admin?.describe().catch((error: unknown) => {
-    if (error instanceof CallError && !error.isTransient) throw error;
+    // Not thrown: the next passes would fail in the same way, and none would report a status.
+    if (error instanceof CallError && !error.isTransient) refusal = error.message;
     return undefined;
   });
   const world: World = {
@@ -102,6 +104,7 @@ async function observe(
     claims,
     kubeNodes,
     description,
+    refusal,
   };
   return { world, admin };
 }

@@ -29,7 +29,7 @@ export interface Pod extends KubeObject {
   readonly status?: {
     readonly conditions?: readonly StateOf[];
     readonly containerStatuses?: readonly {
-      readonly state?: { readonly running?: object };
+      readonly state?: { readonly running?: object; readonly waiting?: { readonly reason?: string } };
       readonly lastState?: { readonly terminated?: { readonly exitCode: number; readonly finishedAt: string } };
     }[];
   };

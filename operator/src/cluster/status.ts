@@ -74,7 +74,8 @@ export function recheckMs(world: World): number {
 const yes = (reason: string, message = ''): Finding => ['True', reason, message];
 const no = (reason: string, message: string): Finding => ['False', reason, message];
 const unknown = (reason: string, message: string): Finding => ['Unknown', reason, message];
-const UNREACHABLE = unknown('ClusterUnreachable', 'no node answers the admin API');
+const unreachable = ({ refusal }: World): Finding =>
+  unknown('ClusterUnreachable', refusal === undefined ? 'no node answers the admin API' : `a node refuses: ${refusal}`);
 
 function readiness(world: World): Finding {
   const { cluster, description } = world;
@@ -91,7 +92,7 @@ function readiness(world: World): Finding {
 
 function quorum(world: World): Finding {
   const { description } = world;
-  if (description === undefined) return UNREACHABLE;
+  if (description === undefined) return unreachable(world);
   if (!description.isConfirmed) return no('NoCatalogLeader', 'the catalog has no leader that answers');
   const voters = nodesOf(world).filter(({ role }) => role === 'voter');
   const silent = voters.filter(({ answers }) => !answers).map(({ id, name }) => `${id} (${name})`);
@@ -154,7 +155,7 @@ export function noteOf(action: Action): string {
 function uniformity(world: World): Finding {
   const { cluster, description } = world;
   const { version } = cluster.spec;
-  if (description === undefined) return UNREACHABLE;
+  if (description === undefined) return unreachable(world);
   const other = nodesOf(world).find((node) => node.release !== version);
   if (other !== undefined) {
     const runs = other.release === undefined ? 'does not answer' : `runs ${other.release}`;
@@ -177,8 +178,9 @@ function storage(world: World): Finding {
   return full === undefined ? yes('Healthy') : no('NearlyFull', `the volume of ${full.name} is nearly full`);
 }
 
-function components({ description }: World): Finding {
-  if (description === undefined) return UNREACHABLE;
+function components(world: World): Finding {
+  const { description } = world;
+  if (description === undefined) return unreachable(world);
   const node = description.nodes.find(({ refused }) => refused.length > 0);
   if (node === undefined) return yes('Synced');
   return no('ComponentsRefused', `node ${node.id} (${node.name}) cannot run ${node.refused.slice(0, 3).join(', ')}`);

@@ -45,6 +45,8 @@ export interface World {
   readonly kubeNodes: ReadonlyMap<string, KubeNode> | undefined;
   /** Absent when no node answers. */
   readonly description: ClusterDescription | undefined;
+  /** Reason why a node that answers gives no description, such as a key that it does not know. */
+  readonly refusal?: string | undefined;
 }
 
 export interface Member {
@@ -90,13 +92,19 @@ export function orphansOf(world: World): readonly ClusterNode[] {
 function ailmentOf({ name, pod, node }: Member, world: World): string | undefined {
   if (pod === undefined) return `pod ${name} does not exist`;
   if (isTerminating(pod)) return `pod ${name} is terminating`;
-  if (!isReady(pod)) return `pod ${name} is not ready`;
+  if (!isReady(pod)) return `pod ${name} is not ready${causeOf(pod)}`;
   if (node === undefined || node.state === 'removed') return `pod ${name} is not a node of the cluster yet`;
   if (!node.answers) return `node ${node.id} (${name}) does not answer`;
   if (node.state === 'leaving') return `node ${node.id} (${name}) is leaving the cluster`;
   if (node.isDraining) return `node ${node.id} (${name}) is drained`;
   if (node.lag > LAG_MAX || isBehind(node, world)) return `node ${node.id} (${name}) has not caught up`;
   return undefined;
+}
+
+/** The state that keeps a container from running, such as CrashLoopBackOff. */
+function causeOf({ status }: Pod): string {
+  const [reason] = status?.containerStatuses?.flatMap(({ state }) => state?.waiting?.reason ?? []) ?? [];
+  return reason === undefined ? '' : `: ${reason}`;
 }
 
 export function ailmentAmong(members: readonly Member[], world: World): string | undefined {

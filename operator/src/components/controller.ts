@@ -112,8 +112,10 @@ class ComponentWork {
     } else if (action.kind === 'activate') {
       await client.activate(id, action.version, action.maintenance);
       this.#tell(object, 'Activated', `version ${action.version} of ${id.name} in ${id.database}`);
-    } else if (action.kind === 'deactivate') await client.deactivate(id, action.version);
-    else await client.delete(id, action.version);
+    } else if (action.kind === 'deactivate') {
+      await client.deactivate(id, action.version);
+      this.#tell(object, 'Deactivated', `version ${action.version} of ${id.name} in ${id.database}`);
+    } else await client.delete(id, action.version);
   }
 
   #tell(object: ComponentResource, reason: string, note: string): void {

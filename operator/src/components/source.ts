@@ -58,7 +58,11 @@ async function valueOf(
   const { name = '', key = '' } = from ?? {};
   const { data, binaryData } = await read(api, kind, namespace, name);
   const encoded = kind === SECRET ? data?.[key] : binaryData?.[key];
-  if (encoded === undefined) throw new SourceProblem('SourceNotFound', `the ${kind.kind} ${name} has no value ${key}`);
+  if (encoded === undefined)
+    throw new SourceProblem(
+      'SourceNotFound',
+      `the ${kind.kind} ${name} has no ${kind === SECRET ? 'data' : 'binaryData'} with the key ${key}`,
+    );
   return Buffer.from(encoded, 'base64');
 }
 

@@ -73,11 +73,15 @@ function findingsOf(world: World, wanted: Wanted | undefined, failure?: string):
   return {
     SourceReady: ['True', 'Resolved', `the component is ${wanted.digest}`],
     Published:
-      unpublished === 0 ? ['True', 'Published', ''] : ['False', 'Publishing', `${unpublished} databases lack it`],
+      unpublished === 0 ? ['True', 'Published', ''] : ['False', 'Publishing', `databases that lack it: ${unpublished}`],
     Distributed:
       undistributed === 0
         ? ['True', 'Compiled', '']
-        : ['False', inStep('refused') > 0 ? 'Refused' : 'Compiling', `${undistributed} databases wait for nodes`],
+        : [
+            'False',
+            inStep('refused') > 0 ? 'Refused' : 'Compiling',
+            `databases whose nodes have not compiled it: ${undistributed}`,
+          ],
     Progressing: progressing(world, progress, isDone),
     Healthy: healthOf(world, progress),
     Ready:
@@ -114,6 +118,6 @@ function lackOf({ missing, targets }: World, count: (...names: readonly Stage[])
   if (failure !== undefined) return ['False', 'Failed', failure];
   if (missing.length > 0) return ['False', 'DatabaseNotFound', `there is no EventDatabase ${missing.join(', ')}`];
   if (count('refused') > 0) return ['False', 'Refused', 'a node cannot run the component: see status.databases'];
-  if (count('unknown') > 0) return ['False', 'DatabaseNotReady', `${count('unknown')} databases are not ready`];
-  return ['False', 'RollingOut', `${targets.length - count('done')} of ${targets.length} databases are to be updated`];
+  if (count('unknown') > 0) return ['False', 'DatabaseNotReady', `databases that are not ready: ${count('unknown')}`];
+  return ['False', 'RollingOut', `databases that have it: ${count('done')} of ${targets.length}`];
 }

@@ -55,12 +55,15 @@ export class OperatorProcess {
 
   /** Runs a controller in each term of leadership. */
   control<Observed, Action>(controller: Controller<Observed, Action>, sources: readonly Source[]): void {
-    const { api, telemetry } = this.#options;
+    const { api, telemetry, onError } = this.#options;
     this.#loops.push((term) => {
       const loop = new ControllerLoop(controller, {
         runtime: api.runtime,
         mayAct: () => term.isHeld(),
-        onPass: telemetry.onPass,
+        onPass: (pass) => {
+          telemetry.onPass(pass);
+          if (pass.failure !== undefined) onError(new Error(`${pass.controller} ${pass.key}: ${pass.failure.message}`));
+        },
       });
       telemetry.observeQueue(controller.name, loop.queue);
       return loop.run(sources, term.signal);

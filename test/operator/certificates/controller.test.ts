@@ -62,7 +62,7 @@ it('the controller writes each Secret once, and says which', async () => {
   expect(controller.stateOf(cluster)).toEqual({
     adminSecretName: 'shop-auth',
     caSecretName: 'shop-ca',
-    tls: ['True', 'Issued', 'the certificates are there and will be renewed'],
+    tls: ['True', 'Issued', 'the certificates are valid and are renewed in time'],
   });
 });
 

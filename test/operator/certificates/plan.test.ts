@@ -11,11 +11,11 @@ const DAY_MS = 24 * HOUR_MS;
 const YEAR_MS = 365 * DAY_MS;
 
 const MADE_FOR_ALL = [
-  'shop-peer: there is none',
-  'shop-auth: there is none',
-  'shop-authority: there is no authority',
-  'shop-tls: new certificate: there is none',
-  'shop-ca: the authorities have changed',
+  'shop-peer: it does not exist',
+  'shop-auth: it does not exist',
+  'shop-authority: it does not exist',
+  'shop-tls: new certificate: it does not exist',
+  'shop-ca: it does not exist',
 ];
 
 function certificateIn(namespace: Namespace, name = 'shop-tls', key = 'tls.crt'): X509Certificate {

@@ -1,10 +1,13 @@
 // Goal: the controller works on the machinery: informers, the loop, and the objects of a real CairnCluster; and its
 // irreversible actions fail when what they depend on has changed. Method: an API server in memory, without controllers
 // of Kubernetes.
+import { status as codes, Metadata } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
+import { CallError } from '../../../operator/src/client/index.ts';
 import { ClusterInformers, type ClusterPorts, clusterController } from '../../../operator/src/cluster/index.ts';
 import { KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
+import { statusOf } from '../../../operator/src/cluster/status.ts';
 import { Api, ControllerLoop, type KubeObject, type Pass, pathOf } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS, objectsOf } from '../../../operator/src/objects/index.ts';
 import { MemoryApi } from '../../support/kube-api/memory-api.ts';
@@ -93,6 +96,33 @@ it('reads objects before it asks nodes, so a disk is not judged by its size befo
   await controller.observe('prod/shop', new AbortController().signal);
   expect(order).toHaveLength(6);
   expect(order.at(-1)).toBe('description');
+});
+
+it('says in the status that the nodes refuse its key', async () => {
+  const runtime = new ManualRuntime();
+  const pod = { metadata: { name: 'shop-0', namespace: 'prod', uid: 'one', resourceVersion: '1' } };
+  const objects: ClusterPorts['objects'] = {
+    cluster: () => clusterOf(),
+    pods: () => [pod],
+    claims: () => [],
+    set: () => undefined,
+    owned: () => [],
+    kubeNodes: () => undefined,
+  };
+  const unused = (): never => expect.unreachable();
+  const refused = { code: codes.UNAUTHENTICATED, details: 'not valid', metadata: new Metadata() };
+  const describe = (): Promise<never> =>
+    Promise.reject(new CallError(Object.assign(new Error(), refused), 'DescribeCluster at shop-0'));
+  const admin = { describe, order: unused, finalize: unused, recover: unused };
+  const controller = controllerOf(new Api(new MemoryApi(runtime), runtime), objects, async () => admin);
+  const observed = await controller.observe('prod/shop', new AbortController().signal);
+  if (observed === undefined) throw new Error('the CairnCluster was not observed');
+  const { conditions } = statusOf(observed.world, { plan: [], done: 0 }, { tls: ['True', 'Disabled', ''] });
+  expect(conditions?.find(({ type }) => type === 'QuorumHealthy')).toMatchObject({
+    status: 'Unknown',
+    reason: 'ClusterUnreachable',
+    message: 'a node refuses: DescribeCluster at shop-0: not valid',
+  });
 });
 
 const READY = { conditions: [{ type: 'Ready', status: 'True' }] };

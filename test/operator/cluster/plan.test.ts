@@ -89,6 +89,9 @@ const learners: Change[] = [withNode(1, { role: 'learner' }), withNode(3, { role
 const unready = withEach('pods', 'shop-1', {
   status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: AGO }] },
 });
+const crashing = withEach('pods', 'shop-1', {
+  status: { containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] },
+});
 const applied: Change = (world) => ({ ...world, isApplied: () => true });
 const unapplied: Change[] = [withFields({ set: null }), (world) => ({ ...world, isApplied: () => false })];
 const raised: Change[] = [withDescribed('nodes', (node) => ({ ...node, levelMax: 2 })), later];
@@ -179,7 +182,8 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
   ],
   ['outdated, a drained node', [outdated, withNode(2, { isDraining: true })], /^wait .*drained/],
   ['outdated, a leaving node', [outdated, withNode(2, { state: 'leaving' })], /^wait .*leaving/],
-  ['outdated, an unready pod', [outdated, unready], /^wait .*shop-1 is not ready/],
+  ['outdated, an unready pod', [outdated, unready], /^wait .*shop-1 is not ready$/],
+  ['outdated, a pod that crashes', [outdated, unready, crashing], /^wait .*shop-1 is not ready: CrashLoopBackOff$/],
   ['outdated, learners', [outdated, ...learners, withNode(2, { leads: 0 })], /^wait .*too few voters/],
   ['outdated, not stable yet', [outdated, withUpdate({ stableSeconds: 9e9 })], /^wait .*ready for less than/],
   ['outdated, more replicas', [outdated, withReplicas(5), applied], /^wait .*there are not 5 pods/],

@@ -20,7 +20,8 @@ function world() {
 async function start({ runtime, server }: ReturnType<typeof world>, identity: string, failure?: Error) {
   const telemetry = new Telemetry();
   const api = new Api(server, runtime);
-  const onError = (): void => undefined;
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
   const options = { api, telemetry, namespace: 'operators', leaseName: 'cairn-operator', identity, onError };
   const operator = new OperatorProcess(options);
   const informer = operator.follow('things', new Informer<KubeObject>(api, pathOf(THING), { onError }));
@@ -47,7 +48,7 @@ async function start({ runtime, server }: ReturnType<typeof world>, identity: st
     const response = await fetch(`http://127.0.0.1:${portOf(http)}${path}`);
     return { status: response.status, text: await response.text() };
   };
-  return { passes, page, run: () => operator.run(over.signal), stop: () => over.abort() };
+  return { passes, errors, page, run: () => operator.run(over.signal), stop: () => over.abort() };
 }
 
 it('one process acts, and another one when the first has stopped', async () => {
@@ -77,11 +78,12 @@ it('a process is healthy at once, and ready after its first lists', async () => 
   expect((await operator.page('/other')).status).toBe(404);
 });
 
-it('metrics count passes that fail, and the objects that wait', async () => {
+it('reports passes that fail, and counts them and the objects that wait', async () => {
   const found = world();
   const operator = await start(found, 'first', new Error('refused'));
   void operator.run();
   await found.runtime.advance(100);
+  expect(operator.errors).toEqual([new Error('things prod/one: refused')]);
   const { text } = await operator.page('/metrics');
   expect(text).toContain('\ncairn_operator_reconciles_total{controller="things",result="error"} 1\n');
   expect(text).toContain('\ncairn_operator_queue_failing{controller="things"} 1\n');

@@ -490,7 +490,10 @@ export interface CairnClusterSpec {
   readonly repair: Repair;
   /** Any text. A change restarts the pods, one after the other. */
   readonly restartKey?: string;
-  /** Recovery with the data of one node, when most nodes are lost for good. */
+  /**
+   * Recovery of databases with the data of one node, when most of their replicas are lost for good. It needs a quorum
+   * of the catalog; without it, see docs/operations/recovery.md.
+   */
   readonly recovery?: Recovery;
   /** Whether the volumes are kept or deleted when the CairnCluster is deleted. */
   readonly reclaimPolicy: 'Retain' | 'Delete';
