@@ -115,14 +115,14 @@ function keysOf(node: Node): KnownKeys {
 /** Logs a warning: every client that reaches such a port may read, write and delete everything. */
 function warnOfOpenDoors({ host }: Config, logger: Logger): void {
   if (isLoopback(host)) return;
-  const message = `Authentication is off and this node listens on ${host}: everybody who reaches its ports can read, change and delete all databases. Start it with --auth on, or keep the ports from strangers`;
+  const message = `Authentication is off and this node listens on ${host}: every client that reaches its ports can read, change and delete all databases. Start it with --auth on, or restrict access to the ports`;
   logger.warn('authentication-off', { host, message });
 }
 
 function warnOfOpenPeers({ peerPort, peerTls }: Config, logger: Logger): void {
   if (peerPort === 'off' || peerTls !== 'off') return;
   const message =
-    'Authentication is on and the peer port speaks no TLS (--peer-tls off): every client that reaches it can join the cluster and issue keys. Give it --peer-secret-file or --peer-tls-cert-file, or keep it from strangers';
+    'Authentication is on and the peer port does not use TLS (--peer-tls off): every client that reaches it can join the cluster and issue keys. Set --peer-secret-file or --peer-tls-cert-file, or restrict access to the port';
   logger.warn('peer-port-open', { message });
 }
 

@@ -205,7 +205,7 @@ export function closedConnections(logger: Logger, metrics: Metrics): (closed: Cl
     const nowMs = performance.now();
     if (nowMs - notedMs < NOTE_EVERY_MS) return;
     notedMs = nowMs;
-    const message = `${countMax} connections ${bound} are open, which is the most within the limit of open files; another one of ${server} was closed as it came. Raise the limit (ulimit -n, LimitNOFILE)`;
+    const message = `${countMax} connections ${bound} are open, the maximum for the limit of open files; a new one of ${server} was closed. Raise the limit (ulimit -n, LimitNOFILE)`;
     logger.warn('connection-closed', { port: server, countMax, message });
   };
 }

@@ -75,7 +75,7 @@ export class HeldPorts implements Disposable {
 
   #refuseHttp(response: ServerResponse): void {
     const reason = this.#reason ?? 'it opens its data directory';
-    const message = `The node is starting: ${reason}. Retry, or ask another node`;
+    const message = `The node is starting: ${reason}. Retry, or use another node`;
     const error = { code: 'INTERNAL', message, details: { reason: 'Starting' } };
     response.writeHead(503, {
       'content-type': 'application/json',

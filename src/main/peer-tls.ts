@@ -170,7 +170,7 @@ class Reloaded implements NodePeerTls {
     const { logger, metrics } = this.#parts;
     metrics.counter('cairn_peer_tls_reloads_total', { result: outcome.kind === 'ok' ? 'loaded' : 'failed' }).add();
     if (outcome.kind === 'ok') return;
-    logger.error('peer-tls-not-reloaded', { message: `${outcome.reason}; what is in use stays in use` });
+    logger.error('peer-tls-not-reloaded', { message: `${outcome.reason}; the previous files stay in use` });
   }
 
   #show({ subject, issuer, subjectAltName = '', validTo }: X509Certificate): void {
@@ -179,7 +179,7 @@ class Reloaded implements NodePeerTls {
     metrics.gauge('cairn_peer_tls_certificate_expiry_timestamp_seconds', {}).set(endsMs / 1000);
     logger.info('peer-tls-certificate', { subject, issuer, names: subjectAltName, until: validTo });
     if (endsMs > Date.now()) return;
-    const message = `The certificate in ${this.#settings.peerTlsCertFile} of peer-tls-cert-file has expired: no other node connects`;
+    const message = `The certificate in ${this.#settings.peerTlsCertFile} of peer-tls-cert-file has expired: other nodes cannot connect`;
     logger.warn('peer-tls-certificate-expired', { until: validTo, message });
   }
 }

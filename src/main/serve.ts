@@ -47,7 +47,10 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
     logger.warn('memory-too-small', { memoryBytes: usableMemoryBytes(), ...lackingBytes });
   collectUnderPressure();
   signals.onAnother = (signal) => {
-    logger.fatal('stopped-without-drain', { signal, message: 'Told to stop again before it had drained' });
+    logger.fatal('stopped-without-drain', {
+      signal,
+      message: 'Another stop signal arrived before the drain was complete',
+    });
     logger.flush();
     endAtOnce();
   };

@@ -111,7 +111,7 @@ class Reloaded implements Tls {
     const { logger, metrics } = this.#parts;
     metrics.counter('cairn_tls_reloads_total', { result: outcome.kind === 'ok' ? 'loaded' : 'failed' }).add();
     if (outcome.kind === 'ok') return;
-    logger.error('tls-not-reloaded', { message: `${outcome.reason}; what is in use stays in use` });
+    logger.error('tls-not-reloaded', { message: `${outcome.reason}; the previous files stay in use` });
   }
 
   /** @throws DatabaseError when the material is invalid */

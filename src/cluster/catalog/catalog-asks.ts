@@ -92,7 +92,7 @@ export class CatalogAsks<Ask, Answer> {
       return this.#kind.isPatient === true && !isLate ? undefined : later('the catalog has no leader');
     }
     if (group === undefined || isLate) {
-      return later(this.#kind.late?.(waiting.ask) ?? 'the catalog has not taken it in yet');
+      return later(this.#kind.late?.(waiting.ask) ?? 'the catalog has not applied it yet');
     }
     if (group.isOpening) return undefined;
     if (!group.isReady) return elsewhere(nodeOf(group.leader ?? group.self), catalog());

@@ -16,6 +16,6 @@ export function historyLog(logger: Logger): (note: HistoryNote, title: Title) =>
 }
 
 const DIVERGED_ADVICE =
-  'clients may have been answered from either history: the replica here is kept as it is and serves nothing; compare both, then replace this node (docs/operations/recovery.md)';
+  'clients may have been answered from either history: the replica on this node is kept unchanged and not used; compare both, then replace this node (docs/operations/recovery.md)';
 const LOST_ADVICE =
-  'the disk of that node was put back to an earlier state: it gets the entries again; restore no data directory of a member';
+  'the disk of that node was restored to an earlier state: it gets the entries again; never restore the data directory of a member';

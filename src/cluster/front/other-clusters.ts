@@ -4,7 +4,7 @@ import type { Logger } from '#observability';
 import type { OtherClusterSign } from '../core/standing.ts';
 
 const ADVICE =
-  'to have this node join the other cluster, move its data directory away and start it with --join; to keep this cluster, start it at another address and with other seeds';
+  'to let this node join the other cluster, move its data directory away and start it with --join; to keep this cluster, start it at another address and with other seeds';
 
 /** The parts of the catalog that the decision needs. */
 interface KnownCatalog {
@@ -34,7 +34,7 @@ export class OtherClusters {
     if (this.#sign === undefined || catalog.list().length > 0) return undefined;
     const [only, ...others] = catalog.nodes();
     if (only?.node !== self || others.length > 0) return undefined;
-    const message = `${this.#sign}. This node is alone in its cluster, holds no database, and answers nothing meanwhile: ${ADVICE}`;
+    const message = `${this.#sign}. This node is alone in its cluster, has no database, and refuses all requests meanwhile: ${ADVICE}`;
     return new DatabaseError('unavailable', message, { details: { reason: 'OtherCluster' } });
   }
 }

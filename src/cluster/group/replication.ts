@@ -188,7 +188,7 @@ export class Replication {
     if (!this.#campaigns.has(group)) this.#ask(group, members(group.raft.membership.voters), nowMs);
   }
 
-  /** Schedules a campaign of the group, after those of replicas with a lower rank; the rank differs per group. */
+  /** Schedules a campaign of the group, staggered by the rank of the local replica; the ranks differ per group. */
   #ask(group: Group, voters: readonly ReplicaId[], nowMs: number): void {
     this.#askInTurn(group, inTurn(voters, group.id), nowMs, this.#ports.limits.firstCampaignMs);
   }

@@ -68,7 +68,7 @@ function faultInSuccessor(
   { node, by }: NodeOrder & { readonly kind: 'replace' },
   { nodes, bindings }: ClusterState,
 ): OrderFault | undefined {
-  if (by === node) return failed(`node ${node} cannot take its own place`);
+  if (by === node) return failed(`node ${node} cannot replace itself`);
   const next = nodes.find((each) => each.node === by);
   if (by !== undefined && next === undefined) {
     return { code: 'not_found', reason: `node ${by} has not joined; start it with --join, and ask again` };

@@ -17,7 +17,7 @@ export function hasDamageNote(dataDirectory: string): boolean {
   const path = join(dataDirectory, NAME);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.isFile()) return found !== undefined;
-  const message = `${path} must be a file, the note of damaged tables that a node leaves there, and is something else; move it away`;
+  const message = `${path} must be a file, in which the node records damaged tables; move it away`;
   throw new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' } });
 }
 

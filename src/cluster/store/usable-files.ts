@@ -42,6 +42,6 @@ export async function checkUsable(directory: string): Promise<void> {
 
 function unusable(path: string, fault: string, cause?: Error): DatabaseError {
   const hint = 'Give the data directory to the user that the node runs as, with all that is in it';
-  const message = `${path} ${fault}. ${hint}, and let nothing else write there`;
+  const message = `${path} ${fault}. ${hint}, and let no other program write there`;
   return new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' }, cause });
 }

@@ -26,7 +26,7 @@ export async function makeWritableDirectory(directory: string): Promise<void> {
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause;
     const reason = REASONS.get(String(cause.code)) ?? cause.message;
-    const message = `Nothing can be written in ${path}: ${reason} (${String(cause.code)}). The setting data-dir must name a directory that this user can read and write, or a place where one can be made`;
+    const message = `Nothing can be written in ${path}: ${reason} (${String(cause.code)}). The setting data-dir must name a directory that this user can read and write, or a path where it can be created`;
     throw new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' }, cause });
   }
 }

@@ -84,7 +84,7 @@ export class CoreThread implements CoreLink {
     this.#exited = new Promise((resolve) => {
       worker.on('exit', (code) => {
         this.#fail(new Error(`The thread of the core ended by itself, with exit code ${code}`));
-        for (const answer of this.#asked.values()) answer({ kind: 'later', reason: 'the node has ended' });
+        for (const answer of this.#asked.values()) answer({ kind: 'later', reason: 'the node has stopped' });
         resolve();
       });
     });

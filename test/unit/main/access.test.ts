@@ -31,7 +31,7 @@ test.each(['127.0.0.1', '127.9.8.7', '::1', 'localhost'])('on %s nobody is warne
 test.each(['0.0.0.0', '::', '10.0.0.7', 'cairn-0.cairn', '1270.example'])(
   'on %s without authentication it is said',
   (host) => {
-    const message = expect.stringMatching(/everybody who reaches its ports.*--auth on/);
+    const message = expect.stringMatching(/every client that reaches its ports.*--auth on/);
     expect(warnings(`--host=${host}`)).toEqual([['authentication-off', { host, message }]]);
     expect(warnings(`--host=${host}`, '--auth=on')).toEqual([]);
   },
@@ -54,7 +54,7 @@ test.each([
 });
 
 test('that keys are asked for as passwords without TLS is said', () => {
-  const message = expect.stringMatching(/whoever can listen on the way has the keys.*--tls-cert-file/);
+  const message = expect.stringMatching(/an observer of the network gets the keys.*--tls-cert-file/);
   const lines = warnings('--auth=on', '--host=0.0.0.0', '--auth-basic=on');
   expect(lines).toEqual([['basic-without-tls', { host: '0.0.0.0', message }]]);
   expect(warnings('--auth=on', '--host=0.0.0.0')).toEqual([]);

@@ -8,7 +8,7 @@ import { listenOptions } from '../../../src/transport/held-port.ts';
 import { TestClient } from '../../support/grpc-client.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 0 };
-const WHY = 'The node is starting: it waits for n2. Retry, or ask another node';
+const WHY = 'The node is starting: it waits for n2. Retry, or use another node';
 
 function held(): HeldPorts {
   const ports = new HeldPorts({ logger: silentLogger, secure: undefined });

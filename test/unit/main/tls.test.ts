@@ -154,7 +154,7 @@ it('files that are replaced by what does not go together are told of once, and t
   put('cert', other.cert);
   look(20);
   expect(await reloads('failed')).toBe(1);
-  const message = expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/);
+  const message = expect.stringMatching(/is not that of the certificate in .*; the previous files stay in use$/);
   expect(lines.at(-1)).toEqual(['error tls-not-reloaded', { message }]);
   put('key', other.key);
   look(2);
@@ -167,7 +167,7 @@ it.each(['clients', 'peers'])('a valid certificate for %s is not replaced by one
   else openPeers();
   putPair(authority.issue({ cn: 'late', days: [-3, -1] }));
   look(20);
-  const message = expect.stringMatching(/has expired: it was valid until .*; what is in use stays in use$/);
+  const message = expect.stringMatching(/has expired: it was valid until .*; the previous files stay in use$/);
   const name = port === 'clients' ? 'tls' : 'peer-tls';
   expect(lines.slice(1)).toEqual([[`error ${name}-not-reloaded`, { message }]]);
 });
@@ -236,7 +236,7 @@ it('files between nodes that are replaced reach both threads once they are as at
   const heard = (): unknown => tls && receiveMessageOnPort(tls.forCore.replaced);
   put('cert', other.cert);
   look(20);
-  const message = expect.stringMatching(/is not that of the certificate in .*; what is in use stays in use$/);
+  const message = expect.stringMatching(/is not that of the certificate in .*; the previous files stay in use$/);
   expect(lines.at(-1)).toMatchObject(['error peer-tls-not-reloaded', { message }]);
   expect([tls?.tls.material, heard()]).toEqual([{ ...pair, ca: authority.cert }, undefined]);
   put('key', other.key);
