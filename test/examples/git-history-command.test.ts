@@ -17,7 +17,7 @@ function run(args: readonly string[], path = process.env['PATH']): unknown {
 }
 
 test('an unknown option is refused with the usage', () => {
-  const stderr = expect.stringMatching(/^"--servr" is no option; did you mean --server\?\n\nUsage: /);
+  const stderr = expect.stringMatching(/^unknown option "--servr"; did you mean --server\?\n\nUsage: /);
   expect(run(['--servr=x'])).toEqual({ status: 2, stdout: '', stderr });
 });
 

@@ -155,9 +155,7 @@ describe('SPEC-TLS-CLI', () => {
     await expect(list(`--tls-ca-file=${other}`)).rejects.toMatchObject({ code: 1 });
     await expect(list(`--tls-ca-file=${keyFile}`)).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(
-        /^cairn auth: there are no authorities to trust: The file .* has no certificate in PEM/,
-      ),
+      stderr: expect.stringMatching(/^cairn auth: --tls-ca-file cannot be used: The file .* has no certificate in PEM/),
     });
   });
 });

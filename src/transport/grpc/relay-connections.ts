@@ -16,8 +16,8 @@ import type { Holder } from '#service';
 import { Liveness } from '../liveness.ts';
 import type { Dial } from '../secure.ts';
 
-/** Fewer than a node takes on one connection (GRPC_LIMITS). */
-const STREAMS_MAX = 900;
+/** Streams that may wait for the settings of the other side; afterwards those say how many a connection takes. */
+const STREAMS_BEFORE_SETTINGS = 100;
 /** A connection without streams is closed after it. */
 const IDLE_MS = 300_000;
 const HTTPS_PORT = 443;
@@ -113,7 +113,8 @@ class Connection {
 
   /** Also true before it is open. */
   get hasRoom(): boolean {
-    return !this.#session.closed && !this.#session.destroyed && this.#streamCount < STREAMS_MAX;
+    const { maxConcurrentStreams = STREAMS_BEFORE_SETTINGS } = this.isOpen ? this.#session.remoteSettings : {};
+    return !this.#session.closed && !this.#session.destroyed && this.#streamCount < maxConcurrentStreams;
   }
 
   /** Whether the other side answers; otherwise the connection is gone. */

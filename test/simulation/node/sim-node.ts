@@ -358,9 +358,10 @@ export class SimNode {
   }
 }
 
-/** Whether the process has said which levels it knows, and which it was to know. */
+/** Whether the process has ended because its release does not support a level. */
 function isOfLevel(failure: unknown): boolean {
-  return /\bknows levels? \d.*\bstart\b/.test(describe(failure));
+  const reason = reasonOf(failure);
+  return reason === 'LevelNotKnown' || reason === 'UnknownFeatureLevel';
 }
 
 export function describe(failure: unknown): string {

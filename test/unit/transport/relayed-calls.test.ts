@@ -147,7 +147,7 @@ describe('a call to a node without a copy (TM5)', () => {
   it('is passed on once (TM6)', async () => {
     const reply = await sent(other, ask('FetchLatestDatabase'), { [RELAYED]: 'somebody' });
     expect(reply).toMatchObject({ status: 14 });
-    expect(reply.message).toContain('holds no copy');
+    expect(reply.message).toContain('has no replica of the database');
   });
 });
 
