@@ -19,9 +19,9 @@ export interface ByteBudgets {
   readonly streams: MemoryBudget;
   /** Bytes of replies that have not left yet. */
   readonly unsent: MemoryBudget;
-  /** The same of small replies, which slow readers of large ones do not delay. */
+  /** Bytes of small replies that have not left yet. Slow readers of large replies do not delay them. */
   readonly small: MemoryBudget;
-  /** How long a reply waits for room before it is refused. */
+  /** Longest time that a reply waits for room; then it is refused. */
   readonly waitMs: number;
   readonly time: BudgetTime;
 }
@@ -31,7 +31,7 @@ export interface ByteBudgetSizes {
   readonly unsentBytesMax: number;
   /** Default: as much as for requests. */
   readonly streamBytesMax?: number;
-  /** How long a client may hold bytes without progress while others wait for them. */
+  /** Time without progress after which a client loses its bytes to clients that wait for them. */
   readonly patienceMs?: number;
   readonly waitMs?: number;
   /** Real time unless a test decides. */
@@ -40,10 +40,10 @@ export interface ByteBudgetSizes {
 
 const PATIENCE_MS = 10_000;
 
-/** Longer than the patience, so that a client that waits gets the bytes that are evicted for it. */
+/** Longer than the patience, so that a client that waits receives the bytes of an eviction. */
 const WAIT_MS: number = PATIENCE_MS + 5_000;
 
-/** On top of the budget of replies, as a part of it. */
+/** Size of the budget for small replies, as a part of that for replies, on top of it. */
 const SMALL_PER_BUDGET = 1 / 4;
 
 /** Part of a budget that only proven connections get. */
@@ -66,7 +66,7 @@ export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
   };
 }
 
-/** Nothing was tried, and the same request may succeed a moment later. */
+/** The error of a request that was not tried, and may succeed a moment later. */
 export function noRoom(): DatabaseError {
   const message = 'The node holds as many bytes of requests or replies as it may; repeat the request after a pause';
   return new DatabaseError('busy', message, { details: { retryAfterMs: RETRY_AFTER_MS } });

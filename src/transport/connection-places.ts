@@ -16,17 +16,17 @@
  */
 import { Link, LinkedList } from '#base';
 
-/** What a connection waits for: another request, the head of its first one, the rest of what it asks. */
+/** State of a waiting connection: before another request, before its first headers, or within a body. */
 export type Waiting = 'idle' | 'head' | 'body';
 
 export interface PlaceHolder {
   /** Closes its connection now. */
   end(): void;
-  /** Of one that waits for the rest of a request: whether it is being answered all the same. Absent: never. */
+  /** Returns whether a request is being answered before its body is complete. Absent: never. */
   isBusy?(): boolean;
 }
 
-/** Whoever asks does so sooner, and who is in the middle of asking again and again, too. */
+/** Active clients send their first request, or the next one, within this time. */
 const STANDS_MS = 1_000;
 
 export class ConnectionPlaces {
@@ -40,7 +40,7 @@ export class ConnectionPlaces {
   };
   #count = 0;
 
-  /** `onEnded` is told of each connection that has made room, and what it waited for. */
+  /** `onEnded` is called for each connection that is closed for a new one, with its state. */
   constructor(max: number, onEnded: (waiting: Waiting) => void, nowMs: () => number = () => performance.now()) {
     this.#max = max;
     this.#onEnded = onEnded;
@@ -51,7 +51,7 @@ export class ConnectionPlaces {
     return this.#count;
   }
 
-  /** For a connection that has come, which waits for its first request; undefined: all others are being answered. */
+  /** Adds a new connection, which waits for its first request. Undefined: all others are being answered. */
   enter(holder: PlaceHolder): Place | undefined {
     if (this.#count >= this.#max && !this.makeRoom()) return undefined;
     this.#count += 1;
@@ -60,7 +60,7 @@ export class ConnectionPlaces {
     return place;
   }
 
-  /** Ends the connection that is worth least; false: none waits. */
+  /** Closes the connection that is worth least. False: none waits. */
   makeRoom(): boolean {
     for (let place = this.#worthLeast(); place !== undefined; place = this.#worthLeast()) {
       if (place.holder.isBusy?.() === true) place.works();
@@ -95,12 +95,12 @@ export class ConnectionPlaces {
   }
 }
 
-/** Of one connection, until it leaves. */
+/** Slot of one connection, until it leaves. */
 export class Place {
-  /** For the places alone. */
+  /** Used by `ConnectionPlaces` only. */
   readonly link: Link<Place> = new Link<Place>(this);
   readonly holder: PlaceHolder;
-  /** For what, and since when, while it waits. */
+  /** Its state while it waits, and the time of the last change. */
   waiting: Waiting = 'head';
   sinceMs = 0;
   readonly #moved: (wanted: Waiting | 'works' | 'gone') => void;
@@ -111,7 +111,7 @@ export class Place {
     this.#moved = moved;
   }
 
-  /** From now on, behind all others that do. */
+  /** It waits from now on, after all others in the same state. */
   waits(waiting: Waiting): void {
     if (!this.#hasLeft) this.#moved(waiting);
   }
@@ -120,7 +120,7 @@ export class Place {
     if (!this.#hasLeft) this.#moved('works');
   }
 
-  /** Once, however often it is called. */
+  /** Does nothing after the first call. */
   leave(): void {
     if (this.#hasLeft) return;
     this.#moved('gone');

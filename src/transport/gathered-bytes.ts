@@ -22,7 +22,7 @@ export class GatheredBytes {
   #gathered: Buffer | undefined;
   #gatheredBytes = 0;
 
-  /** `announcedBytes`: how many come if the sender is right; 0 where it does not say. */
+  /** `announcedBytes`: length that the sender has announced; 0 when it has not. */
   constructor(announcedBytes: number = 0) {
     this.#announcedBytes = announcedBytes <= ANNOUNCED_BYTES_MAX ? announcedBytes : 0;
   }
@@ -31,12 +31,12 @@ export class GatheredBytes {
     return this.#gatheredBytes + this.#looseBytes;
   }
 
-  /** How many pieces are held, each of which keeps a buffer, perhaps a larger one. */
+  /** Number of pieces. Each keeps its whole buffer, which may be larger. */
   get pieceCount(): number {
     return this.#loose.length + (this.#gathered === undefined ? 0 : 1);
   }
 
-  /** Nobody looks at the piece again. */
+  /** Adds a piece, which the caller does not use again. */
   add(piece: Uint8Array): void {
     this.#loose.push(piece);
     this.#looseBytes += piece.length;
@@ -44,7 +44,7 @@ export class GatheredBytes {
     if (isLong || this.#loose.length >= LOOSE_PIECES_MAX) this.#gather();
   }
 
-  /** All of them in one, which shares no memory with what came; nothing is held from then on. */
+  /** Returns all bytes in one array that shares no memory with the pieces, and forgets them. */
   take(): Uint8Array {
     const gathered = this.#gathered;
     if (gathered === undefined) {
@@ -79,7 +79,7 @@ export class GatheredBytes {
     const known = this.#gathered;
     if (known !== undefined && known.length >= bytes) return known;
     const isAnnounced = this.#looseBytes + this.#gatheredBytes > LOOSE_BYTES_MAX && bytes <= this.#announcedBytes;
-    // Not of Node's pool, and not filled: what is given away is what was written.
+    // Neither from Node's pool nor filled: `take` returns the part that was written.
     const grown = Buffer.allocUnsafeSlow(isAnnounced ? this.#announcedBytes : 2 * bytes);
     if (known !== undefined) grown.set(known.subarray(0, this.#gatheredBytes));
     this.#gathered = grown;

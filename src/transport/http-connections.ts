@@ -1,6 +1,5 @@
 /**
- * The connections of a server of node:http: how many there are, what each of them waits for, and whether those that are
- * read, or read, make progress.
+ * The connections of a server of node:http: their number, their states, and the progress of bodies and of answers.
  *
  * ```
  *   asks ── its body comes ── without progress ──> evicted before those that make some (connection-places.ts)
@@ -16,21 +15,21 @@ import { ConnectionPlaces, type Place, type Waiting } from './connection-places.
 export interface HttpConnectionsOptions {
   /** Connections at a time. */
   readonly max: number;
-  /** Those of the server are told of above TLS, and the others beneath it. */
+  /** With TLS a request names the TLS socket, and the connection event the TCP socket beneath it. */
   readonly isSecure: boolean;
-  /** A client that takes nothing for so long of an answer that waits for it is cut off. Default: `ANSWER_MS`. */
+  /** A client that takes nothing of a waiting answer for so long is disconnected. Default: `ANSWER_MS`. */
   readonly answerMs?: number | undefined;
-  /** One was closed for one that came. */
+  /** Called for a connection that is closed for a new one. */
   readonly onDisplaced: (waiting: Waiting) => void;
 }
 
-/** As long as gRPC gives for the same. */
+/** The same time as gRPC's. */
 export const ANSWER_MS = 60_000;
 
 /** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
-/** A body that brings so much between two looks is not one that stands still. */
+/** A body that brings so much between two checks makes progress. */
 const BODY_BYTES_PER_LOOK = 2 * 1024;
 const LOOK_MS = 1_000;
 
@@ -44,7 +43,7 @@ export class HttpConnections {
   readonly #places: ConnectionPlaces;
   readonly #open = new Set<Connection>();
   readonly #bySocket = new WeakMap<object, Connection>();
-  /** Those in their handshake. */
+  /** Connections in their TLS handshake. */
   readonly #byPeer = new Map<string, Connection>();
   readonly #looking: NodeJS.Timeout;
 
@@ -160,7 +159,7 @@ class Connection {
     } else this.place?.works();
   }
 
-  /** Nothing but a request is there that has not come whole, and nobody has begun to answer it. */
+  /** True when its only request is incomplete, and no answer has begun. */
   #awaitsBody(): boolean {
     const { request, response } = this.#last ?? {};
     if (request === undefined || response === undefined || this.#unanswered !== 1) return false;
@@ -172,7 +171,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** Of the two sockets of a connection, the one beneath and the one above, the same. */
+/** Key of a connection: the same for its TCP socket and its TLS socket. */
 function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -14,11 +14,11 @@
  *   less has no room; after all of the patience where only the end is seen. No more are evicted than are needed, and
  *   none when that is not enough. A hold that the node works with is not evicted.
  * - Standing: a connection whose last reply left, or whose last request came, within a second is proven. It is served
- *   first, and has a part of the budget that others do not get. A connection that was evicted evicts no other one for as long as the
- *   patience, and is served last: crowds that come back at once do not keep others out.
+ *   first, and has a part of the budget that others do not get. A connection that lost a hold evicts no other one for
+ *   as long as the patience, and is served last: crowds that come back at once do not keep others out.
  * - Turns: connections that wait are served in turn, one hold each. A connection with 500 streams counts as one.
  *
- * Connections that are opened by the hundred count as so many clients.
+ * A hundred connections of one client count as a hundred clients.
  */
 import { assert, Link, LinkedList } from '#base';
 import { Line, TurnsByLine } from './turns-by-line.ts';
@@ -40,7 +40,7 @@ export const REAL_TIME: BudgetTime = {
 
 export interface MemoryBudgetOptions {
   readonly bytesMax: number;
-  /** How long a hold may go without progress where only its end is seen. */
+  /** Longest time without progress of a hold of which only the end is seen. */
   readonly patienceMs: number;
   /** Part of the budget that only proven connections get. Default: none. */
   readonly provenPart?: number;
@@ -59,7 +59,7 @@ const STOPPED_PER_PATIENCE = 1 / 4;
 /** Bytes that count as progress: no client of HTTP/2 sends less before it must be answered. */
 const PROGRESS_BYTES = 16 * 1024;
 
-/** How often waiting connections look for holds without progress, as a part of the patience. */
+/** Searches for holds without progress in each patience, while connections wait. */
 const LOOKS_PER_PATIENCE = 32;
 
 /** Waiting connections for which holds are evicted in one look. */
@@ -67,7 +67,8 @@ const EVICTING_MAX = 32;
 
 export class MemoryBudget {
   readonly bytesMax: number;
-  readonly #commonBytes: number;
+  /** Part of it that every connection can get. */
+  readonly commonBytes: number;
   readonly #patienceMs: number;
   readonly #time: BudgetTime;
   readonly #accounts = new WeakMap<object, Account>();
@@ -76,12 +77,16 @@ export class MemoryBudget {
   readonly #waiters = new TurnsByLine<Waiter>();
   #waiting = 0;
   #used = 0;
+  /** Bytes of proven connections. */
+  #provenUsed = 0;
+  /** True while an unproven connection has waited long; until it is served, proven ones have only their part. */
+  #isStarving = false;
   #isServing = false;
   #stopLooking: (() => void) | undefined;
 
   constructor({ bytesMax, patienceMs, provenPart = 0, time = REAL_TIME }: MemoryBudgetOptions) {
     this.bytesMax = bytesMax;
-    this.#commonBytes = Math.ceil(bytesMax * (1 - provenPart));
+    this.commonBytes = Math.ceil(bytesMax * (1 - provenPart));
     this.#patienceMs = patienceMs;
     this.#time = time;
   }
@@ -96,7 +101,7 @@ export class MemoryBudget {
     return this.#waiting;
   }
 
-  /** What a connection has of it. */
+  /** Returns the account of a connection. */
   of(connection: object): Account {
     const known = this.#accounts.get(connection);
     if (known !== undefined) return known;
@@ -106,8 +111,8 @@ export class MemoryBudget {
   }
 
   /**
-   * For accounts and holds: whether so many more bytes are free for them, after others were evicted. `own`: bytes of
-   * the hold that grows.
+   * For accounts and holds: returns whether so many more bytes are free, and evicts others for them if necessary.
+   * `own`: bytes of the hold that grows.
    */
   hasRoom(account: Account, bytes: number, own = 0): boolean {
     if (this.#waiting > 0 && !account.isProven && own === 0) return false;
@@ -116,12 +121,12 @@ export class MemoryBudget {
 
   /** For accounts: whether so many more bytes are free for which no connection waits. */
   hasSpare(account: Account, bytes: number): boolean {
-    return this.#waiting === 0 && account.bytes + bytes <= this.#commonBytes - this.#used;
+    return this.#waiting === 0 && account.bytes + bytes <= this.commonBytes - this.#used;
   }
 
   /** For accounts: waits until there is room; undefined when the signal came first. */
   wait(account: Account, wished: number, evict: Evict, signal: AbortSignal): Promise<Hold | undefined> {
-    const bytes = Math.min(wished, this.#commonBytes);
+    const bytes = Math.min(wished, this.commonBytes);
     if (this.hasRoom(account, bytes)) return Promise.resolve(account.takeAnyway(bytes, evict));
     return new Promise((resolve) => {
       const giveUp = (): void => {
@@ -140,9 +145,15 @@ export class MemoryBudget {
     });
   }
 
+  /** For accounts: they are proven from now on, or no longer. */
+  proven(account: Account, isProven: boolean): void {
+    this.#provenUsed += isProven ? account.bytes : -account.bytes;
+  }
+
   /** For holds: their bytes have changed. */
-  changed(addedBytes: number): void {
+  changed(account: Account, addedBytes: number): void {
     this.#used += addedBytes;
+    if (account.isProven) this.#provenUsed += addedBytes;
     assert(this.#used >= 0, 'A budget does not get back more than was taken', this.#used);
     if (addedBytes < 0 && this.#waiting > 0) this.#serve();
   }
@@ -172,8 +183,13 @@ export class MemoryBudget {
 
   /** Bytes that others must release before the account gets so many. */
   #missing(account: Account, bytes: number, own = 0): number {
-    const free = (account.isProven ? this.bytesMax : this.#commonBytes) - this.#used;
+    const free = account.isProven ? this.#provenFree() : this.commonBytes - this.#used;
     return (account.bytes === own ? bytes : account.bytes + bytes) - free;
+  }
+
+  #provenFree(): number {
+    const free = this.bytesMax - this.#used;
+    return this.#isStarving ? Math.min(free, this.bytesMax - this.commonBytes - this.#provenUsed) : free;
   }
 
   #evictFor(account: Account, bytes: number, own = 0): boolean {
@@ -194,7 +210,11 @@ export class MemoryBudget {
     // The room is for this one, and not for those that wait.
     const wasServing = this.#isServing;
     this.#isServing = true;
-    for (const hold of chosen) hold.evict();
+    for (const hold of chosen) {
+      // A larger one that was chosen later may have made it unnecessary.
+      if (missing + hold.bytes <= 0) missing += hold.bytes;
+      else hold.evict();
+    }
     this.#isServing = wasServing;
     return true;
   }
@@ -206,6 +226,9 @@ export class MemoryBudget {
       if (hold.progressMs > lateMs) break;
       hold.account.isProven = false;
     }
+    const longMs = this.#time.nowMs() - this.#patienceMs * STOPPED_PER_PATIENCE;
+    const isStarving = ({ account, sinceMs }: Waiter): boolean => account.rank === 1 && sinceMs <= longMs;
+    this.#isStarving = this.bytesMax > this.commonBytes && [...this.#waiters.firsts()].some(isStarving);
     this.#serve();
     const first = [...this.#waiters.firsts()].toSorted(
       ({ account: a }, { account: b }) => a.rank - b.rank || a.bytes - b.bytes,
@@ -229,7 +252,9 @@ export class MemoryBudget {
       const next = this.#waiters.first(
         ({ account, bytes }) => account.rank === rank && this.#mayBeNext(account, bytes),
       );
-      if (next !== undefined) return this.#missing(next.account, next.bytes) <= 0 ? next : undefined;
+      if (next === undefined) continue;
+      if (this.#missing(next.account, next.bytes) <= 0) return next;
+      if (rank > 0 || !this.#isStarving) return undefined;
     }
     return undefined;
   }
@@ -248,6 +273,7 @@ export class MemoryBudget {
     this.#waiters.remove(account.line, link);
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
+    this.#isStarving = false;
     this.#stopLooking?.();
     this.#stopLooking = undefined;
   }
@@ -257,26 +283,37 @@ class Waiter {
   readonly link: Link<Waiter> = new Link<Waiter>(this);
   readonly account: Account;
   readonly bytes: number;
+  readonly sinceMs: number;
   readonly grant: () => void;
 
   constructor(account: Account, bytes: number, grant: () => void) {
     this.account = account;
+    this.sinceMs = account.budget.nowMs();
     this.bytes = bytes;
     this.grant = grant;
   }
 }
 
-/** What one connection has of a budget, and how it stands. */
+/** Bytes that one connection holds of a budget, and its standing. */
 export class Account {
-  /** For the budget, and so are the next four. */
+  /** Used by the budget, and so are the next three. */
   readonly line: Line<Waiter> = new Line<Waiter>();
   bytes = 0;
-  isProven = false;
+  #isProven = false;
   readonly budget: MemoryBudget;
   #evictedMs = Number.NEGATIVE_INFINITY;
 
   constructor(budget: MemoryBudget) {
     this.budget = budget;
+  }
+
+  get isProven(): boolean {
+    return this.#isProven;
+  }
+
+  set isProven(isProven: boolean) {
+    if (isProven !== this.#isProven) this.budget.proven(this, isProven);
+    this.#isProven = isProven;
   }
 
   get wasEvicted(): boolean {
@@ -289,35 +326,35 @@ export class Account {
     return this.wasEvicted ? 2 : 1;
   }
 
-  /** A hold of it was evicted, or the connection has shown nothing yet: for a while it evicts no other one. */
+  /** One of its holds was evicted, or it has shown nothing yet: it evicts no other connection for a while. */
   distrust(): void {
     this.isProven = false;
     this.#evictedMs = this.budget.nowMs();
   }
 
-  /** Whether so many bytes are free for it, after others were evicted. */
+  /** Returns whether so many bytes are free for it, and evicts others for them if necessary. */
   hasRoom(bytes: number): boolean {
     return this.budget.hasRoom(this, bytes);
   }
 
-  /** The bytes, or undefined when there is no room for them. */
+  /** Takes the bytes; undefined when there is no room for them. */
   tryTake(bytes: number, evict: Evict): Hold | undefined {
     return this.hasRoom(bytes) ? this.takeAnyway(bytes, evict) : undefined;
   }
 
-  /** Bytes for which no connection waits and none is evicted; undefined when there are none. */
+  /** Takes bytes for which no connection waits and none is evicted; undefined when there are not so many. */
   tryBorrow(bytes: number, evict: Evict): Hold | undefined {
     return this.budget.hasSpare(this, bytes) ? this.takeAnyway(bytes, evict) : undefined;
   }
 
-  /** The bytes in any case: what cannot be refused any more, or is bounded otherwise. */
+  /** Takes the bytes in any case: they cannot be refused any more, or are bounded otherwise. */
   takeAnyway(bytes: number, evict: Evict): Hold {
     return new Hold(this, bytes, evict);
   }
 
   /**
-   * Waits for what may become so many bytes, which the owner resizes when it knows. More than what all connections get
-   * counts as that. Rejects when the signal comes first.
+   * Waits for so many bytes; the owner resizes the hold when it knows the size. At most the part of the budget that all
+   * connections get is taken. Rejects when the signal aborts first.
    */
   async take(bytes: number, evict: Evict, signal: AbortSignal): Promise<Hold> {
     signal.throwIfAborted();
@@ -337,7 +374,7 @@ export class Account {
  * ```
  */
 export class Hold {
-  /** For the budget, and so are the next three. Undefined until the client must act. */
+  /** Used by the budget, and so are the next three. Undefined until the client must act. */
   link: Link<Hold> | undefined;
   readonly account: Account;
   progressMs = 0;
@@ -360,19 +397,20 @@ export class Hold {
     return this.#bytes;
   }
 
-  /** Counts what it has turned out to be, whether there is room or not. */
+  /** Counts the actual size, even when there is no room for it. */
   resize(bytes: number): void {
     if (this.#isReleased) return;
     const added = bytes - this.#bytes;
     this.#bytes = bytes;
     this.account.bytes += added;
-    this.account.budget.changed(added);
+    this.account.budget.changed(this.account, added);
   }
 
   /** Counts more, if there is room for it. A watched hold has made progress when enough has come. */
   tryGrow(bytes: number): boolean {
     const added = bytes - this.#bytes;
-    if (this.#isReleased || !this.account.budget.hasRoom(this.account, added, this.#bytes)) return false;
+    if (this.#isReleased) return false;
+    if (added > 0 && !this.account.budget.hasRoom(this.account, added, this.#bytes)) return false;
     this.resize(bytes);
     this.#cameBytes += added;
     if (this.isWatched && this.#cameBytes >= PROGRESS_BYTES) this.moved();
@@ -407,7 +445,7 @@ export class Hold {
     this.account.isProven = this.account.budget.nowMs() - this.#sinceMs <= QUICK_MS;
   }
 
-  /** Gives the bytes back; once, however often it is called. */
+  /** Releases the bytes; does nothing after the first call. */
   release(): void {
     if (this.#isReleased) return;
     this.pin();
@@ -415,7 +453,7 @@ export class Hold {
     this.#bytes = 0;
     this.#isReleased = true;
     this.account.bytes -= bytes;
-    this.account.budget.changed(-bytes);
+    this.account.budget.changed(this.account, -bytes);
   }
 
   /** For the budget. */

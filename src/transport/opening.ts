@@ -14,7 +14,7 @@
  * announced here.
  *
  * One byte of a header block may refer to an entry of 4 KiB in the table of HPACK, which nghttp2 checks again each
- * time, before anybody can decide about the stream. So there is no table: its size is announced as 0. nghttp2 enforces
+ * time, before the server can decide about it. So there is no table: its size is announced as 0. nghttp2 enforces
  * that when its own SETTINGS are acknowledged, and a client may withhold this. So the client does not see them: they
  * are sent as the payload of a frame of an unknown type, which it must ignore (RFC 9113, 5.5), and nghttp2 gets the
  * acknowledgement of ours for them (ADR 0068).
@@ -39,7 +39,7 @@ export interface OpeningOptions {
   readonly requests?: MemoryBudget;
   /** Watches the connection from its handover on. The receiver counts the bytes of its requests there. */
   readonly floods: FrameFloods;
-  /** The receiver reads the socket; what has been read can be read again. */
+  /** The receiver reads the socket. Bytes that were read here are put back first. */
   readonly onOpen: (socket: Socket) => void;
 }
 
@@ -80,7 +80,7 @@ export const NO_BOUND: number = 2 ** 31;
 /** Bytes of header blocks before the acknowledgement, for which there still is a table of HPACK. */
 const HEADER_BYTES_MAX = 32 * 1024;
 
-/** What a piece of it holds beside its bytes. */
+/** Overhead of each piece in memory. */
 const PIECE_BYTES = 256;
 
 /** Bytes that a connection holds without a budget; the limit on connections bounds their sum. */
@@ -253,8 +253,8 @@ class Opening {
     const hidden = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(own).length;
     socket.off('data', this.#onData);
     socket.pause();
-    // Whether reading continues is decided when this piece has been taken, by what is then there; and a socket of TLS
-    // takes nothing from node:http2 before it has sent what was written to it.
+    // The socket decides after this piece whether it continues to read, and a TLS socket accepts nothing from
+    // node:http2 before it has sent earlier writes. So the handover follows the write.
     socket.write(place === 'here' ? frameHeader(IGNORED, hidden) : NOTHING, () => {
       const bytes = Buffer.concat(this.#pieces);
       this.#letGo();

@@ -72,7 +72,7 @@ export class OtherNodes {
     if (!isThere) return { kind: 'unreached' };
     const headers = { ...passedHeaders(request, body), ...this.#relay.headersFor(asking) };
     const outgoing = send({ ...node.place, method: request.method, path: request.url, headers, signal });
-    // Whether any of the request can have arrived. Nothing is sent before a handshake is over.
+    // True when a part of the request can have arrived. Nothing is sent before the handshake is complete.
     let isSent = false;
     outgoing.once('socket', (socket) => {
       isSent = outgoing.reusedSocket;

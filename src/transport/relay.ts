@@ -65,14 +65,14 @@ export function isUntried(reason: string | undefined): boolean {
 export interface Asked extends Traced {
   readonly protocol: RelayProtocol;
   readonly isWrite: boolean;
-  /** Whether it has the same effect twice as once; called when an answer is lost. */
+  /** Returns whether the request is idempotent; called when an answer is lost. */
   readonly isRepeatable: () => boolean;
 }
 
-/** How one node is asked. */
+/** Parts of a request to one node. */
 export interface Asking {
   readonly holder: Holder;
-  /** What the node must have applied, because a client was shown it; absent: only what the client requires. */
+  /** Revision that the node must have applied, because a client has seen it. Absent: only the client's requirement. */
   readonly shown: Shown | undefined;
   /** Headers by which the node continues the trace; absent: those of the request are passed on. */
   readonly trace?: TraceHeaders | undefined;
@@ -80,7 +80,7 @@ export interface Asking {
   readonly isAfterLost: boolean;
 }
 
-/** What came of asking a node, as the metrics count it. */
+/** Result of a request to a node, as the metrics count it. */
 export type Relayed =
   /** The client has its answer, which has these headers. */
   | { readonly kind: 'answered'; readonly header: (name: string) => string | undefined }
@@ -103,7 +103,7 @@ export interface RelayParts {
   readonly name: string;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  /** How nodes with TLS are reached; default: as by any client. */
+  /** Dials nodes with TLS. Default: like any client. */
   readonly dial?: Dial;
   readonly rateLimits?: RateLimits | undefined;
   /** A monotonic clock. */
@@ -184,8 +184,9 @@ export class Relay {
   }
 
   /**
-   * What a node must have applied because a client was shown it: `cached` never goes back (decisions 6.2). That holds
-   * also for the node that has shown it, which may have restarted. A node may know the name as another instance.
+   * Revision that a node must have applied because a client has seen it: `cached` never goes back (decisions 6.2).
+   * It is sent also to the node that returned it, which may have restarted. A node may know the name as another
+   * instance.
    */
   #shownOf({ group, databaseId }: Elsewhere, { isWrite }: Asked): Shown | undefined {
     const revision = this.#parts.service.shown(group);
@@ -246,7 +247,7 @@ async function traced<Result extends Attempt>(
   });
 }
 
-/** What a node that relays a request says that its clients were shown; a client cannot say it. */
+/** Reads the revision that clients of the relaying node have seen. A header of a client is ignored. */
 export function shownBy(header: (name: string) => string | undefined): { readonly shown?: Shown } {
   if (header(RELAYED) === undefined) return NOTHING_SHOWN;
   const [databaseId = '', text = ''] = header(SHOWN)?.split(';') ?? [];

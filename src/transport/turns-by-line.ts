@@ -1,16 +1,16 @@
 /**
- * Who waits, in lines that are served in turn: one of the first line, one of the second, and so on, and within a line
- * first come first served. However many wait in one line, the others are served as often as it is.
+ * Queues that are served in turn: one waiter of the first queue, one of the second, and so on, and first come first
+ * served within a queue. A queue with many waiters is served as often as any other.
  */
 import { Link, LinkedList } from '#base';
 
 export class Line<Waiter> {
   readonly waiters: LinkedList<Waiter> = new LinkedList<Waiter>();
-  /** For the turns alone. */
+  /** Used by `TurnsByLine` only. */
   readonly link: Link<Line<Waiter>> = new Link<Line<Waiter>>(this);
 }
 
-/** The line of each connection, for as long as there is one. */
+/** Lines by connection. A line lives as long as its connection. */
 export class Lines<Waiter> {
   readonly #lines = new WeakMap<object, Line<Waiter>>();
 
@@ -24,15 +24,15 @@ export class Lines<Waiter> {
 }
 
 export class TurnsByLine<Waiter> {
-  /** Those in which somebody waits; whose turn it is comes first. */
+  /** Lines with waiters. The first one has the next turn. */
   readonly #lines = new LinkedList<Line<Waiter>>();
 
-  /** Whose turn it is. A line whose first is not accepted lets the others go before. */
+  /** Returns the waiter with the next turn. A line whose first waiter is not accepted is skipped. */
   first(accepts: (waiter: Waiter) => boolean = () => true): Waiter | undefined {
     return this.#lines.find(({ waiters: { first } }) => first !== undefined && accepts(first))?.waiters.first;
   }
 
-  /** The first of each line, whose turn it is first. */
+  /** Returns the first waiter of each line, in order of their turns. */
   *firsts(): Generator<Waiter, void> {
     for (const { waiters } of this.#lines.values()) if (waiters.first !== undefined) yield waiters.first;
   }
@@ -42,14 +42,14 @@ export class TurnsByLine<Waiter> {
     if (line.waiters.size === 1) this.#lines.append(line.link);
   }
 
-  /** Takes out one that waits no more. False when it is not in the line. */
+  /** Removes a waiter that has given up. False when it is not in the line. */
   remove(line: Line<Waiter>, waiter: Link<Waiter>): boolean {
     if (!line.waiters.remove(waiter)) return false;
     if (line.waiters.size === 0) this.#lines.remove(line.link);
     return true;
   }
 
-  /** Takes out one that is served: its line has had its turn. False when it is not in the line. */
+  /** Removes a waiter that is served, and ends the turn of its line. False when it is not in the line. */
   serve(line: Line<Waiter>, waiter: Link<Waiter>): boolean {
     if (!this.remove(line, waiter)) return false;
     this.#lines.toEnd(line.link);

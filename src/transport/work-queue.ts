@@ -1,5 +1,5 @@
 /**
- * Work that connections want of a server, begun a little in each turn of the event loop and by connection in turn.
+ * Work of a server for its connections: a little is begun in each turn of the event loop, by connection in turn.
  *
  * ```
  *   begin ── none waits, and the turn has room ──> begun at once
@@ -7,12 +7,12 @@
  *                └── the call has ended ──> forgotten
  * ```
  *
- * A read of a socket brings hundreds of calls, and every connection is read in each turn of the loop. Begun at once,
- * the calls of a client with many of them would delay all other clients for seconds. So would the slices of hundreds
- * of readers that are all ready for their next one, and JSON that takes tens of milliseconds per megabyte.
+ * One read of a socket brings hundreds of calls, and every connection is read in each turn of the loop. If all of them
+ * began at once, a client with many calls would delay all other clients for seconds. So would the slices of hundreds of
+ * readers that are ready for the next one, and JSON, which takes tens of milliseconds per megabyte.
  *
  *   T10  A connection with few calls does not wait for all calls of another one: calls that have arrived are begun by
- *        connection in turn, and not at all when their connection has gone. So are slices of streams read.
+ *        connection in turn, and not at all when their connection is closed. Slices of streams are read likewise.
  */
 import { Link } from '#base';
 import { type Line, Lines, TurnsByLine } from './turns-by-line.ts';
@@ -21,7 +21,7 @@ import { type Line, Lines, TurnsByLine } from './turns-by-line.ts';
 const BYTES_PER_TURN = 512 * 1024;
 const MS_PER_TURN = 5;
 
-/** A call takes as long as so many bytes of a slice, and a slice as long as one that is larger by twice as much. */
+/** Fixed cost of a call and of a slice, in bytes of a slice that take as long. */
 const CALL_BYTES = 8 * 1024;
 const AROUND_SLICE_BYTES: number = 2 * CALL_BYTES;
 
@@ -33,7 +33,7 @@ export interface TurnTime {
 
 const REAL_TIME: TurnTime = { nowMs: () => performance.now(), later: setImmediate };
 
-/** Work that was not begun yet. */
+/** Work that has not begun yet. */
 export class Waiting {
   readonly link: Link<Waiting> = new Link<Waiting>(this);
   readonly line: Line<Waiting>;
@@ -48,7 +48,7 @@ export class Waiting {
     this.bytes = bytes;
   }
 
-  /** It need not be begun any more; nothing when it was. */
+  /** Removes it from the queue; does nothing when it has begun. */
   forget(): void {
     this.#waiting.remove(this.line, this.link);
   }
@@ -58,17 +58,17 @@ export class WorkQueue {
   readonly #waiting = new TurnsByLine<Waiting>();
   readonly #lines = new Lines<Waiting>();
   readonly #time: TurnTime;
-  /** Rest of the turn. */
+  /** Bytes and time that are left in this turn. */
   #leftBytes = BYTES_PER_TURN;
   #leftMs = MS_PER_TURN;
-  /** Whether the next turn is scheduled, which begins with room anew. */
+  /** True when the next turn is scheduled, which resets both. */
   #isTurning = false;
 
   constructor(time: TurnTime = REAL_TIME) {
     this.#time = time;
   }
 
-  /** Does the work now, or when it is the turn of the connection. */
+  /** Does the work now, or when the connection has its turn. */
   begin(connection: object, work: () => void, bytes: number = CALL_BYTES): Waiting | undefined {
     this.#awaitTurn();
     if (this.#waiting.first() === undefined && this.#hasRoom) {

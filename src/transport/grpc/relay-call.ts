@@ -125,7 +125,7 @@ export class Reply implements Disposable {
     }
   }
 
-  /** The status that the other node has ended it with; undefined: it has not, and may have done the request. */
+  /** Status from the other node; undefined: there is none, and the node may have executed the request. */
   told(): CallStatus | undefined {
     return this.trailers === undefined ? undefined : statusIn(this.trailers);
   }
@@ -138,7 +138,7 @@ export class Reply implements Disposable {
     return { code: 'RESOURCE_EXHAUSTED', message: 'The node that holds the database has cut the call off' };
   }
 
-  /** Whether the other node has refused to begin. */
+  /** Returns whether the other node has refused the request without trying it. */
   isUntried(): boolean {
     if (this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return true;
     const status = this.told();
@@ -232,7 +232,7 @@ function statusIn(trailers: IncomingHttpHeaders): CallStatus {
   };
 }
 
-/** As grpc-js reads it. */
+/** Decodes it like grpc-js. */
 function messageIn(text: string): string {
   try {
     return decodeURI(text);

@@ -22,9 +22,9 @@ const STREAMS_BEFORE_SETTINGS = 100;
 const IDLE_MS = 300_000;
 const HTTPS_PORT = 443;
 
-/** What a stream may send that is not read; all of them together are bounded by their number. */
+/** Unread bytes of a stream. The number of streams bounds their sum. */
 const STREAM_WINDOW_BYTES: number = 64 * 1024 - 1;
-/** Of all streams on a connection: more than a round trip between zones carries. */
+/** Unread bytes of all streams on a connection: more than a round trip between zones carries. */
 const CONNECTION_WINDOW_BYTES: number = 8 * 1024 * 1024;
 /** node:http2 refuses streams of a connection beyond it. */
 const SESSION_MEMORY_MB = 256;
@@ -83,7 +83,7 @@ export class RelayConnections {
 
 class Connection {
   readonly origin: string;
-  /** Whether the settings of the other side are there. */
+  /** True when the settings of the other side have arrived. */
   isOpen = false;
   readonly #session: ClientHttp2Session;
   readonly #liveness = new Liveness((silent) => this.#probe(silent));
@@ -107,7 +107,7 @@ class Connection {
     this.#session.on('timeout', () => {
       if (this.#streamCount === 0) this.#session.close();
     });
-    // Those that wait for a stream see that it closes.
+    // Callers that wait for a stream see that the connection closes.
     this.#session.on('error', () => undefined).once('close', onGone);
   }
 
@@ -117,7 +117,7 @@ class Connection {
     return !this.#session.closed && !this.#session.destroyed && this.#streamCount < maxConcurrentStreams;
   }
 
-  /** Whether the other side answers; otherwise the connection is gone. */
+  /** Returns whether the other side answers. If not, the connection is closed. */
   isThere(): Promise<boolean> {
     return this.#liveness.isThere();
   }
@@ -138,7 +138,7 @@ class Connection {
     this.#session.destroy();
   }
 
-  /** By its settings, and later by a ping. */
+  /** Waits for the settings of the other side, and later for the answer to a ping. */
   async #probe(silent: AbortSignal): Promise<boolean> {
     const session = this.#session;
     const isThere = await new Promise<boolean>((resolve) => {

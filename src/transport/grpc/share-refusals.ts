@@ -1,4 +1,4 @@
-/** What a client is told whose connection has its share of the calls that a node serves at a time (T9). */
+/** Errors for a connection that has its share of the calls that a node serves at a time (T9). */
 import { DatabaseError } from '#base';
 import { RETRY_AFTER_MS } from '../byte-budgets.ts';
 import { statusOfError } from './error-status.ts';
@@ -7,7 +7,7 @@ import type { Refusals } from './wire/server.ts';
 
 interface Words {
   readonly reason: string;
-  /** What the calls of the kind are called. */
+  /** Name of the calls of this kind. */
   readonly calls: string;
   readonly remedy: string;
 }

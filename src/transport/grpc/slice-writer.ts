@@ -8,9 +8,10 @@
  *        nothing is lent
  * ```
  *
- * A small slice is read as soon as the one before has left, whatever others hold: the places of reads bound how many
- * there are (TM4). More is lent, as long as there is some; then the next slice is read while the last one leaves. Only
- * what cannot be small waits for room; and whoever keeps others waiting so is cut off (T4).
+ * A small slice is read as soon as the one before has left, however much others hold: the places of reads bound their
+ * number (TM4). Larger slices use bytes that are lent while some are free; then the next slice is read while the last
+ * one leaves. Only an event or page that exceeds a small slice waits for room, and a reader that stops is cut off while
+ * others wait (T4).
  */
 import type { ReadScope, SlicePace } from '#service';
 import { type Account, type Hold, QUICK_MS } from '../memory-budget.ts';
@@ -26,7 +27,7 @@ const LENT_SLICE_BYTES = 256 * 1024;
 
 const GROWTH = 4;
 
-/** A slice in its frames, and what it is put together of. */
+/** A slice in its frames, and the rows that it is made from. */
 const COPIES = 2;
 
 export class SliceWriter implements SlicePace, Disposable {
@@ -34,9 +35,9 @@ export class SliceWriter implements SlicePace, Disposable {
   readonly #account: Account;
   readonly #cut = (): void => this.#call.cut();
   #bytes = SMALL_SLICE_BYTES;
-  /** What the next slice is to have, if so much is lent. */
+  /** Bytes of the next slice, if so many are lent. */
   #wanted = SMALL_SLICE_BYTES;
-  /** By one event or page that did not fit into a small slice, and probably by the next one: so much. */
+  /** Bytes of the event or page that did not fit into a small slice; the next one probably needs as many. */
   #needed = 0;
   /** For the slice that is being read; absent: it is small. */
   #room: Hold | undefined;
@@ -121,7 +122,7 @@ export class SliceWriter implements SlicePace, Disposable {
     this.rest();
   }
 
-  /** As of `Packer`. What had to wait for room has none for a second copy, which must be lent meanwhile. */
+  /** Calls `Packer`. A slice that waited for room has none for a second copy, for which bytes must be lent. */
   #pack(slice: Uint8Array): Promise<Uint8Array | undefined> | undefined {
     if (this.#needed === 0 || this.#call.encoding === undefined) return this.#call.pack(slice);
     const room = this.#account.tryBorrow(slice.length, this.#cut);
@@ -130,7 +131,7 @@ export class SliceWriter implements SlicePace, Disposable {
     return packing?.finally(() => room?.release());
   }
 
-  /** For a slice of so many bytes; of a large one a piece leaves at a time. */
+  /** Bytes to hold for a slice of this length; a large one leaves piece by piece. */
   #roomFor(bytes: number): number {
     return this.#needed > 0 ? bytes + PIECE_BYTES : COPIES * bytes;
   }

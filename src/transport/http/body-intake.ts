@@ -21,9 +21,8 @@ import { noRoom } from '../byte-budgets.ts';
 import { GatheredBytes } from '../gathered-bytes.ts';
 import type { BudgetTime } from '../memory-budget.ts';
 import { invalidField } from './errors.ts';
-import { bodyBytesMax } from './form-request.ts';
 import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX, SMALL_BODY_MS } from './limits.ts';
-import { type HttpMemory, isBodyTooLong, UNCOUNTED_BYTES } from './memory.ts';
+import { type HttpMemory, UNCOUNTED_BYTES } from './memory.ts';
 
 /** Receives the bytes of a body, or an error. */
 export type Received = (failure: Error | null, body?: Uint8Array) => void;
@@ -54,8 +53,8 @@ export class BodyIntake {
   /** Reads the body of an admitted request. */
   receive(request: FastifyRequest, payload: IncomingMessage, received: Received): void {
     const reply = this.#replies.get(request.raw);
-    const bytesMax = bodyBytesMax(request);
-    if (reply === undefined || isBodyTooLong(request)) {
+    const bytesMax = this.#memory.bodyBytesMax(request);
+    if (reply === undefined || this.#memory.isBodyTooLong(request)) {
       received(this.#memory.refuseBody(longerThan(bytesMax, request.headers['content-length'])));
       return;
     }

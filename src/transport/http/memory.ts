@@ -33,16 +33,33 @@ export class HttpMemory {
     this.#onRefused = onRefused;
   }
 
+  /** Most bytes that the body may have: the limit of its route, or the memory that every connection can get. */
+  bodyBytesMax(request: FastifyRequest): number {
+    return Math.min(bodyBytesMax(request), this.#budgets.requests.commonBytes);
+  }
+
+  /** Returns whether the headers announce more than the body may have. Such a body is not read. */
+  isBodyTooLong(request: FastifyRequest): boolean {
+    return Number(request.headers['content-length'] ?? 0) > this.bodyBytesMax(request);
+  }
+
   /**
    * Returns an error when there is no room now for the announced body, which is then not read. Announced bytes are not
    * counted: only bytes that arrive are held (TM3).
    */
   admitBody(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
-    const bytes = announcedBytes(request);
+    const bytes = this.#announcedBytes(request);
     if (bytes <= UNCOUNTED_BYTES || this.#requestsOf(reply).hasRoom(bytes)) return undefined;
     // The rest of the body is not read.
     reply.raw.shouldKeepAlive = false;
     return this.#refuse();
+  }
+
+  /** Announced length; 0 when it is unknown, or too long, because such a body is not read. */
+  #announcedBytes(request: FastifyRequest): number {
+    const { headers } = request;
+    if (headers['transfer-encoding'] !== undefined || this.isBodyTooLong(request)) return 0;
+    return Number(headers['content-length'] ?? 0);
   }
 
   /** Counts the bytes of a body so far. Returns false when there is no room for them. */
@@ -195,16 +212,4 @@ export class HttpMemory {
 function release({ body, answer }: Held): void {
   body?.release();
   answer?.release();
-}
-
-/** Whether the headers announce more than the route allows. Such a body is not read. */
-export function isBodyTooLong(request: FastifyRequest): boolean {
-  return Number(request.headers['content-length'] ?? 0) > bodyBytesMax(request);
-}
-
-/** Announced length; 0 when it is unknown, or too long, because such a body is not read. */
-function announcedBytes(request: FastifyRequest): number {
-  const { headers } = request;
-  if (headers['transfer-encoding'] !== undefined || isBodyTooLong(request)) return 0;
-  return Number(headers['content-length'] ?? 0);
 }

@@ -30,7 +30,7 @@ import { answerHalfClosed } from './half-closed.ts';
 import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX, SMALL_ANSWER_BYTES } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { bindingFault, createHttpServer } from './listening.ts';
-import { HttpMemory, isBodyTooLong } from './memory.ts';
+import { HttpMemory } from './memory.ts';
 import { refusalOfForm, refusalOfStranger } from './other-origins.ts';
 import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
@@ -282,7 +282,7 @@ class HttpFront {
   /** Sends 100 Continue to a client that waits for it, once there is room (RFC 9110, section 10.1.1). */
   #admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
     const refusal = this.#bodies.admit(request, reply);
-    const isWanted = refusal === undefined && !isBodyTooLong(request);
+    const isWanted = refusal === undefined && !this.#memory.isBodyTooLong(request);
     if (isWanted && this.#unsentBodies.delete(request.raw)) reply.raw.writeContinue();
     return refusal;
   }

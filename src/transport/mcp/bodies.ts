@@ -9,11 +9,11 @@ import { ValueCount } from './value-count.ts';
 
 export interface Received {
   readonly json: unknown;
-  /** Once nobody needs it any more. */
+  /** Releases its memory when it is no longer needed. */
   readonly release: () => void;
 }
 
-/** Undefined: it was answered with what is wrong with it. */
+/** Receives the body of a request. Undefined: it was invalid, and the error is sent. */
 export async function receive(
   request: IncomingMessage,
   response: ServerResponse,
@@ -67,7 +67,7 @@ async function collected(request: IncomingMessage, response: ServerResponse, hol
       chunks.push(chunk);
     }
   } catch {
-    // The client went away, or was told to: nobody is there for an answer.
+    // The client has disconnected, or was disconnected: an answer cannot be sent.
     response.destroy();
     return undefined;
   } finally {
@@ -80,7 +80,7 @@ function refuseBusy(response: ServerResponse): void {
   refuseLast(response, 503, noRoom().message, { 'retry-after': String(Math.ceil(RETRY_AFTER_MS / 1000)) });
 }
 
-/** What is left of the body is not read. */
+/** The rest of the body is not read. */
 function refuseLast(response: ServerResponse, status: number, message: string, headers = {}): void {
   refuse(response, status, message, { ...headers, connection: 'close' });
 }

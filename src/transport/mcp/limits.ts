@@ -1,27 +1,27 @@
-/** What bounds the MCP endpoint (TC3). */
+/** Bounds of the MCP endpoint (TC3). */
 
 const MIB = 2 ** 20;
 
-/** Of a body: a component of 64 MiB in base64, and what stands around it. */
+/** Bytes of a body: a component of 64 MiB in base64, and the members around it. */
 export const BODY_BYTES_MAX: number = 88 * MIB;
 /**
  * Of a body's JSON: a transaction of as many events as one may have, each with a hundred values. The thread that all
  * clients share takes all of them apart, three times: itself, the library of the protocol, and a tool.
  */
 export const BODY_VALUES_MAX: number = 2 ** 17;
-/** Of what the HTTP API answers to a tool; more is refused, and the tool says how to ask for less. */
+/** Bytes of an answer of the HTTP API to a tool. A longer one is refused, and the tool explains how to ask for less. */
 export const ANSWER_BYTES_MAX: number = 4 * MIB;
-/** Of the headers of that: a redirect repeats the query, which may be as long as the HTTP API takes one. */
+/** Bytes of its headers: a redirect repeats the query, which may be as long as the HTTP API allows. */
 export const ANSWER_HEADER_BYTES_MAX: number = 256 * 1024;
-/** How long the HTTP API may take; longer than it takes for anything itself. */
+/** Time limit for an answer of the HTTP API, longer than each of its own. */
 export const ANSWER_MS: number = 120_000;
-/** Sessions at a time; of more, the one that has been still for longest ends. */
+/** Sessions at a time. One more ends the idlest. */
 export const SESSIONS_MAX = 1_000;
 /** Sessions of one principal when requests are authenticated; the idlest ends for one more. */
 export const SESSIONS_PER_PRINCIPAL_MAX = 100;
-/** After which a session ends that nobody uses. */
+/** Idle time after which a session ends. */
 export const SESSION_IDLE_MS: number = 30 * 60_000;
-/** How long a request waits for `notifications/initialized`, which may come behind it. */
+/** Time that a request waits for `notifications/initialized`, which may arrive after it. */
 export const INITIALIZED_WAIT_MS = 250;
 /** Messages that a session keeps for a client that comes back for them, and their bytes. */
 export const KEPT_MESSAGES_MAX = 64;
@@ -31,7 +31,7 @@ export const CONNECTIONS_MAX = 1_000;
 /** For the headers of a request, and for all of it. */
 export const HEADERS_MS = 10_000;
 export const REQUEST_MS = 120_000;
-/** How often it is looked who has been too slow. */
+/** Interval of the checks for slow requests. */
 export const TIMEOUT_LOOK_MS = 1_000;
 /** A body brings so many bytes in so much time; what is left of the last of them has as long. */
 export const BODY_PACE_BYTES: number = 16 * 1024;

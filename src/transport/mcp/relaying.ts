@@ -93,6 +93,8 @@ export class McpRelaying {
   async #ask(asking: Asking, { request, response }: Exchange): Promise<Relayed> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
+    // The client has disconnected during authentication.
+    if (response.destroyed) gone.abort();
     const body = request.method === 'POST' ? request : undefined;
     const answer = await this.#others.ask({ request, body, signal: gone.signal }, asking);
     if ('kind' in answer) return answer;

@@ -78,10 +78,10 @@ const MS_PER_SECOND = 1_000;
 const METHODS = 'GET, POST, DELETE, OPTIONS';
 const METADATA_METHODS = 'GET, HEAD, OPTIONS';
 
-/** Who has sent a request. */
+/** The client of a request. */
 interface Caller {
   readonly principal?: Principal;
-  /** Why nobody is let in with it. */
+  /** The refusal of its credential. */
   readonly stranger?: DatabaseError;
 }
 
@@ -222,7 +222,7 @@ class McpFront {
     for (const [name, value] of Object.entries(this.#origins.headersFor(headers))) response.setHeader(name, value);
   }
 
-  /** Answers whoever has no token yet, which is counted as any request. */
+  /** Answers a client that has no token yet. It counts as any other request. */
   #describe(metadata: string, { request, response }: Pick<Exchange, 'request' | 'response'>): void {
     if (this.#origins.faultIn(request.headers) === undefined) this.#shareWith(request, response);
     if (request.method === 'OPTIONS') return allow(response, METADATA_METHODS);
@@ -326,21 +326,20 @@ function allow(response: ServerResponse, methods: string): void {
   response.writeHead(204, { allow: methods, 'access-control-allow-methods': methods }).end();
 }
 
-/** Its body is not read. A stranger is told where to have a token, if there is such a place. */
+/** Refuses a request without reading its body. The challenge names the issuer of tokens, if there is one. */
 function refuseCaller(
   response: ServerResponse,
   { code, message, details }: DatabaseError,
   place: string | undefined,
 ): void {
-  const shared = { connection: 'close' };
+  const { retryAfterMs } = details;
+  const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
+  const shared = { connection: 'close', ...wait };
   if (code === 'unauthenticated') {
     const asked = challenge(details.reason);
     refuse(response, 401, message, {
       ...shared,
       'www-authenticate': place === undefined ? asked : `${asked}, ${place}`,
     });
-  } else if (code === 'rate_limited') {
-    const seconds = Math.ceil((details.retryAfterMs ?? 0) / MS_PER_SECOND);
-    refuse(response, 429, message, { ...shared, 'retry-after': String(seconds) });
-  } else refuse(response, 503, message, shared);
+  } else refuse(response, code === 'rate_limited' ? 429 : 503, message, shared);
 }

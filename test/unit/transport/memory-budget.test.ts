@@ -84,7 +84,22 @@ it('gives a connection more while as much is free as it then has, and its only h
   expect([only?.tryGrow(32), budget.used]).toEqual([true, 32]);
 });
 
+it('lets a hold shrink, or stay as it is, when others have taken what is free', () => {
+  const own = account();
+  const [hold] = [own.tryTake(6, nothing), own.tryTake(6, nothing)];
+  account().takeAnyway(18, nothing);
+  expect([hold?.tryGrow(7), hold?.tryGrow(6), hold?.tryGrow(1), budget.used]).toEqual([false, true, true, 25]);
+});
+
 describe('holds of clients without progress', () => {
+  it('are not evicted when that frees nothing, or when a larger one is enough', () => {
+    held('empty', 0);
+    held('tiny', 1);
+    held('large', 31);
+    time.advance(STOPPED_MS);
+    expect([account().tryTake(20, nothing)?.bytes, evicted]).toEqual([20, ['large']]);
+  });
+
   it('are evicted for another connection, the longest first, and no more than are needed', () => {
     for (const name of ['a', 'b', 'c', 'd']) held(name, 8);
     time.advance(STOPPED_MS - 1);
@@ -232,6 +247,26 @@ describe('a connection that takes what it is sent within a second', () => {
     expect([account().hasRoom(1), proven.hasRoom(8)]).toEqual([false, true]);
     taken(proven, QUICK_MS + 1);
     expect(proven.hasRoom(1)).toBe(false);
+  });
+
+  it('does not keep out another one that waits, however many there are', async () => {
+    start(128, 1 / 4);
+    const clients = Array.from({ length: 20 }, () => taken(account(), 0));
+    for (const [number, client] of clients.entries()) void ask(`${number}`, client, 16);
+    void ask('new', account(), 16);
+    // The oldest reply is read, and its client asks again at once.
+    for (let read = 0; read < 1_500 && !holds.has('new'); read++) {
+      await settled();
+      const [name, hold] = [...holds][0] ?? [];
+      if (name === undefined || hold === undefined) continue;
+      holds.delete(name);
+      hold.watchEnd();
+      time.advance(10);
+      hold.taken();
+      hold.release();
+      void ask(name, hold.account, 16);
+    }
+    expect(granted).toContain('new');
   });
 
   it('is served first, and loses that when it stops while others wait', async () => {

@@ -1,5 +1,5 @@
 /**
- * A call on its stream of HTTP/2: the message that came, and what goes: a reply or a stream of messages, and a status.
+ * A call on its HTTP/2 stream: the message that arrives, and the reply or stream of messages and the status that leave.
  *
  * ```
  *   receiving ── the request has ended ──> whole ── reply / finish ──────────────────> answered
@@ -24,7 +24,7 @@ import { FRAME_HEADER_BYTES, giveBackFrames, giveBackWhole, PIECE_BYTES } from '
 import { RepeatedHeaders } from './repeated-headers.ts';
 import { type CallStatus, type Fields, headersOf, OK, trailersOf } from './status.ts';
 
-/** Who works on the message. */
+/** Receives the events of a call. */
 export interface CallListener {
   /** The stream has closed, or the deadline has passed. */
   cancelled(): void;
@@ -38,15 +38,15 @@ export interface MessageListener {
   end(): void;
 }
 
-/** What goes with a message. */
+/** Headers, trailers and encoding of a reply. */
 export interface ReplyFields {
   readonly headers?: Fields | undefined;
   readonly trailers?: Fields | undefined;
-  /** What the message is compressed by; undefined: it is not. */
+  /** Compression of the message; undefined: none. */
   readonly encoding?: string | undefined;
 }
 
-/** As grpc-js begins every reply; `grpc-encoding` comes behind them. */
+/** First headers of every reply, the same as in grpc-js; `grpc-encoding` follows them. */
 const REPLY_HEADERS: readonly string[] = Object.entries({
   ':status': '200',
   'content-type': 'application/grpc+proto',
@@ -61,7 +61,7 @@ interface Outgoing {
   readonly left: () => void;
 }
 
-/** What gRPC asks of the server, and not of whoever answers the call. */
+/** Headers for the gRPC server, not for the handler of the call. */
 const NOT_METADATA: readonly string[] = [
   'grpc-timeout',
   'grpc-encoding',
@@ -80,7 +80,7 @@ const NOTHING = Buffer.alloc(0);
 export class CallStream {
   /** The message; empty until it is there. */
   request: Uint8Array = NO_MESSAGE;
-  /** Told once, unless the call has been answered. */
+  /** Called once, unless the call has been answered. */
   listener: CallListener | undefined;
   /** Absent: the request is one message. */
   messages: MessageListener | undefined;
@@ -97,7 +97,7 @@ export class CallStream {
   #isWhole = false;
   #isAnswered = false;
   #hasBegun = false;
-  /** Of a stream of messages. */
+  /** Trailers of a stream of messages. */
   #trailers: OutgoingHttpHeaders = OK_TRAILERS;
   /** Pieces that node:http2 does not have yet; the one before them is leaving. */
   #outgoing: Outgoing[] = [];
@@ -118,7 +118,7 @@ export class CallStream {
     return this.#headers[':path'] ?? '';
   }
 
-  /** The headers that it was opened with, for whoever has seen these. */
+  /** The headers that it was opened with, as an identity of the call. */
   get opening(): object {
     return this.#headers;
   }
@@ -133,7 +133,7 @@ export class CallStream {
     return this.#deadlineMs;
   }
 
-  /** Whether an answer was given. */
+  /** True when a status or a reply was sent. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
@@ -164,7 +164,7 @@ export class CallStream {
     this.#gathered.add(piece);
   }
 
-  /** What has come so far, with room for what its frame announces. */
+  /** Gathers the bytes so far, with memory for the length that the frame announces. */
   #begun(first: Buffer): GatheredBytes {
     const gathered = new GatheredBytes(
       first.length < FRAME_HEADER_BYTES ? 0 : FRAME_HEADER_BYTES + first.readUInt32BE(1),
@@ -183,7 +183,7 @@ export class CallStream {
     }
   }
 
-  /** What has come of the request is not needed. */
+  /** Drops the bytes of the request that have arrived. */
   drop(): void {
     this.#first = undefined;
     this.#gathered = undefined;
@@ -200,8 +200,8 @@ export class CallStream {
   }
 
   /**
-   * Sends the one message, in its frame, and OK. Nobody looks at it afterwards: what is large is given back. `left` is
-   * called for each piece of it that has left, with the number of bytes that have not.
+   * Sends the one message, in its frame, and OK. The caller does not use it afterwards: a large one is released. `left`
+   * is called for each piece that has left, with the number of bytes that have not.
    */
   reply(framed: Uint8Array, { headers, trailers, encoding }: ReplyFields, left: (restBytes: number) => void): void {
     this.#stop();
@@ -241,7 +241,7 @@ export class CallStream {
   /**
    * Sends framed messages behind what was written before, in pieces of at most so many bytes, each when the one before
    * has left. `left` is called for each piece that the socket has taken, with the number of bytes that it has not.
-   * Nobody looks at the frames afterwards, or at anything that shares their memory: it is given back.
+   * The caller does not use the frames afterwards, or anything that shares their memory, which is released.
    */
   write(frames: Uint8Array, pieceBytesMax: number, left: (restBytes: number) => void): void {
     const count = Math.max(1, Math.ceil(frames.length / pieceBytesMax));
@@ -287,7 +287,7 @@ export class CallStream {
     this.#say(status);
   }
 
-  /** The same with OK, while its time goes on: it may be over before the messages have left. */
+  /** Sends OK after the messages. The deadline still applies: it may pass before they have left. */
   complete(): void {
     this.#say(OK);
   }
@@ -311,7 +311,7 @@ export class CallStream {
     this.#cancel();
   }
 
-  /** Whether an answer can still be sent, which is then the only one. */
+  /** Returns whether an answer can still be sent, and marks the call as answered. */
   #answer(): boolean {
     if (this.#isAnswered || this.#stream.destroyed || this.#stream.closed) return false;
     this.#isAnswered = true;
@@ -350,7 +350,7 @@ function listOf(headers: Fields | undefined, encoding: string = 'identity'): rea
   return list;
 }
 
-/** Whether it keeps little beside itself. A large message has a buffer of its own, which is released (ADR 0017). */
+/** Returns whether it pins little other memory. A large message has its own buffer, which is released (ADR 0017). */
 function isAlone({ length, buffer }: Buffer): boolean {
   return length < SMALL_BYTES || length === buffer.byteLength;
 }

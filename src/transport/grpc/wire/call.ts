@@ -6,12 +6,12 @@
  *     └──── deadline, peer gone ──> ended      (nothing can be sent)
  * ```
  *
- * It ends exactly once (T1); whatever is sent afterwards is dropped. The signal of the call aborts at the end, however
- * it comes, so that work below stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
+ * It ends exactly once (T1); later output is dropped. The signal of the call aborts at every end, so that work below
+ * stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
 import type { X509Certificate } from 'node:crypto';
 import { assert, DatabaseError } from '#base';
-import type { Account, Hold, MemoryBudget } from '../../memory-budget.ts';
+import type { Account, Evict, Hold, MemoryBudget } from '../../memory-budget.ts';
 import type { Waiting, WorkQueue } from '../../work-queue.ts';
 import type { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
@@ -24,7 +24,7 @@ import type { Place } from './shares.ts';
 import { type CallStatus, type Fields, type GrpcStatusName } from './status.ts';
 
 export interface CallParts {
-  /** What is underneath. Requests are bytes, replies are bytes in their frames. */
+  /** The stream of the call. Requests are bytes, replies are bytes in their frames. */
   readonly stream: CallStream;
   readonly method: MethodTraits;
   readonly meter: MethodMeter;
@@ -33,23 +33,23 @@ export interface CallParts {
   readonly shared: SharedParts;
 }
 
-/** What all calls of a server have. */
+/** Parts that all calls of a server share. */
 export interface SharedParts {
   /** Bytes of replies that have not left yet. */
   readonly unsent: MemoryBudget;
-  /** The same of small replies. */
+  /** Bytes of small replies that have not left yet. */
   readonly small: MemoryBudget;
   readonly slices: WorkQueue;
   /** Undefined: replies are not compressed. */
   readonly packer: Packer | undefined;
   /** The status for a reply that there is no room for. */
   readonly noRoom: CallStatus;
-  /** What a client is told behind its reply, by the authority that it has asked; undefined: the same as all. */
+  /** Adapts trailers to the authority of the request; undefined: all clients get the same. */
   readonly trailersFor: (<T extends Fields>(authority: string | undefined, trailers: T) => T) | undefined;
   readonly onEnded: (call: Call) => void;
 }
 
-/** A reply of a unary call up to this size is small: it takes room among its like, as long as there is some. */
+/** A unary reply up to this size is small: it uses the budget for small replies while that has room. */
 const SMALL_REPLY_BYTES = 64 * 1024;
 
 /** A reply in its frame, and the pieces that it came in when another node has sent it, or what it is compressed to. */
@@ -58,11 +58,11 @@ const COPIES = 2;
 export interface ReplyParts {
   readonly headers?: Fields | undefined;
   readonly trailers?: Fields | undefined;
-  /** It says what was committed before this call: that need not be said now, whoever wants to know asks again. */
+  /** The reply repeats the result of an earlier commit. So it may be refused; the client can ask again. */
   readonly isRepeat?: boolean;
 }
 
-/** What a server keeps of a call until it ends. */
+/** Resources of the server for a call, until it ends. */
 export interface Seat {
   /** In its table. */
   readonly number: number;
@@ -91,15 +91,15 @@ export class Call {
   readonly #startedAt = performance.now();
   #begun = false;
   #ended = false;
-  /** Of its one message: for so many there is room. */
+  /** Bytes of its one message for which there is room. */
   #roomBytes = 0;
   readonly #replyRooms: Room[] = [];
-  /** Those of them that a reader that stops loses to others. */
+  /** Holds among them that can be evicted when the reader makes no progress. */
   readonly #watched: Hold[] = [];
   /** For a reply that must be sent, until there is one. */
   #expected: Room | undefined;
   #abort: AbortController | undefined;
-  /** Whether OK is on its way behind what was written. */
+  /** True when OK follows the last write. */
   #isComplete = false;
   /** Chunks that the connection has not taken yet. */
   #unsent = 0;
@@ -120,7 +120,7 @@ export class Call {
     return this.#ended;
   }
 
-  /** Whether the peer has been sent anything, or is about to be. */
+  /** True when something was sent to the client, or is about to be. */
   get answered(): boolean {
     return this.#begun || this.#ended;
   }
@@ -149,12 +149,12 @@ export class Call {
     return this.#stream.repeated;
   }
 
-  /** What its client has shown in the handshake. */
+  /** Certificate that the client presented in the handshake. */
   get certificate(): X509Certificate | undefined {
     return certificateOf(this.#stream);
   }
 
-  /** What messages to this client may be compressed by; undefined: by nothing. */
+  /** Compression of messages to this client; undefined: none. */
   get encoding(): string | undefined {
     return this.#shared.packer?.encodingFor(this.#peer?.accepted);
   }
@@ -165,7 +165,7 @@ export class Call {
     return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
   }
 
-  /** Whether its deadline has passed, of which its timer may not have told yet. */
+  /** True when its deadline has passed, even if its timer has not fired yet. */
   get isLate(): boolean {
     return this.#deadlineMs <= Date.now();
   }
@@ -222,7 +222,7 @@ export class Call {
     else this.#send(packed, parts, this.encoding);
   }
 
-  /** As of `Packer`; nothing for a client that does not accept what it is compressed by. */
+  /** Calls `Packer`; undefined for a client that does not accept the encoding. */
   pack(frames: Uint8Array): Promise<Uint8Array | undefined> | undefined {
     return this.encoding === undefined ? undefined : this.#shared.packer?.pack(frames);
   }
@@ -231,7 +231,7 @@ export class Call {
     assert(this.method.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
     const holds = this.#watched;
     for (const hold of holds) {
-      // The reply to a write has the whole patience.
+      // A client has the whole patience to read the reply to a write.
       if (this.method.mustAnswer === true) hold.watchEnd();
       else hold.watch();
     }
@@ -276,8 +276,8 @@ export class Call {
 
   /**
    * Sends framed messages after `begin`. False: wait for `drained` before the next. The hold ends when they have left;
-   * one that is watched is told of every piece of them. An array that is no Buffer belongs to the call from now on,
-   * with everything that shares its memory.
+   * each piece that leaves counts as progress of a watched hold. An array that is no Buffer belongs to the call from
+   * now on, with everything that shares its memory.
    */
   write(frames: Uint8Array, count: number, hold?: Hold): boolean {
     if (this.#ended) {
@@ -297,8 +297,8 @@ export class Call {
   }
 
   /**
-   * Nothing follows what was written, and OK goes right behind it. The call is open until `finish`, or until its time
-   * is over, for what it has written is still its own.
+   * Sends OK right after the last write. The call stays open until `finish` or its deadline, because the unsent bytes
+   * still belong to it.
    */
   complete(): void {
     if (this.#ended || this.#isComplete) return;
@@ -306,7 +306,7 @@ export class Call {
     this.#stream.complete();
   }
 
-  /** Takes the room for its replies. */
+  /** Account of its connection in the budget for unsent bytes. */
   account(): Account {
     return this.#shared.unsent.of(this.#connection);
   }
@@ -355,20 +355,20 @@ export class Call {
   /** For a reply of this length; undefined when there is none and the reply need not be sent. */
   #roomFor(replyBytes: number, mustBeSent: boolean): Room | undefined {
     const bytes = COPIES * replyBytes;
-    // Whether a node lives must be found out also while it is full; the bound on streams bounds these replies.
+    // Probes are answered also when the node is full; the bound on streams bounds these replies.
     if (this.method.isProbe === true) return UNCOUNTED;
-    const share = replyBytes > SMALL_REPLY_BYTES ? undefined : this.#share(bytes);
-    if (share !== undefined) return share;
-    const account = this.account();
     const evict = (): void => this.cut();
-    const hold = mustBeSent ? account.takeAnyway(bytes, evict) : account.tryTake(bytes, evict);
+    const account = this.account();
+    const hold =
+      (replyBytes > SMALL_REPLY_BYTES ? undefined : this.#share(bytes, evict)) ??
+      (mustBeSent ? account.takeAnyway(bytes, evict) : account.tryTake(bytes, evict));
     if (hold !== undefined) this.#watched.push(hold);
     return hold;
   }
 
   /** Room among the small replies. */
-  #share(bytes: number): Room | undefined {
-    return this.#shared.small.of(this.#connection).tryTake(bytes, NOTHING);
+  #share(bytes: number, evict: Evict = NOTHING): Hold | undefined {
+    return this.#shared.small.of(this.#connection).tryTake(bytes, evict);
   }
 
   get #connection(): object {
@@ -384,12 +384,12 @@ export class Call {
     if (this.#unsent === 0) this.#onDrained?.();
   }
 
-  /** For what is underneath: the rest of the request is malformed. */
+  /** Called by the stream: the rest of the request is malformed. */
   faulted(status: CallStatus): void {
     this.finish(status);
   }
 
-  /** For what is underneath: the stream has closed, or its time is over. */
+  /** Called by the stream: it has closed, or its deadline has passed. */
   cancelled(): void {
     if (this.#ended) return;
     const hasLeft = this.#unsent === 0;

@@ -1,4 +1,4 @@
-/** What a method is called, how its calls are treated, and what is counted and traced of them. */
+/** Names of methods, traits of their calls, and meters and traces of them. */
 import type { Span } from '#observability';
 
 export interface MethodTraits {
@@ -16,7 +16,7 @@ export interface MethodTraits {
   readonly headers?: readonly string[];
   /** Ends when something happens that may never happen: such calls have places of their own. */
   readonly waits?: boolean;
-  /** Is answered at once, also while the most calls are in flight: whoever restarts nodes goes by it. */
+  /** Is answered at once, also when the node is full: supervisors restart nodes that do not answer it. */
   readonly isProbe?: boolean;
 }
 
@@ -29,7 +29,7 @@ export function callKind({ kind, waits = false }: MethodTraits): CallKind | unde
   return kind === 'server_stream' ? 'reading' : undefined;
 }
 
-/** What is counted of a method's calls. */
+/** Counters of a method's calls. */
 export interface MethodMeter {
   started(): void;
   received(): void;
@@ -37,7 +37,7 @@ export interface MethodMeter {
   ended(code: string, seconds: number): void;
 }
 
-/** What is traced of a call. */
+/** Trace of a call. */
 export interface CallTrace {
   readonly span: Span;
   ended(code: string): void;

@@ -1,5 +1,5 @@
 /**
- * One stream of HTTP/2: its request as it comes, and the room that is kept for it.
+ * One stream of HTTP/2: its request as it arrives, and the memory that is reserved for it.
  *
  * ```
  *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
@@ -19,7 +19,7 @@ import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
 export interface PeerStreamOptions {
-  /** What requests may hold while they arrive and are worked on. */
+  /** Bytes of requests that arrive or are handled. */
   readonly requests: MemoryBudget;
   /** A message that has not arrived by then is given up. */
   readonly receiveMs: number;
@@ -29,7 +29,7 @@ export interface PeerStreamOptions {
   readonly onRequest: (request: CallStream, peer: PeerStream) => void;
   /** Ends the connection of a stream that has brought too many small pieces. */
   readonly onCrumbs: (stream: ServerHttp2Stream) => void;
-  /** Told of every stream that is refused or reset for want of room. */
+  /** Called for every stream that is refused or reset because there is no room. */
   readonly onRefused: () => void;
   /** The answer to a request that is malformed before its message is looked at. */
   readonly answerTo: (fault: FrameFault) => CallStatus;
@@ -46,12 +46,12 @@ export const STREAM_BYTES: number = 16 * 1024;
 /** An answer of a few headers leaves in this time, or never. */
 const ANSWER_MS = 1_000;
 
-/** Of a request up to this size, what arrives is counted with the stream and needs no hold of its own. */
+/** Bytes of a request up to this size are counted with the stream and need no hold of their own. */
 const SMALL_REQUEST_BYTES = 16 * 1024;
 
-/** Room that is kept for something. */
+/** Reserved memory. */
 export interface Room {
-  /** Once, however often it is called. */
+  /** Does nothing after the first call. */
   release(): void;
 }
 
@@ -70,7 +70,7 @@ export interface PeerStreamParts {
   /** Request bytes received on the connection of the stream. */
   readonly requests: RequestBytes;
   readonly rules: FrameRules;
-  /** What the stream holds while it is open; undefined: that is not counted. */
+  /** Bytes of the open stream; undefined: they are not counted. */
   readonly open: Hold | undefined;
   readonly own: CallStream;
   /** The header `grpc-accept-encoding`. */
@@ -83,13 +83,13 @@ export class PeerStream {
   readonly #options: PeerStreamOptions;
   readonly #streams: ConnectionStreams;
   readonly #requests: RequestBytes;
-  /** What is held for it until it is gone. */
+  /** Memory that is released with the stream. */
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
   #isAwaited = true;
   readonly #encoding: string | undefined;
   readonly messageBytesMax: number;
-  /** What its client reads: the header `grpc-accept-encoding`. */
+  /** Encodings that its client accepts: the header `grpc-accept-encoding`. */
   readonly accepted: string | string[] | undefined;
   readonly #open: Hold | undefined;
   readonly #own: CallStream;
@@ -117,7 +117,7 @@ export class PeerStream {
     this.#read(own);
   }
 
-  /** What its message must be unpacked from; undefined: it is as it was sent. */
+  /** Compression of its message; undefined: none. */
   get packing(): Packing | undefined {
     return this.#frames.isPacked ? this.encoding : undefined;
   }
@@ -148,14 +148,14 @@ export class PeerStream {
     if (!this.isGone) this.#close(headersOf(status));
   }
 
-  /** Answers and closes a stream whose message is still coming; nobody but this has seen it. */
+  /** Answers and closes a stream whose message is incomplete, so no handler has it. */
   answerEarly(status: CallStatus): void {
     if (!this.#hasEnded) this.answer(status);
   }
 
   /**
-   * The handler is to have the message, which may be longer than what came: it is put together in memory of its own.
-   * False: there is no room for it.
+   * Reserves memory for the message of the handler, which is assembled in memory of its own and may be longer than its
+   * compressed bytes. False: there is no room for it.
    */
   deliver(messageBytes: number): boolean {
     this.#dueMs = Number.POSITIVE_INFINITY;
@@ -163,7 +163,7 @@ export class PeerStream {
     return true;
   }
 
-  /** Whether nothing can be sent on it any more: it was reset, or its connection is lost. */
+  /** True when nothing can be sent on it any more: it was reset, or its connection is lost. */
   get isGone(): boolean {
     return this.#stream.destroyed || this.#stream.closed;
   }
@@ -194,7 +194,7 @@ export class PeerStream {
     room.release();
   }
 
-  /** From here on, and until it is kept again, the room is given back by whoever has withheld it. */
+  /** From now on the caller releases the room, until it calls `keep` again. */
   withhold(room: Room): void {
     const place = this.#unsent.indexOf(room);
     if (place >= 0) this.#unsent.splice(place, 1);
@@ -207,13 +207,13 @@ export class PeerStream {
     this.#dueMs = performance.now() + this.#options.lingerMs;
   }
 
-  /** Ends the stream with what gRPC clients report as RESOURCE_EXHAUSTED, and lets go of everything that is unsent. */
+  /** Resets the stream, which gRPC clients report as RESOURCE_EXHAUSTED, and drops everything that is unsent. */
   reset(): void {
     this.#end(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.#release();
   }
 
-  /** For the registry: gives back all that is held for it. */
+  /** For the registry: releases all that is held for it. */
   closed(): void {
     this.#awaitNoMore();
     this.#release();
@@ -222,8 +222,8 @@ export class PeerStream {
   }
 
   /**
-   * Ends the stream for want of room. Its call is answered if there is no other answer: there is none before there is
-   * a message, so nothing was tried.
+   * Ends the stream because others need its room. Its call receives an answer if it has none yet: its message is
+   * incomplete then, so nothing was tried.
    */
   evict(): void {
     this.#options.onRefused();
@@ -237,12 +237,12 @@ export class PeerStream {
   }
 
   /**
-   * What node:http2 pushes is taken at once, and goes through the stream only if somebody else listens to that: its
-   * buffer, its ticks and its events cost as much as the rest of reading.
+   * Takes the bytes that node:http2 pushes at once. They go through the stream only when it has another listener: its
+   * buffer, ticks and events cost as much as the rest of reading.
    */
   #read(own: CallStream): void {
     const stream = this.#stream;
-    // Whatever is wrong with it, it closes.
+    // A stream with an error closes.
     stream.on('error', IGNORE);
     stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
       if (!Buffer.isBuffer(chunk)) {
@@ -257,7 +257,7 @@ export class PeerStream {
     stream.read(0);
   }
 
-  /** Answers without a message, reads no more, and lets go of what has come. */
+  /** Answers without a message, stops reading, and drops the bytes that have arrived. */
   #close(headers: OutgoingHttpHeaders): void {
     this.#stream.respond(headers, { endStream: true });
     this.#stream.close(constants.NGHTTP2_NO_ERROR);
@@ -277,7 +277,7 @@ export class PeerStream {
     if (own.messages === undefined) this.#options.onRequest(own, this);
   }
 
-  /** Whether there is room for the next piece of the request, and nothing wrong with it. */
+  /** Counts the next piece of the request. Returns whether there is room for it and it is well-formed. */
   #isFine(piece: Uint8Array): boolean {
     this.#requests.count += piece.length;
     if (this.#stream.closed) return false;
@@ -324,7 +324,7 @@ export class PeerStream {
     for (const room of this.#unsent.splice(0)) room.release();
   }
 
-  /** False when there is no room for so much of the request. */
+  /** Reserves so many bytes for the request. False: there is no room for them. */
   #count(bytes: number): boolean {
     if (this.#stream.closed) return true;
     if (this.#request !== undefined) return this.#request.tryGrow(bytes);

@@ -20,7 +20,7 @@ import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turn
 import type { CallStatus } from './status.ts';
 import { BEYOND_WASTE, type ConnectionStreams } from './stream-limits.ts';
 
-/** What is read of the requests of a method. */
+/** Rules for reading the requests of a method. */
 export interface MessageRule {
   readonly messages: 'one' | 'many';
   /** Longest message, as it is sent. */
@@ -29,7 +29,7 @@ export interface MessageRule {
   readonly taken: readonly string[];
 }
 
-/** A call of which nothing is known but its headers. */
+/** A call of which only the headers have arrived. */
 export interface Opening {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -49,13 +49,13 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'onCrumbs'> 
   readonly floods: FrameFloods;
   /** The methods that are served, by path. */
   readonly methods: ReadonlyMap<string, MessageRule>;
-  /** Whether a path asks how the node is, which must be found out also while it is full. */
+  /** Returns whether a path is a health probe, which is answered also when the node is full. */
   readonly isProbe: (path: string) => boolean;
   /** A stream of requests has begun. */
   readonly onOpened: (request: CallStream, peer: PeerStream) => void;
   /** The answer to a call by its headers alone; undefined: it continues. */
   readonly refusalOf?: RefusalOf | undefined;
-  /** Told before a connection ends because of what its client sends. */
+  /** Called before a connection is ended because of the behaviour of its client. */
   readonly onEnded: (why: EndReason, connection: EndedConnection) => void;
   /** For a call whose time is over, by its `grpc-timeout`. */
   readonly expired: (timeout: string) => CallStatus;
@@ -88,7 +88,7 @@ const NO_METHOD = { messages: undefined, bytesMax: 0, taken: OF_CLIENTS };
 
 const SWEEP_EVERY_MS = 1_000;
 
-/** What is known of the connection of a session. */
+/** Parts of the connection of a session. */
 interface Served {
   /** Reads it. */
   readonly handle: ReadHandle;
@@ -167,7 +167,7 @@ export class PeerStreams {
     });
   }
 
-  /** Whether its connection may have it; ends that of a client whose streams are mostly refused or cancelled. */
+  /** Returns whether the connection may have the stream. Ends one with too many refused or cancelled streams. */
   #isAllowed(stream: ServerHttp2Stream, session: Http2Session, streams: ConnectionStreams): boolean {
     const wasted = (count: number): void => {
       if (!streams.wastes(count)) this.#endConnection(session, 'flood');
@@ -194,8 +194,8 @@ export class PeerStreams {
     this.#options.onRefused();
     stream.on('error', IGNORE);
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
-    // What node:http2 holds for it would else be there until V8 collects its heap. It tells of what has happened by an
-    // error, of which the stack would cost as much as all the rest.
+    // Otherwise node:http2 keeps its memory until V8 collects the heap. The error is a shared one, because a stack
+    // would cost as much as the rest of the refusal.
     stream.destroy(REFUSED);
   }
 

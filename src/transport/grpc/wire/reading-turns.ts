@@ -1,19 +1,18 @@
 /**
- * How many streams may come in one turn of the event loop, on all connections together.
+ * Limits the streams that arrive in one turn of the event loop, on all connections together.
  *
- * What has been read of a socket is nghttp2's, which tells of all streams in it at once; and each costs some ten to
- * twenty microseconds before anybody can decide about it. So when as many have come in a turn as there should be, no
- * socket is read any more until the next turn: what its client sends beyond that waits in the kernel. One read brings
- * 64 KiB at most, some hundreds of calls.
+ * nghttp2 reports all streams in the bytes of a read at once, and each costs ten to twenty microseconds before the
+ * server can decide about it. So when enough streams have arrived in a turn, no socket is read until the next turn:
+ * further bytes wait in the kernel. One read brings 64 KiB at most, some hundreds of calls.
  *
  * ```
- *   read ── too many have come in this turn ──> nobody is read ── next turn ──> those who had nothing read meanwhile
- *     ^                                                                            │ all of them had their turn, or
- *     └────────────────────────────────────────────────────────────────────────────┘ there was room for all
+ *   read ── too many have come in this turn ──> none is read ── next turn ──> connections that were not read yet
+ *     ^                                                                          │ all of them had their turn, or
+ *     └──────────────────────────────────────────────────────────────────────────┘ there was room for all
  * ```
  *
- * The kernel names sockets in the same order each time: whoever has been read waits for the others, or the first of
- * them would always be the one that is read.
+ * The kernel returns sockets in the same order each time. So a connection that was read waits for the others; otherwise
+ * the first one would always be read.
  *
  *   T13  In a turn of the event loop come no more streams than there should be, and what one read brings; and every
  *        connection is read again before another one is read a second time.
@@ -24,7 +23,7 @@
 
 import { assert } from '#base';
 
-/** What is stopped and started of a socket: the handle underneath, which node:http2 reads past the socket. */
+/** Native handle of a socket, which is stopped and started: node:http2 reads it without the socket. */
 export interface ReadHandle {
   readStop(): unknown;
   readStart(): unknown;
@@ -45,7 +44,7 @@ export class ReadingTurns {
   readonly #later: (work: () => void) => void;
   readonly #open = new Set<ReadHandle>();
   readonly #stopped = new Set<ReadHandle>();
-  /** Those that were read since the others were stopped. */
+  /** Handles that were read since the others were stopped. */
   readonly #served = new Set<ReadHandle>();
   #left: number;
   #isTurning = false;
@@ -56,7 +55,7 @@ export class ReadingTurns {
     this.#left = perTurn;
   }
 
-  /** Of a connection that begins to be read. */
+  /** Adds the handle of a new connection. */
   opened(handle: ReadHandle): void {
     this.#open.add(handle);
   }
@@ -99,7 +98,7 @@ export class ReadingTurns {
   }
 }
 
-/** Of a socket, also where node:http2 has it. */
+/** Returns the native handle of a socket, also one that node:http2 uses. */
 export function readHandleOf(socket: object): ReadHandle {
   const handle: unknown = Reflect.get(socket, '_handle');
   assert(isReadHandle(handle), 'An open socket has a handle that can be stopped');

@@ -5,8 +5,8 @@
  * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
  * messages in one write.
  *
- * Not here: what any message means. Requests that break the protocol are found before anybody else sees them, and
- * answered in words of ours (frame-faults.ts).
+ * Not here: the meaning of messages. Requests that violate the protocol are refused before a handler sees them
+ * (frame-faults.ts).
  */
 import type { ServerOptions } from 'node:http2';
 import { assert, cannotListen, Slots } from '#base';
@@ -35,12 +35,12 @@ import { Unpacker } from './unpacking.ts';
 export interface WireLimits {
   /** Longest request message, also after it is unpacked, of methods that say nothing else. */
   readonly requestBytesMax: number;
-  /** Streams of a connection at a time, as its client is told (T12), and once half of them are calls that may last. */
+  /** Streams of a connection at a time, as announced (T12): at first, and once half of them are calls that may last. */
   readonly streamsPerConnectionMax: number;
   readonly lastingStreamsMax: number;
   /** A client that has not acknowledged that by then is gone. */
   readonly openingMs: number;
-  /** One more has the place of the one that has waited longest for a whole request. */
+  /** Connections at a time. One more replaces the connection that has waited longest for a whole request. */
   readonly connectionsMax: number;
   /** Calls of each kind that may last, on all connections; a connection has its share of them (T9). */
   readonly callsMax: Readonly<Record<CallKind, number>>;
@@ -76,42 +76,42 @@ export interface WireServerParts {
    */
   readonly duplex?: readonly DuplexMethod[];
   readonly limits: WireLimits;
-  /** Bytes of requests that arrive or are worked on. */
+  /** Bytes of requests that arrive or are handled. */
   readonly requests: MemoryBudget;
-  /** What streams hold by standing open, and of their requests the first bytes. */
+  /** Bytes of open streams, and the first bytes of their requests. */
   readonly streams: MemoryBudget;
   /** Bytes of replies that have not left yet. */
   readonly unsent: MemoryBudget;
-  /** The same of small replies, which need no room in `unsent` before this is used up. */
+  /** Bytes of small replies that have not left yet. They use `unsent` only when this budget is used up. */
   readonly small: MemoryBudget;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
-  /** The answer to a call by its headers alone, before its message is read; undefined: it may go on. */
+  /** Returns the answer to a call by its headers alone, before its message is read; undefined: it continues. */
   readonly refusalOf?: RefusalOf | undefined;
   /** Begins the trace of a call; undefined: it has none. Absent: no call has. */
   readonly traceOf?: ((call: Call) => CallTrace | undefined) | undefined;
   /**
-   * Who handles a call in place of the method of its path, by what it says of who asks; absent: that method. What it
+   * Returns the method that handles a call, by its credentials; absent: the method of its path. An error that it
    * throws, or rejects with, is the answer.
    */
   readonly handlerFor?: ((call: Call, method: Method) => Method | Promise<Method>) | undefined;
   /**
-   * Has somebody else answer what a handler could not, before it has sent anything; undefined: nobody else is to. What
-   * it rejects with is the answer.
+   * Lets another node answer after a handler has failed and sent nothing; undefined: no other node can. An error
+   * that it rejects with is the answer.
    */
   readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
-  /** The status for whatever a handler threw. What it cannot name is a bug: it throws, and the node stops. */
+  /** Returns the status for an error of a handler. It throws an unknown error, which is a bug: the node stops. */
   readonly statusOf: (failure: unknown, call: Pick<Call, 'method' | 'trace'>) => CallStatus;
-  /** Told of every call that is refused before its handler sees it. */
+  /** Called for every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
-  /** Told before a connection ends because of what its client sends. */
+  /** Called before a connection is ended because of the behaviour of its client. */
   readonly onConnectionEnded: (why: EndReason, connection: EndedConnection) => void;
-  /** Told of a connection that was closed for one that came. */
+  /** Called for a connection that is closed for a new one. */
   readonly onDisplaced?: (waiting: ConnectionWaiting) => void;
   /** Messages of replies that are so long are compressed for clients that accept it; undefined: none is. */
   readonly gzipBytesMin?: number | undefined;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
-  /** As of a call. */
+  /** As in `SharedParts`. */
   readonly trailersFor?: SharedParts['trailersFor'];
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
@@ -121,8 +121,8 @@ export interface WireServerParts {
 const SESSION_MEMORY_MB = 256;
 
 /**
- * How many streams a client may cancel is bounded by T12. nghttp2's own bound counts 33 a second, which clients exceed
- * whose deadlines pass.
+ * T12 bounds the streams that a client may cancel. nghttp2's own bound is 33 a second, which clients exceed when their
+ * deadlines pass.
  */
 const HTTP2_OPTIONS: ServerOptions = http2Options({
   maxSessionMemory: SESSION_MEMORY_MB,
@@ -133,10 +133,10 @@ const HTTP2_OPTIONS: ServerOptions = http2Options({
   settings: NO_HPACK_TABLE,
 });
 
-/** How long a drained server waits for its last answers to leave. */
+/** Time that a drained server gives its last answers to leave. */
 const FLUSH_MS = 500;
 
-/** For a call whose peer has gone: nobody reads it. */
+/** Status of a call whose connection is closed; it is only counted. */
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
 
 /** A call whose message is there. */
@@ -148,7 +148,7 @@ interface Arrived {
 
 type GoOn = (arrived: Arrived) => void;
 
-/** What a call is about to be. */
+/** Parts of a call that is about to be accepted. */
 interface Accepting extends Arrived {
   readonly method: MethodTraits;
   readonly meter: MethodMeter;
@@ -328,7 +328,7 @@ export class WireServer {
     });
   }
 
-  /** Goes on when the message is as it was before it was compressed: at once, nearly always. */
+  /** Continues when the message is unpacked: nearly always at once. */
   #whole(call: CallStream, peer: PeerStream, goOn: GoOn): void {
     const { packing } = peer;
     if (packing === undefined) goOn({ peer, hasRoom: true });
@@ -383,13 +383,13 @@ export class WireServer {
       onRefused('overload');
       call.finish(refusals.displaced(kind, count));
     });
-    const held = this.#shares[kind].heldBy(connection);
+    const { waiting, reading } = this.#shares;
     if (seat.place !== undefined) {
-      peer.lasting(held, limits.lastingStreamsMax);
+      peer.lasting(waiting.heldBy(connection) + reading.heldBy(connection), limits.lastingStreamsMax);
       return true;
     }
     onRefused('overload');
-    call.finish(refusals.tooManyCalls(kind, held));
+    call.finish(refusals.tooManyCalls(kind, this.#shares[kind].heldBy(connection)));
     return false;
   }
 
@@ -418,7 +418,7 @@ export class WireServer {
     return handler.then((found) => (call.ended ? undefined : handled(found, call)));
   }
 
-  /** Runs a handler; whatever it throws ends its call. */
+  /** Runs a handler. An error that it throws ends its call. */
   #run(call: Call, work: () => void | Promise<void>): void {
     try {
       const pending = work();
@@ -470,10 +470,10 @@ function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
   );
 }
 
-/** What waits for its end and what it is put together to are held at once, and there is to be room for others. */
+/** The pieces of a message and the whole message are held at once, and some room must be left for others. */
 const LEFT_FOR_OTHERS_BYTES = 64 * 1024;
 
-/** Of a message, so that it is not refused for want of room that there never is. */
+/** Limits the length of a message, so that it is not refused as busy when there can never be room for it. */
 function largest(bytes: number, { requests }: Pick<WireServerParts, 'requests'>): number {
-  return Math.min(bytes, Math.floor(requests.bytesMax / 2) - LEFT_FOR_OTHERS_BYTES);
+  return Math.min(bytes, Math.floor(requests.commonBytes / 2) - LEFT_FOR_OTHERS_BYTES);
 }

@@ -1,5 +1,5 @@
 /**
- * Places that connections share, so that none of them keeps the others out, however much it asks for.
+ * Slots that connections share, so that none keeps the others out, however many calls it makes.
  *
  * Invariant:
  *   T9  However many calls some connections have in flight, another one gets its share: of those that wait, of
@@ -11,20 +11,21 @@
  *                  └── not ──> none
  * ```
  *
- * So one connection alone has half of the places at most, and n that take whatever they get an (n + 1)th each. What
- * ends by itself becomes free for others in time; what may last for ever is ended when somebody else has less.
+ * So a single connection has half of the places at most, and n connections that take all they get an (n + 1)th each.
+ * Calls that end soon free their places by themselves. A call that may last for ever is ended when another connection
+ * has fewer.
  *
- * Not here: connections that are opened by the hundred; they count as so many clients.
+ * Not here: a client with hundreds of connections, which counts as hundreds of clients.
  */
 import { assert, Link, LinkedList } from '#base';
 
-/** Ends what has the place, which somebody else is given. `count`: the places of its connection until then. */
+/** Ends the call that has the place, which another connection gets. `count`: places that its connection had. */
 export type Displace = (count: number) => void;
 
-/** What one connection has. */
+/** Places of one connection. */
 class Holder {
   readonly link: Link<Holder> = new Link<Holder>(this);
-  /** Those of its places that can be taken back, the newest last. */
+  /** Places that can be taken back, the newest last. */
   readonly lent: LinkedList<Place> = new LinkedList<Place>();
   count = 0;
 }
@@ -37,7 +38,7 @@ export class Place {
   readonly #shares: Shares;
   #isReleased = false;
 
-  /** For the shares alone. */
+  /** Called by `Shares` only. */
   constructor(shares: Shares, holder: Holder, displace: Displace | undefined) {
     this.#shares = shares;
     this.holder = holder;
@@ -45,7 +46,7 @@ export class Place {
     this.link = displace && new Link<Place>(this);
   }
 
-  /** Once, however often it is called. */
+  /** Does nothing after the first call. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -55,7 +56,7 @@ export class Place {
 
 export class Shares {
   readonly countMax: number;
-  /** Those that have a place. */
+  /** Connections with a place. */
   readonly #holders = new LinkedList<Holder>();
   readonly #byConnection = new WeakMap<object, Holder>();
   #used = 0;
@@ -86,7 +87,7 @@ export class Shares {
     return place;
   }
 
-  /** For the places alone. */
+  /** Called by `Place` only. */
   released({ holder, link }: Place): void {
     if (link !== undefined) holder.lent.remove(link);
     holder.count -= 1;
@@ -103,7 +104,7 @@ export class Shares {
     return holder;
   }
 
-  /** Frees a place of the connection that has most, if that still has as many as the other one then. */
+  /** Frees a place of the connection with most, if it then still has as many as this one. */
   #takeBackFor(holder: Holder): boolean {
     let most: Holder | undefined;
     let mostCount = holder.count + 1;

@@ -1,18 +1,18 @@
 /**
- * Bounds the streams that a connection has open, and ends a connection that makes the node work in vain.
+ * Bounds the open streams of a connection, and ends a connection that causes too much wasted work.
  *
- * Clients are told the number of streams before they send anything (opening.ts); further calls wait at the client. The
- * number is small, so that a crowd of clients that use it fits into the node. It is raised once for a connection of
- * which half the streams are calls that may last for ever: its other calls could not be sent beside them.
+ * The node announces the number of streams before clients send anything (opening.ts); further calls wait at the client.
+ * The number is small, so that a crowd of clients that use all of it fits into the node. It is raised once for a
+ * connection with calls that may last for ever on half of its streams: other calls could not be sent beside them.
  *
  * A client that cancels calls begins others in their place in the same turn of the event loop, before the cancelled
  * ones have closed. So twice as many may be open, and the rest is refused.
  *
- * Streams that were cancelled or refused, and pieces of requests that are too small, count as waste, of which a part is
- * forgotten each second. A stream beyond twice the number counts many times: no client sends it that keeps to it.
+ * Cancelled or refused streams, and pieces of requests that are too small, count as waste, of which a part is forgotten
+ * each second. A stream beyond twice the number counts many times: a client that respects the number never sends it.
  *
- *   T12  A client that keeps to its number of streams and cancels no more than 2,000 a second has no stream refused for
- *        it and keeps its connection. Beyond that the connection ends.
+ *   T12  A client that respects its number of streams and cancels at most 2,000 a second has no stream refused for that
+ *        reason, and keeps its connection. Beyond that the connection ends.
  */
 
 import type { Place } from '../../connection-places.ts';
@@ -28,14 +28,14 @@ export const WASTE_PER_SECOND = 2_000;
 
 /** A piece of a request with fewer bytes is small: it costs as many microseconds as a large one. */
 export const SMALL_PIECE_BYTES = 256;
-/** Pieces of a request of which none counts as small: they are little beside the stream. */
+/** First pieces of a request, which never count as small: they cost little beside the stream. */
 export const FEW_PIECES = 8;
 
-/** The streams of one connection, which show what it waits for. */
+/** The streams of one connection. They decide what the connection waits for. */
 export class ConnectionStreams {
-  /** Tells its client which calls were not looked at. */
+  /** Sends GOAWAY, so that the client knows which calls were not processed. */
   onEnd: (() => void) | undefined;
-  /** Tells its client how many streams it may have from now on. */
+  /** Announces the new number of streams to the client. */
   onRaise: ((streamsMax: number) => void) | undefined;
   readonly #place: Pick<Place, 'waits' | 'works'>;
   #streamsMax: number;
@@ -50,7 +50,7 @@ export class ConnectionStreams {
     this.#place = place;
   }
 
-  /** So many of its calls may last; `raised`: the streams that it gets for them. */
+  /** It has so many calls that may last. `raised`: streams that it gets once they are half of its streams. */
   lasting(calls: number, raised: number): void {
     if (calls < this.#streamsMax / 2 || this.#streamsMax >= raised) return;
     this.#streamsMax = raised;
@@ -62,7 +62,7 @@ export class ConnectionStreams {
     if (this.#open >= TIMES_OPEN * this.#streamsMax) return false;
     this.#open += 1;
     this.#arriving += 1;
-    // A client that begins another one has not waited for less long.
+    // Another incomplete request does not restart the time that the connection has waited.
     if (this.#open === 1 || this.#arriving < this.#open) this.#settle();
     return true;
   }
@@ -83,7 +83,7 @@ export class ConnectionStreams {
     return pieceBytes >= SMALL_PIECE_BYTES || pieces <= FEW_PIECES || this.wastes();
   }
 
-  /** Counts what was in vain. False: the connection is to end. */
+  /** Counts waste. False: the connection is to end. */
   wastes(count = 1): boolean {
     const nowMs = performance.now();
     this.#waste = count + Math.max(0, this.#waste - (WASTE_PER_SECOND * (nowMs - this.#wasteMs)) / 1_000);

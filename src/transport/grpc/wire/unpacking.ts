@@ -32,7 +32,7 @@ export interface Sender {
   keep(room: Room): void;
 }
 
-/** Of all connections, each of which has one: they share the threads of the pool with the writes of the store. */
+/** Messages that are unpacked at a time. They share the threads of the pool with the writes of the store. */
 const AT_ONCE = 2;
 /** Nothing of it is evicted. */
 const PATIENCE_MS = 10_000;
