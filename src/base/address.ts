@@ -1,4 +1,4 @@
-/** Where something listens: a host and a port, as text `host:port`, an IPv6 address in brackets. */
+/** An address of a server: a host and a port, as text `host:port`, an IPv6 address in brackets. */
 
 import { DatabaseError } from './error.ts';
 
@@ -8,7 +8,7 @@ export interface Address {
 }
 
 const PORT_MAX = 65_535;
-/** A name that ends with digits alone is meant to be an IPv4 address; resolvers take it for nothing else. */
+/** A name that ends with digits alone is meant to be an IPv4 address; resolvers interpret it only so. */
 const NUMBERS = /(?:^|\.)\d+\.?$/;
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 const ADDRESS = /^(?:\[([\da-f:.]{2,45})\]|([\w.-]{1,255})):(\d{1,5})$/i;
@@ -17,13 +17,13 @@ export function formatAddress({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The failure of a server that cannot have its address; `setting` is the option that names its port. */
+/** The failure of a server that cannot bind its address; `setting` is the option that names its port. */
 export function cannotListen(what: string, setting: string, address: Address, cause: Error): DatabaseError {
   const message = `Cannot listen for ${what} on ${formatAddress(address)} (${setting}): ${cause.message}`;
   return new DatabaseError('unavailable', message, { cause });
 }
 
-/** Whether this can be the host of an address: an IP address without brackets, or a name. */
+/** Tells whether this can be the host of an address: an IP address without brackets, or a name. */
 export function isHost(text: string): boolean {
   return parseAddress(formatAddress({ host: text, port: PORT_MAX })) !== undefined;
 }

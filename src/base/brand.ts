@@ -1,9 +1,9 @@
 /**
- * The numbers and names that must not be mixed up: two of them never compare or assign by accident.
+ * Branded numbers and names: two of different kinds never compare or assign by accident.
  *
  * Each brand comes with a guard for the edge (`isRevision`: parse, then trust) and a constructor for the inside
- * (`toRevision`: a wrong value is a bug). Numbers stay below 2^53; bigint exists only inside codecs,
- * and for what a request asks for beyond them.
+ * (`toRevision`: a wrong value is a bug). Numbers stay below 2^53; bigint exists only inside codecs and for larger
+ * values in requests.
  */
 import { assert } from './assert.ts';
 
@@ -16,12 +16,12 @@ export type Brand<Value, Name extends string> = Value & { readonly [brand]: Name
 export type Revision = Brand<number, 'Revision'>;
 
 /**
- * A revision that a request names: any uint64 (decisions 6.1). From 2^53 on, where no database comes to, it is the
- * bigint that was sent, for the answer to name; it is compared and written out, and never counted with.
+ * A revision that a request names: any uint64 (decisions 6.1). Values from 2^53 on, which no database reaches, are kept
+ * as the bigint that was sent, so that the reply can name them. They are compared and printed, never computed with.
  */
 export type AskedRevision = Revision | bigint;
 
-/** Place of an entry in the log of one Raft group; the first entry is 1, 0 is "before the first". */
+/** Position of an entry in the log of one Raft group; the first entry is 1, 0 is "before the first". */
 export type LogIndex = Brand<number, 'LogIndex'>;
 
 /** Raft term; 0 is "before the first election". */
@@ -30,7 +30,7 @@ export type Term = Brand<number, 'Term'>;
 /** Identity of one database instance: a UUIDv7 in lowercase canonical form. A re-created database has a new one. */
 export type DatabaseId = Brand<string, 'DatabaseId'>;
 
-/** Number of a Raft group on every node that holds it: 32 bits, never used twice. Group 0 holds the catalog. */
+/** Number of a Raft group on every node with a replica: 32 bits, never reused. Group 0 is the catalog. */
 export type GroupId = Brand<number, 'GroupId'>;
 
 const GROUP_ID_MAX = 2 ** 32 - 1;
@@ -49,7 +49,7 @@ export function toAskedRevision(value: number | bigint): AskedRevision {
   return typeof value === 'bigint' ? value : toRevision(value);
 }
 
-/** For a bound or a place: how far it lies beyond every database does not matter there. */
+/** For a bound or a position, where the distance beyond every database does not matter. */
 export function nearestRevision(asked: number | bigint): Revision {
   return toRevision(typeof asked === 'bigint' ? Number.MAX_SAFE_INTEGER : asked);
 }
@@ -90,7 +90,7 @@ export function toDatabaseId(text: string): DatabaseId {
   return text;
 }
 
-/** The group that holds the catalog: which name is bound to which database and group. */
+/** The group of the catalog, which maps names to databases and groups. */
 export const CATALOG_GROUP: GroupId = toGroupId(0);
 
 function isCount(value: number): boolean {

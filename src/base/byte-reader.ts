@@ -1,10 +1,10 @@
 /**
  * A cursor over bytes: the counterpart of `ByteWriter`.
  *
- * Reading never throws. A read past the end, a varint of more than 10 bytes or above 2^53 - 1 answers 0 or nothing and
- * sets `failed`, which stays set: read a whole record, then ask once.
- * A varint with more bytes than its value needs fails, too. So equal content has one encoding, which may be compared
- * and hashed as bytes. `ProtoReader` accepts such varints, because protobuf allows them.
+ * Reading never throws. A read past the end, a varint of more than 10 bytes or above 2^53 - 1 returns 0 or nothing and
+ * sets `failed`, which stays set: read a whole record, then check it once. A varint with more bytes than its value
+ * needs fails, too. So equal content has one encoding, which may be compared and hashed as bytes. `ProtoReader` accepts
+ * such varints, because protobuf allows them.
  */
 import { decodeUtf8 } from './utf8.ts';
 
@@ -24,7 +24,7 @@ export class ByteReader {
     this.end = to;
   }
 
-  /** True once any read met the end or a malformed number. */
+  /** True once a read met the end or a malformed number. */
   get failed(): boolean {
     return this.#failed;
   }

@@ -1,9 +1,9 @@
 /**
- * Bytes in the making: varints, fixed-width integers, text and slices, appended to one growing buffer.
+ * Appends varints, fixed-width integers, text and slices to one growing buffer.
  *
  * `view()` lends the bytes written so far, valid until the next write or `reset()`; `take()` and `cut()` copy them out.
- * A writer is meant to be kept and reset: after it has grown once, writing allocates nothing.
- * Varints are those of protobuf, for integers from 0 to 2^53 - 1; signed ones are zigzag-coded first.
+ * Reuse a writer with `reset()`: after it has grown once, writing allocates nothing. Varints are those of protobuf, for
+ * integers from 0 to 2^53 - 1; signed ones are zigzag-coded first.
  */
 import { assert } from './assert.ts';
 import { encodeUtf8Into } from './utf8.ts';
@@ -12,22 +12,24 @@ const TWO_28 = 2 ** 28;
 const TWO_32 = 2 ** 32;
 const START_BYTES = 256;
 const VARINT_BYTES_MAX = 10;
-/** Up to so many bytes a loop is faster than `set`. */
+/** Up to this length a loop is faster than `set`. */
 const SHORT_BYTES_MAX = 48;
 
-/** What is left of a slab when it is replaced is little; and a part that is kept keeps no more than all of it. */
+/**
+ * Longer arrays are not cut from a slab: the rest of a replaced slab stays small, and a kept part pins little memory.
+ */
 const CUT_BYTES_MAX = 1024;
 const SLAB_BYTES = 8 * 1024;
 const NO_BYTES = new Uint8Array(0);
 
 export class ByteWriter {
-  /** None before the first write: a node has thousands of writers that are hardly used. */
+  /** Empty before the first write: a node has thousands of writers that are hardly used. */
   #bytes: Uint8Array = NO_BYTES;
   readonly #startBytes: number;
   #length = 0;
-  /** What `view()` gave last: rows of one kind mostly have one length, and a view costs more than writing the row. */
+  /** Last result of `view()`: rows of one kind mostly have one length, and a view costs more than writing the row. */
   #lent: Uint8Array | undefined;
-  /** What `cut` cuts from, and where the rest of it begins. */
+  /** Slab that `cut` cuts from, and the offset of its free part. */
   #slab: Uint8Array = NO_BYTES;
   #slabAt = 0;
 
@@ -49,19 +51,19 @@ export class ByteWriter {
     return this.#lent;
   }
 
-  /** What `checksum` says of the bytes so far. */
+  /** Returns the checksum of the bytes so far. */
   checksum(checksum: (bytes: Uint8Array, from: number, to: number) => number): number {
     return checksum(this.#bytes, 0, this.#length);
   }
 
-  /** The bytes so far, as an array of the caller's own; the writer is empty afterwards. */
+  /** The bytes so far, as an array that the caller owns; the writer is empty afterwards. */
   take(): Uint8Array {
     const taken = this.#bytes.slice(0, this.#length);
     this.#length = 0;
     return taken;
   }
 
-  /** As `take`, with the memory that they stand in: of long bytes nothing is left for the collector. */
+  /** Like `take`, but hands over the underlying memory: nothing of a long array is left for the garbage collector. */
   handOver(): Uint8Array {
     const bytes = this.#bytes;
     const length = this.#length;
@@ -73,8 +75,8 @@ export class ByteWriter {
   }
 
   /**
-   * As `take`, of bytes that are gone in a moment: a few of them are a part of a buffer that others before and behind
-   * them share, which costs a fraction of one of their own.
+   * Like `take`, for short-lived bytes: a few bytes become a part of a shared buffer, which costs a fraction of a
+   * buffer of their own.
    */
   cut(): Uint8Array {
     const length = this.#length;
@@ -186,7 +188,7 @@ export class ByteWriter {
     return written;
   }
 
-  /** Leaves one byte for the length of what follows. Hand the returned mark to `endLength`. */
+  /** Reserves one byte for a length. Pass the returned mark to `endLength`. */
   beginLength(): number {
     this.reserve(1);
     return this.#length++;
@@ -198,7 +200,7 @@ export class ByteWriter {
   endLength(mark: number): void {
     const count = this.#length - mark - 1;
     const extra = varintLength(count) - 1;
-    // Room for the varint too: growing after the length is set back would lose what stands behind it.
+    // Reserves the varint too: growing after the length is set back would lose the bytes after it.
     this.reserve(VARINT_BYTES_MAX);
     if (extra > 0) this.#bytes.copyWithin(mark + 1 + extra, mark + 1, this.#length);
     this.#length = mark;
@@ -216,7 +218,7 @@ export class ByteWriter {
   }
 }
 
-/** How many bytes `ByteWriter.varint` takes for the value. */
+/** Number of bytes that `ByteWriter.varint` writes for the value. */
 export function varintLength(value: number): number {
   let count = 1;
   for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 0x80)) count++;

@@ -4,7 +4,7 @@
 
 export const NO_BYTES: Uint8Array = new Uint8Array(0);
 
-/** Negative, zero or positive, in the order of unsigned bytes; a prefix comes before what it begins. */
+/** Negative, zero or positive, in the order of unsigned bytes; a prefix sorts before a longer array. */
 export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   const common = Math.min(left.length, right.length);
   for (let i = 0; i < common; i++) {
@@ -14,7 +14,7 @@ export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   return left.length - right.length;
 }
 
-/** Whether `bytes` holds `part` at `at`. A part that reaches past the end is not held. */
+/** Tells whether `bytes` contains `part` at `at`. A part that reaches past the end is not contained. */
 export function hasBytesAt(bytes: Uint8Array, at: number, part: Uint8Array): boolean {
   if (at + part.length > bytes.length) return false;
   for (let i = 0; i < part.length; i++) {
@@ -36,14 +36,14 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Below it the collector has little to do, and detaching a buffer costs as much as leaving it to him. */
+/** Below it the garbage collector has little to do, and detaching a buffer costs as much as leaving it. */
 const GIVEN_BACK_BYTES_MIN = 4096;
 
 /**
  * Frees the memory of an array without further readers at once: it has length 0 afterwards. V8 counts buffers outside
  * its heap and collects everything when there are many, however short their lives were (ADR 0017).
  *
- * Does nothing when the array is small, or when its buffer holds more than it and `besides` bytes more.
+ * Does nothing when the array is small, or when its buffer is larger than it by more than `besides` bytes.
  */
 export function giveBack({ buffer, byteLength }: Uint8Array, besides: number = 0): void {
   if (byteLength < GIVEN_BACK_BYTES_MIN || byteLength + besides < buffer.byteLength) return;

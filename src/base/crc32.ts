@@ -2,21 +2,21 @@
  * CRC-32 (IEEE 802.3, the one of zlib and gzip) and CRC-32C (Castagnoli, the one of LevelDB) in JavaScript, eight bytes
  * a step.
  *
- * For rows of up to a few hundred bytes this beats the call into native code; for whole pages and segments take the
- * platform's own through the `Crc32` port: both give the same number.
+ * For rows of up to a few hundred bytes this is faster than the call into native code. For whole pages and segments use
+ * the native one through the `Crc32` port; both return the same number.
  */
 const IEEE = 0xedb88320;
 const CASTAGNOLI = 0x82f63b78;
-/** Eight tables of 256 words, one after the other: table n gives the effect of a byte that n more bytes follow. */
+/** Eight consecutive tables of 256 words: table n gives the effect of a byte that n more bytes follow. */
 const IEEE_TABLES: Int32Array = makeTables(IEEE);
 const CASTAGNOLI_TABLES: Int32Array = makeTables(CASTAGNOLI);
 
-/** The checksum of the bytes `[from, to)`; `seed` is the checksum of what comes before them. */
+/** The checksum of the bytes `[from, to)`; `seed` is the checksum of the preceding bytes. */
 export function crc32(bytes: Uint8Array, from: number = 0, to: number = bytes.length, seed: number = 0): number {
   return checksum(IEEE_TABLES, bytes, { from, to, seed });
 }
 
-/** The same by the polynomial of Castagnoli. */
+/** The same with the Castagnoli polynomial. */
 export function crc32c(bytes: Uint8Array, from: number = 0, to: number = bytes.length, seed: number = 0): number {
   return checksum(CASTAGNOLI_TABLES, bytes, { from, to, seed });
 }

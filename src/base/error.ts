@@ -2,8 +2,8 @@
  * The one error that a caller of Cairn can receive.
  *
  * The codes are finer than those of any wire (`too_large`, `rate_limited` and `storage_full` are one code in gRPC and
- * three in HTTP). Only transports translate them, each in one total table over `ErrorCode`; nobody maps by message
- * text. This file does not know gRPC, HTTP or MCP, and it does not log.
+ * three in HTTP). Only transports translate them, each in one total table over `ErrorCode`, never by message text. This
+ * file does not know gRPC, HTTP or MCP, and it does not log.
  *
  * A message says what is wrong, with which value, and what would be right.
  */
@@ -33,51 +33,51 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** One malformed field of a request. All faults of a request are reported together. */
 export interface FieldViolation {
-  /** Path of the field in the request's own words, such as `events[3].subject`. */
+  /** Path of the field as the request spells it, such as `events[3].subject`. */
   readonly field: string;
   readonly description: string;
   /** The offending value as text, cut short when it is long; absent when the field was missing. */
   readonly value?: string;
-  /** The same as messages show it: a text in quotes. */
+  /** The same as shown in messages: a text in quotes. */
   readonly found?: string;
 }
 
 /** One constraint that did not hold when its transaction was applied. */
 export interface ConstraintViolation {
-  /** Place of the constraint in the request, 0-based. */
+  /** Position of the constraint in the request, 0-based. */
   readonly index: number;
   readonly kind: string;
-  /** The revision that was found where the constraint looked. */
+  /** The revision that the check of the constraint found. */
   readonly found: number;
-  /** What would have satisfied it, in words, such as `at most 41`. */
+  /** Value that would have satisfied the constraint, such as `at most 41`. */
   readonly required: string;
   readonly description: string;
 }
 
-/** Where the leader is, for a client that wants to go there itself. */
+/** Address of the leader, for a client that wants to connect to it directly. */
 export interface LeaderAddress {
   readonly node: string;
   readonly address: string;
 }
 
-/** The instance that a request came to, and the revision that it was judged at. */
+/** The instance that a request reached, and the revision at which it was judged. */
 export interface ErrorScope {
   readonly databaseId: string;
   readonly revision: number;
 }
 
-/** Who can answer what a node cannot that holds no copy of the group. */
+/** Nodes that can answer for a group of which this node has no replica. */
 export interface GroupHolders {
   readonly group: GroupId;
   readonly nodes: readonly NodeId[];
 }
 
-/** Which attempt was refused: the latest one under the id whose refusal is kept. */
+/** The refused attempt: the latest one under the id whose refusal is kept. */
 export interface FoundRefusal {
   readonly transactionId: string;
-  /** The leader's stamp. */
+  /** The leader's timestamp. */
   readonly atMs: number;
-  /** That of the database then. */
+  /** Revision of the database then. */
   readonly revision: number;
 }
 
@@ -86,25 +86,25 @@ export interface ErrorDetails {
   readonly reason?: string;
   readonly violations?: readonly FieldViolation[];
   readonly constraints?: readonly ConstraintViolation[];
-  /** Path of the list that `constraints` count in, in the request's own words. */
+  /** Path of the list that `constraints` index, as the request spells it. */
   readonly constraintsField?: string;
   readonly leader?: LeaderAddress;
-  /** The node that leads, for whoever knows where it is. */
+  /** The leader, for callers that can look up its address. */
   readonly leaderNode?: NodeId;
-  /** For this node alone, which may ask them; no caller is sent it. */
+  /** For this node alone, which may ask them; never sent to a client. */
   readonly holders?: GroupHolders;
-  /** Absent when the request came to no instance. */
+  /** Absent when the request reached no instance. */
   readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;
-  /** JSON: what a State Change says besides its message when it refuses. */
+  /** JSON: details that a State Change adds to the message of its refusal. */
   readonly refusalDetails?: string;
-  /** Of what was refused before, and found by whoever looked it up. */
+  /** Set when an earlier refusal of the same id was looked up. */
   readonly refused?: FoundRefusal;
 }
 
 export interface ErrorContext {
   readonly details?: ErrorDetails;
-  /** What went wrong underneath; for logs only, never sent to a caller. */
+  /** The underlying failure; for logs only, never sent to a client. */
   readonly cause?: unknown;
 }
 
@@ -122,7 +122,7 @@ export class DatabaseError extends Error {
     this.details = context.details ?? NO_DETAILS;
   }
 
-  /** The same error, with these details more. */
+  /** Returns the same error with additional details. */
   with(details: ErrorDetails): DatabaseError {
     return new DatabaseError(this.code, this.message, { details: { ...this.details, ...details }, cause: this.cause });
   }

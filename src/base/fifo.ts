@@ -1,6 +1,4 @@
-/**
- * A queue: in at the end, out at the front, both in constant time.
- */
+/** A queue with append and removal at the front, both in constant time. */
 
 export class Fifo<Item> {
   #items: Item[] = [];
@@ -18,7 +16,7 @@ export class Fifo<Item> {
     return this.#items[this.#head];
   }
 
-  /** The item at this place, 0 for the first. */
+  /** The item at this position, 0 for the first. */
   at(place: number): Item | undefined {
     return place < 0 ? undefined : this.#items[this.#head + place];
   }
@@ -27,7 +25,7 @@ export class Fifo<Item> {
     const item = this.#items[this.#head];
     if (this.length === 0) return undefined;
     this.#head += 1;
-    // Each item is moved at most once for every item that left, so this stays constant on average.
+    // Each item is moved at most once per removed item, so this is constant on average.
     if (this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
@@ -35,7 +33,7 @@ export class Fifo<Item> {
     return item;
   }
 
-  /** Takes everything out, in order. */
+  /** Removes and returns everything, in order. */
   drain(): readonly Item[] {
     const items = this.#items.slice(this.#head);
     this.#items = [];

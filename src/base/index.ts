@@ -11,10 +11,10 @@
  *   B1  Revision, LogIndex and Term are safe integers of 0 or more, a GroupId is one of 32 bits; nothing else carries
  *       their brand.
  *   B2  ERROR_CODES is the whole set of codes; a DatabaseError carries one of them and never a wire code.
- *   B3  What a ByteWriter wrote a ByteReader reads back; a reader never throws and never reads past its end. The same
- *       holds of protobuf fields and the ProtoReader, whatever the bytes are.
- *   B5  A replica id is given once, and tells its node.
- *   B4  Of an instant, a UUID and base64 there is one canonical spelling, and it is parsed back to the same value.
+ *   B3  A ByteReader reads back the output of a ByteWriter; a reader never throws and never reads past its end. The
+ *       same holds for protobuf fields and the ProtoReader, whatever the bytes are.
+ *   B5  A replica id is assigned once, and contains its node.
+ *   B4  Instants, UUIDs and base64 have one canonical spelling each, which is parsed back to the same value.
  */
 export { type Address, cannotListen, formatAddress, isHost, parseAddress } from './address.ts';
 export { assert, BrokenInvariant, unreachable } from './assert.ts';

@@ -4,8 +4,8 @@
  * The range is that of protobuf's Timestamp: years 0001 to 9999 in UTC. Parsing is strict: date, `T`, time to the
  * second, up to nine fraction digits, and `Z` or an offset of whole minutes; letters in either case. A leap second is
  * accepted where one may be announced, 23:59:60 UTC on 30 June or 31 December, and names the same instant as the second
- * after it, since the scale counts none. Formatting is canonical: UTC, `Z`, no trailing zeros in the fraction. Whoever
- * must give a time back as it was spelled keeps the text beside the instant.
+ * after it, since the scale counts none. Formatting is canonical: UTC, `Z`, no trailing zeros in the fraction. Code
+ * that must return a time as it was spelled keeps the text, too.
  */
 
 export interface Instant {
@@ -51,7 +51,7 @@ export function instantToMs(instant: Instant): number {
   return instant.seconds * 1000 + Math.floor(instant.nanos / 1_000_000);
 }
 
-/** The instant, or undefined when the text is not RFC 3339 or names none in the years 0001 to 9999. */
+/** The instant; undefined when the text is not RFC 3339 or its year is outside 0001 to 9999. */
 export function parseInstant(text: string): Instant | undefined {
   const match = RFC_3339.exec(text);
   if (match === null) return undefined;
@@ -73,8 +73,8 @@ function fractionFault(text: string): string | undefined {
 }
 
 /**
- * What is wrong with a text that is spelled as RFC 3339 and names no instant, such as `2026-02 has no day 30`;
- * undefined when it is not spelled so.
+ * The fault of a text that looks like RFC 3339 but names no instant, such as `2026-02 has no day 30`; undefined for
+ * other texts.
  */
 export function instantFault(text: string): string | undefined {
   const [, year = '', month = '', day = '', hour = '', minute = '', second = ''] = RFC_3339.exec(text) ?? [];
@@ -109,18 +109,16 @@ function offsetSeconds(sign: string | undefined, hours = '00', minutes = '00'): 
   return sign === '-' ? -size : size;
 }
 
-/**
- * Whether the second is the first of a 1 July or a 1 January, so that the one before it may have been a leap second.
- */
+/** Tells whether the second is the first of a 1 July or a 1 January, so that a leap second may precede it. */
 function followsLeapSecond(seconds: number): boolean {
   if (seconds % DAY_SECONDS !== 0) return false;
   return /-(?:01|07)-01$/.test(formatDate(seconds / DAY_SECONDS));
 }
 
-/** Undefined for a day that the calendar does not have. */
+/** Undefined for a day that does not exist. */
 function daysSinceEpoch(year: number, month: number, day: number): number | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
-  // The year is taken to begin in March, so that the leap day is its last.
+  // The year begins in March, so that the leap day is its last.
   const marchYear = month <= 2 ? year - 1 : year;
   const marchMonth = (month + 9) % 12;
   const dayOfYear = Math.floor((153 * marchMonth + 2) / 5) + day - 1;

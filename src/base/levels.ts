@@ -1,9 +1,9 @@
 /**
- * Feature levels: what is written so that releases before could not read it has a level of its own, and is written only
- * when the cluster is at that level (ADR 0047). Levels are counted from 1 on, one after the other.
+ * Feature levels: each format that earlier releases cannot read has a level, and is written only when the cluster is at
+ * that level (ADR 0047). Levels are numbered consecutively from 1.
  */
 export interface LevelRange {
-  /** A cluster below it must be raised by an earlier release first. */
+  /** A cluster below it must first be upgraded with an earlier release. */
   readonly min: number;
   readonly max: number;
 }
@@ -23,10 +23,10 @@ export interface LevelRange {
  */
 export const LEVELS: LevelRange = { min: 1, max: 7 };
 
-/** Of everything that says nothing else. */
+/** Level of every format that names no other. */
 export const LEVEL_FIRST = 1;
 
-/** A record of the log has a byte for it. */
+/** A log record stores the level in one byte. */
 const LEVEL_MAX = 255;
 
 export function isLevelRange({ min, max }: LevelRange): boolean {

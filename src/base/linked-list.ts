@@ -1,14 +1,14 @@
 /**
  * A doubly linked list whose links belong to what is in it: in, out and to the end in constant time, in order.
  *
- * For queues of what is in flight, which a Map or Set would keep alive (see `Slots`). A link that is taken out points
- * to nothing any more; otherwise one that has grown old would keep all that came behind it alive just so.
+ * For queues of what is in flight, which a Map or Set would keep alive (see `Slots`). A removed link points to nothing;
+ * otherwise an old link would keep all its successors alive.
  */
 import { assert } from './assert.ts';
 
 export class Link<Value> {
   readonly value: Value;
-  /** These three are for the list alone. */
+  /** These three are private to the list. */
   list: LinkedList<Value> | undefined = undefined;
   previous: Link<Value> | undefined = undefined;
   next: Link<Value> | undefined = undefined;
@@ -39,7 +39,7 @@ export class LinkedList<Value> {
     return link.list === this;
   }
 
-  /** A link is in one list at a time, once. */
+  /** Appends a link that is in no list. */
   append(link: Link<Value>): void {
     assert(link.list === undefined, 'A link is in one list at a time');
     link.list = this;
@@ -65,17 +65,17 @@ export class LinkedList<Value> {
     return true;
   }
 
-  /** Puts a link of this list at its end; one that is in none stays out. */
+  /** Moves a link of this list to its end; a link that is in no list stays out. */
   toEnd(link: Link<Value>): void {
     if (this.remove(link)) this.append(link);
   }
 
-  /** In order. The list is not changed meanwhile. */
+  /** Yields the values in order. The list must not change meanwhile. */
   *values(): Generator<Value, void> {
     for (let link = this.#first; link !== undefined; link = link.next) yield link.value;
   }
 
-  /** The first value that is accepted. */
+  /** The first accepted value. */
   find(accepts: (value: Value) => boolean): Value | undefined {
     let link = this.#first;
     while (link !== undefined && !accepts(link.value)) link = link.next;

@@ -1,9 +1,9 @@
-/** Which known name a misspelt one stands for, so that an error can say it. */
+/** Finds the known name that a misspelt one probably means, for error messages. */
 
 /**
  * The known name that takes the fewest edits (insert, delete or replace a letter) to become `name`, up to a third of
- * its letters or `editsMax`; else one of which `name` is a longer form (`type` for `event_type` and `eventType`).
- * Capitals, hyphens and underscores do not count. Undefined when no known name is near.
+ * its letters or `editsMax`; else a name that `name` extends (`type` for `event_type` and `eventType`). Capitals,
+ * hyphens and underscores do not count. Undefined when no known name is near.
  */
 export function nearestName(name: string, known: readonly string[], editsMax?: number): string | undefined {
   const letters = lettersOf(name);

@@ -1,11 +1,11 @@
 /**
- * A cursor over protobuf in its wire form, whose sender may have written anything.
+ * A cursor over untrusted protobuf in wire format.
  *
  * It never throws. Reading past the end, a varint of more than ten bytes or beyond 2^53 - 1 sets `failed`, returns 0
- * and stays at the end, so that a loop over fields ends by itself; whoever reads checks `failed` once, after the loop.
- * Only `uint64()` and `int64()` take what lies beyond, as a bigint.
- * Any varint may have up to ten bytes, however few its value needs: protobuf allows it, and clients may write so.
- * `overlong` tells that some varint was longer than it had to be: valid protobuf, but not the canonical form.
+ * and stays at the end, so that a loop over fields ends by itself; the caller checks `failed` once, after the loop.
+ * Only `uint64()` and `int64()` return larger values, as a bigint. Any varint may have up to ten bytes, however few its
+ * value needs: protobuf allows it, and clients may write so. `overlong` is set when a varint was longer than necessary:
+ * valid protobuf, but not canonical.
  */
 
 const TWO_28 = 0x1000_0000;
@@ -35,7 +35,7 @@ export class ProtoReader {
     return this.at >= this.end;
   }
 
-  /** Ends the reading: what the bytes say makes no sense to the caller. */
+  /** Ends the reading: the caller cannot interpret the bytes. */
   fail(): number {
     this.failed = true;
     this.at = this.end;
@@ -95,7 +95,7 @@ export class ProtoReader {
         high = bits >>> 4;
       } else high |= bits << (7 * i - 32);
       if (byte <= 0x7f) {
-        // Of the tenth byte 64 bits leave room for one bit; more are dropped, as every decoder does.
+        // The tenth byte has room for one bit of the 64; more are dropped, as every decoder does.
         if ((byte === 0 && i > 0) || (byte > 1 && i === VARINT_BYTES_MAX - 1)) this.overlong = true;
         return this.#safe((high | 0) * TWO_32 + (low >>> 0));
       }
@@ -110,12 +110,12 @@ export class ProtoReader {
     return tag;
   }
 
-  /** Reads a length and steps over that many bytes; returns where they begin. `at` is where they end. */
+  /** Reads a length and skips that many bytes; returns where they begin. `at` is where they end. */
   lengthDelimited(): number {
     return this.skipBytes(this.varint());
   }
 
-  /** Steps over so many bytes and returns where they begin. */
+  /** Skips `count` bytes and returns where they begin. */
   skipBytes(count: number): number {
     const start = this.at;
     if (count > this.end - start) return this.fail();
@@ -123,7 +123,7 @@ export class ProtoReader {
     return start;
   }
 
-  /** Steps over the value of a field; `tag` is what `tag()` returned. A group must be closed by its own end tag. */
+  /** Skips the value of a field; `tag` is the result of `tag()`. A group must be closed by its own end tag. */
   skipField(tag: number): void {
     const open: number[] = [];
     let current = tag;
@@ -167,7 +167,7 @@ export class ProtoReader {
   }
 
   /**
-   * The varint from there to here. Of the tenth byte 64 bits leave room for one bit; more are dropped, as every decoder
+   * The varint from `start` to here. The tenth byte has room for one bit of the 64; more are dropped, as every decoder
    * does.
    */
   #exact(start: number): number | bigint {
@@ -177,7 +177,7 @@ export class ProtoReader {
     return kept > BigInt(Number.MAX_SAFE_INTEGER) ? kept : Number(kept);
   }
 
-  /** Not exact from 2^53 on, and never below it then. */
+  /** Exact below 2^53; larger values are rounded, but never below it. */
   #anyVarint(): number {
     let low = 0;
     for (let shift = 0; shift < 28; shift += 7) {
@@ -198,7 +198,7 @@ export class ProtoReader {
 
   #shortest(lastByte: number, value: number): number {
     if (lastByte !== 0) return value;
-    // So does a varint end that the bytes break off.
+    // A truncated varint also ends so.
     if (this.failed) return 0;
     this.overlong = true;
     return value;

@@ -1,6 +1,4 @@
-/**
- * Protobuf fields, written into a `ByteWriter`. Fields of the default value are the caller's to leave out.
- */
+/** Writes protobuf fields into a `ByteWriter`. The caller omits fields with default values. */
 import type { ByteWriter } from './byte-writer.ts';
 
 /** The wire types that Cairn writes. */

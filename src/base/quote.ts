@@ -1,13 +1,13 @@
 /**
- * Values in messages. Whatever somebody sent is shown on one line, as it was as far as that can be seen, and cut where
- * it is long: a message must not grow with what a client made up, nor do anything to the terminal that shows it.
+ * Quotes values in messages. A value is shown on one line, with invisible characters escaped, and cut where it is long:
+ * a message must not grow with what a client sends, nor affect the terminal that shows it.
  */
 
-/** Characters of a value that are shown. */
+/** Maximum number of characters shown of a value. */
 const SHOWN_LENGTH_MAX = 64;
 
 /**
- * What cannot be seen, or moves what can: controls, marks of direction, lone surrogates, unassigned and private
+ * Characters that are invisible or move others: controls, direction marks, lone surrogates, unassigned and private
  * characters.
  */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
@@ -19,12 +19,12 @@ export function quote(text: string, lengthMax: number = SHOWN_LENGTH_MAX): strin
   return PLAIN.test(quoted) ? quoted : escapeUnseen(quoted);
 }
 
-/** The same without quotes, for what has a place of its own in a message, such as the path of a field. */
+/** The same without quotes, for values with a fixed position in a message, such as the path of a field. */
 export function escapeUnseen(text: string): string {
   return PLAIN.test(text) ? text : text.replace(UNSEEN, escapeOf);
 }
 
-/** So many characters at most, and how many there were; never half of one. */
+/** The first characters, and the number of all; never splits a surrogate pair. */
 export function cut(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   const end = isLeading(text.charCodeAt(lengthMax - 1)) ? lengthMax - 1 : lengthMax;

@@ -1,20 +1,20 @@
 /**
- * Who holds a copy of a group: nodes, and the replicas on them.
+ * Ids of nodes and of the replicas on them.
  *
- * A replica's id tells its node, so that whoever knows who belongs to a group knows where to send, and no table of one
- * to the other has to be kept, replicated and found again after a crash.
+ * A replica id contains its node, so the members of a group tell where to send. No table from replicas to nodes has to
+ * be stored, replicated and recovered.
  *
  *   replica = node · 2^20 + copy        node: 32 bits, from 1 on        copy: 20 bits, from 0 on
  *
- * `copy` tells the copies of one group apart that a node has held one after the other: an id is given once (raft).
+ * `copy` distinguishes successive replicas of a group on one node: an id is assigned once (raft).
  */
 import { assert } from './assert.ts';
 import type { Brand } from './brand.ts';
 
-/** One node of a cluster, that is one store: given once, never again. An integer of 32 bits, 1 or more. */
+/** One node of a cluster, that is one store: never reused. An integer of 32 bits, 1 or more. */
 export type NodeId = Brand<number, 'NodeId'>;
 
-/** One copy of one group: given once, never to another copy, never again. 1 or more. */
+/** One replica of one group: never reused. 1 or more. */
 export type ReplicaId = Brand<number, 'ReplicaId'>;
 
 const NODE_ID_MAX = 2 ** 32 - 1;
@@ -38,18 +38,18 @@ export function toReplicaId(value: number): ReplicaId {
   return value;
 }
 
-/** The id of the copy number `copy` that the node holds of a group; 0 is its first. */
+/** The id of replica number `copy` of a group on the node; 0 is its first. */
 export function replicaOf(node: NodeId, copy = 0): ReplicaId {
   assert(isCopy(copy), 'A node holds at most 2^20 copies of a group', copy);
   return toReplicaId(node * COPIES + copy);
 }
 
-/** Whether the id tells a node: whoever did not make it himself asks before `nodeOf`. */
+/** Tells whether the id contains a node. Check ids from outside with it before calling `nodeOf`. */
 export function hasNode(replica: ReplicaId): boolean {
   return isNodeId(Math.floor(replica / COPIES));
 }
 
-/** Which copy of the group it is on its node. */
+/** Number of the replica on its node. */
 export function copyOf(replica: ReplicaId): number {
   return replica % COPIES;
 }
@@ -58,7 +58,7 @@ export function isCopy(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value < COPIES;
 }
 
-/** The node that holds the replica. */
+/** The node of the replica. */
 export function nodeOf(replica: ReplicaId): NodeId {
   return toNodeId(Math.floor(replica / COPIES));
 }

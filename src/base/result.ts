@@ -1,6 +1,6 @@
 /**
- * An outcome that is expected to go either way, as a value: returning it costs nothing, where a throw costs a stack.
- * Use it for parsers and hot paths; use `DatabaseError` where an operation fails for its caller.
+ * The outcome of an operation that may fail, as a value: returning it is cheap, where throwing creates a stack. Use it
+ * for parsers and hot paths; use `DatabaseError` where an operation fails for its caller.
  */
 
 export interface Ok<Value> {

@@ -1,15 +1,15 @@
 /**
- * What is in flight, by number: a table that is filled and emptied for ever without leaving garbage behind.
+ * A table of in-flight items by number, which can be filled and emptied indefinitely without leaving garbage.
  *
- * A Map or Set cannot be used so. Its table is replaced each time deleted entries have filled it, and the one before
- * keeps what it held, and a pointer to the one that followed it. Once such a table has grown old, V8's collections of
- * young objects take it to be alive, and with it the whole chain of its successors: everything that was ever in flight
- * stays until the next full collection. Here a slot is emptied where it is.
+ * A Map or Set cannot be used so. It replaces its table each time deleted entries have filled it. The old table keeps
+ * its entries and a pointer to its successor. Once such a table is in V8's old generation, minor collections treat it
+ * as alive, with the whole chain of its successors: everything that was ever in flight stays until the next full
+ * collection. Here slots are emptied in place.
  *
  * ```
  *   number = generation of the slot × 2^20 + slot
  * ```
- * so that a number is not given twice: 2^33 values may pass through each slot.
+ * No number is assigned twice: 2^33 values may pass through each slot.
  */
 import { assert } from './assert.ts';
 
@@ -17,29 +17,29 @@ const SLOTS_MAX = 2 ** 20;
 
 export class Slots<Value> {
   readonly #values: (Value | undefined)[] = [];
-  /** The number that the slot has, or will have with its next value. */
+  /** The number of the slot's value, or of its next one. */
   readonly #numbers: number[] = [];
   readonly #free: number[] = [];
 
-  /** Values that are in it now. */
+  /** Number of values. */
   get size(): number {
     return this.#values.length - this.#free.length;
   }
 
-  /** Answers the number of the value, 0 to 2^53 − 1. At most 2^20 values at a time. */
+  /** Returns the number of the value, 0 to 2^53 − 1. At most 2^20 values at a time. */
   add(value: Value): number {
     const slot = this.#free.pop() ?? this.#grow();
     this.#values[slot] = value;
     return this.#numberOf(slot);
   }
 
-  /** Undefined when no value has this number any more, or ever had. */
+  /** Undefined when no value has this number. */
   get(number: number): Value | undefined {
     const slot = number % SLOTS_MAX;
     return this.#numbers[slot] === number ? this.#values[slot] : undefined;
   }
 
-  /** Takes the value out; undefined as in `get`. */
+  /** Removes and returns the value; undefined as in `get`. */
   remove(number: number): Value | undefined {
     const value = this.get(number);
     if (value === undefined) return undefined;
@@ -58,9 +58,7 @@ export class Slots<Value> {
     }
   }
 
-  /**
-   * In no order that means something. Values may be added and removed meanwhile; it is open whether added ones come.
-   */
+  /** Yields the values in no defined order. Values may be added and removed meanwhile; added ones may be missing. */
   *values(): Generator<Value, void> {
     for (let slot = 0; slot < this.#values.length; slot++) {
       const value = this.#values[slot];

@@ -1,9 +1,6 @@
-/**
- * UTF-8 looked at in place, without making text of it: is it well-formed, which character stands here, how long would
- * a text be.
- */
+/** Examines UTF-8 in place, without decoding it: validity, the character at an offset, the length of a text. */
 
-/** Number of bytes that the text takes in UTF-8. A lone surrogate counts 3, as its replacement does. */
+/** Length of the text in UTF-8. A lone surrogate counts 3 bytes, like its replacement. */
 export function utf8Length(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -38,7 +35,7 @@ export function indexOfIllFormed(bytes: Uint8Array, from: number = 0, to: number
   return -1;
 }
 
-/** Length of the well-formed sequence at `at` inside `[at, to)`, 1 to 4; 0 when there is none. */
+/** Length of the well-formed sequence at `at` inside `[at, to)`, 1 to 4; 0 when the bytes are malformed. */
 export function sequenceLength(bytes: Uint8Array, at: number, to: number): number {
   const lead = bytes[at] ?? 0;
   if (lead <= 0x7f) return 1;

@@ -1,8 +1,8 @@
 /**
  * UTF-8, by the platform's own encoder and decoder.
  *
- * `TextEncoder` and `TextDecoder` stand in every JavaScript runtime but not in the ECMAScript library that the pure
- * layers compile with, hence the two declarations. Short ASCII text, the common case, goes without them.
+ * Every JavaScript runtime has `TextEncoder` and `TextDecoder`, but the ECMAScript library that the pure layers compile
+ * with does not declare them. Short ASCII text, the common case, does not use them.
  */
 declare const TextEncoder: new () => {
   encode(text: string): Uint8Array;
@@ -17,7 +17,7 @@ declare const TextDecoder: new (
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Up to here a loop over the characters costs less than the call of the platform. */
+/** Up to this length a loop over the characters costs less than the call of the platform. */
 const SHORT = 40;
 
 export function encodeUtf8(text: string): Uint8Array {
@@ -31,7 +31,7 @@ export function encodeUtf8(text: string): Uint8Array {
   return bytes;
 }
 
-/** Writes the text at `at` and returns the count of bytes. The caller sees to room for 3 bytes a UTF-16 unit. */
+/** Writes the text at `at` and returns its length. The caller provides room for 3 bytes a UTF-16 unit. */
 export function encodeUtf8Into(text: string, into: Uint8Array, at: number): number {
   if (text.length <= SHORT) {
     let index = 0;

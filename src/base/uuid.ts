@@ -1,7 +1,7 @@
 /**
  * UUIDs as 16 bytes and as text, and the version 7 ones that name database instances.
  *
- * Version 7 (RFC 9562): 48 bits of Unix milliseconds, then random bits; text sorts by time, which nobody relies on.
+ * Version 7 (RFC 9562): 48 bits of Unix milliseconds, then random bits; text sorts by time, but no code relies on that.
  */
 import { assert } from './assert.ts';
 
@@ -10,10 +10,10 @@ const UUID_CHARACTERS = 36;
 const RANDOM_BYTES = 10;
 const DIGITS = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
 const DASH = 0x2d;
-/** Of the text that is put together; its dashes stay. */
+/** Character codes of the text under construction; its dashes stay. */
 const units: number[] = Array.from({ length: UUID_CHARACTERS }, () => DASH);
 
-/** The 16 bytes of a UUID of any version in either case, or undefined when the text is none. */
+/** The 16 bytes of a UUID of any version in either case; undefined when the text is not a UUID. */
 export function parseUuid(text: string): Uint8Array | undefined {
   if (text.length !== UUID_CHARACTERS) return undefined;
   const bytes = new Uint8Array(UUID_BYTES);
@@ -28,14 +28,14 @@ export function parseUuid(text: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** The 16 bytes of a text that is known to be a UUID. */
+/** The 16 bytes of a valid UUID. */
 export function uuidBytes(text: string): Uint8Array {
   const bytes = parseUuid(text);
   assert(bytes !== undefined, 'An identity is a UUID', text);
   return bytes;
 }
 
-/** A dash stands before these bytes. */
+/** Tells whether a dash precedes this byte. */
 function isDashed(at: number): boolean {
   return at === 4 || at === 6 || at === 8 || at === 10;
 }

@@ -4,19 +4,19 @@
  * For: the port (`KvReader` for readers, `KvStore` for the one writer), and keys whose bytes sort as their parts do.
  * The implementation on disk is in #storage, the one in memory in test/support/memory-kv.ts.
  *
- * Not here: what the rows mean (#database), checksums (whoever writes a value adds its own), and files.
+ * Not here: what the rows mean (#database), checksums (writers of values add their own), and files.
  *
  * Invariants, each checked by test/support/kv-conformance.ts for every implementation, K7 and K8 by the tests of the
  * keys:
  *   K1  Rows are ordered by the unsigned bytes of their keys.
  *   K2  A batch is written whole or not at all; of two operations on one key the later counts.
- *   K3  A range shows the rows of the moment in which it was opened; later writes do not reach it.
+ *   K3  A range shows the rows as of its opening, without later writes.
  *   K4  A read sees every write whose promise has resolved, through every handle of the process.
- *   K5  A put copies what it is given, and what a read hands out never changes: neither side sees the other's buffers.
+ *   K5  A put copies its arguments, and the result of a read never changes: the buffers are not shared.
  *   K6  `next` answers without a row only at the end of the range, and never with more rows than were asked for.
  *   K7  Keys written as tuples of the same shape sort as the tuples do, part by part.
  *   K8  The keys that begin with a prefix are exactly those from the prefix up to its `prefixEnd`.
- *   K9  Releasing a value takes nothing from anybody else: not from the store, and not from who read the same row.
+ *   K9  Releasing a value affects neither the store nor other readers of the same row.
  */
 export { KeyWriter, prefixEnd, readTerm, readU16, readU32, readU64 } from './keys.ts';
 export {

@@ -7,15 +7,14 @@
  * u64   8 bytes, big-endian; holds a safe integer, so the highest 11 bits are 0
  * term  its bytes, then 00; without 00 inside, so that a term sorts before every longer term it begins
  * ```
- * A term therefore is a range of its own, and so are all terms with a common beginning: from the beginning itself up
- * to `prefixEnd` of it.
+ * So all keys of a term form a range, and so do all terms with a common prefix: from the prefix up to its `prefixEnd`.
  */
 import { assert } from '#base';
 
 const TWO_32 = 2 ** 32;
 const START_BYTES = 64;
 
-/** Writes one key after the other into the same scratch space; `key()` copies the current one out and starts anew. */
+/** Writes keys into the same scratch space; `key()` copies the current one out and starts the next. */
 export class KeyWriter {
   #scratch: Uint8Array = new Uint8Array(START_BYTES);
   #length = 0;
@@ -64,7 +63,7 @@ export class KeyWriter {
     return this.u8(0);
   }
 
-  /** The key so far, as an array of its own; the writer is empty afterwards. */
+  /** The key so far, as an array that the caller owns; the writer is empty afterwards. */
   key(): Uint8Array {
     const key = this.#scratch.slice(0, this.#length);
     this.#length = 0;

@@ -1,4 +1,4 @@
-/** What every transport is given with authentication on; without it there is none. */
+/** Authentication as transports receive it; absent when it is off. */
 import type { Authenticator, Credentials, Principal } from '#auth';
 import { DatabaseError } from '#base';
 import { inSpan, type Span } from '#observability';
@@ -6,11 +6,11 @@ import type { Service } from '#service';
 
 export interface Access {
   readonly authenticator: Authenticator;
-  /** As the principal sees it: what it may not do is refused there (V16). */
+  /** The service with the permissions of the principal: it refuses what the principal may not do (V16). */
   readonly serviceOf: (principal: Principal) => Service;
 }
 
-/** The wait until it is known who asks, in a span below that of the request. */
+/** Waits until the caller is authenticated, in a span below that of the request. */
 export function authenticating(found: Promise<Principal>, span: Span | undefined): Promise<Principal> {
   return span === undefined ? found : inSpan(span, 'cairn.authenticate', () => found);
 }
@@ -22,7 +22,7 @@ export function authenticationOff(): DatabaseError {
   return new DatabaseError('permission_denied', message, { details: { reason: 'AuthenticationOff' } });
 }
 
-/** The headers of HTTP/1 as they came, name and value in turn: Node would join what is sent twice, or drop one. */
+/** HTTP/1 headers as received, name and value alternating: Node would join repeated ones, or drop one. */
 export class HeaderLines implements Credentials {
   readonly mayBeBrowser: boolean;
   readonly #lines: readonly string[];

@@ -39,7 +39,7 @@ import {
 import type { Requests } from '../../proto/gen/requests.ts';
 import { reading } from './request-reader.ts';
 
-/** The methods, and the order that each stands for. */
+/** The methods, with the admin request of each. */
 export const ADMIN_METHODS = {
   describe: '/cairn.admin.v1.ClusterAdmin/DescribeCluster',
   decommission: '/cairn.admin.v1.ClusterAdmin/DecommissionNode',
@@ -67,7 +67,7 @@ const ROLES = { none: 0, voter: 1, learner: 2 } as const;
 const ROLE_NAMES = ['none', 'voter', 'learner'] as const;
 const STANDINGS = { silent: 0, behind: 1, ready: 2, diverged: 3 } as const;
 const STANDING_NAMES = ['silent', 'behind', 'ready', 'diverged'] as const;
-/** Orders that name a node and nothing else. */
+/** Admin requests that only name a node. */
 const OF_NODE = {
   decommission: DecommissionNodeRequest,
   recommission: RecommissionNodeRequest,
@@ -187,7 +187,7 @@ export function readAdminReply(method: AdminMethod, bytes: Uint8Array): AdminRep
 
 /** The status of gRPC, by its name. */
 export function statusOfRefusal(reply: Refusal): 'UNAVAILABLE' | 'NOT_FOUND' | 'FAILED_PRECONDITION' {
-  // This is the reply of another node, which the asked node cannot reach.
+  // The reply of another node, which the asked node cannot reach.
   if (reply.kind === 'later' || reply.code === 'refused') return 'UNAVAILABLE';
   return reply.code === 'not_found' ? 'NOT_FOUND' : 'FAILED_PRECONDITION';
 }
@@ -216,7 +216,7 @@ function recoveryIn(sent: Requests['cairn.admin.v1.RecoverDatabaseRequest']): Or
   const { name, from, acceptRevision } = sent;
   if (!isNodeId(from)) return noNode(from);
   if (typeof acceptRevision === 'bigint') return `${acceptRevision} is no revision; the largest is 2^53 - 1`;
-  // The name stands in the reason of a refusal, and so in the trailers and in the audit log.
+  // The name is part of the reason of a refusal, and so of the trailers and the audit log.
   if (!isDatabaseName(name)) return 'the name is no name of a database; DescribeCluster lists them';
   return { kind: 'recover', name, from, acceptRevision };
 }
@@ -225,7 +225,7 @@ function noNode(value: number): string {
   return `${value} is no number of a node; DescribeCluster lists them`;
 }
 
-/** Undefined for 0, as fields that are absent are read. */
+/** Undefined for 0, the value of an absent field. */
 function nodeOrNone(value: number): NodeId | undefined {
   return isNodeId(value) ? value : undefined;
 }
@@ -255,7 +255,7 @@ function nodeMessage(node: RegisteredNode | DescribedNode): Node {
   return { ...registered, ...described, ...ends, mcp, state: STATES[state] };
 }
 
-/** The value of a reply to an order, which describes nothing. */
+/** Reply to a request that describes nothing. */
 const NOT_DESCRIBED = {
   answers: false,
   isDraining: false,

@@ -17,7 +17,7 @@ export interface ByteBudgets {
   readonly requests: MemoryBudget;
   /** Bytes of open gRPC streams, and the first bytes of their requests. */
   readonly streams: MemoryBudget;
-  /** Bytes of replies that have not left yet. */
+  /** Bytes of replies that were not sent yet. */
   readonly unsent: MemoryBudget;
   /** Bytes of small replies that have not left yet. Slow readers of large replies do not delay them. */
   readonly small: MemoryBudget;
@@ -49,7 +49,7 @@ const SMALL_PER_BUDGET = 1 / 4;
 /** Part of a budget that only proven connections get. */
 const PROVEN_PART = 1 / 4;
 
-/** Time after which a client may try again: most holds are released sooner. */
+/** Time after which a client may retry: most holds are released sooner. */
 export const RETRY_AFTER_MS = 1_000;
 
 export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {

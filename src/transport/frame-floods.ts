@@ -12,7 +12,7 @@
  */
 import type { Socket } from 'node:net';
 
-/** Bytes of headers and messages that a connection has sent since the last look. */
+/** Bytes of headers and messages that a connection has sent since the last check. */
 export interface RequestBytes {
   count: number;
 }
@@ -30,7 +30,7 @@ const SPARE_BYTES_PER_SECOND = 256 * 1024;
 /** Sent bytes that explain one received byte. */
 const SENT_PER_READ = 8;
 const LOOK_MS = 100;
-/** The nine bytes before each of a few frames, and what a name and a value of a header take beside their characters. */
+/** The nine bytes before each of a few frames, and the overhead of a header besides its characters. */
 const AROUND_REQUEST_BYTES = 64;
 const AROUND_HEADER_BYTES = 4;
 
@@ -59,7 +59,7 @@ export class FrameFloods {
     });
   }
 
-  /** Where the bytes of the requests of a connection are counted, by its socket as node:http2 shows it. */
+  /** Counter of the request bytes of a connection, by its socket as node:http2 exposes it. */
   requestsOf(socket: object): RequestBytes {
     return this.#watched.get(handleOf(socket))?.requests ?? { count: 0 };
   }
@@ -81,7 +81,7 @@ export class FrameFloods {
   }
 }
 
-/** Bytes that a request takes before its message, at most, from its raw headers: names and values in turn. */
+/** Maximum bytes of a request before its message, from its raw headers: names and values alternating. */
 export function headBytes(raw: readonly string[]): number {
   return raw.reduce((sum, text) => sum + text.length + AROUND_HEADER_BYTES, AROUND_REQUEST_BYTES);
 }

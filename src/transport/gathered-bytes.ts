@@ -1,6 +1,6 @@
 /**
- * The bytes of a long request while they come in pieces: each is copied once, into memory for all of them, so that the
- * buffer that it was read into is free at once and the whole is there with its last piece, without a second copy.
+ * Gathers the pieces of a long request. Each is copied once, into memory for all of them, so that its read buffer is
+ * free at once, and the request is complete with its last piece.
  *
  *   few bytes      as they came; nothing is made for a sender who announces much and sends little
  *   more           memory for what is announced, or else for twice as much: of memory that was never written to the
@@ -9,10 +9,10 @@
 
 import { giveBack } from '#base';
 
-/** Up to so many bytes and pieces they stay as they came. */
+/** Up to these bytes and pieces, the pieces stay as they arrived. */
 const LOOSE_BYTES_MAX = 1_048_576;
 const LOOSE_PIECES_MAX = 256;
-/** Announced lengths beyond it are not believed: no request may be longer. */
+/** Longer announcements are ignored: no request may be longer. */
 const ANNOUNCED_BYTES_MAX = 2 ** 27;
 
 export class GatheredBytes {

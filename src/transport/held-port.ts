@@ -1,4 +1,4 @@
-/** A port that is bound already, and that a server takes over instead of binding one itself. */
+/** A bound port that a server takes over instead of binding one itself. */
 
 export interface HeldPort {
   /** The port that was bound. */
@@ -7,7 +7,7 @@ export interface HeldPort {
   take(): { readonly handle: unknown };
 }
 
-/** Where a server listens: at the address, or by the port that is held there. */
+/** Options of `listen`: the address, or the held port. */
 export function listenOptions(
   { host, port }: { readonly host: string; readonly port: number },
   held: HeldPort | undefined,

@@ -6,7 +6,7 @@
  *    └── is answered ── takes nothing of what waits for it, for a minute ──> cut off
  * ```
  *
- * The timeout of node:http for sockets counts what the kernel has taken of a write as progress.
+ * The socket timeout of node:http counts bytes that the kernel has accepted as progress.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -26,7 +26,7 @@ export interface HttpConnectionsOptions {
 /** The same time as gRPC's. */
 export const ANSWER_MS = 60_000;
 
-/** An idle connection is kept this long, longer than the idle time of common load balancers (60 s). */
+/** Idle timeout of a connection, longer than that of common load balancers (60 s). */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** A body that brings so much between two checks makes progress. */
@@ -60,7 +60,7 @@ export class HttpConnections {
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  /** Closes the connection that has waited longest for a complete request; false: none waits. */
   makeRoom(): boolean {
     return this.#places.makeRoom();
   }
@@ -104,7 +104,7 @@ export class HttpConnections {
 
 class Connection {
   place: Place | undefined;
-  /** Above TLS, as soon as there is one. */
+  /** The TLS socket, once there is one. */
   socket: Socket;
   readonly #beneath: Socket;
   #last: Asked | undefined;

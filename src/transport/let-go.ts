@@ -1,10 +1,10 @@
-/** Requests that are long, and not needed any more once they are answered. */
+/** Frees long requests once they are answered. */
 import { DatabaseError, giveBack } from '#base';
 
 /**
- * Does the work that a request asks for, then frees the request, which is memory of its own: a collector that has
- * little to do would leave it for hours. Where the work fails in another way than by what the request says, the request
- * stays, because another node may be asked for the same. `besides`: bytes that stand around it in its memory.
+ * Handles a request, then frees it, which is memory of its own: an idle garbage collector would keep it for hours.
+ * After a failure that is not a fault of the request it stays, because another node may be asked. `besides`: bytes
+ * around it in its buffer.
  */
 export async function lettingGo<Reply>(
   request: Uint8Array,

@@ -1,5 +1,5 @@
 /**
- * The beginning of a connection, before node:http2 has it: the settings are announced here, and not by node:http2.
+ * Opens a connection before node:http2 receives it: the settings are announced here, not by node:http2.
  *
  * ```
  *   connected ── SETTINGS sent ──> opening ── they are acknowledged ──> handed to node:http2, with the acknowledgement
@@ -8,10 +8,9 @@
  *                                     └── too late ──> destroyed
  * ```
  *
- * node:http2 refuses streams beyond what it has announced, and counts those that the client has reset until the turn of
- * the event loop is over: of a client that uses all that it may, and begins others in their place, it refuses what is
- * allowed. It does not count what it has not announced; stream-limits.ts (T12) refuses what exceeds the number that is
- * announced here.
+ * node:http2 refuses streams beyond the limit that it has announced, and counts reset streams until the end of the
+ * event-loop turn. So it would refuse allowed streams of a client that replaces reset ones at once. It has no limit
+ * when it announces none; stream-limits.ts (T12) enforces the number that is announced here.
  *
  * One byte of a header block may refer to an entry of 4 KiB in the table of HPACK, which nghttp2 checks again each
  * time, before the server can decide about it. So there is no table: its size is announced as 0. nghttp2 enforces
@@ -19,7 +18,7 @@
  * are sent as the payload of a frame of an unknown type, which it must ignore (RFC 9113, 5.5), and nghttp2 gets the
  * acknowledgement of ours for them (ADR 0068).
  *
- * A client that does not acknowledge settings, which RFC 9113 asks for, is not served.
+ * A client that does not acknowledge settings, as RFC 9113 requires, is not served.
  */
 import { constants, type ServerOptions, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -35,7 +34,7 @@ export interface OpeningOptions {
   readonly own: Settings;
   /** A client that has not acknowledged the settings by then is disconnected. */
   readonly withinMs: number;
-  /** Counts the bytes that arrive before the acknowledgement; without it there may be 4 KiB. */
+  /** Counts the bytes that arrive before the acknowledgement; absent: the limit is 4 KiB. */
   readonly requests?: MemoryBudget;
   /** Watches the connection from its handover on. The receiver counts the bytes of its requests there. */
   readonly floods: FrameFloods;
@@ -63,21 +62,21 @@ const SETTING_BYTES = 6;
 export const NO_HPACK_TABLE: Settings = { headerTableSize: 0 };
 
 /**
- * A client may send requests before it knows any settings: the 64 KiB of its first window, each in its frames, and
- * their headers, of hundreds of calls that it begins at once.
+ * A client may send requests before it knows any settings: the 64 KiB of its first window, each in its frames, and the
+ * headers of hundreds of calls at once.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
 
-/** Headers of a request, each that comes again included. */
+/** Maximum number of headers of a request, including repeated ones. */
 export const HEADER_PAIRS_MAX = 256;
 
-/** Requests of a session that HTTP/2 forbids: their headers are decoded all the same, up to 16 KiB in each frame. */
+/** Maximum number of invalid requests of a session: each decodes up to 16 KiB of headers per frame. */
 export const INVALID_FRAMES_MAX = 100;
 
 /** For options of node:http2. */
 export const NO_BOUND: number = 2 ** 31;
 
-/** Bytes of header blocks before the acknowledgement, for which there still is a table of HPACK. */
+/** Bytes of header blocks before the acknowledgement, while an HPACK table still exists. */
 const HEADER_BYTES_MAX = 32 * 1024;
 
 /** Overhead of each piece in memory. */
@@ -108,7 +107,7 @@ function announcement(streams: number): Buffer {
   return Buffer.concat([frameHeader(SETTINGS, settings.length), settings]);
 }
 
-/** GOAWAY (RFC 9113, 6.8): none of the requests was looked at, and all may be sent again. */
+/** GOAWAY (RFC 9113, 6.8): no request was processed, and all may be retried. */
 function farewell(): Buffer {
   const words = Buffer.from('There is no room for so much before the settings are acknowledged', 'latin1');
   const codes = Buffer.alloc(8);
@@ -117,17 +116,17 @@ function farewell(): Buffer {
 }
 
 /**
- * `here`: it has come; `missing`: it may still come; `broken`: something else is wrong before it; `flood`: more header
- * blocks than there may be.
+ * `here`: it has arrived; `missing`: it may still arrive; `broken`: a fault precedes it; `flood`: too many header
+ * blocks precede it.
  */
 type Place = 'here' | 'missing' | 'broken' | 'flood';
 
-/** Looks for the first acknowledgement of settings in what a client sends, which comes in pieces. */
+/** Finds the first acknowledgement of settings in the input of a client, which arrives in pieces. */
 class Acknowledgement {
   /** Received bytes of an incomplete preface or frame header. */
   #head: Buffer = NOTHING;
   #isPreface = true;
-  /** Bytes of a frame that are still to come. */
+  /** Remaining bytes of a frame. */
   #left = 0;
   #headerBytesLeft: number;
 
@@ -170,9 +169,9 @@ class Acknowledgement {
 }
 
 /**
- * Options of node:http2 with the bounds that every port has. The settings are all that node:http2 announces: their
- * number must be known before it sends them. The caller ends sessions whose requests have more than HEADER_PAIRS_MAX
- * headers: node:http2 would reset the stream and say nothing.
+ * Options of node:http2 with the bounds of every port. `settings` are all that node:http2 announces: their number must
+ * be known before it sends them. The caller ends sessions whose requests have more than HEADER_PAIRS_MAX headers:
+ * node:http2 would reset the stream without notice.
  */
 export function http2Options(options: ServerOptions & { readonly settings: Settings }): ServerOptions {
   return { maxHeaderListPairs: NO_BOUND, maxSessionInvalidFrames: INVALID_FRAMES_MAX, ...options };
@@ -208,7 +207,7 @@ class Opening {
   begin(): void {
     const { socket, withinMs, streams } = this.#options;
     this.#timer = setTimeout(() => socket.destroy(), withinMs).unref();
-    // Whatever is wrong with it, it closes.
+    // Any error closes it.
     socket.on('error', IGNORE);
     socket.once('close', () => this.#letGo());
     socket.on('data', this.#onData);
@@ -223,7 +222,7 @@ class Opening {
     else if (place === 'flood' || this.#bytes > HELD_BYTES_MAX || !this.#hasRoom()) this.#leave();
   }
 
-  /** It evicts no others: a client need not send anything before it knows the settings. */
+  /** Evicts no other connection: a client need not send anything before it knows the settings. */
   #hasRoom(): boolean {
     if (this.#bytes <= UNCOUNTED_BYTES) return true;
     const { requests, socket } = this.#options;
@@ -236,7 +235,7 @@ class Opening {
     return this.#hold !== undefined;
   }
 
-  /** Says why, and closes. */
+  /** Sends the reason, and closes. */
   #leave(): void {
     const { socket } = this.#options;
     if (this.#hasLeft) return;
@@ -249,7 +248,7 @@ class Opening {
 
   #handOver(place: 'here' | 'broken'): void {
     const { socket, own, floods, onOpen } = this.#options;
-    // The first frame that node:http2 sends, which the client must ignore.
+    // The first frame of node:http2, which the client must ignore.
     const hidden = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(own).length;
     socket.off('data', this.#onData);
     socket.pause();
@@ -259,7 +258,7 @@ class Opening {
       const bytes = Buffer.concat(this.#pieces);
       this.#letGo();
       socket.off('error', IGNORE);
-      // The client has closed meanwhile. Bytes cannot be put back behind the end.
+      // The client has closed meanwhile. Bytes cannot be unshifted after the end.
       if (socket.readableEnded) socket.destroy();
       if (socket.destroyed) return;
       if (bytes.length > 0) socket.unshift(bytes);

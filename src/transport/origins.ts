@@ -1,10 +1,11 @@
 /**
- * Which pages in browsers may use a node: MCP always ("servers MUST validate the Origin header"), HTTP where requests
- * are not authenticated. Also the headers by which a browser lets a page of another origin use MCP (CORS).
+ * Decides which web pages may use a node: for MCP always ("servers MUST validate the Origin header"), for HTTP where
+ * requests are not authenticated. Also returns the headers by which a browser lets a page of another origin use MCP
+ * (CORS).
  *
- * A page may when it is of this host, of loopback, or of an origin that the settings name. `*` names none: it opens the
- * reads of HTTP, and an agent writes. A node that listens on loopback also checks the Host header, so that a page whose
- * name resolves to this machine (DNS rebinding) is refused; it accepts the hosts of named origins.
+ * A page may when its origin is this host, loopback, or one in the settings. `*` names none: it allows reads over HTTP,
+ * but an agent writes. A node that listens on loopback also checks the Host header, so that a page whose name resolves
+ * to this machine (DNS rebinding) is refused; it accepts the hosts of named origins.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
@@ -42,7 +43,7 @@ export class Origins {
     return this.hostFaultIn(asking) ?? this.#originFaultIn(asking);
   }
 
-  /** Every browser sends a Host; a client of HTTP/1.0 may send none. */
+  /** Every browser sends a Host; a client of HTTP/1.0 may omit it. */
   hostFaultIn({ host }: Pick<Asking, 'host'>): string | undefined {
     if (!this.#isLocal || host === undefined) return undefined;
     const asked = hostnameIn(`http://${host}`);
@@ -50,7 +51,7 @@ export class Origins {
     return `Invalid Host ${quote(host)}: use localhost, or name its origin in cors-origins`;
   }
 
-  /** A proxy may change Host; what the browser itself says of the page (`Sec-Fetch-Site`) no page can set. */
+  /** A proxy may change Host, but no page can set `Sec-Fetch-Site`, which the browser sends. */
   #originFaultIn({ host, origin, 'sec-fetch-site': site }: Asking): string | undefined {
     if (origin === undefined || site === 'same-origin' || this.#allowed.includes(origin)) return undefined;
     const from = hostnameIn(origin);
@@ -74,7 +75,7 @@ function hostnameIn(url: string): string | undefined {
   return URL.parse(url)?.hostname;
 }
 
-/** `127.1` is 127.0.0.1 by the time that a URL names it. */
+/** URLs already normalize `127.1` to 127.0.0.1. */
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'));
 }

@@ -1,6 +1,6 @@
 /**
- * Request headers that are ours. One that is not known is refused, because a misspelt `x-min-revision` must not become
- * a read of anything (decisions 11.2). Headers of others, also of proxies, are never refused.
+ * Request headers that are ours. An unknown one is refused, because a misspelt `x-min-revision` must not become a read
+ * at any revision (decisions 11.2). Headers of other software, also of proxies, are never refused.
  */
 import { nearestName } from '#base';
 import { COUNTED } from './rate-limits.ts';
@@ -13,7 +13,7 @@ export const OF_CLIENTS: readonly string[] = [
   'x-require-leader',
 ];
 const KNOWN: ReadonlySet<string> = new Set([...OF_CLIENTS, RELAYED, SHOWN, COUNTED]);
-/** More of them may make a header of somebody else's. */
+/** More edits may turn the name into the header of other software. */
 const EDITS_MAX = 2;
 
 /** Rule that a header breaks, by its lowercase name; undefined when it is known or not ours. */
@@ -25,7 +25,7 @@ export function headerRule(name: string): string | undefined {
 }
 
 /**
- * Rule that one of our headers breaks where it means nothing. Its sender relies on it: a transaction with
+ * Rule that one of our headers breaks on a route that ignores it. Its sender relies on it: a transaction with
  * `x-last-seen-revision` must not commit on top of any revision.
  */
 export function untakenRule(name: string, taken: readonly string[]): string | undefined {

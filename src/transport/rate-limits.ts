@@ -1,12 +1,11 @@
 /**
- * Rate limits, as all transports have them: whom a request counts for, what it is refused with, and which requests were
- * counted before.
+ * Rate limits of all transports: the client that a request counts for, its refusal, and requests that were counted
+ * before.
  *
- *   TM7  A request of a client is counted once, by the server that it has reached, before its body is read: what the
- *        MCP endpoint asks of the HTTP API on its behalf, and what one node has another answer, carries a proof that
- *        only they can have.
+ * TM7  A request of a client is counted once, by the first server that receives it, before its body is read. Requests
+ * of the MCP endpoint to the HTTP API, and requests relayed to another node, carry a proof that only nodes can have.
  *
- * The address of a client is that of its connection. What a proxy says of it is not believed: any client can say it.
+ * The address of a client is that of its connection. Headers of proxies are not trusted: any client can send them.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
@@ -15,39 +14,39 @@ import { DatabaseError } from '#base';
 import type { Count, Metrics, RateLimitedBy, RateLimitedProtocol } from '#observability';
 import type { RateClient, RateLimiter } from '#service';
 
-/** The header, and the metadata, of a request that was counted: a proof. */
+/** Name of the header, and of the metadata, with the proof that a request was counted. */
 export const COUNTED = 'x-cairn-counted';
 
 export interface RateLimitsParts {
   readonly limiter: RateLimiter;
   readonly metrics: Metrics;
-  /** Of this process: 32 characters or more that nobody else can know. */
+  /** Proof of this process: at least 32 characters that are secret. */
   readonly ownProof: string;
-  /** Of the nodes of this cluster; absent where they have no secret in common. */
+  /** Proof of the nodes of this cluster; absent when they share no secret. */
   readonly clusterProof?: string | undefined;
 }
 
-/** Who has made a request. */
+/** Sender of a request. */
 export interface Caller {
-  /** Absent: nobody knows. */
+  /** Absent: not authenticated. */
   readonly principal?: Principal | undefined;
-  /** Of the connection; absent when it is gone. */
+  /** Address of the connection; absent when it has closed. */
   readonly address: string | undefined;
 }
 
 export interface Counted {
-  /** Undefined: it may go on. */
+  /** Undefined: the request is allowed. */
   readonly refusal: DatabaseError | undefined;
-  /** What its answer says of the budget. */
+  /** Headers of the reply about the budget. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const MS_PER_SECOND = 1_000;
 
 export class RateLimits {
-  /** For what this node asks of its own HTTP API. */
+  /** For requests of this node to its own HTTP API. */
   readonly ownProof: string;
-  /** For what it has other nodes answer. */
+  /** For requests relayed to other nodes. */
   readonly clusterProof: string | undefined;
   readonly #limiter: RateLimiter;
   readonly #metrics: Metrics;
@@ -62,14 +61,14 @@ export class RateLimits {
     this.#proofs = [ownProof, clusterProof].flatMap((proof) => (proof === undefined ? [] : [Buffer.from(proof)]));
   }
 
-  /** Whether another server of ours has counted it, by the header of that name. */
+  /** Tells whether another server of ours has counted it, by the header of that name. */
   isCounted(proof: string | undefined): boolean {
     if (proof === undefined) return false;
     const given = Buffer.from(proof);
     return this.#proofs.some((each) => each.length === given.length && timingSafeEqual(each, given));
   }
 
-  /** Counts a request, or what is as much work as several. */
+  /** Counts a request, or work equal to several. */
   count(caller: Caller, protocol: RateLimitedProtocol, requests = 1): Counted {
     const client = clientOf(caller);
     const drawn = this.#limiter.draw(client, requests);
@@ -93,7 +92,7 @@ export class RateLimits {
 
 const NO_PROOF = {};
 
-/** The header with which a request that this node has counted is passed on to another one. */
+/** The header for a request that this node has counted and relays. */
 export function countedHeader(limits: RateLimits | undefined): Readonly<Record<string, string>> {
   const { clusterProof } = limits ?? {};
   return clusterProof === undefined ? NO_PROOF : { [COUNTED]: clusterProof };
@@ -107,10 +106,7 @@ function clientOf({ principal, address }: Caller): RateClient {
 /** IPv4 in the notation of IPv6, as a server on all addresses sees it. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/**
- * What one client cannot choose for itself: an address of IPv4, and of IPv6 the 64 bits of a network, in which a client
- * has as many addresses as it likes.
- */
+/** The part of an address that a client cannot choose: all of IPv4, and the 64-bit network of IPv6. */
 export function networkOf(address = 'unknown'): string {
   const [, mapped] = MAPPED.exec(address) ?? [];
   if (mapped !== undefined) return mapped;
@@ -124,7 +120,7 @@ export function networkOf(address = 'unknown'): string {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
-/** An address of IPv4 at its end counts for two, and is beyond the 64 bits. */
+/** An embedded IPv4 address counts for two groups, and is beyond the 64 bits. */
 function groupsOf(part: string): readonly string[] {
   if (part === '') return [];
   return part

@@ -20,7 +20,7 @@ interface Place {
 }
 
 interface FieldBudget {
-  /** Number of fields that may still follow. */
+  /** Number of remaining fields. */
   left: number;
 }
 
@@ -109,7 +109,7 @@ export function readText(reader: ProtoReader, field: string, faults: Faults): st
   return text ?? '';
 }
 
-/** @throws DatabaseError invalid_argument: the bytes are not fields in a row, or are thousands of them */
+/** @throws DatabaseError invalid_argument: the bytes are not a sequence of fields, or thousands of them */
 export function walkFields(
   bytes: Uint8Array,
   type: string,
@@ -126,7 +126,7 @@ export function walkFields(
   }
 }
 
-/** Says which field is not protobuf, and of one that is cut short by how much. `to` is where its message ends. */
+/** Names the field that is not protobuf, and the missing bytes of a truncated one. `to` is the end of its message. */
 export function brokenField(bytes: Uint8Array, from: number, to: number = bytes.length): string {
   const reader = new ProtoReader(bytes, from, to);
   const tag = reader.tag();

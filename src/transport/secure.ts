@@ -1,7 +1,7 @@
 /**
- * TLS, as the transports see it: servers that speak it, and connections to nodes that do.
+ * TLS of transports: servers that use it, and connections to nodes that do.
  *
- * What certificates there are, and that they are replaced while a node runs, is for whoever makes these (#main).
+ * #main makes the certificates, and replaces them while a node runs.
  */
 import type {
   AgentOptions,
@@ -15,27 +15,27 @@ import { connect, isIP, type Server, type Socket } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import type { Address } from '#base';
 
-// An import of them would also load what they offer lazily: a client for the web.
+// An import would also load modules that it offers lazily: a client for the web.
 const http = process.getBuiltinModule('node:http');
 
-/** The servers of a node; absent: they speak no TLS. */
+/** Creates TLS servers of a node; absent: plain servers. */
 export interface SecurePorts {
-  /** In place of that of node:http. */
+  /** Replaces that of node:http. */
   readonly createHttpServer: (options: ServerOptions, listener: RequestListener) => HttpServer;
-  /** In place of that of node:net: connections of HTTP/2, once they are through their handshake. */
+  /** Replaces that of node:net: HTTP/2 connections after their handshake. */
   readonly createServer: (listener: (socket: Socket) => void) => Server;
 }
 
-/** What both sides may say that they speak. */
+/** Protocols to negotiate. */
 export type Protocol = 'h2' | 'http/1.1';
 
-/** Connects to a server that speaks TLS, of which the certificate is verified before anything is sent. */
+/** Connects to a TLS server, whose certificate is verified before anything is sent. */
 export type Dial = (place: Address, protocol: Protocol) => TLSSocket;
 
 /**
- * Trusts what the context says when a connection begins; without one, the authorities that Node comes with.
+ * Trusts the authorities of the context at the start of a connection; without one, those of Node.
  *
- * The connection underneath is dialled by itself, so that it is counted as every other one that is.
+ * The underlying connection is dialled separately, so that it is counted like every other one.
  */
 export function dialWith(contextOf: () => SecureContext | undefined): Dial {
   return ({ host, port }, protocol) =>
@@ -49,7 +49,7 @@ export function dialWith(contextOf: () => SecureContext | undefined): Dial {
     });
 }
 
-/** For requests of HTTP that go by such connections. */
+/** An agent for HTTP requests over such connections. */
 export function secureAgent(dial: Dial, options: AgentOptions): HttpAgent {
   class SecureAgent extends http.Agent {
     override createConnection({ host, port }: ClientRequestArgs): TLSSocket {

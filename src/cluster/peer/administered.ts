@@ -1,12 +1,12 @@
 /**
  * Admin requests and joins at the peer port, with their outcomes, for the audit log. Descriptions and dry runs change
- * nothing, and are not noted.
+ * nothing, and are not recorded.
  */
 import { formatAddress, unreachable } from '#base';
 import type { AdminReply, AdminRequest } from './administration.ts';
 import type { JoinReply, JoinRequest } from './join.ts';
 
-/** The client, as its connection shows it. */
+/** The client, as seen by its connection. */
 export interface Asker {
   /** Host and port. */
   readonly address: string;
@@ -14,34 +14,34 @@ export interface Asker {
   readonly certificate?: string;
 }
 
-/** Answers an operator, or a node that passes an order on. Never rejects. */
+/** Answers an operator, or a node that forwards a request of one. Never rejects. */
 export type Administer = (request: AdminRequest, asker: Asker) => Promise<AdminReply>;
 
-/** A store that is no node of the cluster yet has asked to become one. */
+/** A store outside the cluster that has requested to join it. */
 export interface AskedJoin {
   readonly kind: 'join';
   readonly name: string;
   readonly storeId: string;
-  /** host:port where it says that other nodes reach it. */
+  /** host:port at which the store says that other nodes reach it. */
   readonly at: string;
 }
 
 export interface Administered {
   readonly order: Exclude<AdminRequest['order'], { readonly kind: 'describe' | 'copy' }> | AskedJoin;
   readonly asker: Asker;
-  /** By another node, which has a record of its own. */
+  /** Forwarded by another node, which has an audit record of its own. */
   readonly isPassedOn: boolean;
-  /** Why it was not done; `unavailable`: it may be asked again, and may have been done. */
+  /** Why it was not done; `unavailable`: retryable, and it may have been done. */
   readonly refusal?: { readonly code: 'not_found' | 'failed_precondition' | 'unavailable'; readonly reason: string };
 }
 
-/** Undefined: the order changes nothing. */
+/** Undefined: the request changes nothing. */
 export function actIn(order: AdminRequest['order']): Exclude<Administered['order'], AskedJoin> | undefined {
   if (order.kind === 'describe' || order.kind === 'copy') return undefined;
   return order.kind === 'drain' && order.isDryRun ? undefined : order;
 }
 
-/** Has each order noted when its outcome is known. */
+/** Records each request when its outcome is known. */
 export function noting(
   administer: (request: AdminRequest) => Promise<AdminReply>,
   note: (administered: Administered) => void,
@@ -57,7 +57,7 @@ export function noting(
   };
 }
 
-/** Has each join noted that has an answer: the store is a node now, or is refused. */
+/** Records each join with a reply: the store is a node now, or was refused. */
 export function notingJoins(
   join: (request: JoinRequest) => Promise<JoinReply>,
   isNode: (storeId: string) => boolean,
@@ -75,7 +75,7 @@ export function notingJoins(
   };
 }
 
-/** Why an order was not carried out; undefined: it was. */
+/** Why a request was not carried out; undefined: it was. */
 export function refusalIn(reply: AdminReply): Administered['refusal'] {
   switch (reply.kind) {
     case 'faulty':

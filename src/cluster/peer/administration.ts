@@ -1,6 +1,6 @@
 /**
- * What operators ask of a cluster, at any of its nodes: an order is passed on to the node that leads the catalog, a
- * description is put together from what all nodes say. What was passed on is not passed on again.
+ * Admin requests, which any node accepts. A change is forwarded to the leader of the catalog; a description is merged
+ * from the replies of all nodes. A forwarded request is not forwarded again.
  */
 import type { Address, NodeId } from '#base';
 import type { NodeOrder } from '../orders/decommission.ts';
@@ -19,15 +19,15 @@ export interface AdminRequest {
     | DrainOrder
     | UndrainOrder
     | { readonly kind: 'describe' }
-    /** What the node that is asked holds of a database. */
+    /** The replica of a database on the node that receives this. */
     | { readonly kind: 'copy'; readonly name: string };
-  /** By another node: it is answered by this one alone. */
+  /** Forwarded by another node: only the receiver answers it. */
   readonly isPassedOn: boolean;
 }
 
 export type AdminReply =
   | Exclude<OrderAnswer | FinalizeAnswer | RecoveryAnswer, { readonly kind: 'elsewhere' }>
-  /** That node does not let this one ask. */
+  /** That node does not accept requests of this one. */
   | { readonly kind: 'faulty'; readonly code: 'refused'; readonly reason: string }
   /** Answer to a drain, with the current state of the node. */
   | { readonly kind: 'done'; readonly node: DescribedNode }
@@ -39,10 +39,10 @@ export type AdminReply =
       readonly copy: HeldCopy | undefined;
     };
 
-/** Asks one node. One that cannot be reached, or does not answer in time, is `later`. */
+/** Sends a request to one node. The reply is `later` when it cannot be reached or does not answer in time. */
 export type AskAdmin = (address: DialledAddress, request: AdminRequest, timeoutMs: number) => Promise<AdminReply>;
 
-/** A node, as far as operators ask something of its cluster. */
+/** A node, as admin requests see it. */
 export interface Administers {
   /** Answers as the peer port does, and leaves the audit record to the caller. Undefined: there is no peer port. */
   readonly administer: ((order: AdminRequest['order']) => Promise<AdminReply>) | undefined;
@@ -52,11 +52,11 @@ export interface AdministrationPorts {
   /** The core of this node; undefined while it starts. */
   readonly core: () => AdministeredCore | undefined;
   readonly ask: AskAdmin;
-  /** How this node and another cluster contradict each other, in a sentence. */
+  /** A sentence that says how this node and another cluster contradict each other. */
   readonly otherCluster?: (() => string | undefined) | undefined;
 }
 
-/** What is needed of a core. */
+/** The part of a core that admin requests need. */
 export interface AdministeredCore {
   order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer>;
   readonly recoveries: {
@@ -64,23 +64,23 @@ export interface AdministeredCore {
     recover(order: AskedRecovery): Promise<RecoveryAnswer>;
   };
   describe(): CoreDescription;
-  /** Has the node end, when it has handed its leads over. */
+  /** Stops the node after it has transferred its leaderships. */
   tellToStop(): void;
-  /** Has the node hand its leads over, and stay without any. */
+  /** Transfers the leaderships of the node, and keeps it without any. */
   drainInPlace(): void;
-  /** Ends that. False: the node is about to end. */
+  /** Cancels a drain. False: the node is about to end. */
   undrain(): boolean;
 }
 
-/** Longer than the leader of the catalog takes to say that it has no quorum. */
+/** Longer than the leader of the catalog takes to report that it has no quorum. */
 const ORDER_TIMEOUT_MS = 10_000;
-/** A node that is away is not waited for. */
+/** Short, because a node that is down does not answer. */
 const DESCRIBE_TIMEOUT_MS = 2_000;
 const STARTING: AdminReply = { kind: 'later', reason: 'the node is starting' };
 
 export function administration(ports: AdministrationPorts, clusterId: string) {
   const { core, ask } = ports;
-  /** One drain is looked at after the other: the next one sees that the last has begun. */
+  /** Drains are decided one after the other: each sees that the last has begun. */
   let drained: Promise<unknown> = Promise.resolve();
   const drain = (order: DrainOrder, isPassedOn: boolean): Promise<AdminReply> => {
     const answer = drained.then(() => drainNode(ports, order, { clusterId, isPassedOn }));
@@ -116,7 +116,7 @@ function described(core: AdministeredCore, ports: AdministrationPorts, clusterId
   return { ...known, clusterId, otherClusters: reason === undefined ? [] : [{ node: known.node, reason }] };
 }
 
-/** The leader of the catalog decides, by what all nodes say that answer. */
+/** The leader of the catalog decides, from the descriptions of all nodes that answer. */
 async function recover(
   administered: AdministeredCore,
   order: RecoveryOrder,
@@ -138,7 +138,7 @@ async function recover(
   return recoveries.recover({ ...order, copies });
 }
 
-/** The leader of the catalog decides, and asks the node. */
+/** The leader of the catalog decides, and sends the drain to the node. */
 async function drainNode(
   ports: AdministrationPorts,
   order: DrainOrder,
@@ -174,7 +174,7 @@ function drainHere(administered: AdministeredCore, { node, stays }: DrainOrder):
   });
 }
 
-/** No check is needed: it takes nothing from the others. */
+/** No check is needed: it affects no other node. */
 async function undrainNode(
   administered: AdministeredCore,
   order: UndrainOrder,
@@ -193,7 +193,7 @@ async function undrainNode(
   return ask(found.peer, { order, isPassedOn: true }, DESCRIBE_TIMEOUT_MS);
 }
 
-/** Carries an order out that is for this node, and returns the node as it is then, or the fault. */
+/** Carries out a request for this node, and returns the node as it is then, or the fault. */
 function ownIf(administered: AdministeredCore, number: NodeId, carryOut: () => AdminReply | undefined): AdminReply {
   const { node } = administered.describe();
   const elsewhere: AdminReply = { kind: 'later', reason: `node ${node} is there, not node ${number}` };
@@ -208,7 +208,7 @@ function failed(reason: string): AdminReply {
   return { kind: 'faulty', code: 'failed_precondition', reason };
 }
 
-/** The nodes that answered may know of others that this one does not: these are asked, too. */
+/** The nodes that answered may know others that this one does not: these are asked, too. */
 async function fromAll(own: ClusterDescription, ask: AskAdmin): Promise<ClusterDescription> {
   const asked = new Set([own.node]);
   const heard: ClusterDescription[] = [];
@@ -224,7 +224,7 @@ async function fromAll(own: ClusterDescription, ask: AskAdmin): Promise<ClusterD
   }
 }
 
-/** Undefined unless it is that node who answers. */
+/** Undefined unless that node answers. */
 async function describedBy(node: NodeId, peer: Address, ask: AskAdmin): Promise<ClusterDescription | undefined> {
   const reply = await ask(peer, { order: { kind: 'describe' }, isPassedOn: true }, DESCRIBE_TIMEOUT_MS);
   return reply.kind === 'described' && reply.cluster.node === node ? reply.cluster : undefined;

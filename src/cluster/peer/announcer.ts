@@ -1,16 +1,15 @@
 /**
- * Sees to it that the catalog says of this node where it is: asks its own core, then the node that leads the catalog,
- * then the other known nodes, until it is so. Clients and other nodes find it by what the catalog says.
+ * Registers the address of this node in the catalog, where clients and other nodes look it up. Asks the own core, then
+ * the leader of the catalog, then the other known nodes, until it is registered.
  *
- * It may not stay so: what an earlier process of this node has asked for may become an entry later than what this one
- * asks for, and was perhaps what the catalog said when this one asked. So whenever the catalog here says something
- * else, it is said again.
+ * A request of an earlier process of this node may be applied later than the one of this process. So the node registers
+ * again whenever the local catalog differs.
  *
- * A node that was away while it was removed receives no word of that: the others do not listen to it any more, and its
- * own catalog is as it was. So a node that learns of no leader of the catalog asks the others.
+ * A node that was down while it was removed does not learn of it: the others ignore it, and its own catalog is old. So
+ * a node that sees no leader of the catalog asks the others.
  *
- *   C39  Who was removed ends when anybody who knows it can be asked, also if it was away when it happened; and nobody
- *        else does: only a catalog in which the store is removed says so, which it is for good (D17).
+ *   C39  A removed node ends when any node that knows of the removal can be reached, also if it was down at the time.
+ *        No other node ends: only a catalog that has the store as removed, which is final, says so (D17).
  */
 import type { Address, NodeId } from '#base';
 import { isSame, sayableAt } from '#database';
@@ -26,29 +25,29 @@ export interface AnnouncerPorts {
   /** The core of this node. */
   readonly register: (request: JoinRequest) => Promise<JoinReply>;
   readonly ask: AskToJoin;
-  /** What the catalog here says of this node; undefined while it says nothing. */
+  /** Registration of this node in the local catalog; undefined while there is none. */
   readonly shown: () => NodeRegistration | undefined;
-  /** Whether anybody leads the catalog, as far as this node has heard lately. */
+  /** Tells whether the catalog has a leader, as far as this node knows. */
   readonly isLed: () => boolean;
-  /** Has the next process of the node know that it was removed. */
+  /** Persists the removal for the next process of the node. */
   readonly noteRemoved: () => Promise<void>;
-  /** Feature level of the cluster, as the catalog here has it: what it can say of a node. */
+  /** Feature level of the cluster in the local catalog: it limits the fields of a registration. */
   readonly level: () => number;
-  /** Addresses of nodes that may know who leads. */
+  /** Addresses of nodes that may know the leader. */
   readonly others: () => readonly Address[];
   readonly sleep: (ms: number) => Promise<void>;
 }
 
 const PAUSE_FIRST_MS = 100;
 const PAUSE_LAST_MS = 3_000;
-/** From one look whether the catalog is led to the next, and how many in a row must find that it is not. */
+/** Interval of the checks whether the catalog has a leader, and the number of failures in a row before asking. */
 const LOOK_MS = 5_000;
 const SILENT_LOOKS = 2;
 
 export class Announcer {
   readonly #ports: AnnouncerPorts;
   #wanted: NodeRegistration | undefined;
-  /** The last that the catalog had. */
+  /** Last registration that the catalog had. */
   #said: NodeRegistration | undefined;
   #isRunning = false;
   #isClosed = false;
@@ -58,8 +57,8 @@ export class Announcer {
   }
 
   /**
-   * Resolves when the catalog says so, or something later was announced, or it is closed. Rejects when it is refused,
-   * or the node was removed.
+   * Resolves when the catalog has the registration, or a later one was announced, or this is closed. Rejects when the
+   * registration is refused, or the node was removed.
    */
   async announce(registration: NodeRegistration): Promise<void> {
     this.#wanted = registration;
@@ -80,28 +79,28 @@ export class Announcer {
     this.#isRunning = false;
   }
 
-  /** The catalog here has changed. */
+  /** The local catalog has changed. */
   async review(): Promise<void> {
-    // Not within the turn that has changed it.
+    // Not within the event-loop turn of the change.
     await Promise.resolve();
     const said = this.#said;
     if (said === undefined || this.#isRunning || this.#isClosed || !this.#isContradicted(said)) return;
-    // A node that is refused now is ended by the catalog itself: it was removed, or its release is too old.
+    // The catalog itself ends a node that is refused now: it was removed, or its release is too old.
     await this.announce(said).catch(() => undefined);
   }
 
-  /** Looks whether the catalog is led, until it is closed, and asks when it is not. Rejects when it was removed. */
+  /** Checks until closed whether the catalog is led, and asks when it is not. Rejects when the node was removed. */
   async watch(): Promise<void> {
     const { sleep, isLed } = this.#ports;
     for (let silent = 0; !this.#isClosed; ) {
       await sleep(LOOK_MS);
       silent = isLed() ? 0 : silent + 1;
-      // An announcement asks the same.
+      // A running announcement asks the same.
       if (silent >= SILENT_LOOKS && !this.#isRunning && (await this.#hearsOfRemoval())) await this.#end();
     }
   }
 
-  /** Asks all of them, for some may not have learned of it themselves. */
+  /** Asks all of them, because some may not know of the removal themselves. */
   async #hearsOfRemoval(): Promise<boolean> {
     const { clusterId, release, run, ask, others } = this.#ports;
     const registration = this.#said;
@@ -118,7 +117,7 @@ export class Announcer {
   }
 
   async #end(): Promise<never> {
-    // Where that fails the next process asks again.
+    // If this fails, the next process asks again.
     await this.#ports.noteRemoved().catch(() => undefined);
     throw nodeRemoved(this.#ports.node);
   }

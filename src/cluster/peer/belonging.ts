@@ -1,13 +1,13 @@
-/** Which cluster a node belongs to, as it answers at its peer port. */
+/** The cluster that a node belongs to, as reported at its peer port. */
 import type { Address } from '#base';
 
 /** A node with an empty data directory, while it looks for a cluster. */
 export interface Newcomer {
   readonly kind: 'new';
   readonly storeId: string;
-  /** Whether it may found a cluster. */
+  /** True if it may found a cluster. */
   readonly mayFound: boolean;
-  /** The addresses that it was started with, host:port. */
+  /** Seeds of its settings, host:port. */
   readonly seeds: readonly string[];
 }
 
@@ -17,7 +17,7 @@ export type Belonging =
   /** It has not read its data directory yet. */
   | { readonly kind: 'starting' };
 
-/** There is no answer, and why. */
+/** Reason for the lack of a reply. */
 export interface NoAnswer {
   readonly kind: 'no-answer';
   readonly reason: string;

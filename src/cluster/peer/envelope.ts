@@ -1,4 +1,4 @@
-/** A message of one group on its way from one of its replicas to another. */
+/** A message from one replica of a group to another. */
 import type { GroupId } from '#base';
 import type { Message, ReplicaId } from '#raft';
 

@@ -1,5 +1,5 @@
 /**
- * Forwarded requests, and the answers to them, as the content of a frame.
+ * Encodes forwarded requests and their replies as the content of a frame.
  *
  * ```
  * content   := item*
@@ -22,7 +22,7 @@
  * Clocks and histories are sent at feature level 5 and above: a node that does not know them drops the frame.
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
  *
- * Whatever the bytes are, reading ends and never throws; a content that is not right from end to end gives nothing.
+ * Reading any bytes ends and never throws; a content with any fault gives nothing.
  */
 import {
   type ByteReader,
@@ -58,7 +58,7 @@ const DEPARTURE_KINDS: ReadonlyMap<number, DepartureItem['kind']> = new Map([
 
 const HISTORY_TAGS = { compare: 13, same: 14, differs: 15, acknowledged: 16 } as const;
 
-/** Items of one frame. */
+/** Maximum number of items of one frame. */
 export const FORWARDS_MAX: number = 2 ** 15;
 
 export function writeForward(writer: ByteWriter, item: ForwardItem): void {
@@ -100,7 +100,7 @@ export function writeForward(writer: ByteWriter, item: ForwardItem): void {
   }
 }
 
-/** To the end of the content; the reader has failed when it is malformed, and then what is returned means nothing. */
+/** Reads to the end of the content. When the reader has failed, the result is meaningless. */
 export function readForwards(reader: ByteReader): readonly ForwardItem[] {
   const items: ForwardItem[] = [];
   while (reader.left > 0 && !reader.failed) {
@@ -125,7 +125,7 @@ function readForward(reader: ByteReader): ForwardItem | undefined {
   switch (tag) {
     case TAGS.propose: {
       const group = readGroup(reader);
-      // The leader stamps its time into the payload: it must be no view of a frame that others read.
+      // The leader writes its time into the payload, so it must not be a view of a shared frame.
       return { kind: 'propose', ...number, group, payload: Uint8Array.from(reader.bytes(reader.varint())) };
     }
     case TAGS.create:

@@ -1,6 +1,6 @@
 /**
- * Whether a node with an empty data directory founds a cluster (ADR 0034). Nodes that are started at the same time with
- * the same `--join` form one cluster, and a node that has lost its disk never founds a second one.
+ * Decides whether a node with an empty data directory founds a cluster (ADR 0034). Nodes that are started at the same
+ * time with the same `--join` form one cluster, and a node that has lost its disk never founds a second one.
  *
  * ```
  *   a seed belongs to a cluster ───────────────> joins it, whatever the others say
@@ -10,8 +10,8 @@
  *     and this one has the lowest store id ────> founds
  *     and another one has it ──────────────────> waits for that one
  * ```
- *   C45  Of nodes that name the same seeds at most one founds: each needs the answer of all others that they are new,
- *        and of two that may found, the one with the higher store id never does.
+ *   C45  At most one of the nodes with the same seeds founds: each needs the reply of all others that they are new, and
+ *        the higher of two store ids never founds.
  */
 import { type Address, formatAddress } from '#base';
 import type { AskBelonging, Newcomer } from './belonging.ts';
@@ -41,7 +41,7 @@ export async function judgeFounding(
   return faultInFounding(self, heard);
 }
 
-/** What the node at the seed says of itself, or why it is waited for. */
+/** Returns what the node at the seed reports, or why this node waits for it. */
 async function askSeed(seed: string, addresses: readonly DialledAddress[], ask: AskBelonging): Promise<Heard | string> {
   const answers = await Promise.all(addresses.map((address) => ask(address, ASK_TIMEOUT_MS)));
   let silence = 'its name is not known';

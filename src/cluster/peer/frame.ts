@@ -1,5 +1,5 @@
 /**
- * A frame: what one node sends to another at a time. This is its header; what is in it is peer-codec.ts and
+ * The header of a frame, the unit that one node sends to another. For its content see peer-codec.ts and
  * forward-bytes.ts.
  *
  * ```
@@ -19,7 +19,7 @@
 import { ByteReader, ByteWriter, type Crc32, failure, formatUuid, ok, type Result, uuidBytes } from '#base';
 import { isNodeId, type NodePlace, toStoreId } from './place.ts';
 
-/** No frame is longer: an entry of 2 MiB, and what may stand in a frame before it. */
+/** Maximum length of a frame: an entry of 2 MiB, and the fields before it. */
 export const FRAME_BYTES_MAX: number = 4 * 2 ** 20;
 
 const MAGIC = 0x52465043;
@@ -30,10 +30,10 @@ const CHECKED_FROM = 8;
 const UUID_BYTES = 16;
 const HEADER_BYTES = 76;
 
-/** What a frame holds: one kind of content alone. */
+/** The content of a frame is of one kind. */
 export type FrameContent = keyof typeof KINDS;
 
-/** Says who sends a frame to whom, in which cluster. */
+/** Cluster, sender and receiver of a frame. */
 export interface FrameHeader {
   readonly clusterId: string;
   readonly from: NodePlace;
@@ -62,7 +62,7 @@ export function beginFrame(
   }
 }
 
-/** Puts the checksum into a frame that is complete. */
+/** Writes the checksum into a complete frame. */
 export function sealFrame(frame: Uint8Array, crc32: Crc32): Uint8Array {
   const crc = new ByteWriter(CRC_AT);
   crc.u32le(crc32(frame.subarray(CHECKED_FROM)));
@@ -70,7 +70,7 @@ export function sealFrame(frame: Uint8Array, crc32: Crc32): Uint8Array {
   return frame;
 }
 
-/** Reads the header alone: whether the rest arrived whole is for `openFrame`. The failure says what is wrong. */
+/** Reads the header only; `openFrame` verifies the rest. The failure is the fault in words. */
 export function readFrameHeader(frame: Uint8Array): Result<ReceivedHeader, string> {
   if (frame.length > FRAME_BYTES_MAX) return failure(`${frame.length} bytes; a frame has at most ${FRAME_BYTES_MAX}`);
   if (frame.length < HEADER_BYTES) return failure(`${frame.length} bytes; a frame has at least ${HEADER_BYTES}`);
@@ -89,7 +89,7 @@ export function readFrameHeader(frame: Uint8Array): Result<ReceivedHeader, strin
   return ok({ clusterId, from, to, content });
 }
 
-/** The content, if the frame arrived as it was sent. */
+/** The content, if the frame is undamaged. */
 export function openFrame(frame: Uint8Array, crc32: Crc32): Result<ByteReader, string> {
   const stored = new ByteReader(frame, CRC_AT).u32le();
   const found = crc32(frame.subarray(CHECKED_FROM));

@@ -1,13 +1,13 @@
 /**
- * How a store becomes a node of a cluster, and how a node says where it is after every start: it asks any node, which
- * answers itself or names the one that leads the catalog.
+ * A store joins a cluster, and a node announces its address after every start. It asks any node, which answers or names
+ * the leader of the catalog.
  *
  * ```
  *   store ── JoinRequest ──> a seed            names the leader
  *   store ── JoinRequest ──> the leader        registers the store in the catalog; answers its number
  *   store ── JoinRequest ──> whose catalog says that the store was removed: says so (C39)
  * ```
- * Asking is safe to repeat: the store is what tells one node from another.
+ * Requests may be repeated: the store id identifies the node.
  */
 import { type Address, DatabaseError, formatAddress, type NodeId, type ReplicaId } from '#base';
 import { isSame } from '#database';
@@ -21,7 +21,7 @@ export interface JoinRequest {
   readonly registration: NodeRegistration;
   /** Release that the asking node runs. */
   readonly release: string;
-  /** Of the process of the node, as in its greetings; 0 while the store is no node yet. */
+  /** Run of the process, as in its hellos; 0 while the store is not a node yet. */
   readonly run: number;
 }
 
@@ -29,27 +29,27 @@ export interface Joined {
   readonly kind: 'joined';
   readonly clusterId: string;
   readonly node: NodeId;
-  /** The voters that the group of the catalog began with. */
+  /** The initial voters of the catalog group. */
   readonly founders: readonly ReplicaId[];
-  /** All nodes that can be reached, as far as the answering node knows. */
+  /** All reachable nodes that the answering node knows. */
   readonly nodes: readonly Peer[];
 }
 
 export type JoinReply =
   | Joined
-  /** Ask there: it leads the catalog. */
+  /** Names the leader of the catalog, which can answer. */
   | { readonly kind: 'elsewhere'; readonly leader: Address }
-  /** No node can answer now; ask again. */
+  /** No node can answer now; the caller retries. */
   | { readonly kind: 'later'; readonly reason: string }
-  /** Asking again is of no use. */
+  /** Retrying is useless. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The store was this node, and is none any more. Only a node whose catalog has applied that says so. */
+  /** The store was this node and was removed. Only a node whose catalog has applied the removal replies so. */
   | { readonly kind: 'removed'; readonly node: NodeId };
 
-/** Asks one node. One that cannot be reached, or does not answer in time, is `later`. */
+/** Asks one node. The reply is `later` when it cannot be reached or does not answer in time. */
 export type AskToJoin = (address: Address, request: JoinRequest, timeoutMs: number) => Promise<JoinReply>;
 
-/** Answers those who ask a node. */
+/** Answers join requests to this node. */
 export type Register = (request: JoinRequest) => Promise<JoinReply>;
 
 /**
@@ -82,13 +82,13 @@ export interface JoinPorts {
   readonly monotonicMs: () => number;
   /** The addresses of the nodes that a seed names; absent: itself. */
   readonly resolve?: (seed: Address) => Promise<readonly DialledAddress[]>;
-  /** Why this node founds no cluster yet; undefined: it does so now. Absent: it never does. */
+  /** Why this node founds no cluster yet; undefined: it does now. Absent: it never does. */
   readonly judge?: () => Promise<string | undefined>;
-  /** Receives after each time that all seeds were asked what the node waits for. */
+  /** Called after each attempt on all seeds, with the reason for waiting. */
   readonly onWaiting?: (why: string) => void;
 }
 
-/** One of the addresses that a name stands for; what answers there has a certificate for the name. */
+/** One address of a name; the node there must have a certificate for the name. */
 export interface DialledAddress extends Address {
   readonly ip?: string;
 }
@@ -99,15 +99,15 @@ export interface Founder {
 }
 
 const ASK_TIMEOUT_MS = 5_000;
-/** From one who names a leader to that one, and so on. */
+/** Maximum number of referrals to another leader. */
 const HOPS_MAX = 4;
 const PAUSE_FIRST_MS = 200;
 const PAUSE_LAST_MS = 3_000;
 
 /**
- * Asks the seeds in turn, again and again, and follows them to the leader. `waitMs` may be infinite.
+ * Asks the seeds in turn, repeatedly, and follows them to the leader. `waitMs` may be infinite.
  * @throws DatabaseError `unavailable` when none has answered in time, or the store was a node that was removed;
- * `invalid_argument` when one refuses.
+ *   `invalid_argument` when one refuses.
  */
 export async function joinCluster(
   ports: JoinPorts,

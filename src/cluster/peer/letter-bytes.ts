@@ -1,5 +1,5 @@
 /**
- * A letter of a snapshot's transfer as bytes (snapshot-letter.ts).
+ * Encodes the messages of a snapshot transfer (snapshot-letter.ts).
  *
  * ```
  * letter := route, varint transfer, u8 kind, fields
@@ -59,7 +59,7 @@ export function writeLetter(writer: ByteWriter, letter: SnapshotLetter, ends: En
   }
 }
 
-/** Undefined, with `failed`, where there is none. */
+/** Undefined, with `failed`, for malformed bytes. */
 export function readLetter(reader: ByteReader, ends: Ends): SnapshotLetter | undefined {
   const route = readRoute(reader, ends);
   const transfer = reader.varint();

@@ -1,8 +1,8 @@
 /**
- * The port by which the core reaches other nodes. It carries frames (frame.ts) and knows nothing of what is in them.
+ * The port by which the core reaches other nodes. It carries frames (frame.ts) without knowledge of their content.
  *
- * Frames of a lane to one node arrive in the order in which they were taken, or not at all; lanes do not wait for one
- * another. Nothing is acknowledged: Raft finds out what is missing.
+ * Frames of a lane to one node arrive in order or not at all; lanes do not wait for one another. Nothing is
+ * acknowledged: Raft detects losses.
  */
 import type { Administer, Asker } from './administered.ts';
 import type { Newcomer } from './belonging.ts';
@@ -14,45 +14,44 @@ import type { NodeId, NodePlace, Peer } from './place.ts';
 
 export type { Peer } from './place.ts';
 
-/** A connection of its own each, so that a snapshot delays no append, and an append no beat. */
+/** Each lane has a connection, so that a snapshot delays no append, and an append no heartbeat. */
 export type Lane = 'beats' | 'appends' | 'bulk';
 
 export const LANES: readonly Lane[] = ['beats', 'appends', 'bulk'];
 
 export interface PeerLinks {
   /**
-   * Takes the frame, which is the link's own from here on, or says no: the lane is not connected, or as much as may
-   * wait in it waits already. What was taken may still be lost.
+   * Accepts the frame and owns it from then on. Returns false when the lane is not connected, or its queue is full.
+   * Accepted frames may still be lost.
    */
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean;
-  /** Whether the lane to the node is connected. */
+  /** Tells whether the lane to the node is connected. */
   isOpen(to: NodeId, lane: Lane): boolean;
   /** All nodes and their addresses; called again when these change. Closes links to nodes that are not among them. */
   setPeers(peers: readonly Peer[]): void;
   /**
-   * One listener, set before the first `setPeers`. The frame is the listener's own. Its header has been held against
-   * this node, its content has not been looked at. As long as a promise that it returns is pending, nothing more is
-   * read from the stream that the frame came by.
+   * Sets the only listener, before the first `setPeers`. The listener owns the frame, whose header was checked against
+   * this node, but not its content. While a returned promise is pending, the stream of the frame is not read.
    */
   onFrame(listener: (frame: Uint8Array, lane: Lane) => void | Promise<void>): void;
   /**
-   * One listener. A node that was reached cannot be reached any more by any lane: what it was sent last may be lost,
-   * and it may have ended. Called once for each such loss, in a turn of its own.
+   * Sets the only listener. It is called once, in its own event-loop turn, when no lane reaches a node any more: the
+   * last frames may be lost, and the node may have ended.
    */
   onUnreachable(listener: (node: NodeId) => void): void;
-  /** One listener. A way leads to a node to which none did. Called once each time, in a turn of its own. */
+  /** Sets the only listener. It is called once, in its own event-loop turn, when a lane reaches a node again. */
   onReachable(listener: (node: NodeId) => void): void;
-  /** Gives what was taken a moment to leave, then closes everything. Nothing is taken or heard afterwards. */
+  /** Sends accepted frames for a bounded time, then closes everything. Nothing is sent or received afterwards. */
   close(): Promise<void>;
 }
 
-/** What links need to be opened. */
+/** Parameters of links. */
 export interface PeerLinksOptions {
   readonly clusterId: string;
   readonly self: NodePlace;
   /** A number that each process of the node draws; other nodes accept one process at a time. */
   readonly run: number;
-  /** Another node hears another process of this node, and has for so long that this one is to end. */
+  /** Called when another node has accepted another process of this node for so long that this one must end. */
   readonly onDuplicate?: (words: string) => void;
   /** Where this node listens for the others; port 0 picks a free one. */
   readonly host: string;
@@ -60,36 +59,36 @@ export interface PeerLinksOptions {
   /** The host that others dial; by default `host`, unless that means every address of this machine. */
   readonly advertisedHost?: string | undefined;
   readonly observer: PeerObserver;
-  /** Connections to this node at a time; one more is closed as it comes. Absent: as many as come. */
+  /** Maximum number of connections to this node; further ones are closed. Absent: unlimited. */
   readonly connectionsMax?: number | undefined;
 }
 
-/** How the port of a node for others is bound. */
+/** Address that the peer port binds, and its connection limit. */
 export type PeerPortOptions = Pick<PeerLinksOptions, 'host' | 'port' | 'connectionsMax'>;
 
 /**
- * The port of a node for others, bound before it is known which node that is: until then it says that it is starting,
- * or what it looks for.
+ * The peer port, bound before the identity of the node is known: until then it answers that the node is starting, or
+ * which cluster it looks for.
  */
 export interface PeerPort {
   /** The port that was bound. */
   readonly port: number;
-  /** What the node says of itself until `openLinks`. */
+  /** Sets what the node reports of itself until `openLinks`. */
   introduce(newcomer: Newcomer): void;
-  /** The links of the node that it has become, by this port; called once. */
+  /** Opens the links of the node at this port; called once. */
   openLinks(options: PeerLinksOptions): OpenPeerLinks;
 }
 
 export interface OpenPeerLinks extends PeerLinks {
   /** The port that was bound. */
   readonly port: number;
-  /** One listener: a store asks to join this cluster, or a node of it says where it is. */
+  /** Sets the only listener for join requests, and for address updates of nodes. */
   onJoin(listener: (request: JoinRequest, asker?: Asker) => Promise<JoinReply>): void;
-  /** One listener: an operator asks something of the cluster. Absent where none can. */
+  /** Sets the only listener for admin requests. Absent where none are served. */
   onAdmin?(listener: Administer): void;
 }
 
-/** Which lane a message takes. Total: a new kind of message does not compile until it is said where it goes. */
+/** Lane of each kind of message. Total: a new kind does not compile without a lane. */
 const LANE_OF: Readonly<Record<Envelope['message']['kind'], Lane>> = {
   'pre-vote-request': 'beats',
   'pre-vote-reply': 'beats',
@@ -101,12 +100,12 @@ const LANE_OF: Readonly<Record<Envelope['message']['kind'], Lane>> = {
   'read-reply': 'beats',
   'timeout-now': 'beats',
   'term-notice': 'beats',
-  // A lagging node reads no more appends, and must receive what others have of its own all the same (ADR 0095).
+  // A lagging node that reads no appends must still receive acknowledgements of its own (ADR 0095).
   'append-ack': 'beats',
   'append-reject': 'beats',
   append: 'appends',
   commit: 'appends',
-  // Behind the chunks of its snapshot, which it must not overtake.
+  // It must not overtake the parts of its snapshot.
   'install-snapshot': 'bulk',
 };
 
@@ -120,7 +119,7 @@ const CONTENTS: Readonly<Record<Lane, ReadonlySet<FrameContent>>> = {
   bulk: new Set(['messages', 'letter']),
 };
 
-/** Whether frames of that content travel by the lane at all; which messages do, `laneOf` says. */
+/** Tells whether the lane carries frames of that content; `laneOf` assigns messages. */
 export function carries(lane: Lane, content: FrameContent): boolean {
   return CONTENTS[lane].has(content);
 }

@@ -1,5 +1,5 @@
 /**
- * One message of Raft as bytes, and between which replicas it goes.
+ * Encodes one Raft message, with its sending and receiving replica.
  *
  * ```
  * route     := varint group, varint copy on the node that sends, varint copy on the node that it is for
@@ -8,11 +8,11 @@
  * entries   := varint count, head*, payload*
  * head      := varint (4 * length + 2 * T + M), varint rise of the term if T
  * ```
- * The entries of an append stand behind one another from the entry after `previous` on, and their terms do not fall
- * (R3), so neither index nor term is written where it follows. A payload with M is a membership.
+ * The entries of an append are consecutive from the entry after `previous` on, and their terms do not fall (R3), so an
+ * index or term that follows from them is not written. A payload with M is a membership.
  *
- * Whatever the bytes are, reading ends: it never throws, and with `reader.failed` what it returned means nothing. What
- * it returns otherwise is a message that a replica could have sent.
+ * Reading any bytes ends and never throws. With `reader.failed` the result is meaningless; otherwise it is a message
+ * that a replica could have sent.
  */
 import {
   assert,
@@ -46,27 +46,27 @@ import {
   type Message,
 } from '#raft';
 
-/** Entries in one append; more cannot come together with payloads of 256 KiB in all. */
+/** Maximum number of entries in one append; payloads of 256 KiB in all cannot contain more. */
 const ENTRIES_MAX = 2 ** 18 + 2 ** 10;
 
-/** What is above makes a message malformed. */
+/** A message with a higher term is malformed. */
 const TERM_MAX = 2 ** 52;
 
 type Kind = Message['kind'];
 type MessageOf<K extends Kind> = Extract<Message, { readonly kind: K }>;
 
-/** How the fields behind kind and term are written and read. */
+/** Writes and reads the fields that follow kind and term. */
 interface Fields<M extends Message> {
   readonly tag: number;
   write(writer: ByteWriter, message: M): void;
-  /** Without what it cannot be, which is said by `reader.failed`. */
+  /** Sets `reader.failed` for impossible values. */
   read(reader: ByteReader, term: Term): M;
 }
 
 const NO_INDEX = toLogIndex(0);
 const NO_TERM = toTerm(0);
 
-/** Total: a new kind of message does not compile until it is said how it travels. */
+/** Total: a new kind of message does not compile without its encoding. */
 const FIELDS: { readonly [K in Kind]: Fields<MessageOf<K>> } = {
   'pre-vote-request': {
     tag: 1,
@@ -209,13 +209,13 @@ export function readMessage(reader: ByteReader): Message | undefined {
   return reader.failed ? undefined : message;
 }
 
-/** Sets `failed`: what was read makes no sense. */
+/** Sets `failed`: the bytes are not a valid message. */
 export function fail(reader: ByteReader): void {
   reader.skip(reader.left + 1);
 }
 
 function fieldsOf(kind: Kind): Fields<Message> {
-  // Each row of the table is only ever given messages of its own kind.
+  // Each row of the table only receives messages of its own kind.
   return FIELDS[kind];
 }
 
@@ -290,7 +290,7 @@ function entryOf(reader: ByteReader, id: EntryId, payload: Uint8Array, hasMember
 }
 
 /**
- * The payloads of one append in an array that holds little else: entries stay in memory until they are applied, and a
+ * Copies the payloads of one append into an array of their own: entries stay in memory until they are applied, and a
  * small one must not keep a whole frame there.
  */
 function ownBytes(reader: ByteReader, count: number): Uint8Array {
@@ -298,7 +298,7 @@ function ownBytes(reader: ByteReader, count: number): Uint8Array {
   return 2 * count >= reader.source.length ? found : new Uint8Array(found);
 }
 
-/** A membership whose members are all on some node; with `failed`, none. */
+/** A membership whose members are all on valid nodes; an empty one with `failed`. */
 export function membershipIn(reader: ByteReader, bytes: Uint8Array): Membership {
   const membership = decodeMembership(bytes);
   if (typeof membership !== 'string' && everybody(membership).every(hasNode)) return membership;
@@ -306,7 +306,7 @@ export function membershipIn(reader: ByteReader, bytes: Uint8Array): Membership 
   return NO_MEMBERS;
 }
 
-/** Stands where there is no membership, with `failed`. */
+/** Placeholder for an invalid membership, with `failed`. */
 const NO_MEMBERS: Membership = { voters: { incoming: [], outgoing: [] }, learners: [], learnersNext: [] };
 
 export function writeId(writer: ByteWriter, { index, term }: EntryId): void {
@@ -330,18 +330,18 @@ export function readTerm(reader: ByteReader): Term {
   return NO_TERM;
 }
 
-/** No group has had so many elections; a replica that believed it would soon have no next term to campaign in. */
+/** No group has had so many elections, and a replica at such a term would soon have no next one to campaign in. */
 function isReachable(term: number): term is Term {
   return isTerm(term) && term <= TERM_MAX;
 }
 
-/** The two nodes of a frame: every message in it is from a replica of the one to a replica of the other. */
+/** The two nodes of a frame: every message goes from a replica on one to a replica on the other. */
 export interface Ends {
   readonly from: NodeId;
   readonly to: NodeId;
 }
 
-/** Which group, and which of its replicas. */
+/** Group, and sending and receiving replica. */
 export interface Route {
   readonly group: GroupId;
   readonly from: ReplicaId;

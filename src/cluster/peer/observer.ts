@@ -1,14 +1,11 @@
-/**
- * What links tell of themselves, for metrics and the log. They live in another isolate than both.
- */
+/** Receives events of links for metrics and the log, which run in another isolate. */
 import type { NodeId } from './place.ts';
 
 /**
- * Why a frame of another node was dropped, or a stream of them refused: bytes that are no frame; of another cluster;
- * for another node or store; from another node than has opened the stream, or with another store; from another process
- * than the one of its node that is heard (TP12); with what another lane carries; from a node that the catalog does not
- * name, about anything but the catalog; from one that was removed; one stream too many; to a node that is closing; a
- * connection that was not let in, for want of TLS or a certificate.
+ * Why a frame of another node was dropped, or a stream refused: bytes that are not a frame; another cluster; another
+ * receiving node or store; another node or store than the opener of the stream; another process than the accepted one
+ * of its node (TP12); content of another lane; a node outside the catalog, about anything but the catalog; a removed
+ * node; too many streams; a closing receiver; a connection without TLS or a valid certificate.
  */
 export type DropReason =
   | 'malformed'
@@ -32,21 +29,21 @@ export interface FrameFault {
 export interface PeerObserver {
   /** A frame has left this process. */
   sent(node: NodeId, bytes: number): void;
-  /** A frame was refused, or lost with its connection. Whether it was of the lane of beats. */
+  /** A frame was refused, or lost with its connection. `hadBeats`: it was of the heartbeat lane. */
   sendFailed(node: NodeId, hadBeats: boolean): void;
   received(node: NodeId, bytes: number): void;
-  /** A frame or a stream was refused. The node is who has opened its stream, as far as that is known. */
+  /** A frame or a stream was refused. `node` is the opener of its stream, if known. */
   receiveFailed(node: NodeId | undefined, fault: FrameFault): void;
-  /** No more appends are read of a node, until those that were read are in log and state. */
+  /** Appends of a node are not read until the previous ones are in log and state. */
   stoppedReading(): void;
-  /** Whether a node is reached by any lane. */
+  /** Reports whether any lane reaches a node. */
   active(node: NodeId, isActive: boolean): void;
-  /** A node of the catalog was reached, and refuses this one. Called at every attempt. */
+  /** A node of the catalog was reached, and refuses this one. Called at each attempt. */
   refuses(node: NodeId, reason: string): void;
-  /** A node of the catalog refuses this process, because it hears another one of this node; undefined: none does. */
+  /** Reason why a node of the catalog refuses this process as a duplicate (TP12); undefined: none does. */
   duplicate(reason: string | undefined): void;
   roundTrip(node: NodeId, elapsedMs: number): void;
-  /** Something that an operator may want to read; of the same kind and node at most once a minute. */
+  /** Something for operators to read; at most once a minute for each kind and node. */
   note(note: PeerNote): void;
 }
 

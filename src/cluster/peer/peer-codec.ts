@@ -14,9 +14,9 @@
  *
  * Invariants:
  *   P1  Decoding never throws. A frame gives the messages that were encoded into it, or one failure and changes
- *       nothing: what is read is taken only when all of it was right.
- *   P2  A table that is reconstructed from differences has the rows that were encoded under its name; what cannot be
- *       reconstructed so is dropped, and the next table is whole.
+ *       nothing: it is applied only when all of it is valid.
+ *   P2  A table that is reconstructed from differences has the rows that were encoded under its name; other tables are
+ *       dropped, and the next one is whole.
  */
 import { assert, type ByteReader, ByteWriter, type Crc32, failure, ok, type Random, type Result } from '#base';
 import type { BeatAck, Message } from '#raft';
@@ -71,17 +71,17 @@ export interface OutgoingFrame {
 
 export interface IncomingFrame {
   readonly from: NodePlace;
-  /** Beats, and answers to beats, that came as tables; they come before the messages. */
+  /** Heartbeats, and acknowledgements of them, that arrived as tables; they precede the messages. */
   readonly tables: HeardTables;
-  /** Everything else, in the order in which it was encoded. */
+  /** All other messages, in the order of encoding. */
   readonly messages: readonly Envelope[];
-  /** In the order in which they were encoded. A frame has either these or messages. */
+  /** In the order of encoding. A frame has either these or messages. */
   readonly forwards: readonly ForwardItem[];
-  /** A frame with a letter of a snapshot's transfer has nothing else. */
+  /** A frame with a message of a snapshot transfer has no other content. */
   readonly letter: SnapshotLetter | undefined;
 }
 
-/** Undefined: no such table has come, or it could not be put together. */
+/** Undefined: no such table arrived, or it could not be reconstructed. */
 export interface HeardTables {
   readonly beats?: TakenTable<Beat> | undefined;
   readonly answers?: TakenTable<BeatAck> | undefined;
@@ -91,11 +91,11 @@ const NO_TABLES: HeardTables = {};
 const NO_MESSAGES: readonly Envelope[] = [];
 const NO_FORWARDS: readonly ForwardItem[] = [];
 
-/** A frame that is so long takes no further message. Longer ones cost more a byte (bench/peer-links.ts). */
+/** A frame of this length accepts no further message. Longer ones cost more a byte (bench/peer-links.ts). */
 const FRAME_FULL_BYTES = 60 * 2 ** 10;
-/** Messages in one frame, beside its tables. */
+/** Maximum number of messages in one frame besides its tables. */
 const MESSAGES_MAX = 2 ** 15;
-/** Nodes whose tables are kept; of more, the longest unheard is forgotten, and its next table is whole. */
+/** Maximum number of nodes with stored tables. The least recent is dropped, and its next table is whole. */
 const NODES_MAX = 256;
 const SESSION_BYTES = 7;
 
@@ -125,7 +125,7 @@ const ANSWER: RowShape<BeatAck> = {
   isSame: (one, other) => one.term === other.term && one.round === other.round,
 };
 
-/** The tables that this node and another tell each other. */
+/** The tables exchanged with another node. */
 interface Correspondent {
   readonly store: StoreId;
   readonly beats: TableWriter<Beat>;
@@ -134,14 +134,14 @@ interface Correspondent {
   readonly itsAnswers: TableReader<BeatAck>;
 }
 
-/** What one turn has to say, by how it travels. */
+/** Messages of one turn, by encoding. */
 interface Sorted {
   readonly beats: Envelope<Beat>[];
   readonly answers: Envelope<BeatAck>[];
   readonly others: Readonly<Record<Lane, Envelope[]>>;
 }
 
-/** A frame that was read and not taken yet. */
+/** A decoded frame that was not applied yet. */
 interface Content {
   readonly held: { readonly beats: TableName; readonly answers: TableName } | undefined;
   readonly beats: ReadTable<Beat> | undefined;
@@ -159,8 +159,8 @@ export class PeerCodec {
   }
 
   /**
-   * What this node has to say to another in one turn. Messages of one lane stay in their order, but for beats and their
-   * answers. A frame that is not sent is a frame that was lost. `refrains` are those that it is time for.
+   * Encodes the messages of one turn for another node. Messages of a lane keep their order, except heartbeats and their
+   * acknowledgements. A frame that is not sent counts as lost. `refrains` are those that are due.
    */
   encode(to: NodePlace, messages: readonly Envelope[], refrains: Refrains = {}): readonly OutgoingFrame[] {
     const { beats, answers, others } = sorted(messages);
@@ -182,8 +182,8 @@ export class PeerCodec {
   }
 
   /**
-   * Requests for another node, and answers to its own, in their order. They take the lane of the appends, so that
-   * the node that asked knows the place of an entry before the entry comes.
+   * Encodes requests for another node, and replies to its own, in order. They use the append lane, so that the sender
+   * learns the position of an entry before the entry arrives.
    */
   encodeForwards(to: NodePlace, items: readonly ForwardItem[]): readonly OutgoingFrame[] {
     const writer = this.#writer;
@@ -206,7 +206,7 @@ export class PeerCodec {
     return frames;
   }
 
-  /** A letter of a snapshot's transfer, for the lane `bulk`. */
+  /** Encodes a message of a snapshot transfer, for the lane `bulk`. */
   encodeLetter(to: NodePlace, letter: SnapshotLetter): Uint8Array {
     const writer = this.#writer;
     const { clusterId, self } = this.#parts;
@@ -217,11 +217,11 @@ export class PeerCodec {
   }
 
   /**
-   * What is in a frame for this node; the failure says what is wrong with it, and then nothing of it was taken. `lane`
-   * is the one that it came by, if it came by one: what travels by another is wrong.
+   * Decodes a frame for this node. A failure names the fault, and then nothing of the frame is applied. `lane` is the
+   * lane that it arrived on, if any: content of another lane is a fault.
    */
   decode(frame: Uint8Array, lane?: Lane): Result<IncomingFrame, FrameFault> {
-    // A Buffer is a Uint8Array whose slices are its own: what is handed on must not be one.
+    // A Buffer is a Uint8Array whose `slice` shares memory: it must not be passed on.
     const bytes = new Uint8Array(frame.buffer, frame.byteOffset, frame.length);
     const header = readFrameHeader(bytes);
     if (header.kind === 'failure') return malformed(header.reason);
@@ -239,7 +239,7 @@ export class PeerCodec {
     return this.#decodeContent(opened.value, header.value, lane);
   }
 
-  /** The connection to a node broke: what was under way is lost, so the next tables are whole. */
+  /** The connection to a node broke: frames in flight are lost, so the next tables are whole. */
   forget(node: NodeId): void {
     const peer = this.#nodes.get(node);
     peer?.beats.forget();
@@ -272,7 +272,7 @@ export class PeerCodec {
     return ok({ from, tables, messages: read.messages, forwards: NO_FORWARDS, letter: undefined });
   }
 
-  /** Begins the content of a frame of the lane `beats`. Returns what has no place in a table. */
+  /** Begins the content of a frame of the lane `beats`. Returns the messages that do not fit into a table. */
   #writeTables(
     to: NodePlace,
     { beats, answers }: Pick<Sorted, 'beats' | 'answers'>,
@@ -295,7 +295,7 @@ export class PeerCodec {
     return [...otherBeats, ...otherAnswers];
   }
 
-  /** Adds the messages to the frame that was begun, and to others where it becomes full. */
+  /** Adds the messages to the current frame, and to further ones when it is full. */
   #fill(header: FrameHeader, messages: readonly Envelope[]): readonly Uint8Array[] {
     const writer = this.#writer;
     const frames: Uint8Array[] = [];
@@ -343,7 +343,7 @@ export class PeerCodec {
   }
 }
 
-/** 1 to 2^53 - 1: a session of tables, or the run of a process, which differ from those of before a restart. */
+/** 1 to 2^53 - 1: a session of tables, or the run of a process; differs from those before a restart. */
 export function drawNumber(random: Random): number {
   const [high = 0, ...low] = random.bytes(SESSION_BYTES);
   return low.reduce((value, byte) => 0x100 * value + byte, high & 0x1f) || 1;
@@ -368,7 +368,7 @@ function isOf<K extends Message['kind']>(
   return envelope.message.kind === kind;
 }
 
-/** Reads to the end and changes nothing; undefined when anything is not as it must be. */
+/** Reads to the end and changes nothing; undefined for malformed content. */
 function readContent(reader: ByteReader, peer: Correspondent, ends: Ends): Content | undefined {
   const flags = reader.u8();
   if (flags > FLAGS_MAX) fail(reader);
@@ -385,7 +385,7 @@ function readContent(reader: ByteReader, peer: Correspondent, ends: Ends): Conte
   return reader.failed ? undefined : { held, beats, answers, messages };
 }
 
-/** What of the content travels by another lane; undefined when nothing does. */
+/** Describes content that belongs to another lane; undefined when there is none. */
 function strayIn({ held, beats, answers, messages }: Content, lane: Lane): string | undefined {
   const hasTables = held !== undefined || beats !== undefined || answers !== undefined;
   if (hasTables && lane !== 'beats') return 'tables of beats';

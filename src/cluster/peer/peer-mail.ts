@@ -1,11 +1,12 @@
 /**
- * The way from the groups of this node to those of others and back: messages of a turn become frames, frames messages.
+ * Carries messages between the groups of this node and those of others: it encodes the messages of a turn as frames,
+ * and decodes frames.
  *
  * ```
  *   core ── send ──> PeerMail ── PeerCodec ── frames ──> PeerLinks ──> other nodes
  *   core <── receive, unreachable, reachable ── PeerMail <── frames ── PeerLinks
  * ```
- * What cannot be sent is lost, as on any network; Raft finds out by the next beat.
+ * Messages that cannot be sent are lost, as on any network; Raft detects it with the next heartbeat.
  */
 
 import type { Envelope } from './envelope.ts';
@@ -18,19 +19,19 @@ import type { NodeId, NodePlace } from './place.ts';
 import type { Refrains } from './refrain.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
-/** Why something of a frame was not heard: its sender was removed, or is not known, and it is not about the catalog. */
+/** Why a message was ignored: its sender was removed, or is unknown and the message is not about the catalog. */
 export type Unheard = 'removed' | 'stranger';
 
-/** Who the messages are for: the core. Each way in says why it has not heard all of it, if it has not. */
+/** The core, which receives the messages. Each method returns why it ignored a part, if it did. */
 export interface PeerReceiver {
   receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): Unheard | undefined;
   forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined;
   receiveLetter(from: NodeId, letter: SnapshotLetter): Unheard | undefined;
-  /** Undefined as long as there is room for what other nodes send of entries; otherwise it resolves when there is. */
+  /** Undefined while there is room for entries of other nodes; otherwise resolves when there is. */
   room(): Promise<void> | undefined;
-  /** No way leads to the node any more; what it was sent last may be lost. */
+  /** No lane reaches the node any more; the last messages to it may be lost. */
   unreachable(node: NodeId): void;
-  /** A way leads to the node, where none did. */
+  /** A lane reaches the node again. */
   reachable(node: NodeId): void;
 }
 
@@ -44,16 +45,15 @@ const STRANGERS_MAX = 64;
 
 export class PeerMail implements Peers {
   readonly #parts: PeerMailParts;
-  /** The known nodes. */
   readonly #places = new Map<NodeId, NodePlace>();
-  /** Unknown nodes that have written, the last of them: they are answered. */
+  /** The last unknown nodes that have sent messages: they are answered. */
   readonly #strangers = new Map<NodeId, NodePlace>();
 
   constructor(parts: PeerMailParts) {
     this.#parts = parts;
   }
 
-  /** Frames are dropped before. */
+  /** Earlier frames are dropped. */
   open(receiver: PeerReceiver): void {
     const { links, codec } = this.#parts;
     links.onFrame((frame, lane) => this.#take(frame, lane, receiver));
@@ -73,7 +73,7 @@ export class PeerMail implements Peers {
     this.#parts.links.setPeers(peers);
   }
 
-  /** Takes what this node has to say to another in one turn, in order. What was taken may be lost. */
+  /** Sends the messages of one turn to another node, in order. Accepted messages may still be lost. */
   send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void {
     this.#send(to, (place) => this.#parts.codec.encode(place, messages, refrains));
   }
@@ -111,8 +111,8 @@ export class PeerMail implements Peers {
   }
 
   /**
-   * What is returned keeps the next frame of the stream from being read. Only appends wait: beats decide who leads, and
-   * what a transfer of state sends ahead has a bound of its own.
+   * The returned promise delays reading the next frame of the stream. Only appends wait: heartbeats decide elections,
+   * and snapshot transfers have a window of their own.
    */
   #take(frame: Uint8Array, lane: Lane, receiver: PeerReceiver): Promise<void> | undefined {
     this.#hear(frame, lane, receiver);

@@ -1,5 +1,5 @@
 /**
- * What links count, time and note: gathered where they run, beside the core, and shown by the front, which has the
+ * Counts, timings and notes of links: collected in the isolate of the core, and exported by the front, which has the
  * metrics and the log.
  */
 import type { Logger, Metrics } from '#observability';
@@ -15,7 +15,7 @@ interface NodeMeasures {
   receivedFailures: number;
   /** Current state; undefined when unknown. */
   isActive: boolean | undefined;
-  /** Bytes of snapshots, without what frames add. */
+  /** Bytes of snapshots, without the overhead of frames. */
   readonly snapshotBytes: Record<SnapshotWay, number>;
   readonly roundTripsMs: number[];
 }
@@ -29,15 +29,15 @@ export interface PeerMeasures {
   readonly begun: readonly SnapshotFacts[];
   readonly endings: readonly SnapshotEnding[];
   readonly membersBehind: number;
-  /** Frames of the lane of beats that failed. */
+  /** Failed frames of the heartbeat lane. */
   readonly beatFailures: number;
   /** Frames that were dropped and streams that were refused; a reason without any is missing. */
   readonly drops: ReadonlyMap<DropReason, number>;
-  /** How often appends of a node were not read for a while. */
+  /** Number of times that reading a node's appends was suspended. */
   readonly stops: number;
 }
 
-/** Strangers may name any node. */
+/** Limits the number of nodes, because unknown senders may name any node. */
 const NODES_MAX = 256;
 const NOTES_MAX = 100;
 const MS_PER_SECOND = 1000;
@@ -138,15 +138,14 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   }
 
   /**
-   * Reason that a node gave when it refused this one, within 30 s; undefined while a node accepts this one,
-   * unless another one hears a second process of this node (TP12). A node that is absent, starts or closes refuses
-   * nothing.
+   * Reason of a node that refused this one within 30 s; undefined while any node accepts this one, unless another one
+   * has accepted a second process of this node (TP12). A node that is down, starting or closing refuses nothing.
    */
   get refusedBy(): string | undefined {
     return wordsOf(this.#duplicate) ?? (this.#reached.size > 0 ? undefined : wordsOf(this.#refused));
   }
 
-  /** Everything gathered since the last call; undefined when that is nothing. */
+  /** Everything collected since the last call; undefined when that is nothing. */
   take(): PeerMeasures | undefined {
     const count = this.#nodes.size + this.#notes.length + this.#begun.length + this.#endings.length;
     if (count === 0 && !this.#hasNews) return undefined;
@@ -198,8 +197,7 @@ function wordsOf(sign: Sign | undefined): string | undefined {
 }
 
 /**
- * Shows in the front what was gathered. A node that was removed is shown no more; what it still sends is shown as of an
- * unknown node.
+ * Exports the collected values in the front. A removed node has no series; its later frames count for an unknown node.
  */
 export class PeerMetrics {
   readonly #metrics: Metrics;

@@ -2,8 +2,7 @@
  * The port by which the core communicates with other nodes: Raft messages and forwarded requests, all of one turn for a
  * node at once.
  *
- * Messages may be lost, duplicated and reordered; Raft handles that. Frames, connections and addresses are behind the
- * port.
+ * Messages may be lost, duplicated and reordered; Raft handles that. The port hides frames, connections and addresses.
  */
 import { assert, type NodeId } from '#base';
 import type { RegisteredNode } from '../outcome.ts';

@@ -1,12 +1,11 @@
 /**
- * Who a node is towards other nodes: its number, and the store that it runs on.
+ * The identity of a node towards other nodes: its number and its store.
  *
- * A number belongs to one store for ever. A node whose volume was emptied has a new store, and so becomes a new node;
- * what was meant for the old one must not reach it.
+ * A number belongs to one store permanently. A node whose volume was emptied has a new store, and so becomes a new
+ * node; messages for the old one must not reach it.
  */
 import { assert, type Brand, type NodeId, parseUuid } from '#base';
 
-// Code that uses places finds the numbers of nodes beside them.
 export { isNodeId, type NodeId, toNodeId } from '#base';
 
 /** Identity of a store: a UUID in lowercase canonical form, minted when its directory is made. */

@@ -10,7 +10,7 @@ import type { Envelope } from './envelope.ts';
 export type Beat = Extract<Message, { readonly kind: 'beat' }>;
 export type Repeated = Beat | BeatAck;
 
-/** Rows of one table. Beats of more groups than these travel one by one, which is correct, and only larger. */
+/** Maximum rows of one table. Heartbeats of more groups are sent one by one, which is correct, only larger. */
 export const TABLE_ROWS_MAX: number = 2 ** 14;
 
 export class Refrain<M extends Repeated = Repeated> {
@@ -22,23 +22,23 @@ export class Refrain<M extends Repeated = Repeated> {
     return this.#rows;
   }
 
-  /** Whether a table has no place for more. */
+  /** Tells whether a table has no room for more. */
   get isFull(): boolean {
     return this.#rows.size >= TABLE_ROWS_MAX;
   }
 
-  /** Said from the next regular time on. */
+  /** Adds or replaces the row of a group, from the next regular time on. */
   say(envelope: Envelope<M>): void {
     this.#rows.set(envelope.group, envelope);
     this.#changed.add(envelope.group);
   }
 
-  /** Not said any more. */
+  /** Removes the row of a group. */
   unsay(group: GroupId): void {
     if (this.#rows.delete(group)) this.#changed.add(group);
   }
 
-  /** The groups whose rows came, went or changed since this was asked last. */
+  /** Returns the groups whose rows were added, removed or changed since the last call. */
   takeChanged(): ReadonlySet<GroupId> {
     const changed = this.#changed;
     if (changed.size > 0) this.#changed = new Set();
@@ -46,7 +46,7 @@ export class Refrain<M extends Repeated = Repeated> {
   }
 }
 
-/** What is said once more in this turn, because it is the time for it. */
+/** Rows to repeat in this turn, because they are due. */
 export interface Refrains {
   readonly beats?: Refrain<Beat>;
   readonly answers?: Refrain<BeatAck>;

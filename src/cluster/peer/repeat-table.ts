@@ -1,7 +1,7 @@
 /**
- * Beats, or answers to beats, of many groups to one node, of which mostly nothing changes from one time to the next.
- * What is said as a refrain (refrain.ts) is neither compared nor written again: a time at which nothing changes costs
- * the same for one group and for thousands.
+ * Delta encoding of heartbeats, or acknowledgements of them, of many groups to one node, which rarely change. Rows of a
+ * refrain (refrain.ts) are neither compared nor written again: an unchanged heartbeat costs the same for one group and
+ * for thousands.
  *
  * ```
  *   writer                                         reader
@@ -11,12 +11,11 @@
  *   seq 9: 8 is not confirmed
  *          (lost, late): all rows   ── table 9 ──>  holds 9
  * ```
- * A table is what was sent at one time, a row for each group. Its name, a session and a seq, is given once: a writer
- * draws its session when it is made, and counts. A reader that holds a table therefore holds the very rows that the
- * writer gave that name (P2), by induction: a whole table says them, and a difference is applied only to the table that
- * it is a difference to. Nothing depends on connections, on order or on what the writer believes: a difference that
- * does not fit is dropped like a frame that was lost, and since only a confirmed table is the base of a difference, the
- * next one is whole.
+ * A table has one row for each group. Its name, a session and a seq, is unique: a writer draws its session when it is
+ * created, and counts. A reader that holds a table therefore holds the very rows that the writer gave that name (P2),
+ * by induction: a whole table says them, and a difference is applied only to the table that it is a difference to.
+ * Nothing depends on connections, on order or on assumptions of the writer: a difference that does not fit is dropped
+ * like a lost frame, and the next table is whole, because only a confirmed table is the base of a difference.
  *
  * ```
  * table   := u64 session, varint seq, u8 is a difference,
@@ -31,7 +30,7 @@ import type { Envelope } from './envelope.ts';
 import { type Ends, fail, readGroup, readRoute, writeRoute } from './message-bytes.ts';
 import { type Refrain, type Repeated, TABLE_ROWS_MAX } from './refrain.ts';
 
-/** How the rows of a table look. */
+/** Encoding of the rows of a table. */
 export interface RowShape<M extends Repeated> {
   writeFields(writer: ByteWriter, message: M): void;
   readFields(reader: ByteReader): M;
@@ -48,55 +47,55 @@ const NO_TABLE: TableName = { session: 0, seq: 0 };
 
 interface Row<M extends Repeated> {
   envelope: Envelope<M>;
-  /** The table that it was last in. */
+  /** The last table with this row. */
   seq: number;
 }
 
-/** What a turn has to say: rows, and a refrain beside them. */
+/** The rows of a turn, and a refrain besides them. */
 export interface Said<M extends Repeated> {
   readonly envelopes: readonly Envelope<M>[];
-  /** Undefined: it is not the time for it. */
+  /** Undefined: it is not due. */
   readonly refrain?: Refrain<M> | undefined;
 }
 
-/** What a turn has to say, against what was said last. */
+/** The rows of a turn, compared with the last table. */
 interface Comparison<M extends Repeated> {
   readonly differing: readonly Envelope<M>[];
   readonly gone: readonly GroupId[];
-  /** Beyond the first of a group, or beyond the table. */
+  /** Rows beyond the first of a group, or beyond the table. */
   readonly rest: readonly Envelope<M>[];
 }
 
 export class TableWriter<M extends Repeated> {
   readonly #shape: RowShape<M>;
   readonly #session: number;
-  /** The rows of the last table that are of no refrain. */
+  /** Rows of the last table outside its refrain. */
   readonly #rows = new Map<GroupId, Row<M>>();
-  /** What was said as a refrain in the last table that had one. */
+  /** Refrain of the last table that had one. */
   #refrain: Refrain<M> | undefined;
   #seq = 0;
   #confirmed = 0;
 
-  /** `session` is a number that no other writer of this node ever had. */
+  /** `session` is a number that no other writer of this node has had. */
   constructor(shape: RowShape<M>, session: number) {
     this.#shape = shape;
     this.#session = session;
   }
 
-  /** The other end says which table it holds; whatever else it names, it has forgotten or never had ours. */
+  /** The reader confirms the table that it holds. Another session means that it has lost ours, or never had it. */
   confirm({ session, seq }: TableName): void {
     this.#confirmed = session === this.#session ? seq : 0;
   }
 
-  /** The next table is whole: the connection broke, and what was under way with it. */
+  /** The connection broke with frames in flight: the next table is whole. */
   forget(): void {
     this.#confirmed = 0;
   }
 
   /**
-   * Whether these are worth a table. Others travel one by one and leave the table what it is: beats of a few groups
-   * between two regular times, which confirm reads, must not push all the rest out of it. They have another round than
-   * the last; where most are the same it is the regular time. A refrain is said at that time and no other.
+   * Tells whether these become a table. Others are sent one by one and leave the table unchanged: heartbeats of a few
+   * groups between two regular times, which confirm reads, must not evict all other rows. Their round differs from the
+   * last; where most are equal, it is the regular time. A refrain is written only then.
    */
   takes(envelopes: readonly Envelope<M>[], refrain?: Refrain<M>): boolean {
     if (refrain !== undefined && refrain.rows.size > 0) return true;
@@ -110,9 +109,9 @@ export class TableWriter<M extends Repeated> {
     return 2 * same >= envelopes.length;
   }
 
-  /** Makes these, and the refrain, the next table and writes it. Returns what has no place in it. */
+  /** Writes these, with the refrain, as the next table. Returns the rows that do not fit. */
   write(writer: ByteWriter, { envelopes, refrain = this.#refrain }: Said<M>, ends: Ends): readonly Envelope<M>[] {
-    // It is not known what has changed since another refrain.
+    // The changes since another refrain are unknown.
     const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && refrain === this.#refrain;
     this.#refrain = refrain;
     this.#seq += 1;
@@ -166,7 +165,7 @@ export class TableWriter<M extends Repeated> {
     return { differing, gone, rest };
   }
 
-  /** Adds what has changed of a refrain since the last table; returns the groups that are not in this one any more. */
+  /** Adds the changes of a refrain since the last table; returns the groups that this one lacks. */
   #compareRefrain(refrain: Refrain<M>, differing: Envelope<M>[]): GroupId[] {
     const gone: GroupId[] = [];
     for (const group of refrain.takeChanged()) {
@@ -181,7 +180,7 @@ export class TableWriter<M extends Repeated> {
   }
 
   #isSame(one: Envelope<M>, other: Envelope<M>): boolean {
-    // What is said again and again is mostly the very same object.
+    // Repeated rows are mostly the same object.
     if (one === other) return true;
     return one.from === other.from && one.to === other.to && this.#shape.isSame(one.message, other.message);
   }
@@ -192,22 +191,22 @@ export class TableWriter<M extends Repeated> {
   }
 }
 
-/** A table as it was read, not yet taken. */
+/** A decoded table that was not applied yet. */
 export interface ReadTable<M extends Repeated> extends TableName {
   readonly isDifference: boolean;
   readonly gone: readonly GroupId[];
   readonly rows: readonly Envelope<M>[];
 }
 
-/** A table that was taken, against the one before. */
+/** An applied table, compared with the previous one. */
 export interface TakenTable<M extends Repeated = Repeated> {
-  /** All rows of it; they change with the next one that is taken. */
+  /** All rows of it; the next accepted table changes them. */
   readonly rows: ReadonlyMap<GroupId, Envelope<M>>;
-  /** Nothing is known of the one before: all rows are new. */
+  /** The previous table is unknown: all rows are new. */
   readonly isWhole: boolean;
   /** The rows that are new or differ. */
   readonly changed: readonly Envelope<M>[];
-  /** Groups that are not in it any more; if it is whole, others may be gone, too. */
+  /** Removed groups; if the table is whole, others may be gone, too. */
   readonly gone: readonly GroupId[];
 }
 
@@ -220,12 +219,12 @@ export class TableReader<M extends Repeated> {
     this.#shape = shape;
   }
 
-  /** Sent to the other end, so that it may send differences. */
+  /** Sent to the writer, so that it may send differences. */
   get held(): TableName {
     return this.#held;
   }
 
-  /** Reads a table and changes nothing. With `reader.failed` what it returns means nothing. */
+  /** Reads a table and changes nothing. With `reader.failed` the result is meaningless. */
   read(reader: ByteReader, ends: Ends): ReadTable<M> {
     const session = reader.u64le();
     const seq = reader.varint();
@@ -242,14 +241,13 @@ export class TableReader<M extends Repeated> {
     return { session, seq, isDifference: difference === 1, gone, rows };
   }
 
-  /** Takes what was read; undefined when it is a difference to a table that is not held. */
+  /** Applies a table; undefined when it is a difference to a table that is not held. */
   take({ session, seq, isDifference, gone, rows }: ReadTable<M>): TakenTable<M> | undefined {
     if (!isDifference) this.#rows.clear();
     else if (session !== this.#held.session || seq !== this.#held.seq + 1) return undefined;
     for (const group of gone) this.#rows.delete(group);
     for (const row of rows) this.#rows.set(row.group, row);
     if (this.#rows.size > TABLE_ROWS_MAX) {
-      // No writer of ours has such a table.
       this.#rows.clear();
       this.#held = NO_TABLE;
       return undefined;

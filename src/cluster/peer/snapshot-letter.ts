@@ -1,5 +1,5 @@
 /**
- * What two replicas say to each other while one gives the other what its log lacks, beside the messages of Raft.
+ * Messages of a snapshot transfer between two replicas, besides those of Raft.
  *
  *   leader                                            follower
  *     offer  ------------------------------------------>          I lead in this term, and you lack what I no longer have
@@ -10,54 +10,54 @@
  *     part (the last)  -------------------------------->
  *            <------------------------------------------  end     done
  *
- * Any of it may be lost, doubled or late. A transfer has a number of its leader's, a round is one of the follower's.
+ * Any message may be lost, duplicated or delayed. The leader numbers transfers, the follower numbers rounds.
  */
 import type { LogIndex, Term } from '#base';
 import type { EntryId, Membership } from '#raft';
 import type { Route } from './message-bytes.ts';
 
-/** Who belonged to the group, and where the entry stands that said so. */
+/** The members of the group, and the entry that made them so. */
 export interface LetterMembers {
   readonly index: LogIndex;
   readonly membership: Membership;
 }
 
-/** How a transfer ended. */
+/** Outcome of a transfer. */
 export type EndReason =
   /** The follower has all of it on disk. */
   | 'done'
-  /** The follower takes no more transfers at the moment. */
+  /** The follower accepts no further transfers at the moment. */
   | 'busy'
-  /** The follower cannot use what it gets, or the leader cannot give what is asked for: their histories differ. */
+  /** The follower cannot use the data, or the leader cannot send what was requested: their histories differ. */
   | 'refused'
-  /** The leader leads no more, or the follower has caught up by another way. */
+  /** The leader lost its leadership, or the follower has caught up otherwise. */
   | 'over';
 
 export interface SnapshotOffer {
   readonly kind: 'offer';
-  /** The leader's. */
+  /** Term of the leader. */
   readonly term: Term;
 }
 
 export interface SnapshotAsk {
   readonly kind: 'ask';
-  /** 1 at first; a higher one begins anew where the follower stands. */
+  /** 1 at first; a higher one starts again at the follower's position. */
   readonly round: number;
-  /** Bytes of parts that may be sent in this round, those that were sent included. */
+  /** Total number of bytes of parts that may be sent in this round. */
   readonly credit: number;
-  /** Where the follower stood when the round began, in the terms of its state machine. */
+  /** Position of the follower at the start of the round, in the terms of its state machine. */
   readonly standing: Uint8Array;
 }
 
 export interface SnapshotPart {
   readonly kind: 'part';
   readonly round: number;
-  /** Counts the parts of the round from 0. */
+  /** Number of the part in its round, from 0. */
   readonly seq: number;
   /** Log position of a replica that has installed this part. */
   readonly last: EntryId;
   readonly isLast: boolean;
-  /** As of the end of the whole, or later. */
+  /** As of the end of the snapshot, or later. */
   readonly members: LetterMembers;
   readonly data: Uint8Array;
 }

@@ -1,4 +1,4 @@
-/** The methods that administer API keys. Callers may make the secrets, so that they can repeat their requests. */
+/** The methods that administer API keys. Callers may choose the secrets, so that they can repeat their requests. */
 import { instantFromMs, instantToMs } from '#base';
 import { type ApiKey, Faults, formatGrant, GRANT_RULE, type Grant, isKeyId, parseGrant } from '#model';
 import type { ApiKeysRequest, IssueApiKeyRequest } from '#service';
@@ -90,14 +90,14 @@ function grantOf(text: string, field: string, faults: Faults): readonly Grant[] 
   return grant === undefined ? [] : [grant];
 }
 
-/** Undefined: it was not sent. */
+/** Undefined: absent. */
 function hashOf(bytes: Uint8Array, faults: Faults): Uint8Array | undefined {
   if (bytes.length === 0) return undefined;
   if (bytes.length !== HASH_BYTES) faults.add('secret_sha256', `must have ${HASH_BYTES} bytes`, bytes.length);
   return bytes.slice();
 }
 
-/** Undefined: it was not sent. */
+/** Undefined: absent. */
 function msOf(timestamp: SentRequest['expiresAt']): number | undefined {
   return timestamp && instantToMs(sentInstant(timestamp, 'expires_at'));
 }

@@ -1,10 +1,10 @@
-/** What a trace shows of a call of gRPC: its server span, by the names that OpenTelemetry has for calls. */
+/** Server spans of gRPC calls, with the attribute names of OpenTelemetry. */
 import type { Traced, Tracer } from '#observability';
 import type { Call } from './wire/call.ts';
 import type { CallTrace } from './wire/method-traits.ts';
 import type { CallStatus } from './wire/status.ts';
 
-/** What the node answers for, and not the client. */
+/** Statuses that are faults of the node, not of the client. */
 const FAULTS: ReadonlySet<string> = new Set<CallStatus['code'] | 'UNKNOWN'>([
   'UNKNOWN',
   'DEADLINE_EXCEEDED',
@@ -14,7 +14,7 @@ const FAULTS: ReadonlySet<string> = new Set<CallStatus['code'] | 'UNKNOWN'>([
   'DATA_LOSS',
 ]);
 
-/** Probes are not traced: they say nothing, and there are many. */
+/** Probes are not traced: they are frequent and tell nothing. */
 export function tracingCalls(tracer: Tracer): (call: Call) => CallTrace | undefined {
   return (call) => {
     const { service, name, isProbe = false } = call.method;
@@ -35,7 +35,7 @@ export function tracingCalls(tracer: Tracer): (call: Call) => CallTrace | undefi
 
 const NOT_TRACED: Traced = {};
 
-/** What a call is traced in, as a member of its request. */
+/** Trace of a call, as a member of its request. */
 export function tracedAs({ trace }: Call): Traced {
   return trace?.span.isRecorded === true ? { span: trace.span } : NOT_TRACED;
 }

@@ -1,7 +1,6 @@
 /**
- * cairn.admin.v1 at the port of clients, for principals with the right to administer all databases. Nodes offer the
- * same service to each other at the peer port, where what is passed on between them is not questioned; a client passes
- * nothing on.
+ * cairn.admin.v1 at the client port, for principals with the right to administer all databases. Nodes offer the same
+ * service to each other at the peer port, where forwarded requests are trusted; clients cannot forward.
  */
 import { DatabaseError } from '#base';
 import type { AdminRequest } from '#cluster';
@@ -26,7 +25,7 @@ export function clusterAdminMethods({ service }: GrpcContext): readonly UnaryMet
   });
 }
 
-/** Whether a drain is safe is for the leader of the catalog to say, and not for a client. */
+/** Only the leader of the catalog may declare a drain safe, not a client. */
 function ofClient(order: AdminRequest['order']): AdminRequest['order'] {
   return order.kind === 'drain' ? { ...order, isGranted: false } : order;
 }

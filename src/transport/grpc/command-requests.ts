@@ -1,4 +1,4 @@
-/** The requests that run State Changes; what is wrong with a command is collected. */
+/** Reads the requests that run State Changes, and collects the faults of a command. */
 import { type AskedRevision, toAskedRevision } from '#base';
 import { type Command, commandFrom, Faults } from '#model';
 import type { Requests } from '../../../proto/gen/requests.ts';

@@ -1,4 +1,4 @@
-/** The methods that say what becomes of the versions of components, and list them. */
+/** The methods that change the state of component versions, and list them. */
 import { instantFromMs, parseHex } from '#base';
 import { type ComponentKind, type DefinedVersion, Faults, type MaintenanceMode } from '#model';
 import {
@@ -36,7 +36,7 @@ const SENT_MODES: Readonly<Record<MaintenanceMode, SentMode>> = {
   scheduled: SentMode.MAINTENANCE_MODE_SCHEDULED,
 };
 
-/** Their replies and their errors say where the leader is. */
+/** Their replies and errors name the leader. */
 export const VERSION_WRITES: readonly string[] = [
   'ActivateComponent',
   'DeactivateComponent',
@@ -88,7 +88,7 @@ function parseStatus(method: StatusMethod, message: Uint8Array): StatusRequest {
   const faults = new Faults();
   const sent = readRequest(`cairn.v1.${method}Request`, message, faults);
   const kind = 'kind' in sent ? kindOf(sent.kind, faults) : 'state-view';
-  // A deactivation has no mode: a version that is not served is not kept.
+  // A deactivation has no mode: a version that is not served is not maintained.
   const number = 'maintenanceMode' in sent ? Number(sent.maintenanceMode) : 0;
   const mode = MODES[number];
   if (mode === undefined) faults.add(MODE, `must be from 0 to ${MODES.length - 1}`, number);
@@ -99,7 +99,7 @@ function parseStatus(method: StatusMethod, message: Uint8Array): StatusRequest {
   return { databaseName, kind, name: 'name' in sent ? sent.name : sent.stateViewName, version, mode: mode ?? 'lazy' };
 }
 
-/** Refuses every kind at once. */
+/** Rejects the value that means every kind. */
 function kindOf(sent: number | bigint, faults: Faults): ComponentKind {
   const number = Number(sent);
   const kind = KINDS[number];

@@ -1,4 +1,4 @@
-/** The methods about databases as such: create, delete, list, and what one was at a revision or a time. */
+/** The methods that create, delete and list databases, and describe one at a revision or a time. */
 import { instantFromMs, toAskedRevision } from '#base';
 import type { DatabaseDescription } from '#service';
 import {

@@ -1,8 +1,8 @@
-/** Tells operators of connections that were ended because of what their clients sent, in a metric and in the log. */
+/** Reports connections that were ended because of their input, in a metric and in the log. */
 import type { Logger, Metrics } from '#observability';
 import type { EndedConnection, EndReason } from './wire/peer-streams.ts';
 
-/** Each connection has a line of its own; a crowd that comes again and again has so many in a minute. */
+/** Each connection has a log line; the lines of a crowd are limited to this number a minute. */
 const LINES_MAX = 10;
 const MINUTE_MS = 60_000;
 
@@ -32,7 +32,7 @@ export function endedConnections(
   };
 }
 
-/** Empty when its socket has gone already. */
+/** Empty when its socket has closed already. */
 function peerOf({ destroyed, socket }: EndedConnection): string {
   if (destroyed) return '';
   const { remoteAddress = '', remotePort } = socket;

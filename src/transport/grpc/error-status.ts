@@ -1,5 +1,5 @@
 /**
- * Errors of Cairn as statuses of gRPC: the one place of this transport that knows both (T5).
+ * Maps errors of Cairn to gRPC statuses (T5).
  *
  * The rich form (google.rpc.Status in `grpc-status-details-bin`) carries an ErrorInfo with our code and its finer
  * reason, a BadRequest with every malformed field, and a PreconditionFailure with every constraint that did not hold.
@@ -23,25 +23,25 @@ import { Status } from '../../../proto/gen/google/rpc/status.ts';
 import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './wire/status.ts';
 
 const DOMAIN = 'cairn.dev';
-/** The kinds of constraints as the specification calls them. */
+/** The kinds of constraints in the specification. */
 const CONSTRAINT_NAMES: Readonly<Record<string, string>> = {
   'min-revision': 'MinRevision',
   'max-revision': 'MaxRevision',
   'revision-range': 'RevisionRange',
 };
-/** Clients take 8 KiB of trailers for granted, not more; base64 adds a third, and the message stands there too. */
+/** Clients accept 8 KiB of trailers by default; base64 adds a third, and the trailers also contain the message. */
 const VIOLATION_BYTES_MAX = 4096;
-/** Bytes of what a State Change says besides its message. */
+/** Maximum bytes of the details of a State Change's refusal. */
 const REFUSAL_BYTES_MAX = 2048;
-/** Of a message, which stands in the trailers twice: in characters, and as `grpc-message` encodes it. */
+/** Maximum length of a message, which is in the trailers twice: plain, and encoded as `grpc-message`. */
 const MESSAGE_LENGTH_MAX = 1000;
 const MESSAGE_BYTES_MAX = 1200;
-/** Of one character, encoded. */
+/** Maximum bytes of one encoded character. */
 const ENCODED_BYTES_MAX = 9;
-/** Tag and length of a field, at most. */
+/** Maximum length of tag and length of a field. */
 const FIELD_BYTES = 3;
 
-/** Every code of `#base`; a new one does not compile until it stands here. */
+/** Total over the codes of `#base`: a new one does not compile without its status. */
 const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
   invalid_argument: 'INVALID_ARGUMENT',
   not_found: 'NOT_FOUND',
@@ -60,15 +60,15 @@ const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
   internal: 'INTERNAL',
 };
 
-/** Who hears of what is not the fault of a request. */
+/** Receives failures that are not faults of a request. */
 export interface FailureListeners {
   /** A bug that concerns one call. */
   readonly onBug: (failure: unknown) => void;
-  /** What stops the node. */
+  /** Stops the node. */
   readonly onFatal: (failure: unknown) => void;
 }
 
-/** The status for whatever an operation threw. Of what was not meant for the caller it says no more than that. */
+/** The status for a failure of an operation. An internal failure is reported without details. */
 export function statusOfFailure(failure: unknown, listeners: FailureListeners): CallStatus {
   if (isFatal(failure)) listeners.onFatal(failure);
   else if (isBug(failure)) listeners.onBug(failure);
@@ -76,7 +76,7 @@ export function statusOfFailure(failure: unknown, listeners: FailureListeners): 
   return statusOfError(new DatabaseError('internal', 'This is a bug in Cairn; the log of the node says more'));
 }
 
-/** With the status that goes with the code of the error, unless gRPC itself wants another. */
+/** The status of the error's code, unless gRPC requires another. */
 export function statusOfError(error: DatabaseError, code: GrpcStatusName = STATUS_OF_CODE[error.code]): CallStatus {
   const message = shortened(error.message);
   const details = Status.encode({
@@ -90,14 +90,14 @@ export function statusOfError(error: DatabaseError, code: GrpcStatusName = STATU
   return withLeader(status, leader);
 }
 
-/** The finer reason that the details of a status give, by whatever node; undefined: none. */
+/** The finer reason in the details of a status, from any node; undefined: none. */
 export function reasonOf(details: Uint8Array | undefined): string | undefined {
   if (details === undefined) return undefined;
   try {
     const info = Status.decode(details).details.find(({ typeUrl }) => typeUrl === typeUrlOf('ErrorInfo'));
     return info === undefined ? undefined : ErrorInfo.decode(info.value).metadata['reason'];
   } catch {
-    // They are passed on as they are.
+    // Malformed details are passed on unchanged.
     return undefined;
   }
 }
@@ -156,14 +156,14 @@ function preconditionFailure(constraints: readonly ConstraintViolation[], list: 
   return any('PreconditionFailure', PreconditionFailure.encode({ violations: withinBudget(violations) }).finish());
 }
 
-/** What a client gets of a message; most have a hundred characters. */
+/** The part of a message that a client receives; most have a hundred characters. */
 function shortened(message: string): string {
   const short = cut(message, MESSAGE_LENGTH_MAX);
   const isShort = encodeURI(short.toWellFormed()).length <= MESSAGE_BYTES_MAX;
   return isShort ? short : cut(message, MESSAGE_BYTES_MAX / ENCODED_BYTES_MAX);
 }
 
-/** The first violations that trailers have room for; the message of the status counts them all. */
+/** The violations that fit into the trailers; the message of the status counts all. */
 function withinBudget<Violation extends Readonly<Record<string, string>>>(
   violations: readonly Violation[],
 ): Violation[] {

@@ -4,7 +4,7 @@ import { type ByteWriter, beginMessage, WIRE_BYTES, writeTag, writeTextField } f
 export interface MappedEvents {
   /** In canonical wire form, so that each begins with its id: tag 0A, length, text. */
   readonly events: readonly Uint8Array[];
-  /** Those stored under another id, ascending by index. */
+  /** Events that were stored under another id, ascending by index. */
   readonly storedIds: readonly { readonly index: number; readonly id: string }[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The requests of the streaming reads, by a walk over their bytes: what they hold of selectors and queries is read by
- * the one reader of `#model`, which reports every fault by its path.
+ * Reads the requests of the streaming reads by walking their bytes. Selectors and queries are read by `#model`, which
+ * reports every fault by its path.
  */
 import { nearestRevision, type Revision, toAskedRevision, toRevision } from '#base';
 import {

@@ -1,8 +1,8 @@
 /**
  * The streaming reads: events, batches of events, the log, and live tails.
  *
- * Each slice of a read becomes one write of many framed messages, put together from stored bytes. How
- * large a slice is, and when the next one is read, the writer decides (slice-writer.ts, T4).
+ * Each slice of a read becomes one write of many framed messages, assembled from stored bytes. The writer decides the
+ * size of a slice, and when the next one is read (slice-writer.ts, T4).
  */
 import { EventFrames, type FrameOptions, type ReadScope, type StoredEvent } from '#service';
 import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
@@ -90,10 +90,10 @@ async function sendEvents(writer: SliceWriter, reply: EventsReply, options: Fram
   await writer.end();
 }
 
-/** What stands around an event: its frame, what wraps it, and what the server adds; ids that were changed aside. */
+/** Bytes around an event: its frame, its wrapper, and fields of the server, without changed ids. */
 const AROUND_EVENT_BYTES = 96;
 
-/** One slice in one buffer, large enough from the start. */
+/** One slice in one buffer, which is large enough from the start. */
 function frameEvents(events: readonly StoredEvent[], options: FrameOptions): Uint8Array {
   let startBytes = AROUND_EVENT_BYTES;
   for (const { bytes } of events) startBytes += bytes.length + AROUND_EVENT_BYTES;
@@ -102,7 +102,7 @@ function frameEvents(events: readonly StoredEvent[], options: FrameOptions): Uin
   return frames.take();
 }
 
-/** Messages one after the other, each in its frame. */
+/** Messages in their frames. */
 function frameAll(messages: readonly Uint8Array[]): Uint8Array {
   const byteLength = messages.reduce((sum, message) => sum + FRAME_HEADER_BYTES + message.length, 0);
   const framed = new Uint8Array(byteLength);

@@ -1,5 +1,5 @@
 /**
- * The status of a request that is refused before its message is looked at: what was found, and what would be right.
+ * Statuses of requests that are refused before their message is read, with the fault and the remedy.
  *
  * gRPC's own documents name some statuses (statuscodes.md, compression.md). Everything else that is malformed is
  * INVALID_ARGUMENT (ADR 0181). They do not cover messages in an unknown form: these are UNIMPLEMENTED, like an unknown
@@ -11,7 +11,7 @@ import { statusOfError } from './error-status.ts';
 import type { FrameFault } from './wire/frame-faults.ts';
 import type { CallStatus, GrpcStatusName } from './wire/status.ts';
 
-/** The `reason` beside our code. */
+/** The `reason` in addition to our code. */
 const REASON = 'MalformedFrame';
 
 const MEDIA_RULE = 'must be application/grpc or application/grpc+proto';
@@ -89,7 +89,7 @@ function header(name: string, rule: string, value: string | undefined, as?: Grpc
 
 interface Terms {
   readonly code?: ErrorCode;
-  /** Instead of the status that goes with the code. */
+  /** Replaces the status of the code. */
   readonly as?: GrpcStatusName;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who asks, before a call is handled. Each principal has methods of its own, over the service as it sees it, which are
- * made with its first call. Health is answered to anybody, and so is reflection, which tells what this release can do.
+ * Authenticates a call before it is handled. Each principal has its own methods, over its view of the service, created
+ * with its first call. Health and reflection need no credential.
  */
 import type { X509Certificate } from 'node:crypto';
 import type { Credentials, Principal } from '#auth';
@@ -36,8 +36,8 @@ export class Gate {
   };
 
   /**
-   * Found out when the call was opened. The message may have taken its time, and the credential have ended; and of what
-   * was sent twice one was looked at.
+   * The principal from the opening of the call. A credential may have expired while the message arrived; and only one
+   * value of a repeated header was checked then.
    */
   #known(call: Call): Principal | Promise<Principal> | undefined {
     if (call.repeated.isAny) return undefined;
@@ -60,7 +60,7 @@ export class Gate {
   }
 }
 
-/** As they were sent (U2). */
+/** Headers as sent (U2). */
 class CallHeaders implements Credentials {
   readonly #call: Call;
 

@@ -1,8 +1,8 @@
 /**
  * The gRPC health service (grpc.health.v1): "" and "read" serve until the node drains, "write" while writes can commit,
- * "cairn.v1.EventStore" like "". Watchers hear of every change.
+ * "cairn.v1.EventStore" like "". Watchers receive every change.
  *
- * The names are a fixed set. Nothing is kept of another one but by the call that watches it, until its end.
+ * The names are a fixed set. Another name is kept only by the call that watches it, until its end.
  */
 import { isUtf8 } from 'node:buffer';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
@@ -18,7 +18,7 @@ import { frameReply } from './messages.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
 
-/** Whether the node answers reads and takes writes, asked once a second. */
+/** Tells whether the node answers reads and accepts writes; polled once a second. */
 export interface HealthSource {
   readonly readable: () => boolean;
   readonly writable: () => boolean;
@@ -27,7 +27,7 @@ export interface HealthSource {
 /** The methods of the service; their statuses are kept fresh until `stop`. */
 export interface HealthService {
   readonly methods: readonly Method[];
-  /** Looks at the source now: for a node that begins to drain. */
+  /** Refreshes the statuses now: for a node that begins to drain. */
   refresh(): void;
   stop(): void;
 }
@@ -35,7 +35,7 @@ export interface HealthService {
 const SERVICE = 'grpc.health.v1.Health';
 const REFRESH_EVERY_MS = 1000;
 const NAME_BYTES_MAX = 255;
-/** Of a grpc.health.v1.HealthCheckRequest. */
+/** Field of grpc.health.v1.HealthCheckRequest. */
 const SERVICE_FIELD = 1;
 const WHAT = 'The message is not a grpc.health.v1.HealthCheckRequest';
 
@@ -89,7 +89,7 @@ function methodsOf(board: StatusBoard): readonly Method[] {
 function watch(board: StatusBoard, call: Call, name: string): Promise<void> {
   let told: Serving | undefined;
   let isSending = false;
-  // At once where it can: a node that drains ends the call right after it has told its watchers.
+  // Sends at once if possible: a draining node ends the call right after it has notified its watchers.
   const tell = (): void => {
     const status = board.statusOf(name);
     if (status === told || isSending) return;
@@ -117,7 +117,7 @@ function nameOf(bytes: Uint8Array): string {
   return service;
 }
 
-/** The name as it was sent; the decoder refuses what is no UTF-8, and says neither where it is nor what. */
+/** The name as sent; the decoder refuses invalid UTF-8 without position or value. */
 function nameBytesOf(bytes: Uint8Array): Uint8Array {
   const reader = new BinaryReader(bytes);
   let name: Uint8Array = new Uint8Array(0);
@@ -134,7 +134,7 @@ function nameBytesOf(bytes: Uint8Array): Uint8Array {
   return name;
 }
 
-/** The status of each name as it was looked up last, and who is told of changes. */
+/** The last known status of each name, and its watchers. */
 class StatusBoard {
   readonly #probes: ReadonlyMap<string, () => boolean>;
   readonly #serving = new Map<string, boolean>();

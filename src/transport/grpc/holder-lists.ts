@@ -1,4 +1,4 @@
-/** Asks other nodes for the databases that they hold, for a list of all. */
+/** Asks other nodes for their databases, for a list of all. */
 import { instantToMs, isDatabaseId, isRevision, NO_BYTES } from '#base';
 import type { DatabaseDescription, Holder, Proof } from '#service';
 import { type Database, FetchCatalogReply } from '../../../proto/gen/cairn/v1/database.ts';
@@ -17,14 +17,14 @@ export class HolderLists {
   readonly #rateLimits: RateLimits | undefined;
   readonly #connections: RelayConnections;
 
-  /** `name`: of this node. `dial`: how nodes with TLS are reached. */
+  /** `name`: of this node. `dial`: connects to nodes with TLS. */
   constructor(name: string, dial: Dial, rateLimits?: RateLimits) {
     this.#name = name;
     this.#rateLimits = rateLimits;
     this.#connections = new RelayConnections(dial);
   }
 
-  /** The databases that the node holds; none when it does not answer in time. */
+  /** The databases with a replica on the node; none when it does not answer in time. */
   async ask(holder: Holder, signal: AbortSignal, proof: Proof = {}): Promise<readonly DatabaseDescription[]> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
     const headers = {
@@ -48,7 +48,7 @@ export class HolderLists {
   }
 }
 
-/** None for a message that no node of this release sends. */
+/** Empty for a message that no node of this release sends. */
 function descriptionOf(database: Database): readonly DatabaseDescription[] {
   const { name, databaseId, revision, basis, latestRevision, createdAt, revisionTimestamp } = database;
   if (!isDatabaseId(databaseId) || createdAt === undefined || revisionTimestamp === undefined) return [];

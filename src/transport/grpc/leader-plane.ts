@@ -1,17 +1,17 @@
 /**
  * Which address of the leader a client receives: the one of the address plane by which the client connected (ADR 0178).
  *
- * A client that was given an address of the other plane could not reach it, or would leave the network that its traffic
- * is meant for. The name that a client has dialled is the authority of its calls; a relayed call has that of the node
- * that was asked for it, so the node that the client has reached says the address, and not the one that answers.
+ * A client could not reach an address of the other plane, or would leave its network. The authority of a call is the
+ * name that the client has dialled. A relayed call has the authority of the relaying node, so the node that the client
+ * has reached adds the address, not the answering node.
  */
 import type { Fields } from './wire/status.ts';
 
-/** How clients from outside reach nodes. */
+/** Addresses of nodes for clients from outside. */
 export interface OutsideAddresses {
-  /** Whether somebody from outside dials this host, which is in lowercase. */
+  /** Tells whether clients from outside dial this host, which is in lowercase. */
   readonly isOutside: (host: string) => boolean;
-  /** host:port of a node, by its name; undefined: it has none. */
+  /** host:port of a node, by its name; undefined: none. */
   readonly addressOf: (name: string) => string | undefined;
 }
 
@@ -27,7 +27,7 @@ export function leaderPlane({ isOutside, addressOf }: OutsideAddresses): Trailer
   };
 }
 
-/** Without port, brackets, and the dot at the end of a full name. */
+/** Host without port, brackets, and the dot at the end of a full name. */
 function hostOf(authority: string): string {
   return authority
     .replace(/:\d*$/, '')

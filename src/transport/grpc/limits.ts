@@ -4,11 +4,11 @@ import { STREAM_BYTES } from './wire/peer-stream.ts';
 import { STREAMS_MAX } from './wire/peer-streams.ts';
 import type { WireLimits } from './wire/server.ts';
 
-/** Tags, lengths, constraints and options around the events of the largest transaction; more than any of them takes. */
+/** Tags, lengths, constraints and options around the events of the largest transaction; a generous estimate. */
 const AROUND_EVENTS_BYTES = 1024 * TRANSACTION_EVENTS_MAX;
 
 export const GRPC_LIMITS: Omit<WireLimits, 'callsMax'> = {
-  // Somewhat too large transactions are still read, so that they are refused with a reason; far too large ones are not.
+  // Slightly too large transactions are still read, to refuse them with a reason; far too large ones are not.
   requestBytesMax: 2 * TRANSACTION_BYTES_MAX + AROUND_EVENTS_BYTES,
   streamsPerConnectionMax: 128,
   lastingStreamsMax: 1_000,

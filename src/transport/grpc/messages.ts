@@ -2,7 +2,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { frame } from './wire/framing.ts';
 
-/** The part of a generated type that writes it. */
+/** The encoder of a generated type. */
 export interface MessageType<Message> {
   encode(message: Message): BinaryWriter;
 }

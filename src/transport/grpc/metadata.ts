@@ -1,4 +1,4 @@
-/** The metadata of Cairn's calls: what a client may ask for, and what every reply says. */
+/** The metadata of Cairn's calls: options in requests, and information in every reply. */
 import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
 import { Faults, type Found, numberAsWritten, parseRevisionText, revisionRule } from '#model';
 import type { Traced } from '#observability';
@@ -8,10 +8,10 @@ import { tracedAs } from './call-traces.ts';
 import type { Call } from './wire/call.ts';
 import type { Fields } from './wire/status.ts';
 
-/** Where a reply was read: which instance, and at which revision. */
+/** Scope of a reply: its instance and revision. */
 export interface RepliedScope {
   readonly databaseId: string;
-  /** Absent when there is none any more: the instance was deleted. */
+  /** Absent when the instance was deleted. */
   readonly revision?: number;
 }
 
@@ -30,7 +30,7 @@ export class LeaderTrailers {
     this.#service = service;
   }
 
-  /** Of a write to this database; of one that creates or deletes some, without. Nothing when nobody leads. */
+  /** Leader for a write to this database, or to the catalog without a name. Undefined when there is no leader. */
   of(databaseName?: string): Fields | undefined {
     const leader = this.#service.leader(databaseName);
     if (leader === undefined) return undefined;
@@ -42,7 +42,7 @@ export class LeaderTrailers {
   }
 }
 
-/** A write to this database, whose refusals say where its leader is, not that of the catalog. */
+/** A write to this database, whose refusals name its leader, not that of the catalog. */
 export async function ledWrite<Reply>(
   service: Service,
   databaseName: string,
@@ -52,7 +52,7 @@ export async function ledWrite<Reply>(
     return await write();
   } catch (failure) {
     if (!(failure instanceof DatabaseError) || failure.details.leader !== undefined) throw failure;
-    // Whoever may not write it is not told that it is there.
+    // A caller without the permission must not learn that the database exists.
     if (failure.code === 'permission_denied') throw failure;
     const leader = service.leader(databaseName);
     throw leader === undefined ? failure : failure.with({ leader });
@@ -61,12 +61,12 @@ export async function ledWrite<Reply>(
 
 const NO_MIN_REVISION = {};
 
-/** What the node must have applied that answers a read, and what it is traced in, as members of its request. */
+/** Revision and index that a node must have applied to answer a read, and the trace, as members of its request. */
 export function floorsOf(call: Call): Pick<ReadRequest, 'minRevision' | 'shown' | 'span'> {
   return { ...minRevisionOf(call), ...shownBy((name) => call.header(name)), ...tracedAs(call) };
 }
 
-/** What `x-min-revision` asks for. */
+/** Value of `x-min-revision`. */
 function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
   const text = call.header('x-min-revision');
   if (text === undefined) return NO_MIN_REVISION;
@@ -76,7 +76,7 @@ function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
 }
 
 /**
- * Whether the write is for the leader alone: `x-require-leader` says `true`, or else `false`, or is not there.
+ * Tells whether the write is for the leader alone: `x-require-leader` is `true`, `false` or absent.
  * @throws DatabaseError invalid_argument
  */
 export function requiresLeader(call: Call): boolean {
@@ -87,7 +87,7 @@ export function requiresLeader(call: Call): boolean {
 }
 
 /**
- * Whoever wants the leader alone has asked another node than this one, and that one is none: it holds no copy.
+ * Refuses a relayed call that is for the leader alone: the node that the client asked has no replica.
  * @throws DatabaseError not_leader
  */
 export function refuseRelayed(call: Call): void {
@@ -103,13 +103,13 @@ function malformed(header: string, description: string, found: Found): DatabaseE
   return faults.toError('The metadata is malformed');
 }
 
-/** The same for a write. Without the header nothing is made, no signal either: the common write asks for nothing. */
+/** The same for a write. Without the header it allocates nothing, not even a signal, because most writes have none. */
 export function floorOf(call: Call): RevisionFloor | undefined {
   const { minRevision } = minRevisionOf(call);
   return minRevision === undefined ? undefined : { minRevision, signal: call.signal };
 }
 
-/** What every write of a definition asks for by its metadata. */
+/** Members of a definition write that come from its metadata. */
 export function writeOf(
   call: Call,
 ): { readonly requireLeader: boolean; readonly floor: RevisionFloor | undefined } & Traced {

@@ -3,7 +3,7 @@ import type { Count, GrpcMethodLabels, Metrics, Observe } from '#observability';
 import { CLUSTER_ADMIN } from './context.ts';
 import type { MethodMeter } from './wire/method-traits.ts';
 
-/** What is counted of, the streams of reflection too. */
+/** A metered method, including the streams of reflection. */
 export interface MeteredMethod {
   readonly kind: GrpcMethodLabels['grpc_type'];
   readonly service: string;
@@ -12,7 +12,7 @@ export interface MeteredMethod {
 
 export type MeterOf = (method: MeteredMethod) => MethodMeter;
 
-/** Success, and what the node answers for, and not the client: shown as 0 before there is any. */
+/** Success and faults of the node: exported as 0 from the start. */
 const CODES_FROM_THE_START = ['OK', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'INTERNAL'];
 
 export function methodMeters(metrics: Metrics): MeterOf {
@@ -24,7 +24,7 @@ export function methodMeters(metrics: Metrics): MeterOf {
   return (method) => {
     const meter = new Meter(metrics, method);
     meters.push(meter);
-    // Rates of what operators ask are of no use: those series begin with the first call.
+    // Rates of admin calls are useless: those series begin with the first call.
     if (method.service !== CLUSTER_ADMIN) meter.show();
     return meter;
   };
@@ -41,7 +41,7 @@ class Meter implements MethodMeter {
   readonly #metrics: Metrics;
   readonly #labels: GrpcMethodLabels;
   readonly #handled = new Map<string, Count>();
-  /** Undefined: nothing is shown of the method yet. */
+  /** Undefined: no series of the method is exported yet. */
   #shown: Shown | undefined;
   #inFlight = 0;
 
@@ -50,7 +50,7 @@ class Meter implements MethodMeter {
     this.#labels = { grpc_type: method.kind, grpc_service: method.service, grpc_method: method.name };
   }
 
-  /** Shows what has not happened yet as 0. */
+  /** Exports series as 0 before their first event. */
   show(): void {
     this.#series();
     for (const code of CODES_FROM_THE_START) this.#handledWith(code);

@@ -1,9 +1,8 @@
 /**
- * Judges a call by its headers alone, before its message is received or unzipped: whose call it is, and how often that
- * client may call (TM7).
+ * Authenticates and rate-limits a call by its headers alone, before its message is received or decompressed (TM7).
  *
- * The principal is kept for the gate. Where finding it takes a while the message is received meanwhile, and the call is
- * counted, or refused, when it is known. Health is not counted, for probes ask it.
+ * The principal is kept for the gate. While it is looked up the message is received, and the call is counted or refused
+ * afterwards. Health is not counted, because probes use it.
  */
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http2';
@@ -45,7 +44,7 @@ export class OpeningGate {
     }
   };
 
-  /** Principal of a call that was judged here, by the object of its headers. */
+  /** Principal of a call that was authenticated here, by the object of its headers. */
   callerOf(opening: object): Principal | Promise<Principal> | undefined {
     return this.#callers.get(opening);
   }
@@ -95,15 +94,15 @@ function count(caller: Caller, limits: RateLimits | undefined): void {
 
 const NONE = (): undefined => undefined;
 
-/** @throws what is no refusal */
+/** @throws other failures than refusals */
 function refused(failure: unknown): CallStatus {
   if (failure instanceof DatabaseError) return statusOfError(failure);
   throw failure;
 }
 
 /**
- * node:http2 joins the values of a header that is sent twice, and the result is no valid credential. Of a repeated
- * `authorization` it passes on the first value only: the call is counted for that one, and then refused (Gate).
+ * node:http2 joins the values of a repeated header, and the result is not a valid credential. It passes on only the
+ * first `authorization`: the call is counted for that one, and then refused (Gate).
  */
 class SentHeaders implements Credentials {
   readonly #headers: IncomingHttpHeaders;

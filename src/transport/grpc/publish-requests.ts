@@ -1,6 +1,6 @@
 /**
- * The requests that publish components, by a walk over their bytes: components are views of the request, and what is
- * wrong with a definition is collected, for the service to judge in its turn.
+ * Reads the requests that publish components by walking their bytes: components are views of the request, and faults of
+ * a definition are collected for the service.
  */
 import { NO_BYTES } from '#base';
 import {
@@ -36,11 +36,11 @@ export type PublishRequest = Pick<
   'databaseName' | 'definition' | 'component' | 'componentField' | 'faults' | 'isInactive'
 >;
 
-/** By the number of the enum; none of both is given: by revision. */
+/** By the number of the enum; the unspecified one means by revision. */
 const ORDERS: readonly FoldOrder[] = ['revision', 'revision', 'effective-time'];
 const PRIORITIES: readonly Priority[] = ['normal', 'low', 'normal', 'high'];
 const KEY_TYPES: readonly KeyType[] = ['none', 'none', 'string', 'int64'];
-/** What the faults call them. */
+/** Name of the member in faults. */
 const PRESENTER_VERSION = 'presenter_version';
 const DEFINED_COMPONENT = 'definition.wasm_component';
 
@@ -129,14 +129,14 @@ function publishRequest(
   return { databaseName, definition, component, componentField: 'wasm_bytes', faults, isInactive };
 }
 
-/** A request that has its component as a field of its own. */
+/** A request whose component is a field of its own. */
 function readPublication<Name extends Publication>(type: Name, message: Uint8Array, faults: Faults): Requests[Name] {
   const sent = readRequest(type, message, faults);
   assertShort(type, message, sent.wasmBytes);
   return sent;
 }
 
-/** Bounds the part of the request that is read in one turn. */
+/** Limits the part of the request that is read in one event-loop turn. */
 function assertShort(type: string, message: Uint8Array, component: Uint8Array): void {
   const length = message.length - component.length;
   if (length <= METADATA_BYTES_MAX) return;
@@ -146,17 +146,15 @@ function assertShort(type: string, message: Uint8Array, component: Uint8Array): 
 type SentView = SentHead &
   Pick<Requests['cairn.v1.PublishStateViewRequest'], 'eventSelection' | 'priority' | 'contentType'>;
 
-/** Undefined, where nothing is said otherwise: its faults are added. */
+/** Undefined `schema` or `presenter`: the view has none. Others undefined: the faults were added. */
 interface ViewParts {
   readonly name: ComponentName | undefined;
-  /** Undefined: none. */
   readonly schema: ContentSchema | undefined;
   readonly order: FoldOrder | undefined;
   readonly keyType: KeyType | undefined;
-  /** Undefined: none. */
   readonly presenter: PresenterReference | undefined;
   readonly reduceFunction: string;
-  /** Selected beside the selection. */
+  /** Event types in addition to the selection. */
   readonly types: SelectorTemplate | undefined;
 }
 
@@ -174,7 +172,7 @@ function stateViewFrom(
   return checked({ ...view, contentType, priority, ...parts, ...headOf(sent) }, place);
 }
 
-/** As in metadata of HTTP: the selection, the event types, or what both select. */
+/** The same as in HTTP metadata: the selection, the event types, or both. */
 function selectorFrom(
   selection: Uint8Array | undefined,
   types: SelectorTemplate | undefined,
@@ -203,7 +201,7 @@ interface SentHead {
   readonly sourceCodeUri?: string | undefined;
 }
 
-/** An empty text says nothing, and is what a field has that was not set. */
+/** An empty text is the value of an unset field. */
 function headOf({ description, sourceCodeUri }: SentHead): Pick<Definition, 'description' | 'sourceCodeUri'> {
   return { description: description || undefined, sourceCodeUri: sourceCodeUri || undefined };
 }

@@ -24,7 +24,7 @@ import { type Answer, unary } from './unary.ts';
 import { FRAME_HEADER_BYTES } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
-/** Their replies and their errors say where the leader is. */
+/** Their replies and errors name the leader. */
 export const PUBLICATIONS: readonly string[] = [
   'DefineStateView',
   'DefineStateChange',

@@ -1,10 +1,9 @@
 /**
- * What answers a request of server reflection, out of the descriptors of the proto files: files by their names, by
- * what they define and by what they extend, and the services. To be loaded by the first such request, see
- * reflection.ts.
+ * Answers server reflection from the descriptors of the proto files: files by name, by definition and by extension, and
+ * the services. Loaded by the first such request (reflection.ts).
  *
- * A file comes as it is in the repository, and behind it all that it imports, each once. What is not found is an error
- * in the reply, with the status that a call would have, and the stream goes on.
+ * A file is followed by all its imports, each once. An unknown name is an error in the reply, with the status that a
+ * call would have, and the stream continues.
  *
  * Source: grpc/reflection/v1/reflection.proto of the gRPC project. Under v1alpha the messages are the same.
  */
@@ -17,14 +16,14 @@ import {
 } from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { GRPC_STATUS } from './wire/status.ts';
 
-/** The reply to one request; undefined when the bytes are no request. */
+/** The reply to one request; undefined for a malformed one. */
 export type ReflectionAnswer = (request: Uint8Array) => Uint8Array | undefined;
 
 type Reply = NonNullable<ServerReflectionResponse['messageResponse']>;
 
 const ASKS = 'file_by_filename, file_containing_symbol, file_containing_extension, all_extension_numbers_of_type';
 
-/** Answers from these files, which import one another and nothing else. */
+/** Answers from these files, which only import one another. */
 export function createReflectionAnswer(files: readonly FileDescriptor[] = FILE_DESCRIPTORS): ReflectionAnswer {
   const known = new KnownFiles(files);
   return (bytes) => {
@@ -40,7 +39,7 @@ class KnownFiles {
   readonly #files: readonly FileDescriptor[];
   readonly #byName: ReadonlyMap<string, FileDescriptor>;
   readonly #bySymbol: ReadonlyMap<string, FileDescriptor>;
-  /** Of each type that is extended: by the numbers. */
+  /** Extension numbers of each extended type. */
   readonly #extensions = new Map<string, Map<number, FileDescriptor>>();
   readonly #messages: ReadonlySet<string>;
 
@@ -99,7 +98,7 @@ class KnownFiles {
 
   #extensionNumbersOf(type: string): Reply {
     const numbers = this.#extensions.get(type);
-    // One that the files extend, and others define, is known too.
+    // Types that the files extend but do not define are known, too.
     if (numbers === undefined && !this.#messages.has(type))
       return failure('NOT_FOUND', `There is no message type ${quote(type)}, and no file extends it`);
     const extensionNumber = [...(numbers?.keys() ?? [])].toSorted((a, b) => a - b);
@@ -111,7 +110,7 @@ class KnownFiles {
     return { $case: 'listServicesResponse', value: { service: names.map((name) => ({ name })) } };
   }
 
-  /** The file, then each that it needs. */
+  /** The file, then its imports. */
   #withImports(asked: FileDescriptor): Reply {
     const found = new Set([asked]);
     for (const { dependencies } of found) {

@@ -1,12 +1,11 @@
 /**
- * Server reflection (grpc.reflection.v1 and v1alpha), so that a tool can call the services without having their proto
- * files.
+ * Server reflection (grpc.reflection.v1 and v1alpha), so that tools can call the services without their proto files.
  *
- * Few nodes are ever asked for it, so the first call loads what answers (reflection-service.ts), with the descriptors;
- * until then a call is only held. The messages of both versions are the same, and so are the answers.
+ * It is rarely used, so the first call loads the implementation (reflection-service.ts) and the descriptors, and waits
+ * for them. The messages of both versions are the same.
  *
- * A reply is made when the one before has left, so that a stream holds one reply, and a bounded number of requests that
- * wait for theirs (T4).
+ * A reply is made when the previous one was sent, so a stream holds one reply and a bounded number of waiting requests
+ * (T4).
  */
 import { OPEN_REQUEST_BYTES_MAX } from './limits.ts';
 import type { ReflectionAnswer } from './reflection-service.ts';
@@ -18,15 +17,13 @@ import { type GrpcStatusName, OK } from './wire/status.ts';
 const SERVICES: readonly string[] = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 
 export const REFLECTION_LIMITS: {
-  /** At a time, of all clients. */
+  /** Concurrent streams of all clients. */
   readonly streamsMax: number;
-  /**
-   * What the requests of one stream may come to: several times what it takes to ask for every file and symbol there is.
-   */
+  /** Maximum bytes of the requests of one stream: several times those needed to request every file and symbol. */
   readonly streamBytesMax: number;
 } = { streamsMax: 256, streamBytesMax: 64 * 1024 };
 
-/** What a request takes beside its bytes, so that empty ones are bounded, too. */
+/** Overhead of a request besides its bytes, so that empty ones are bounded, too. */
 const AROUND_REQUEST_BYTES = 64;
 
 /** Both versions. */

@@ -2,7 +2,7 @@
 import type { Instant } from '#base';
 import { Faults, instantOfTimestamp, type SentTimestamp, showTimestamp, TIMESTAMP_RULE } from '#model';
 
-/** @throws DatabaseError invalid_argument: there is none, or it is no time */
+/** @throws DatabaseError invalid_argument: it is missing or not a valid time */
 export function sentInstant(timestamp: SentTimestamp | undefined, field: string): Instant {
   const faults = new Faults();
   if (timestamp === undefined) faults.add(field, 'is required');

@@ -1,4 +1,4 @@
-/** The gRPC interface of a node, from its address to its drain. */
+/** The gRPC interface of a node. */
 import { DatabaseError } from '#base';
 import { type Logger, type Metrics, type Tracer, traceFields } from '#observability';
 import type { Service } from '#service';
@@ -35,7 +35,7 @@ import type { Method } from './wire/method.ts';
 import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
 import type { CallStatus } from './wire/status.ts';
 
-/** What the server refuses by itself, before an operation is asked. */
+/** Refusals of the server itself, before an operation. */
 const REFUSALS: Omit<Refusals, 'tooManyCalls' | 'displaced'> = {
   draining: statusOfError(
     new DatabaseError('unavailable', 'The node is shutting down; try another one', { details: { reason: 'Draining' } }),
@@ -54,7 +54,7 @@ function statusOfLate(message: string): CallStatus {
   return statusOfError(error, 'DEADLINE_EXCEEDED');
 }
 
-/** Their replies and their errors say where the leader is. */
+/** Their replies and errors name the leader. */
 const WRITES: ReadonlySet<string> = new Set([
   'CreateDatabase',
   'DeleteDatabase',
@@ -73,17 +73,17 @@ export interface GrpcServerOptions {
   readonly service: Service;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Told of what concerns the node and not one request, after which the node must stop. */
+  /** Receives failures that concern the node, not one request; the node must then stop. */
   readonly onFatal: (failure: unknown) => void;
   readonly limits?: Partial<WireLimits>;
   readonly budgets: ByteBudgets;
-  /** As of the wire. */
+  /** See WireServerParts. */
   readonly gzipBytesMin?: number | undefined;
-  /** Absent: what this node cannot answer is refused. */
+  /** Absent: requests that this node cannot answer are refused. */
   readonly relay?: Relay;
-  /** Absent: everybody may do everything. */
+  /** Absent: requests are not authenticated. */
   readonly access?: Access | undefined;
-  /** Absent: clients may call as often as they like. */
+  /** Absent: calls are not limited. */
   readonly rateLimits?: RateLimits | undefined;
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
@@ -97,15 +97,15 @@ export interface GrpcServer {
   /** `host:port` as bound. */
   readonly address: string;
   readonly port: number;
-  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  /** Closes the connection that has waited longest for a complete request; false: none waits. */
   makeRoom(): boolean;
-  /** Says NOT_SERVING from now on, while calls are still answered: before a drain, so that clients go elsewhere. */
+  /** Reports NOT_SERVING from now on, while calls are still answered: before a drain, so that clients move. */
   announceDrain(): void;
-  /** Takes no more calls, ends the streams, gives the other calls `graceMs`. */
+  /** Accepts no more calls, ends the streams, gives the other calls `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
 
-/** Those of the API, over a service: the node's, or what a principal sees of it. */
+/** Methods of the API, over the node's service or a principal's view of it. */
 function methodsOf(service: Service, isAuthenticated: boolean): readonly Method[] {
   const context = { service, leaderTrailers: new LeaderTrailers(service), isAuthenticated };
   return [

@@ -1,5 +1,5 @@
 /**
- * Sends the slices of a read: the headers, then slice after slice, each when the one before has left.
+ * Sends the headers of a read, then its slices, each after the previous one was sent.
  *
  * ```
  *   small ── left soon ──> lent ── left soon ──> lent, four times as large ...
@@ -22,7 +22,7 @@ import { PIECE_BYTES } from './wire/framing.ts';
 /** A page of the log, or some ten events. */
 const SMALL_SLICE_BYTES = 16 * 1024;
 
-/** Beyond it slices get no quicker by becoming larger. */
+/** Larger slices are not faster. */
 const LENT_SLICE_BYTES = 256 * 1024;
 
 const GROWTH = 4;
@@ -39,7 +39,7 @@ export class SliceWriter implements SlicePace, Disposable {
   #wanted = SMALL_SLICE_BYTES;
   /** Bytes of the event or page that did not fit into a small slice; the next one probably needs as many. */
   #needed = 0;
-  /** For the slice that is being read; absent: it is small. */
+  /** Hold for the slice being read; absent: it is small. */
   #room: Hold | undefined;
   #leaving: Promise<void> | undefined;
 
@@ -107,12 +107,12 @@ export class SliceWriter implements SlicePace, Disposable {
     this.#leaving = this.#call.drained().then(() => this.#left(sliceBytes, performance.now() - sinceMs));
   }
 
-  /** Resolves when everything has left. */
+  /** Resolves when everything was sent. */
   async flushed(): Promise<void> {
     await this.#leaving;
   }
 
-  /** The same; nothing but OK follows what was written. */
+  /** The same; only OK follows the written slices. */
   async end(): Promise<void> {
     this.#call.complete();
     await this.#leaving;

@@ -1,4 +1,4 @@
-/** The methods that run State Changes. Their replies are written by hand: events are copied from where they lie. */
+/** The methods that run State Changes. Their replies are written by hand, and copy the stored bytes of events. */
 import { ByteWriter, beginMessage, writeBytesField, writeTextField, writeVarintField } from '#base';
 import { encodeConstraint, NO_OPTIONS, ORIGIN } from '#model';
 import {
@@ -25,7 +25,7 @@ const NO_FIELDS = new Uint8Array(0);
 /** The metadata under which a command is recorded. */
 const BATCH_ID = 'x-batch-id';
 
-/** Their replies and their errors say where the leader is. */
+/** Their replies and errors name the leader. */
 export const COMMANDS: readonly string[] = ['ProcessStateChange', 'ExecuteStateChange'];
 
 export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[] {
@@ -39,7 +39,7 @@ export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[]
 const UNARY = { kind: 'unary', service: EVENT_STORE } as const;
 const RUN = { ...UNARY, mustAnswer: true, headers: [BATCH_ID] };
 
-/** A business failure is a reply; what kept the command from being decided at all is an error. */
+/** A business failure is a reply; a failure before the decision is an error. */
 async function processCommand(context: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
   const request = parseProcess(bytes);
   const reply = await run(context, call, request);
@@ -144,7 +144,7 @@ function encodeDecided(reply: DecideCommandReply): Uint8Array {
   return writer.take();
 }
 
-/** The events as reads give them, each as field 1. */
+/** The events in the form of reads, each as field 1. */
 function encodeEvents(events: readonly StoredEvent[]): Uint8Array {
   const frames = new EventFrames({ framing: 'batch' });
   for (const event of events) frames.append(event);

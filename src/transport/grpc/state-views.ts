@@ -15,7 +15,7 @@ export function stateViewMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
     unary(
       { name: 'FetchStateView', parse: reading('cairn.v1.FetchStateViewRequest'), reply: State },
-      // The state of now, also of a view in the order of effective time.
+      // The current state, also of a view in the order of effective time.
       (asked, call) => render(context, call, { asked, version: undefined, at: 'latest', cut: 'now' }),
     ),
     unary(

@@ -22,7 +22,7 @@ const FIELD = {
   BASIS: 8,
 } as const;
 
-/** Of all replies, one after the other: each is copied out of it. */
+/** Shared by all replies, each of which is copied out of it. */
 const writer = new ByteWriter(4096);
 
 /** The framed reply. */

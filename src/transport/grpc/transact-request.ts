@@ -1,14 +1,13 @@
 /**
- * A Transact request, by one walk over its bytes.
+ * Reads a Transact request in one walk over its bytes.
  *
  * ```
  * TransactRequest   0A database_name | 12 transaction | 1A CloudEvent* | 22 constraint* | 2A transaction_id | 32 options
  * Transaction       0A Event*        | 12 constraint* | 1A transaction_id | 22 options
  * ```
  *
- * Events that are canonical already stay views of the request; the others are decoded and encoded once. What is wrong
- * with events, constraints and options is collected, not thrown: the service judges it in its turn (T6). Only what
- * makes the request no request at all is thrown here, and says at which byte.
+ * Canonical events stay views of the request; the others are decoded and encoded once. Faults of events, constraints
+ * and options are collected for the service (T6). Only bytes that are not a request are an error here, with the offset.
  */
 import { concatBytes, type DatabaseError, decodeUtf8, ProtoReader } from '#base';
 import {
@@ -53,7 +52,7 @@ const TRANSACTION_FIELDS: TransactFields = {
   constraints: 'transaction.constraints',
 };
 
-/** How the events of one of the two shapes are read. */
+/** Reader for the events of one of the two shapes. */
 interface EventReading {
   readonly accept: typeof acceptEvent;
   readonly list: string;
@@ -72,7 +71,7 @@ const TRANSACTION_EVENTS: EventReading = {
   shape: 'cairn.v1.Event',
 };
 
-/** What the metadata of the call says, and what it is traced in. */
+/** Values from the metadata of the call, and its trace. */
 export interface AskedByMetadata extends Traced {
   readonly floor: RevisionFloor | undefined;
   readonly requireLeader: boolean;
@@ -80,11 +79,11 @@ export interface AskedByMetadata extends Traced {
 
 const NOTHING_ASKED: AskedByMetadata = { floor: undefined, requireLeader: false };
 
-/** What has been found so far, and in which of the two shapes. */
+/** The values found so far, and the shape of the request. */
 class Draft {
   databaseName = '';
   transactionId: string | undefined;
-  /** A message that comes in parts is its parts in a row. */
+  /** Parts of one message, which may be sent in several. */
   optionParts: Uint8Array[] = [];
   readonly constraints: Constraint[] = [];
   constraintCount = 0;
@@ -169,7 +168,7 @@ function readEvent(reader: ProtoReader, draft: Draft, { accept, list, shape }: E
   if (reader.failed) return;
   const index = draft.eventCount++;
   if (index >= TRANSACTION_EVENTS_MAX) {
-    // Two bytes are an event that says nothing, and there may be a million: it is refused for their number.
+    // An empty event has two bytes, and there may be a million: their number alone is refused.
     draft.eventBytes += reader.at - start;
     return;
   }
@@ -188,7 +187,7 @@ function readConstraint(reader: ProtoReader, draft: Draft, list: string): void {
 
 function readText(reader: ProtoReader, field: string): string {
   const start = reader.lengthDelimited();
-  // A text that is cut short is no text of the client's: the walk says where the message ends.
+  // A truncated text is empty: the walk reports the end of the message.
   const text = reader.failed ? '' : decodeUtf8(reader.bytes, start, reader.at);
   if (text !== undefined) return text;
   const faults = new Faults();

@@ -1,4 +1,4 @@
-/** Transact and FetchTransaction: the two methods whose messages are walked and written by hand. */
+/** Transact and FetchTransaction, whose messages are read and written by hand. */
 import { ByteWriter, DatabaseError, giveBack, writeBytesField, writeVarintField } from '#base';
 import { refusalError, type TransactionDescription } from '#service';
 import { reading } from '../request-reader.ts';
@@ -44,10 +44,10 @@ async function transact({ service, leaderTrailers }: GrpcContext, call: Call, by
       const trailers = leaderTrailers.of(databaseName);
       call.reply(encodeTransactReply(reply), { headers: scopeHeaders(reply), trailers, isRepeat: reply.replayed });
     } else {
-      // Under contention refusals are the common answer: none is thrown.
+      // Refusals are common under contention: none is thrown.
       call.finish(withLeader(statusOfError(refusalError(reply)), service.leader(databaseName)));
     }
-    // Events are views of the request, and the reply is written: nobody looks at it again. It is in its frame.
+    // The reply is encoded, so the request in its frame, of which events are views, is not used again.
     giveBack(bytes, FRAME_HEADER_BYTES);
   } catch (failure) {
     const leader = service.leader(databaseName);

@@ -1,4 +1,4 @@
-/** Unary methods whose replies the generated code writes. */
+/** Unary methods whose replies are encoded by generated code. */
 import type { ReadScope } from '#service';
 import { EVENT_STORE } from './context.ts';
 import { frameReply, type MessageType } from './messages.ts';
@@ -7,7 +7,7 @@ import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
 import type { Fields } from './wire/status.ts';
 
-/** What a handler answers with. */
+/** Result of a handler. */
 export interface Answer<Reply> {
   readonly message: Reply;
   readonly scope?: RepliedScope | ReadScope;
@@ -16,7 +16,7 @@ export interface Answer<Reply> {
 
 export interface UnaryShape<Request, Reply> {
   readonly name: string;
-  /** Throws invalid_argument for what is no request. Of what it returns, bytes may be views of the message. */
+  /** Throws invalid_argument for malformed requests. Bytes of the result may be views of the message. */
   readonly parse: (bytes: Uint8Array) => Request;
   readonly reply: MessageType<Reply>;
   readonly traits?: Pick<UnaryMethod, 'mustAnswer' | 'waits' | 'messageBytesMax'>;

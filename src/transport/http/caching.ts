@@ -42,13 +42,13 @@ function lifetime(isPrivate: boolean, inputs: readonly string[] | undefined): st
 /** For replies that must not be cached. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const;
 
-/** Whether the client refuses cached replies (RFC 9111, section 5.2.1.4). */
+/** Tells whether the client refuses cached replies (RFC 9111, section 5.2.1.4). */
 export function saysNoCache(request: HttpRequest): boolean {
   const directives = request.header('cache-control')?.split(',') ?? [];
   return directives.some((each) => each.trim().toLowerCase() === 'no-cache');
 }
 
-/** How `If-None-Match` matches the tag: by its name, or by `*`. */
+/** Tells how `If-None-Match` matches the tag: by its name, or by `*`. */
 export function tagMatch(request: HttpRequest, etag: string): 'named' | 'any' | undefined {
   const header = request.header('if-none-match')?.trim();
   if (header === undefined) return undefined;

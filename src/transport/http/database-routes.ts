@@ -76,7 +76,7 @@ function createdReply(database: DatabaseDescription, body: JsonText, location: s
   return jsonReply(201, body, { ...scopeHeaders(database), location });
 }
 
-/** Reads a valid name. `field` is the member that an error names when the body has none. */
+/** Reads a valid name. `field` is the member in the error when the body has none. */
 function requiredName(body: JsonObject, field: string): string {
   const name = nameFrom(body);
   if (name === undefined) throw invalidField(field, 'is missing');

@@ -46,9 +46,9 @@ export type DeliveryTime = Pick<Timers, 'after' | 'monotonicMs'>;
 export interface Delivery {
   /** Status, headers and content type of the reply. */
   readonly answer: Omit<HttpReply, 'body' | 'stream'>;
-  /** Whether the client does not support chunks. */
+  /** True when the client does not support chunks. */
   readonly isBuffered: boolean;
-  /** Whether only headers are sent. */
+  /** True when only headers are sent. */
   readonly isHead: boolean;
   /** Time left for the first chunk. */
   readonly firstMs: number;

@@ -27,7 +27,7 @@ type OfferedForm = SentForm['action'];
 
 const NO_FIELDS: ReadonlyMap<string, string> = new Map();
 
-/** Replaces the request with the one that its form stands for. Returns the answer when nothing is to be done yet. */
+/** Replaces the request with the one of its form. Returns the answer when nothing is to be done yet. */
 export async function takeForm(request: FastifyRequest, routed: HttpRequest): Promise<HttpReply | undefined> {
   const action = formOf(request);
   // The route reads multipart bodies itself.

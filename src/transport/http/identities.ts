@@ -4,7 +4,7 @@
  */
 
 export interface Privacy {
-  /** Whether the server requires a credential. */
+  /** True when the server requires a credential. */
   readonly isRequired: boolean;
   /** Headers that identify the client to the server; undefined: it does not know all of them. */
   readonly inputs: readonly string[] | undefined;
@@ -44,7 +44,7 @@ const BEGINNINGS = [
 ];
 const IDENTITY = new RegExp(`^(?:${BEGINNINGS.join('|')})`);
 
-/** Whether a lowercase header name identifies a client. */
+/** Tells whether a lowercase header name identifies a client. */
 export function isIdentity(name: string): boolean {
   return IDENTITY.test(name);
 }

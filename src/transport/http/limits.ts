@@ -93,8 +93,8 @@ export const BODY_PACE_BYTES: number = 8 * 1024;
 export const BODY_PACE_MS = 3_000;
 
 /**
- * How long, and how many bytes, a client may send after a reply that ends its connection. The input is dropped. A
- * client may send a body of several times the limit before it reads.
+ * Time and bytes for which a client may send after a reply that ends its connection. The input is dropped. A client may
+ * send a body of several times the limit before it reads.
  */
 export const LINGER_MS = 10_000;
 export const LINGER_BYTES_MAX: number = 64 * 1024 * 1024;

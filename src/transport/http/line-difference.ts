@@ -79,7 +79,7 @@ function at(last: readonly number[], changes: number, k: number): number {
   return last[k + changes - 1] ?? -1;
 }
 
-/** Whether diagonal k is reached by inserting a line of `after`, and not by deleting one of `before`. */
+/** Tells whether diagonal k is reached by inserting a line of `after`, not by deleting one of `before`. */
 function comesDown(last: readonly number[], changes: number, k: number): boolean {
   return k === -changes || (k !== changes && at(last, changes, k - 1) < at(last, changes, k + 1));
 }

@@ -98,7 +98,7 @@ class Page {
   #byteCount = 0;
   /** Bytes of its events as stored. */
   takenBytes = 0;
-  /** Whether an event did not fit. */
+  /** True when an event did not fit. */
   isFull = false;
 
   constructor(limit: number, bytesMax: number) {

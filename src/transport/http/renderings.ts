@@ -39,7 +39,7 @@ export interface Rendering {
   readonly sizes: ListSizes;
   /** Renders in pieces, one per turn of the event loop. */
   readonly render: typeof renderToon;
-  /** Whether its pages have forms; browsers send the empty fields of a form, too. */
+  /** True when its pages have forms; browsers send the empty fields of a form, too. */
   readonly hasForms: boolean;
   /** Headers of its replies. */
   readonly headers: Readonly<Record<string, string>>;

@@ -28,7 +28,7 @@ export function originForm(target: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Whether the request is `OPTIONS *`, about the whole server. */
+/** Tells whether the request is `OPTIONS *`, about the whole server. */
 export function isAboutServer({ method, originalUrl }: FastifyRequest): boolean {
   return method === 'OPTIONS' && originalUrl === '*';
 }

@@ -125,12 +125,12 @@ export class HttpRequest {
     return this.#limits.privacy;
   }
 
-  /** Whether the client requests headers alone. */
+  /** Tells whether the client requests headers alone. */
   isHead(): boolean {
     return this.#request.method === 'HEAD';
   }
 
-  /** Whether the client supports chunks, which HTTP/1.0 does not. */
+  /** Tells whether the client supports chunks, which HTTP/1.0 does not. */
   knowsChunks(): boolean {
     return this.#request.raw.httpVersion !== '1.0';
   }

@@ -41,7 +41,7 @@ export interface Route {
   readonly isForAnybody?: boolean;
   /** True: refused when authentication is off. */
   readonly needsAuthentication?: boolean;
-  /** For a route without authentication: whether a request counts for the rate limit. Default: none does. */
+  /** For a route without authentication: tells whether a request counts for the rate limit. Default: none does. */
   readonly isCounted?: (params: unknown) => boolean;
   /** For a write: whether it is idempotent. Default: no. */
   readonly isRepeatable?: (request: HttpRequest) => boolean;

@@ -42,7 +42,7 @@ type Scope = Pick<BoundStateView, 'databaseName' | 'revision'>;
 /** The state to render, and its URL with resolved revision and version. */
 interface Asked extends Omit<OpenStateViewRequest, 'databaseName' | 'signal'> {
   readonly query: QueryParameters;
-  /** Whether the reply may be cached, because its URL names revision and version. */
+  /** True when the reply may be cached, because its URL names revision and version. */
   readonly isFixed: boolean;
 }
 

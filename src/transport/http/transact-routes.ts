@@ -183,9 +183,9 @@ function misshapen(
 }
 
 interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'options' | 'constraints'> {
-  /** Whether all members are known and occur once, the id is a text and the lists are lists. */
+  /** True when all members are known and occur once, the id is a text and the lists are lists. */
   readonly isShaped: boolean;
-  /** Whether the body has a transaction_id, valid or not. */
+  /** True when the body has a transaction_id, valid or not. */
   readonly namesId: boolean;
   /** The events, unchecked; undefined when the member is not a list, which is already a fault. */
   readonly items: readonly JsonNode[] | undefined;

@@ -1,15 +1,15 @@
-/** A request to the API on behalf of whoever calls a tool. */
+/** A request to the API on behalf of the caller of a tool. */
 import { ending, type Span, type Traced, type TraceHeaders } from '#observability';
 import type { Api, ApiAnswer, ApiRequest } from './api.ts';
 
-/** Of whom, and for how long, a tool asks. */
+/** Credential, API and deadline of a tool call. */
 export interface ToolCall extends Traced {
   readonly api: Api;
   readonly authorization: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The API has refused what the tool asked for. */
+/** The API has refused the request of the tool. */
 export class RequestFailed extends Error {
   readonly status: number;
 
@@ -19,7 +19,10 @@ export class RequestFailed extends Error {
   }
 }
 
-/** What the API answers to that. @throws ApiFailure, RequestFailed */
+/**
+ * The reply of the API.
+ * @throws ApiFailure, RequestFailed
+ */
 export async function asked(
   { api, authorization, signal, span }: ToolCall,
   request: Omit<ApiRequest, 'authorization'>,
@@ -31,7 +34,7 @@ export async function asked(
   return answer.text === '' ? `Done (status ${answer.status}).` : answer.text;
 }
 
-/** The API answers in the same trace. */
+/** Propagates the trace to the API. */
 async function inRequestSpan(
   parent: Span | undefined,
   { method }: Pick<ApiRequest, 'method'>,

@@ -1,14 +1,14 @@
-/** The HTTP API of this node, as a client of it on loopback (ADR 0121). */
+/** Client of this node's HTTP API on loopback (ADR 0121). */
 import type { Agent, IncomingMessage } from 'node:http';
 import { quote } from '#base';
 import { COUNTED } from '../rate-limits.ts';
 import { type Dial, secureAgent } from '../secure.ts';
 import { ANSWER_BYTES_MAX, ANSWER_HEADER_BYTES_MAX, ANSWER_MS } from './limits.ts';
 
-/** A request whose path is known to be one of the API (paths.ts). */
+/** A request whose path is one of the API (paths.ts). */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST';
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly accept: string;
   readonly authorization: string | undefined;
@@ -19,26 +19,26 @@ export interface ApiRequest {
 export interface ApiAnswer {
   readonly status: number;
   readonly text: string;
-  /** Where to go on, of a redirect or of what was created. */
+  /** Target of a redirect, or address of a created resource. */
   readonly location: string | undefined;
 }
 
-/** The API cannot be asked, or answers more than a tool can show. The message is for whoever called the tool. */
+/** The API cannot be reached, or its reply is too large for a tool. The message is for the caller of the tool. */
 export class ApiFailure extends Error {}
 
-// An import of it would also load what it offers lazily: a client for the web.
+// An import would also load modules that it offers lazily: a client for the web.
 const http = process.getBuiltinModule('node:http');
 
 const REDIRECTS_MAX = 3;
 const KEPT = { keepAlive: true, maxFreeSockets: 32 };
 
 export class Api {
-  /** Where it is served: `http://host:port`, or `https:`. */
+  /** Base URL: `http://host:port`, or `https:`. */
   readonly #origin: string;
   readonly #agent: Agent;
   readonly #proof: string | undefined;
 
-  /** `dial`: how it is reached with TLS. `proof`: that requests were counted for whoever has called a tool (TM7). */
+  /** `dial`: connects with TLS. `proof`: shows that requests were already counted for the caller of a tool (TM7). */
   constructor(origin: string, dial: Dial, proof?: string) {
     this.#origin = origin;
     this.#proof = proof;
@@ -54,7 +54,7 @@ export class Api {
     return answer;
   }
 
-  /** Closes the connections that are kept for the next request. */
+  /** Closes kept-alive connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -87,7 +87,7 @@ export class Api {
         headers: {
           ...headers,
           accept,
-          // It is asked on loopback, where bytes are cheaper than to make fewer of them.
+          // On loopback bytes are cheaper than compression.
           'accept-encoding': 'identity',
           ...(this.#proof !== undefined && { [COUNTED]: this.#proof }),
           ...(authorization !== undefined && { authorization }),
@@ -95,7 +95,7 @@ export class Api {
         },
       });
       const failed = (cause: NodeJS.ErrnoException): void => {
-        // A server may close a kept connection while the next request is on its way (RFC 9110, 9.2.2).
+        // A server may close a kept connection while the next request is in flight (RFC 9110, 9.2.2).
         const isStale = outgoing.reusedSocket && cause.code === 'ECONNRESET';
         if (isStale && method === 'GET') resolve(this.#begin(request, signal));
         else reject(cause);
@@ -104,7 +104,7 @@ export class Api {
     });
   }
 
-  /** Of a place that the API itself has named. */
+  /** Path of a location that the API itself has returned. */
   #pathOf(location = ''): string {
     const url = new URL(location, this.#origin);
     if (url.origin !== new URL(this.#origin).origin) throw new ApiFailure(`The API leads away, to ${quote(location)}`);

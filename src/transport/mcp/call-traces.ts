@@ -1,20 +1,19 @@
 /**
- * What a trace shows of a call of MCP: a server span for each, in the trace that its `_meta` names (`traceparent`), or
- * else the HTTP request that it came with; where both name one it has a link to the other. Of what was asked it tells
- * the tool, and nothing of its arguments.
+ * Server spans of MCP calls, in the trace that `_meta` names (`traceparent`), or else in that of the HTTP request;
+ * where both name one, the span links to the other. Spans name the tool, but not its arguments.
  */
 import { ProtocolError, type ServerContext } from '@modelcontextprotocol/server';
 import type { HeaderOf, Span, Tracer } from '#observability';
 
 export interface TracedCall {
   readonly context: CallContext;
-  /** A tool that there is; absent: the method says all. */
+  /** Name of an existing tool; absent: the method tells enough. */
   readonly tool?: string | undefined;
 }
 
 type CallContext = Pick<ServerContext, 'mcpReq' | 'http'>;
 
-/** Works in the span of the call; without a tracer there is none. */
+/** Runs the work in the span of the call, if there is a tracer. */
 export async function inCallSpan<Answer>(
   tracer: Tracer | undefined,
   { context, tool }: TracedCall,
@@ -37,7 +36,7 @@ export async function inCallSpan<Answer>(
   }
 }
 
-/** Both headers from the same place: a state is one of its parent. */
+/** Both headers come from the same source: a trace state belongs to its parent. */
 function contextOf(context: CallContext): HeaderOf {
   if (!isOfMeta(context)) return headerOf(context);
   const { _meta: meta = {} } = context.mcpReq;

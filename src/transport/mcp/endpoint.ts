@@ -1,6 +1,6 @@
 /**
- * What the endpoint says, in the protocol's own library: the same for a session and for a request by itself. Loaded
- * with the first request (TC4).
+ * The endpoint in the protocol's own library, for a session or for a single request. Loaded with the first request
+ * (TC4).
  */
 import { ProtocolError, ResourceNotFoundError, Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { Span, Tracer } from '#observability';
@@ -14,7 +14,7 @@ import { TOOLS } from './tools.ts';
 
 export interface EndpointOptions {
   readonly api: Api;
-  /** Of the product. */
+  /** Version of the product. */
   readonly version: string;
   /** The directory of the documentation. */
   readonly docs: string;
@@ -28,7 +28,7 @@ const INTERNAL = -32_603;
 const INVALID_PARAMS = -32_602;
 const NOT_FOUND = 404;
 
-/** A request acts with its own Authorization; `known`: that of its session, for one that has none. */
+/** A request acts with its own Authorization; `known`: that of its session, for requests without one. */
 export function endpoint(options: EndpointOptions, known?: string): Server {
   const { api, version, docs, tracer } = options;
   const server = new Server(
@@ -55,7 +55,7 @@ export function endpoint(options: EndpointOptions, known?: string): Server {
   return server;
 }
 
-/** Of every revision of the protocol: the library says "not found" to all of them as the latest one has it, -32602. */
+/** Used for all revisions of the protocol: the library reports "not found" as in the latest one, -32602. */
 async function readThere(uri: string, call: ToolCall, docs: string): Promise<{ mimeType: string; text: string }> {
   const found = await readResource(uri, call, docs).catch((error: unknown) => {
     if (error instanceof RequestFailed && error.status === NOT_FOUND)
@@ -82,7 +82,7 @@ async function callTool(
   return { content: [{ type: 'text', text }] };
 }
 
-/** Errors that are for whoever asked, in the protocol's form; any other is a fault of ours. */
+/** Converts errors for the caller to the protocol's form; any other error is a bug. */
 async function spoken<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

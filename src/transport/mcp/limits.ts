@@ -5,8 +5,8 @@ const MIB = 2 ** 20;
 /** Bytes of a body: a component of 64 MiB in base64, and the members around it. */
 export const BODY_BYTES_MAX: number = 88 * MIB;
 /**
- * Of a body's JSON: a transaction of as many events as one may have, each with a hundred values. The thread that all
- * clients share takes all of them apart, three times: itself, the library of the protocol, and a tool.
+ * Values in the JSON of a body: a transaction with the maximum number of events, each with a hundred values. The thread
+ * that all clients share parses them three times: itself, the library of the protocol, and a tool.
  */
 export const BODY_VALUES_MAX: number = 2 ** 17;
 /** Bytes of an answer of the HTTP API to a tool. A longer one is refused, and the tool explains how to ask for less. */
@@ -23,17 +23,17 @@ export const SESSIONS_PER_PRINCIPAL_MAX = 100;
 export const SESSION_IDLE_MS: number = 30 * 60_000;
 /** Time that a request waits for `notifications/initialized`, which may arrive after it. */
 export const INITIALIZED_WAIT_MS = 250;
-/** Messages that a session keeps for a client that comes back for them, and their bytes. */
+/** Messages that a session keeps for a client that reconnects, and their bytes. */
 export const KEPT_MESSAGES_MAX = 64;
 export const KEPT_BYTES_MAX: number = MIB;
-/** Connections at a time; one more replaces the one that has waited longest (ADR 0015). */
+/** Concurrent connections; one more replaces the longest waiting (ADR 0015). */
 export const CONNECTIONS_MAX = 1_000;
-/** For the headers of a request, and for all of it. */
+/** Timeouts for the headers of a request, and for all of it. */
 export const HEADERS_MS = 10_000;
 export const REQUEST_MS = 120_000;
 /** Interval of the checks for slow requests. */
 export const TIMEOUT_LOOK_MS = 1_000;
-/** A body brings so many bytes in so much time; what is left of the last of them has as long. */
+/** Minimum rate of a body; the last bytes have as long. */
 export const BODY_PACE_BYTES: number = 16 * 1024;
 export const BODY_PACE_MS = 15_000;
 export const HEADER_BYTES_MAX: number = 16 * 1024;

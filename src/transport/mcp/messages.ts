@@ -1,6 +1,8 @@
-/** As much of JSON-RPC as is looked at before the protocol's library has it: a message or, of old, a batch. */
+/**
+ * Reads the part of JSON-RPC that is checked before the protocol's library: a message, or a batch of older revisions.
+ */
 
-/** The text "1" and the number 1 are two. */
+/** The text "1" and the number 1 differ. */
 export type RequestId = string | number;
 
 interface Message {
@@ -18,12 +20,12 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** What one body asks for: a message each. */
+/** Number of messages in one body. */
 export function messageCount(body: unknown): number {
   return Array.isArray(body) ? body.length : 1;
 }
 
-/** Of requests and notifications. */
+/** Methods of requests and notifications. */
 export function methodsOf(body: unknown): readonly string[] {
   return messagesOf(body).flatMap(({ method }) => (typeof method === 'string' ? [method] : []));
 }

@@ -1,4 +1,4 @@
-/** What is counted of MCP: sessions, and the messages of clients by what they ask for. */
+/** Metrics of MCP: sessions, and messages of clients by method. */
 import { type Count, type Level, MCP_METHODS, type McpMethod, type McpSessionEnd, type Metrics } from '#observability';
 
 const OTHER: McpMethod = 'other';

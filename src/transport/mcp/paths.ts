@@ -1,12 +1,14 @@
-/** Paths that a tool may ask for: those of this node's HTTP API and nothing else (TC1). */
+/** Paths that tools may request: only those of this node's HTTP API (TC1). */
 
-/** What the API answers under; everything else is no path of it. */
+/** Roots of the API; other paths do not belong to it. */
 const ROOTS = [/^\/$/, /^\/db(?:\/|$)/, /^\/databases(?:\/|$)/, /^\/api\/v1(?:\/|$)/, /^\/health(?:\/|$)/];
-/** What a URL has elsewhere, or what URLs are read differently with: blanks, controls, backslashes, fragments. */
+/**
+ * Characters that do not occur in such URLs, or are interpreted differently: blanks, controls, backslashes, fragments.
+ */
 const FOREIGN = /[^\x21-\x7e]|[\\#]/;
 const DOTS = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** The fault of a path without its query; undefined where it has none. */
+/** The fault of a path without its query; undefined if it is valid. */
 function faultIn(path: string): string | undefined {
   if (!path.startsWith('/') || path.startsWith('//')) return 'must begin with one slash, such as /db/orders/latest';
   if (FOREIGN.test(path))
@@ -18,7 +20,7 @@ function faultIn(path: string): string | undefined {
 
 export type ApiPath = { readonly path: string } | { readonly fault: string };
 
-/** The path with its query, in which the parameters stand behind those that it has. */
+/** The path with its query, followed by the parameters. */
 export function apiPath(asked: string, parameters: ReadonlyMap<string, string> = new Map()): ApiPath {
   const at = asked.indexOf('?');
   const path = at === -1 ? asked : asked.slice(0, at);

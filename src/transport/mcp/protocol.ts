@@ -1,5 +1,5 @@
 /**
- * Which revision of the protocol a request speaks, and who answers it. Loaded with the first request (TC4).
+ * Dispatches requests by their revision of the protocol. Loaded with the first request (TC4).
  *
  * ```
  *   mcp-session-id         the session, or 404: the client begins anew
@@ -24,7 +24,7 @@ export interface ProtocolOptions extends EndpointOptions, Omit<SessionsPorts, 'e
 
 const SESSION_HEADER = 'mcp-session-id';
 const NOT_INITIALIZED = 'failed to create service: expect initialized notification';
-/** Of MCP: what a client may ask before it is ready. */
+/** Methods that MCP allows before a client is ready. */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(['initialize', 'ping']);
 
 export class Protocol {
@@ -42,8 +42,8 @@ export class Protocol {
   }
 
   /**
-   * False: the session that a request names is none, and it is answered so. Its body need not be read for that: whoever
-   * names one has not shown yet who he is.
+   * Returns false, and answers, when the named session does not exist. The body is not read, because the client is not
+   * authenticated yet.
    */
   hasSession(request: IncomingMessage, response: ServerResponse): boolean {
     const id = request.headers[SESSION_HEADER];
@@ -58,7 +58,7 @@ export class Protocol {
     if (typeof id === 'string') return this.#inSession(id, asked);
     if (!isReceived(request) || request.method !== 'POST')
       return refuse(response, 400, `${SESSION_HEADER} is required; begin with initialize`);
-    // Of 2026-07-28 is also an `initialize` that says so: a method that there is not.
+    // An `initialize` of revision 2026-07-28 goes there, too: it has no such method.
     if (!(await isLegacyRequest(await toWebRequest(request, body), body))) return this.#single(request, response, body);
     if (methodsOf(body).includes('initialize')) return this.#sessions.begin(asked);
     refuse(response, 400, `${SESSION_HEADER} is required but for initialize, whose answer has it`);
@@ -94,7 +94,7 @@ function refuseSession(response: ServerResponse, id: string): void {
   refuse(response, 404, `The session ${quote(id)} has ended, or never was; begin with initialize`);
 }
 
-/** What came over a socket has both. */
+/** Every request from a socket has both. */
 function isReceived(request: IncomingMessage): request is IncomingMessage & { method: string; url: string } {
   return request.method !== undefined && request.url !== undefined;
 }

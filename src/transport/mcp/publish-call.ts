@@ -1,4 +1,4 @@
-/** Publishing by the tool: the multipart body of HTTP, made of its arguments. */
+/** Publishes a component: builds the multipart body of HTTP from the arguments of the tool. */
 
 import { asked, type ToolCall } from './api-call.ts';
 import { type Arguments, WrongArguments } from './tool-arguments.ts';
@@ -7,7 +7,10 @@ const SEGMENTS = { state_view: 'state-views', state_change: 'state-changes' } as
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const VIEW_ONLY = ['key_type', 'reduce_fn', 'events'];
 
-/** As the version that was named, or not at all. @throws WrongArguments, ApiFailure, RequestFailed */
+/**
+ * Publishes it as the named version, or not at all.
+ * @throws WrongArguments, ApiFailure, RequestFailed
+ */
 export async function publishComponent(given: Arguments, call: ToolCall): Promise<string> {
   const type = given.oneOf('component_type', ['state_view', 'state_change']);
   const form = new FormData();
@@ -51,7 +54,7 @@ function stateViewIn(given: Arguments): object {
 function stateChangeIn(given: Arguments): object {
   const other = VIEW_ONLY.find((name) => given.has(name));
   if (other !== undefined) throw new WrongArguments(`${other} is for a state_view; a state_change has none`);
-  // Its content type says nothing of a State Change, but the specification asks for one.
+  // The content type of a State Change has no meaning, but the specification requires one.
   given.text('content_type');
   return { state_change_name: given.text('name') };
 }

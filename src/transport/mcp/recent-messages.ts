@@ -1,4 +1,4 @@
-/** The last messages of a session, by numbers from 0 on, for a client that comes back for them (Last-Event-ID). */
+/** The last messages of a session, numbered from 0, for a client that reconnects (Last-Event-ID). */
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';
 import { KEPT_BYTES_MAX, KEPT_MESSAGES_MAX } from './limits.ts';
 
@@ -29,7 +29,10 @@ export class RecentMessages implements EventStore {
     return this.#find(id)?.stream;
   }
 
-  /** Those of the same stream behind it. @throws Error when it is not kept any more. */
+  /**
+   * Later messages of the same stream.
+   * @throws Error when the message is not kept any more.
+   */
   async replayEventsAfter(
     id: string,
     { send }: { readonly send: (id: string, message: JSONRPCMessage) => Promise<void> },

@@ -1,4 +1,4 @@
-/** Refusals before the protocol's library has the request: an error of JSON-RPC, and a status. */
+/** Refusals before the protocol's library receives the request: an error of JSON-RPC, and a status. */
 import type { ServerResponse } from 'node:http';
 import type { RequestId } from './messages.ts';
 
@@ -19,7 +19,7 @@ export function refuseJson(response: ServerResponse, message: string): void {
   answer(response, { status: 400, headers: {}, id: null, error: { code: PARSE_ERROR, message } });
 }
 
-/** The request of a body that has this id. */
+/** Refuses the request of a body with this id. */
 export function refuseRequest(response: ServerResponse, id: RequestId, message: string): void {
   answer(response, { status: 400, headers: {}, id, error: { code: INVALID_REQUEST, message } });
 }

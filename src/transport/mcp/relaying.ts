@@ -1,5 +1,5 @@
 /**
- * Requests of sessions that another node has: relayed to it, body and answer at the pace of either side.
+ * Relays requests of sessions on other nodes, with backpressure in both directions.
  *
  * ```
  *   the id names this node, or none ──────────────────────> here: the session, or 404
@@ -10,8 +10,8 @@
  * ```
  *
  * Invariants:
- *   TC5  The address of the other node is that of the catalog, and never of the request: an id only chooses among the
- *        nodes of this cluster.
+ *   TC5  The address of the other node comes from the catalog, never from the request: an id only selects a node of
+ *        this cluster.
  *   TC6  A request is relayed once. A client that marks its own request as relayed gets 404 where it would get more.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -27,7 +27,7 @@ import { nodeOfSession } from './session-ids.ts';
 export interface McpNodes {
   /** This node. */
   readonly own: NodeId;
-  /** The URL of MCP of another node, by the catalog. Undefined: it is no node, or has none. */
+  /** MCP URL of another node, from the catalog. Undefined: the node does not exist, or has no MCP. */
   readonly urlOf: (node: NodeId) => string | undefined;
 }
 
@@ -43,7 +43,7 @@ export class McpRelaying {
   readonly #nodes: McpNodes;
   readonly #tracer: Tracer | undefined;
   readonly #others: OtherNodes;
-  /** Ends each stream that a client listens to. */
+  /** End functions of the streams that clients listen to. */
   readonly #listening = new Set<() => void>();
 
   constructor(relay: Relay, nodes: McpNodes, tracer: Tracer | undefined) {
@@ -53,7 +53,9 @@ export class McpRelaying {
     this.#others = new OtherNodes(relay);
   }
 
-  /** Relays the request if another node has its session. Resolves when the client has its answer, or has gone. */
+  /**
+   * Relays the request if another node has its session. Resolves when the client has its answer, or has disconnected.
+   */
   async isRelayed(exchange: Exchange): Promise<boolean> {
     const { request, response } = exchange;
     const session = request.headers[SESSION_HEADER]?.toString() ?? '';

@@ -1,4 +1,4 @@
-/** What an agent reads before it asks: guides, and what there is. */
+/** Resources for agents: guides, and listings. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asked, type ToolCall } from './api-call.ts';
@@ -65,14 +65,17 @@ export const TEMPLATES: readonly ResourceTemplate[] = [
   },
 ];
 
-/** As the contract names databases (1.2): anything else is no database. */
+/** Valid names of databases in the contract (1.2). */
 const DATABASE_URI = /^service:\/\/db\/([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/;
 const REVISIONS = `
 A revision is the number of a transaction. /db/{name}/{revision} and all below it stay what they are, so reads that belong
 together ask for the same number; latest and cached lead to one.
 `;
 
-/** Undefined: there is no such resource. @throws ApiFailure, RequestFailed */
+/**
+ * Undefined: the resource does not exist.
+ * @throws ApiFailure, RequestFailed
+ */
 export async function readResource(
   uri: string,
   call: ToolCall,

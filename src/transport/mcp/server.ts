@@ -1,4 +1,4 @@
-/** The server of the MCP endpoint: one path, bodies within limits, and an end that lets running requests finish. */
+/** The server of the MCP endpoint: one path, bodies within limits, and a graceful end. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Credentials, challenge, type Principal } from '#auth';
 import { DatabaseError, formatAddress } from '#base';
@@ -23,24 +23,24 @@ import { type ProtectedResource, ResourceMetadata } from './resource-metadata.ts
 import { sessionIdAt } from './session-ids.ts';
 import type { Asker } from './sessions.ts';
 
-// Not imported: an import would load all that it has, the client of the web among it.
+// An import would load the whole module, including a client for the web.
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface McpServerOptions {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   /** Absent: the port is bound now. */
   readonly held?: HeldPort | undefined;
-  /** Where the HTTP API of this node is: `http://host:port`, or `https:`. */
+  /** URL of this node's HTTP API: `http://host:port`, or `https:`. */
   readonly api: string;
-  /** How it is reached where it speaks TLS. */
+  /** Connects to the API where it uses TLS. */
   readonly dialApi: Dial;
   readonly nodes: McpNodes;
   readonly relay: Relay;
   /** Absent: there is no TLS here. */
   readonly secure?: SecurePorts | undefined;
-  /** Of the product. */
+  /** Version of the product. */
   readonly version: string;
   /** The directory of the documentation. */
   readonly docs: string;
@@ -49,14 +49,14 @@ export interface McpServerOptions {
   readonly allowedOrigins: AllowedOrigins;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** UUIDs that nobody guesses. */
+  /** Mints unpredictable UUIDs. */
   readonly mintId: () => string;
   readonly connectionsMax?: number | undefined;
-  /** Absent: everybody may ask. What he may ask for is for the HTTP API to say. */
+  /** Absent: callers are not authenticated. The HTTP API checks permissions. */
   readonly access?: Access | undefined;
-  /** What it is to clients that have to find out whose tokens count, by the address as bound; absent: nobody's do. */
+  /** Metadata for clients that look for the token issuer, by the bound address; absent: no tokens are accepted. */
   readonly resourceAt?: ((address: string) => ProtectedResource) | undefined;
-  /** Absent: clients may ask as often as they like. */
+  /** Absent: requests are not limited. */
   readonly rateLimits?: RateLimits | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
@@ -65,13 +65,13 @@ export interface McpServerOptions {
 export interface McpServer {
   /** `http://host:port` as bound, or `https:`. */
   readonly address: string;
-  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  /** Closes the connection that has waited longest for a complete request; false: none waits. */
   makeRoom(): boolean;
-  /** Stops listening, ends all sessions, and cuts off what is left at the deadline. */
+  /** Stops listening, ends all sessions, and closes the remaining connections at the deadline. */
   close(deadlineMs: number): Promise<void>;
 }
 
-/** How the protocol's library begins what it says of a request that it has refused. */
+/** Prefix of the library's message about a refused request. */
 const REJECTED = 'Rejected inbound request';
 const SWEEP_MS = 60_000;
 const MS_PER_SECOND = 1_000;
@@ -129,7 +129,7 @@ class McpFront {
     const limits = { maxHeaderSize: HEADER_BYTES_MAX, ...times };
     const create = options.secure?.createHttpServer ?? createServer;
     this.#server = create(limits, (request, response) => void this.#answer(request, response));
-    // Its connections listen for these, too, so that Node no longer answers them by itself.
+    // Connections also listen for these events, so that Node does not answer them by itself.
     this.#server.on('checkContinue', (request, response) => {
       response.writeContinue();
       void this.#answer(request, response);
@@ -189,7 +189,7 @@ class McpFront {
       if (pathname !== '/') return refuse(response, 404, 'MCP is at /');
       const fault = this.#origins.faultIn(request.headers);
       if (fault === undefined) this.#shareWith(request, response);
-      // Browsers ask it without a credential.
+      // Browsers send it without a credential.
       if (request.method === 'OPTIONS') return allow(response, METHODS);
       const caller = await this.#callerOf(request);
       const isCounted = this.#options.rateLimits?.isCounted(request.headers[COUNTED]?.toString()) === true;
@@ -209,7 +209,7 @@ class McpFront {
     }
   }
 
-  /** Identifies the client. A session is no credential, so each of its requests has one (TC2). */
+  /** Authenticates the client. A session is not a credential, so each of its requests has one (TC2). */
   async #callerOf({ rawHeaders }: IncomingMessage): Promise<Caller> {
     const { access } = this.#options;
     if (access === undefined) return ANYBODY;
@@ -240,7 +240,7 @@ class McpFront {
     refuseCaller(response, refusal, this.#metadata?.challenge);
   }
 
-  /** Counts a request, or what it has beside its first message; undefined: it may go on. */
+  /** Counts a request, or its messages beyond the first; undefined: it is allowed. */
   #counted({ request, response, caller }: Exchange, requests?: number): DatabaseError | undefined {
     const address = request.socket.remoteAddress;
     const counted = this.#options.rateLimits?.count({ principal: caller.principal, address }, 'mcp', requests);
@@ -281,7 +281,7 @@ class McpFront {
       mintId: () => sessionIdAt(nodes.own, mintId()),
       meters: this.#meters,
       monotonicMs: () => performance.now(),
-      // What a client has sent that is no message of the protocol it has been told, and is nobody else's fault.
+      // The client has received the error for an invalid message, which is its own fault.
       onFault: (error) => logger[error.message.startsWith(REJECTED) ? 'debug' : 'warn']('mcp-fault', { error }),
     });
   }
@@ -299,12 +299,12 @@ function askerOf({ headers }: IncomingMessage, { principal }: Caller): Asker {
   return { authorization: headers.authorization, principal: principal?.id };
 }
 
-/** @throws what is no refusal */
+/** @throws other failures than refusals */
 async function identified(access: Access, values: Credentials['values']): Promise<Caller> {
   try {
     return { principal: await access.authenticator.identify({ values }) };
   } catch (failure) {
-    // Whether a key is valid may be what this node cannot find out now.
+    // This node may be unable to verify a key at the moment.
     if (!(failure instanceof DatabaseError)) throw failure;
     return { stranger: failure.code === 'unauthenticated' ? unauthenticated(failure) : failure };
   }
@@ -312,7 +312,7 @@ async function identified(access: Access, values: Credentials['values']): Promis
 
 const MISSING = 'This endpoint requires a credential: send an API key or a token as Authorization: Bearer';
 
-/** Other headers with a credential, such as X-API-Key, are accepted over HTTP only. */
+/** Other credential headers, such as X-API-Key, are accepted over HTTP only. */
 function unauthenticated({ message, details }: DatabaseError): DatabaseError {
   const said =
     details.reason === 'CredentialMissing'

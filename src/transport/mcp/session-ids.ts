@@ -1,5 +1,5 @@
 /**
- * Ids of sessions: the number of the node that has it, and what nobody guesses.
+ * Ids of sessions: the number of their node, and an unpredictable UUID.
  *
  * ```
  *   3.5f0c1a52-7c1e-4b7c-9f0e-2d1f0f6f3a10
@@ -9,14 +9,14 @@ import { isNodeId, type NodeId } from '#base';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const NUMBER = /^[1-9]\d{0,9}$/;
-/** Of a UUID, a dot, and the largest number. */
+/** Length of a UUID, a dot, and the largest number. */
 const LENGTH_MAX = 47;
 
 export function sessionIdAt(node: NodeId, uuid: string): string {
   return `${node}.${uuid}`;
 }
 
-/** The node that has the session, if there is one; undefined for what is no id of ours. */
+/** The node of the session; undefined for an invalid id. */
 export function nodeOfSession(id: string): NodeId | undefined {
   if (id.length > LENGTH_MAX) return undefined;
   const at = id.indexOf('.');

@@ -11,21 +11,21 @@ import { RecentMessages } from './recent-messages.ts';
 const OK = 200;
 
 export interface SessionsPorts {
-  /** `authorization`: the one of initialize, for requests without one (authentication is off then). */
+  /** `authorization`: that of initialize, for requests without one (authentication is off then). */
   readonly endpoint: (authorization: string | undefined) => Server;
   readonly mintId: () => string;
   readonly monotonicMs: () => number;
   readonly meters: McpMeters;
-  /** Number of sessions, in total and per principal; the limits unless given. */
+  /** Maximum number of sessions, in total and per principal. Default: the limits. */
   readonly sessionsMax?: { readonly all: number; readonly ofPrincipal: number };
 }
 
 const SESSIONS = { all: SESSIONS_MAX, ofPrincipal: SESSIONS_PER_PRINCIPAL_MAX };
 
-/** Who sends a request. */
+/** Sender of a request. */
 export interface Asker {
   readonly authorization: string | undefined;
-  /** The id of its principal; undefined where everybody may do everything. */
+  /** The id of its principal; undefined without authentication. */
   readonly principal: string | undefined;
 }
 
@@ -40,7 +40,7 @@ export class Session {
   #idleSinceMs: number;
   readonly #monotonicMs: () => number;
 
-  /** `owner`: who sends its initialize. */
+  /** `owner`: sender of its initialize. */
   constructor(transport: NodeStreamableHTTPServerTransport, owner: Asker, monotonicMs: () => number) {
     this.#transport = transport;
     this.owner = owner;
@@ -56,13 +56,15 @@ export class Session {
     };
   }
 
-  /** Whether a request may use it (TC2): its principal began it; without authentication, its Authorization did. */
+  /**
+   * Tells whether a request may use it (TC2): its principal began it; without authentication, its Authorization did.
+   */
   admits({ authorization, principal }: Asker): boolean {
     if (principal !== this.owner.principal) return false;
     return principal !== undefined || authorization === undefined || authorization === this.owner.authorization;
   }
 
-  /** Infinite while a request of it is open, such as the stream of a client that listens. */
+  /** Idle time; none while a request is open, such as the stream of a listening client. */
   get stillMs(): number {
     return this.#open > 0 ? Number.NEGATIVE_INFINITY : this.#monotonicMs() - this.#idleSinceMs;
   }
@@ -88,7 +90,7 @@ export class Session {
     await this.#transport.handleRequest(request, response, body);
   }
 
-  /** What the client has said is ready, or says within a moment: its requests may overtake that it is. */
+  /** Waits for a moment until the client has said that it is ready: its requests may overtake that notification. */
   async isReady(): Promise<boolean> {
     if (this.#isInitialized) return true;
     let timer: NodeJS.Timeout | undefined;
@@ -120,14 +122,14 @@ export interface Asked {
 
 export class Sessions {
   readonly #ports: SessionsPorts;
-  /** Those that were used last stand last. */
+  /** Ordered by last use. */
   readonly #byId = new Map<string, Session>();
 
   constructor(ports: SessionsPorts) {
     this.#ports = ports;
   }
 
-  /** Asking is no use of it. */
+  /** Does not count as a use. */
   has(id: string): boolean {
     return this.#byId.has(id);
   }
@@ -158,7 +160,7 @@ export class Sessions {
     await session.handle(request, response, body);
   }
 
-  /** Ends those that nobody has used for long. */
+  /** Ends idle sessions. */
   async sweep(): Promise<void> {
     for (const [id, session] of this.#byId) {
       if (session.stillMs > SESSION_IDLE_MS) await this.#end(id, session, 'idle');

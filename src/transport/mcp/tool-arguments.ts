@@ -2,10 +2,10 @@
 import { quote } from '#base';
 import { describeNode, type JsonNode, type JsonObject, parseJson } from '#model';
 
-/** The tool does not accept them. The message says which, and what would be right. */
+/** The arguments are invalid. The message names the fault and the remedy. */
 export class WrongArguments extends Error {}
 
-/** As much of JSON Schema as an argument has. */
+/** The part of JSON Schema that arguments use. */
 export type ArgumentSchema = {
   readonly type: string;
   readonly description: string;
@@ -33,7 +33,7 @@ const NO_ARGUMENTS: Members = new Map();
 export class Arguments {
   readonly #members: Members;
 
-  /** @throws WrongArguments for one that the tool does not have, or that is missing. */
+  /** @throws WrongArguments for an unknown or a missing one. */
   constructor(bytes: Uint8Array | undefined, { properties, required }: ArgumentsSchema) {
     this.#members = bytes === undefined ? NO_ARGUMENTS : membersOf(bytes, 'arguments', RAW);
     const known = Object.keys(properties);
@@ -106,13 +106,16 @@ export function membersOf(bytes: Uint8Array, name: string, raw?: ReadonlySet<str
   return node.kind === 'object' ? node.members : wrong(name, 'an object', node);
 }
 
-/** A text that UTF-8 has: any other one would reach the HTTP API changed. @throws WrongArguments */
+/**
+ * A text that UTF-8 can represent: any other would reach the HTTP API changed.
+ * @throws WrongArguments
+ */
 export function wellFormed(name: string, text: string): string {
   if (text.isWellFormed()) return text;
   throw new WrongArguments(`${name} must not contain an unpaired surrogate`);
 }
 
-/** Whether valid JSON is an object. */
+/** Tells whether valid JSON is an object. */
 export function isObject(bytes: Uint8Array): boolean {
   return bytes[0] === OPEN_OBJECT;
 }

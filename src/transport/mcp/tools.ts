@@ -1,4 +1,4 @@
-/** The three tools of the specification, each of which is a request to the HTTP API. */
+/** The three tools of the specification; each sends a request to the HTTP API. */
 import { quote } from '#base';
 import { type JsonFault, type JsonNode, type JsonObject, parseJson } from '#model';
 import { asked, type ToolCall } from './api-call.ts';
@@ -22,13 +22,13 @@ export interface Tool {
   readonly call: (given: Arguments, call: ToolCall) => Promise<string>;
 }
 
-/** What pages are asked for in: as text with links and actions. */
+/** Media type of pages: text with links and actions. */
 const TOON = 'text/plain';
 const JSON_TYPE = 'application/json';
 /** Members that are relayed as bytes: a query of events, and the body of a command. */
 const QUERIES: ReadonlySet<string> = new Set(['q']);
 const COMMAND_BODY: ReadonlySet<string> = new Set(['body']);
-/** Members of a command that names its path. */
+/** Members of a command with a path. */
 const DESCRIPTION: ReadonlySet<string> = new Set(['method', 'path', 'body']);
 
 const text = (description: string): ArgumentSchema => ({ type: 'string', description });
@@ -110,7 +110,7 @@ async function fetchFromApi(given: Arguments, call: ToolCall): Promise<string> {
   });
 }
 
-/** An object under `q` is a query of events, as its route takes it: JSON in URL-safe base64. */
+/** An object under `q` is a query of events, in the form of its route: JSON in URL-safe base64. */
 function queryOf(given: Arguments): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   const bytes = given.optionalObject('query_params');
@@ -143,7 +143,7 @@ function executeStateChange(given: Arguments, call: ToolCall): Promise<string> {
   return asked(call, { method: 'POST', path, accept: TOON, body: { contentType: JSON_TYPE, bytes } });
 }
 
-/** As `/execute` takes it; anything else is a body, of which its component may make what it likes. */
+/** Tells whether it is a command for `/execute`; anything else is a body for its component. */
 function isDescribed(command: JsonObject['members']): boolean {
   const method = command.get('method')?.kind ?? 'null';
   const isNamed = command.get('path')?.kind === 'string' && (method === 'null' || method === 'string');

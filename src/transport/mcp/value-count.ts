@@ -1,6 +1,6 @@
 /**
- * How many values JSON has, counted in its bytes as they arrive, before anything is made of them: thirty million empty
- * objects fit into a body, and take gigabytes and a minute of the thread that all clients share.
+ * Counts the values of JSON in its bytes as they arrive, before it is parsed: thirty million empty objects fit into a
+ * body, and cost gigabytes and a minute of the thread that all clients share.
  */
 
 const QUOTE = 0x22;
@@ -14,7 +14,7 @@ export class ValueCount {
   #inText = false;
   #escaped = false;
 
-  /** Of all so far, at most one more for each `,`, `[` and `{` outside of texts. */
+  /** Returns the count so far: at most one more for each `,`, `[` and `{` outside of strings. */
   add(bytes: Uint8Array): number {
     let [count, inText, escaped] = [this.#count, this.#inText, this.#escaped];
     for (const byte of bytes) {

@@ -1,4 +1,4 @@
-/** The service of operators (cairn.admin.v1) at the port of the links: its methods, and how it says no. */
+/** The admin API (cairn.admin.v1) at the peer port: its methods and their errors. */
 import { type handleUnaryCall, type Server, type ServerUnaryCall, type ServiceError, status } from '@grpc/grpc-js';
 import type { Administer, AdminReply, AdminRequest, Asker } from '#cluster';
 import { ADMIN_METHODS, isAdminMethod, readAdminRequest, statusOfRefusal, writeAdminReply } from '../admin-messages.ts';
@@ -24,14 +24,14 @@ export function addAdminMethods(server: Server, administer: Administer): void {
   }
 }
 
-/** A certificate may have several common names: Node gives a list of them then, and all are named. */
+/** A certificate may have several common names: Node then gives a list, and all are named. */
 export function askerOf(call: Pick<ServerUnaryCall<unknown, unknown>, 'getPeer' | 'getAuthContext'>): Asker {
   const address = call.getPeer();
   const name = call.getAuthContext().sslPeerCertificate?.subject.CN;
   return name === undefined ? { address } : { address, certificate: [name].flat().join(', ') };
 }
 
-/** The answer of a node, or why there is none. */
+/** The reply of a node, or the reason for its absence. */
 export function replyOf(
   error: Pick<ServiceError, 'code' | 'details'> | null,
   reply: AdminReply | undefined,

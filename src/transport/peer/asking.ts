@@ -1,5 +1,6 @@
 /**
- * The side that asks: to be let into a cluster, and which cluster a node belongs to. One connection for each question.
+ * Client of other nodes: joins a cluster, and queries which cluster a node belongs to. One connection for each
+ * question.
  */
 import {
   type ChannelCredentials,
@@ -20,7 +21,7 @@ import { PeerCredentials } from './peer-credentials.ts';
 import type { PeerTls } from './peer-tls.ts';
 import { refusalAt } from './refusals.ts';
 
-/** A description of many databases. */
+/** The size of a description of many databases. */
 const REPLY_BYTES_MAX = 64 * 2 ** 20;
 const OPTIONS: ClientOptions = {
   'grpc.max_receive_message_length': REPLY_BYTES_MAX,
@@ -30,11 +31,11 @@ const OPTIONS: ClientOptions = {
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_channelz': 0,
 };
-/** The library's message when the question was not delivered; the last error in it is what an operator needs. */
+/** The library's message when the question was not delivered; the last error in it is useful to an operator. */
 const NOT_CONNECTED = /^No connection established/;
 const LAST_ERROR = /Last error: (?:Error: )?(.+?)\. Resolution note/;
 
-/** A call with one message each way. */
+/** A unary call. */
 interface Question<Request, Reply> {
   readonly path: string;
   readonly write: (request: Request) => Buffer;
@@ -45,11 +46,11 @@ interface Question<Request, Reply> {
 interface Answer<Reply> {
   readonly reply: Reply | undefined;
   readonly error: Pick<ServiceError, 'code' | 'details'> | null;
-  /** Why this side will not ask the node there. */
+  /** Why this side does not ask the node there. */
   readonly refusal?: string;
 }
 
-/** A node that cannot be reached, or answers too late, is `later`. */
+/** The reply is `later` when the node cannot be reached, or answers too late. */
 export async function askToJoin(
   address: DialledAddress,
   request: JoinRequest,
@@ -61,7 +62,7 @@ export async function askToJoin(
   return reply ?? { kind: 'later', reason: refusal ?? error?.details ?? 'it has not answered' };
 }
 
-/** Sends an admin request to a node. One that cannot be reached, or answers too late, is `later`. */
+/** Sends an admin request to a node. The reply is `later` when it cannot be reached, or answers too late. */
 export async function askAdmin(
   address: DialledAddress,
   request: AdminRequest,
@@ -76,15 +77,15 @@ export async function askAdmin(
   return { kind: 'faulty', code: 'refused', reason: `${formatAddress(address)}: ${refusal}` };
 }
 
-/** How a client is let in at the gRPC port of a node. */
+/** Credentials of a client at the gRPC port of a node. */
 export interface ClientAccess {
-  /** An API key, or a token of a provider; undefined: by its certificate, or because everybody is. */
+  /** An API key, or a token of a provider; undefined: a certificate is used, or authentication is off. */
   readonly key: string | undefined;
   /** Undefined: there is no TLS. */
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer } | undefined;
 }
 
-/** Answers that another attempt does not change. */
+/** Permanent refusals, which a retry does not change. */
 const DENIED: Readonly<Partial<Record<status, ErrorCode>>> = {
   [status.UNAUTHENTICATED]: 'unauthenticated',
   [status.PERMISSION_DENIED]: 'permission_denied',
@@ -93,8 +94,9 @@ const DENIED: Readonly<Partial<Record<status, ErrorCode>>> = {
 };
 
 /**
- * Asks as a client, at the gRPC port of a node. A node that cannot be reached, or answers too late, is `later`.
- * @throws DatabaseError when the client is not let in, or the files of TLS are no such files
+ * Asks as a client, at the gRPC port of a node. The reply is `later` when the node cannot be reached or answers too
+ * late.
+ * @throws DatabaseError when the client is refused, or its TLS files are invalid
  */
 export async function askAdminAsClient(
   address: Address,
@@ -123,7 +125,7 @@ function securedBy({ ca, key, cert }: NonNullable<ClientAccess['tls']>): Channel
   }
 }
 
-/** What the node at an address belongs to; without an answer, why there is none. */
+/** The cluster of the node at an address; without an answer, the reason. */
 export async function askBelonging(
   address: DialledAddress,
   timeoutMs: number,
@@ -139,7 +141,7 @@ interface Asking {
   readonly tls: PeerTls | undefined;
 }
 
-/** Where TLS is preferred and none is spoken, asks again without it. */
+/** Where TLS is preferred but the node has none, asks again without it. */
 async function ask<Request, Reply>(
   address: DialledAddress,
   question: Question<Request, Reply>,
@@ -168,7 +170,7 @@ async function askOnce<Request, Reply>(
   return { ...answer, error: { code, details: LAST_ERROR.exec(details)?.[1] ?? details } };
 }
 
-/** One call, with which the client is over. */
+/** One call, after which the client is closed. */
 async function put<Request, Reply>(
   client: Client,
   { path, write, read, request }: Question<Request, Reply>,
@@ -190,7 +192,7 @@ function reasonOf(error: ServiceError, timeoutMs: number): string {
   return error.code === status.CANCELLED ? `there was no answer within ${timeoutMs} ms` : error.details;
 }
 
-/** Undefined for a place that cannot even be tried. */
+/** Undefined for an invalid address. */
 function open({ host, port, ip = host }: DialledAddress, secured: ChannelCredentials | undefined): Client | undefined {
   try {
     return new Client(targetOf({ host: ip, port }), secured ?? credentials.createInsecure(), OPTIONS);

@@ -1,5 +1,5 @@
 /**
- * The words of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto): paths, and the messages of Ping; those of Join are in
+ * Paths of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto), and the messages of Ping; those of Join are in
  * join-messages.ts.
  */
 import { type Address, ByteWriter, formatAddress, ProtoReader, writeTextField, writeVarintField } from '#base';
@@ -11,19 +11,19 @@ export const JOIN = '/cairn.peer.v1.PeerExchange/Join';
 const PONG = { CLUSTER_ID: 1, STORE_ID: 2, MAY_FOUND: 3, SEEDS: 4 } as const;
 const WIRE_TYPES = 8;
 const TEXT = 2;
-/** More addresses than anybody names. */
+/** More addresses than any node names. */
 const SEEDS_MAX = 1_000;
 
-/** What grpc-js is to dial: an IP address or a name, and never another scheme, whatever the host begins with. */
+/** Target for grpc-js: always an IP address or a name, never another scheme, however the host begins. */
 export function targetOf(address: Address): string {
   return `dns:${formatAddress(address)}`;
 }
 
-/** The messages without fields. grpc-js takes undefined for no message at all. */
+/** The messages without fields. grpc-js treats undefined as no message. */
 export const NOTHING: Nothing = {};
 export const writeNothing = (): Buffer => Buffer.alloc(0);
 export const readNothing = (): Nothing => NOTHING;
-/** A PingReply: the cluster of the answering node, or what it says of itself when it belongs to none. */
+/** A PingReply: the cluster of the answering node, or its state when it belongs to none. */
 export function writePong(belonging: Belonging): Buffer {
   const writer = new ByteWriter();
   if (belonging.kind === 'member') writeTextField(writer, PONG.CLUSTER_ID, belonging.clusterId);
@@ -35,7 +35,7 @@ export function writePong(belonging: Belonging): Buffer {
   return Buffer.from(writer.view());
 }
 
-/** What a PingReply says; what makes no sense is of a node that is starting. */
+/** Reads a PingReply; an invalid one is read as that of a starting node. */
 export function readPong(message: Buffer): Belonging {
   const reader = new ProtoReader(message);
   const text = (): string => message.toString('utf8', reader.lengthDelimited(), reader.at);
@@ -55,8 +55,8 @@ export function readPong(message: Buffer): Belonging {
 }
 
 /**
- * Gives a call up that was not answered in time. A deadline of gRPC is a time of the wall clock, which may be set while
- * the call is under way; a timer goes by the monotonic clock.
+ * Cancels a call after the timeout. A deadline of gRPC depends on the wall clock, which may be set during the call; a
+ * timer uses the monotonic clock.
  */
 export function endAfter(call: { cancel(): void }, timeoutMs: number, answered: Promise<unknown>): void {
   const timer = setTimeout(() => call.cancel(), timeoutMs);

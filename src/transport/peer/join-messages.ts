@@ -1,7 +1,4 @@
-/**
- * The messages of PeerExchange/Join (proto/cairn/peer/v1/peer.proto). Their reader takes any bytes and says what is
- * wrong.
- */
+/** The messages of PeerExchange/Join (proto/cairn/peer/v1/peer.proto). Readers accept any bytes and report faults. */
 import {
   type Address,
   ByteWriter,
@@ -43,7 +40,7 @@ const REQUEST = {
 const REPLY = { CLUSTER_ID: 1, NODE: 2, FOUNDERS: 3, NODES: 4, LEADER: 5, LATER: 6, REFUSED: 7, REMOVED: 8 } as const;
 const PEER = { NODE: 1, STORE_ID: 2, HOST: 3, PORT: 4 } as const;
 
-/** A field of another kind is of a later release. */
+/** A field with another wire type comes from a later release. */
 const TEXTS: ReadonlySet<number> = new Set([
   REQUEST.STORE_ID,
   REQUEST.CLUSTER_ID,
@@ -80,7 +77,7 @@ export function writeJoinRequest({ clusterId, registration, release, run }: Join
   return Buffer.from(writer.view());
 }
 
-/** The ids in lowercase. The node that registers it checks what else is said of it. */
+/** Reads the ids in lowercase. The registering node checks the other fields. */
 export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();

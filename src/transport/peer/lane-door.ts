@@ -1,10 +1,10 @@
 /**
- * The side of the lanes that listens: takes frames that are for this node, and says who it is.
+ * The listening side of lanes: accepts frames for this node, and identifies itself.
  *
- * Every stream begins with a greeting, and every frame has a header; both must name this cluster, this node and this
- * store, and a sender that is not known to have another store (TP3). What follows a greeting is of that node,
- * and is what its lane carries. An unknown node is accepted: it may have joined while this one was away, and what it
- * sends may be what tells of it; what is listened to of it, the core decides.
+ * Every stream begins with a hello, and every frame has a header; both must name this cluster, this node and this
+ * store, and a sender without another known store (TP3). The frames after a hello come from that node, with content of
+ * its lane. An unknown node is accepted: it may have joined while this one was down, and its frames may announce it;
+ * the core decides which of them to process.
  */
 import type { Address } from '#base';
 import {
@@ -30,14 +30,14 @@ export interface LaneDoorOptions {
   readonly run: number;
   readonly limits: PeerLimits;
   readonly world: LaneWorld;
-  /** The store that a node is known to have. */
+  /** The known store of a node. */
   readonly storeOf: (node: NodeId) => StoreId | undefined;
-  /** Why a process may have no stream beside another one of its node. */
+  /** Fault of a process beside another one of its node. */
   readonly duplicate: (store: StoreId, process: Run) => FrameFault | undefined;
   readonly onFrame: (frame: Uint8Array, lane: Lane, from: NodePlace) => void | Promise<void>;
-  /** A stream was accepted. What is returned is called when it has ended. */
+  /** A stream was accepted. The result is called when it has ended. */
   readonly onStream: (caller: NodePlace, address: Address | undefined) => () => void;
-  /** A stream or a frame was refused; the node is who has opened the stream, as far as it says so. */
+  /** A stream or a frame was refused; `node` is the opener of the stream, if it is named. */
   readonly onRefused: (node: NodeId | undefined, fault: FrameFault) => void;
 }
 
@@ -46,7 +46,7 @@ const NO_MORE: FrameFault = { kind: 'closing', words: 'the node is closing' };
 export class LaneDoor {
   readonly #options: LaneDoorOptions;
   readonly #lanes = new Set<LaneServer>();
-  /** Those that were accepted, by who sends what: of each the last one. */
+  /** Accepted streams, by node and lane: the last of each. */
   readonly #heard = new Map<NodeId, Map<Lane, LaneServer>>();
   #streamCount = 0;
   #isClosed = false;
@@ -55,7 +55,7 @@ export class LaneDoor {
     this.#options = options;
   }
 
-  /** Serves a connection of a lane that was accepted, and by which these bytes have come. */
+  /** Serves an accepted connection of a lane, whose first bytes were read. */
   serve(connection: Wire, first: Uint8Array): void {
     let closed: (() => void) | undefined;
     const lane = new LaneServer(connection, {
@@ -109,8 +109,8 @@ export class LaneDoor {
   }
 
   /**
-   * Ends the stream that its node has opened before for the same lane: it has one, and what is left of another is a
-   * connection that was given up over there (TP9).
+   * Ends the previous stream of the node for the same lane: it is the rest of a connection that its node has abandoned
+   * (TP9).
    */
   #hearLast(stream: LaneServer, { header, lane }: Hello): () => void {
     const { node } = header.from;
@@ -175,7 +175,7 @@ export class LaneDoor {
   }
 }
 
-/** What of a frame is not of its stream. */
+/** Fault of a frame that does not belong to its stream. */
 function faultOn({ from, content }: ReceivedHeader, caller: NodePlace, lane: Lane): FrameFault | undefined {
   if (from.node !== caller.node || from.store !== caller.store) {
     const said = `node ${from.node}, store ${from.store}`;

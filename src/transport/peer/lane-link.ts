@@ -1,13 +1,12 @@
 /**
- * One lane to one node: a connection of its own, dialled again and again until it is closed.
+ * One lane to one node: a connection that is dialled repeatedly until it is closed.
  *
  * ```
  *   connecting ── answered by whom we mean ──> open ── broken, or ended by the other side ──> pausing ──> connecting
  *       └──────── refused, or not answered ─────────────────────────────────────────────────> pausing
  * ```
- * What is said on it is in lane-words.ts. Frames that are sent in one turn leave together, 256 KiB at a time; the
- * others wait here. Their bytes are counted until the system has taken them, and what is lost with a connection counts
- * no more (TP2).
+ * lane-words.ts defines the messages. Frames of one turn are written together, 256 KiB at a time; others wait here.
+ * Their bytes are counted until the system has accepted them, or the connection is lost (TP2).
  */
 import { type Address, concatBytes, Fifo, NO_BYTES } from '#base';
 import type { FrameFault, FrameHeader, Lane } from '#cluster';
@@ -18,64 +17,64 @@ import type { LaneWorld, Wire } from './wire.ts';
 
 export interface LaneListeners {
   opened(): void;
-  /** An open lane broke. */
+  /** An open lane was lost. */
   lost(reason: string): void;
-  /** The other side is not who is meant, or will not have us. */
+  /** The other side is another node, or refuses this one. */
   refused(reason: string): void;
-  /** The other side hears another process of this node. */
+  /** The other side has accepted another process of this node. */
   duplicate(reason: string): void;
   sent(bytes: number): void;
-  /** A frame that was taken is gone. */
+  /** An accepted frame was lost. */
   dropped(): void;
-  /** Milliseconds of the way there and back. */
+  /** Round-trip time in milliseconds. */
   answered(elapsedMs: number): void;
 }
 
 export interface LaneLinkOptions {
-  /** Where the other node listens. */
+  /** Address of the other node. */
   readonly target: Address;
   readonly lane: Lane;
-  /** Where this node listens itself, if others can dial that. */
+  /** Address of this node, if others can dial it. */
   readonly address: Address | undefined;
   /** From this node to the other. */
   readonly header: FrameHeader;
   readonly run: number;
-  /** Why the process that answers is not accepted beside another one of its node. */
+  /** Fault of the answering process beside another one of its node. */
   readonly faultInRun: (process: Run) => FrameFault | undefined;
   readonly limits: PeerLimits;
   readonly world: LaneWorld;
-  /** From 0 up to 1, for the pauses. */
+  /** Random number from 0 up to 1, for the pauses. */
   readonly draw: () => number;
   readonly listeners: LaneListeners;
 }
 
-/** One connection, and what is on its way by it. */
+/** One connection, and its frames in flight. */
 interface Attempt {
   readonly wire: Wire;
   isOpen: boolean;
-  /** Of the process that has answered. */
+  /** Run of the answering process. */
   run: number;
   /** Bytes of the answer, until it is complete. */
   said: Uint8Array;
   heardMs: number;
-  /** When it was asked last. */
+  /** Time of the last question. */
   askedMs: number;
-  /** Whether what had been written before that stood in the way, and when something was taken by the system last. */
+  /** True if earlier output preceded that question; and the time of the system's last progress on output. */
   wasFull: boolean;
   movedMs: number;
   isCorked: boolean;
-  /** Not given to the connection yet. */
+  /** Frames that were not passed to the connection yet. */
   readonly waiting: Fifo<Uint8Array>;
   handedBytes: number;
-  /** All that was taken and has not left. */
+  /** Accepted bytes that were not sent. */
   waitingBytes: number;
   waitingFrames: number;
-  /** Each ends what was to come. */
+  /** Each cancels a timer. */
   stopAsking: () => void;
   deadline: (() => void) | undefined;
 }
 
-/** Given to a connection at a time: when it moves on only slowly, that is seen. */
+/** Bytes passed to a connection at a time, so that slow progress is visible. */
 const HANDED_BYTES_MAX = 2 ** 18;
 
 export class LaneLink {
@@ -87,7 +86,7 @@ export class LaneLink {
   #failures = 0;
   #isClosed = false;
 
-  /** Throws for a place that cannot even be tried. */
+  /** Throws for an invalid address. */
   constructor(options: LaneLinkOptions) {
     if (options.target.host === '') throw new Error('there is no host');
     this.#options = options;
@@ -98,7 +97,7 @@ export class LaneLink {
     return this.#attempt?.isOpen === true;
   }
 
-  /** The process that the open connection leads to. */
+  /** The process at the other end of the open connection. */
   get heard(): HeardRun | undefined {
     const attempt = this.#attempt;
     if (attempt?.isOpen !== true || attempt.wire.destroyed) return undefined;
@@ -107,14 +106,14 @@ export class LaneLink {
     return { place: header.to, run: attempt.run, address, heardMs: () => attempt.heardMs, destroy };
   }
 
-  /** The other node runs: a pause ends. */
+  /** The other node is up: ends a pause. */
   hurry(): void {
     if (this.#stopPause === undefined || this.#isClosed) return;
     this.#stopPause();
     this.#connect();
   }
 
-  /** Takes the frame, or says no. */
+  /** Accepts the frame, or returns false. */
   send(frame: Uint8Array): boolean {
     const { limits, lane } = this.#options;
     const attempt = this.#attempt;
@@ -127,7 +126,7 @@ export class LaneLink {
     return true;
   }
 
-  /** Takes nothing more; resolves when the other side has what was taken, or the time for that is over. */
+  /** Accepts no more frames; resolves when the other side has received the accepted ones, or after a timeout. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopPause?.();
@@ -136,7 +135,7 @@ export class LaneLink {
     if (this.#attempt !== undefined) this.#end(this.#attempt);
   }
 
-  /** Ends the connection, and waits for the other side to do so, which has read everything before that. */
+  /** Ends the connection, and waits until the other side ends it, after it has read everything. */
   #flushed({ wire, waiting }: Attempt): Promise<void> {
     const { limits, world } = this.#options;
     return new Promise((resolve) => {
@@ -150,7 +149,7 @@ export class LaneLink {
     });
   }
 
-  /** Gives frames to the connection; those of a turn leave it in one piece. */
+  /** Writes frames to the connection; those of one turn in one piece. */
   #hand(attempt: Attempt): void {
     const { wire } = attempt;
     while (attempt.waiting.length > 0 && attempt.handedBytes < HANDED_BYTES_MAX) {
@@ -168,7 +167,7 @@ export class LaneLink {
     }
   }
 
-  /** The system has taken a frame, or never will. */
+  /** The system has accepted a frame, or never will. */
   #left(attempt: Attempt, { length }: Uint8Array, failure: Error | null | undefined): void {
     // A broken connection also calls this for its queued messages, which are counted as dropped already.
     if (attempt !== this.#attempt) return;
@@ -252,7 +251,7 @@ export class LaneLink {
     this.#options.listeners.answered(attempt.heardMs - attempt.askedMs);
   }
 
-  /** A node answers at that address: is it the one that is meant? */
+  /** Fault of the answering node when it is not the intended one. */
   #faultIn({ header: { clusterId, from }, run }: Extract<LaneAnswer, { kind: 'accepted' }>): string | undefined {
     const { header, faultInRun, target: address } = this.#options;
     const { to, clusterId: ours } = header;
@@ -261,7 +260,7 @@ export class LaneLink {
     return faultInRun({ run, address })?.words;
   }
 
-  /** Asks whether the other side is there, unless it is asked already. */
+  /** Sends a question to the other side, unless one is pending. */
   #ask(attempt: Attempt): void {
     if (attempt.deadline !== undefined) return;
     const { world, limits } = this.#options;
@@ -270,25 +269,25 @@ export class LaneLink {
     attempt.wire.write(ASK);
     attempt.deadline = world.after(limits.pingTimeoutMs, () => {
       attempt.deadline = undefined;
-      // After this thread stood still, what has arrived is read before time counts.
+      // After this thread was blocked, arrived bytes are read before the timeout counts.
       world.afterArrivals(() => this.#judge(attempt));
     });
   }
 
-  /** Gives up on a node that has sent nothing, and taken nothing of what was in the way, since it was asked. */
+  /** Gives up on a node that has sent nothing, and accepted none of the pending output, since the question. */
   #judge(attempt: Attempt): void {
     const { wire, askedMs, heardMs, wasFull, movedMs } = attempt;
     if (heardMs >= askedMs || (wasFull && movedMs >= askedMs)) return;
     wire.destroy(new Error(`it has not answered for ${this.#options.limits.pingTimeoutMs} ms`));
   }
 
-  /** Nothing will be different in a moment. */
+  /** Retries slowly, because the reason is permanent. */
   #refused(attempt: Attempt, reason: string): void {
     this.#options.listeners.refused(reason);
     this.#again(attempt, this.#options.limits.backoffLastMs);
   }
 
-  /** The connections of the process before may be closed in a moment. */
+  /** Retries soon: the connections of the previous process may close in a moment. */
   #refusedAsDuplicate(attempt: Attempt, reason: string): void {
     this.#options.listeners.duplicate(reason);
     this.#again(attempt, this.#backoffMs());
@@ -306,7 +305,7 @@ export class LaneLink {
     if (attempt.isOpen && !this.#isClosed) this.#options.listeners.lost(reason);
   }
 
-  /** The attempt is over; the next follows after half to all of the pause. */
+  /** The attempt has ended; the next follows after half to all of the pause. */
   #again(attempt: Attempt, pauseMs: number): void {
     this.#end(attempt);
     if (this.#isClosed) return;

@@ -1,6 +1,5 @@
 /**
- * The links of one node to all others: it serves the lanes that are handed to it, and dials each of the others, one
- * connection a lane.
+ * The links of one node to all others: serves accepted lanes, and dials each other node, with one connection a lane.
  */
 import { type Address, formatAddress, quote } from '#base';
 import {
@@ -23,7 +22,7 @@ import { type LaneWorld, NET, type Wire } from './wire.ts';
 
 export interface LinksOptions extends PeerLinksOptions {
   readonly limits?: Partial<PeerLimits>;
-  /** From 0 up to 1, for the pauses between attempts. */
+  /** Random number from 0 up to 1, for the pauses between attempts. */
   readonly draw?: () => number;
   /** Absent: the network of this machine. */
   readonly world?: LaneWorld;
@@ -37,9 +36,9 @@ interface Link {
   isReached: boolean;
 }
 
-/** Kinds of notes about nodes that are remembered, so that they are not repeated; strangers could name any node. */
+/** Maximum number of remembered notes about nodes, which are not repeated; unknown senders could name any node. */
 const NOTES_MAX = 1_000;
-/** Silence of connections explains a refusal for the time of one; this process ends after so many. */
+/** A dead connection explains a refusal for one silence timeout; this process ends after so many timeouts. */
 const DUPLICATE_SILENCES = 3;
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
@@ -50,12 +49,12 @@ export class LaneLinks implements PeerLinks {
   readonly #door: LaneDoor;
   readonly #links = new Map<NodeId, Link>();
   readonly #closing = new Set<Promise<unknown>>();
-  /** Whom the last `setPeers` named. */
+  /** Nodes of the last `setPeers`. */
   #named: ReadonlyMap<NodeId, Peer> = new Map();
-  /** Streams that others have open to this node. */
+  /** Number of streams of other nodes to this node. */
   readonly #streams = new Map<NodeId, number>();
   readonly #noted = new Map<string, number>();
-  /** Nodes that hear another process of this node, since when and until when as far as they have said so (TP12). */
+  /** Nodes that have accepted another process of this node: first and last report (TP12). */
   readonly #duplicates = new Map<NodeId, { readonly sinceMs: number; readonly untilMs: number }>();
   #isClosed = false;
   #onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
@@ -85,7 +84,7 @@ export class LaneLinks implements PeerLinks {
     });
   }
 
-  /** Serves a connection of a lane that was accepted, and by which these bytes have come. */
+  /** Serves an accepted connection of a lane, whose first bytes were read. */
   serve(connection: Wire, first: Uint8Array): void {
     this.#door.serve(connection, first);
   }
@@ -96,7 +95,7 @@ export class LaneLinks implements PeerLinks {
     this.#note({ event: 'peer-refused', node, reason: fault.words });
   }
 
-  /** Fault of a process of another node while this node hears another one of that (TP12). */
+  /** Fault of a process of another node while this node accepts another one of that node (TP12). */
   duplicate(store: string, process: Run): FrameFault | undefined {
     const dialled = [...this.#links.values()].filter(({ peer }) => peer.store === store);
     const lanes = dialled.flatMap(({ lanes: own }) => LANES.map((lane) => own[lane].heard));
@@ -150,9 +149,8 @@ export class LaneLinks implements PeerLinks {
   }
 
   /**
-   * Makes a link. A place that cannot even be tried (a row of the catalog may hold any text) is noted, and its node is
-   * not reached; the others are (TP6). Once the links are being closed, which takes a moment, no node is dialled any
-   * more: nothing would close what was opened then.
+   * Creates a link. A node with an invalid address (a row of the catalog may have any text) is noted and not reached;
+   * the others are (TP6). While the links are being closed no node is dialled: nothing would close that link.
    */
   #dial(peer: Peer): void {
     if (this.#isClosed) return;
@@ -203,7 +201,7 @@ export class LaneLinks implements PeerLinks {
     return link;
   }
 
-  /** What others are told: not an address that means every one of this machine. */
+  /** Address that is announced to others; undefined for one that means every address of this machine. */
   #address(): Address | undefined {
     const { host, port, advertisedHost = host } = this.#options;
     return EVERY_ADDRESS.has(advertisedHost) ? undefined : { host: advertisedHost, port };
@@ -261,7 +259,7 @@ export class LaneLinks implements PeerLinks {
     this.#note({ event: 'peer-refuses', node, reason });
   }
 
-  /** A node refuses this process, because it hears another one of this node; for long enough, this one ends. */
+  /** A node refuses this process, because it has accepted another one of this node; after long enough this one ends. */
   #refusedAsDuplicate(node: NodeId, reason: string): void {
     this.#note({ event: 'peer-refuses', node, reason });
     if (!this.#named.has(node)) return;
@@ -273,14 +271,14 @@ export class LaneLinks implements PeerLinks {
     if (nowMs >= sinceMs + DUPLICATE_SILENCES * silentMs) this.#options.onDuplicate?.(reason);
   }
 
-  /** This process may vote and acknowledge beside another one of its node: it sends nothing. */
+  /** True when this process may vote and acknowledge beside another one of its node: then it sends nothing. */
   get #isDuplicate(): boolean {
     if (this.#duplicates.size === 0) return false;
     const nowMs = this.#world.nowMs();
     return [...this.#duplicates.values()].some(({ untilMs }) => nowMs < untilMs);
   }
 
-  /** Closes the lanes; a node that is still in the catalog gets others. */
+  /** Closes the lanes; a node that is still in the catalog gets new ones. */
   #drop(link: Link): void {
     this.#links.delete(link.peer.node);
     if (link.isReached) this.#options.observer.active(link.peer.node, false);
@@ -289,7 +287,7 @@ export class LaneLinks implements PeerLinks {
     void closing.finally(() => this.#closing.delete(closing));
   }
 
-  /** One of the same kind and node in a while. */
+  /** Notes each kind and node once in an interval. */
   #note(note: PeerNote): void {
     const kind = `${note.event} ${note.node ?? ''}`;
     const nowMs = this.#world.nowMs();

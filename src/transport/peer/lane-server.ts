@@ -1,9 +1,8 @@
 /**
- * The dialled side of a lane: reads a hello, answers it, and hands on the frames that follow.
+ * The dialled side of a lane: reads a hello, answers it, and passes on the frames that follow.
  *
- * As long as a frame is being taken nothing more is read. So it says by itself from time to time that it is here:
- * a ping on a connection that is not being read gets no answer. It says so twice in the time that an answer may
- * take, for both sides count from the moment in which they met.
+ * Nothing is read while a frame is being processed, so a ping then gets no answer. So this side announces unasked that
+ * it is alive, twice in each timeout for an answer, because both sides count from the start of the connection.
  */
 import { concatBytes } from '#base';
 import { FRAME_BYTES_MAX } from '#cluster';
@@ -16,16 +15,16 @@ import type { LaneWorld, Wire } from './wire.ts';
 export interface LaneServerOptions {
   readonly limits: PeerLimits;
   readonly world: LaneWorld;
-  /** Who calls, and what of it is wrong. */
+  /** Checks a hello, and returns the answer. */
   readonly onHello: (hello: ReturnType<typeof readHello>) => LaneAnswer;
   readonly onFrame: (frame: Uint8Array, hello: Hello) => void | Promise<void>;
-  /** A record begins that cannot be read, for this reason; the connection ends. */
+  /** The head of a record is invalid; the connection ends. */
   readonly onFault: (words: string, hello: Hello) => void;
-  /** The connection of a lane that was accepted has ended. */
+  /** The connection of an accepted lane has ended. */
   readonly onClosed: () => void;
 }
 
-/** Unasked, while an answer may still come in time. */
+/** Unasked messages in each timeout for an answer. */
 const WORDS_PER_TIMEOUT = 2;
 
 export class LaneServer {
@@ -35,7 +34,7 @@ export class LaneServer {
   #said: Uint8Array = new Uint8Array(0);
   #hello: Hello | undefined;
   #heardMs = 0;
-  /** Read, and behind a frame that is being taken. */
+  /** Bytes that were read after a frame that is being processed. */
   #rest: Uint8Array | undefined;
   #stopTelling: () => void = () => undefined;
 
@@ -45,7 +44,7 @@ export class LaneServer {
     const stopWaiting = options.world.after(options.limits.silentMs, () => {
       if (this.#hello === undefined) wire.destroy();
     });
-    // A stream that breaks off ends; its sender opens another.
+    // A broken stream ends; its sender opens another.
     wire.on('error', () => undefined);
     wire.on('close', () => {
       stopWaiting();
@@ -55,7 +54,7 @@ export class LaneServer {
     wire.on('data', (chunk) => this.take(chunk));
   }
 
-  /** The process that the open connection is of. */
+  /** The process of the open connection. */
   get heard(): HeardRun | undefined {
     if (this.#hello === undefined || this.#wire.destroyed) return undefined;
     const { header, run, address } = this.#hello;
@@ -115,11 +114,11 @@ export class LaneServer {
       this.#hold(taking, left, hello);
       break;
     }
-    // Once, however often it was asked.
+    // Answers once, however often it was asked.
     if (isAsked) this.#say(ECHO);
   }
 
-  /** Ends the connection if the record that has begun cannot be read. */
+  /** Ends the connection if the current record cannot be read. */
   #isFaulty(hello: Hello): boolean {
     const { fault } = this.#records;
     if (fault === undefined) return false;
@@ -128,7 +127,7 @@ export class LaneServer {
     return true;
   }
 
-  /** A word that has not left is as good as this one: nothing piles up for who asks, and does not listen. */
+  /** A pending message replaces this one: nothing accumulates for a caller that asks and does not read. */
   #say(word: Uint8Array): void {
     if (this.#wire.writableLength === 0) this.#wire.write(word);
   }

@@ -15,9 +15,8 @@
  * word     := u8 2                     to a question: I am
  *           | u8 3                     unasked: I am here, and may not be reading
  * ```
- * A header is that of a frame without content: it says who calls whom, and who answers whom. Numbers are little-endian.
- * A crc is the CRC-32 of everything before it: what is damaged on its way is not believed, for it holds for the whole
- * connection (TP10).
+ * A header is that of a frame without content: it names the sender and the receiver. Numbers are little-endian. A crc
+ * is the CRC-32 of everything before it, because a hello or an answer holds for the whole connection (TP10).
  */
 import {
   type Address,
@@ -33,20 +32,20 @@ import {
 } from '#base';
 import { beginFrame, type FrameHeader, LANES, type Lane, nativeCrc32, readFrameHeader } from '#cluster';
 
-/** What the dialling side says before anything else. */
+/** First message of the dialling side. */
 export interface Hello {
   readonly header: FrameHeader;
   readonly lane: Lane;
-  /** Tells the process from others of its node (TP12). */
+  /** Distinguishes the processes of a node (TP12). */
   readonly run: number;
-  /** Where the greeting node listens for other nodes; undefined when it does not say. */
+  /** Address at which the sender listens for other nodes; undefined when it does not announce one. */
   readonly address: Address | undefined;
 }
 
-/** Accepted by whom, or why not. */
+/** Identity of the accepting node, or the reason of a refusal. */
 export type LaneAnswer =
   | { readonly kind: 'accepted'; readonly header: FrameHeader; readonly run: number }
-  /** `duplicate`: another process of the caller's node is heard (TP12). */
+  /** `duplicate`: another process of the caller's node was accepted (TP12). */
   | { readonly kind: 'refused' | 'duplicate'; readonly reason: string };
 
 const MAGIC = encodeUtf8('CPLN');
@@ -65,9 +64,9 @@ const CRC_BYTES = 4;
 
 const ANSWERS = { accepted: ACCEPTED, refused: REFUSED, duplicate: DUPLICATE } as const;
 
-/** The first byte of a hello; a connection of HTTP/2 begins with another. */
+/** The first byte of a hello, which differs from that of HTTP/2. */
 export const HELLO_BEGINS: number = MAGIC[0] ?? 0;
-/** Bytes before a record: its length, twice. */
+/** Bytes before a record: its length twice, once inverted. */
 export const RECORD_HEAD_BYTES = 8;
 export const ASK: Uint8Array = recordHead(0);
 export const ECHO_BYTE = 2;
@@ -88,7 +87,7 @@ export function recordHead(length: number): Uint8Array {
   );
 }
 
-/** How long the record is that begins so; undefined for what is no head. */
+/** Length of the record with this head; undefined for an invalid head. */
 export function recordLength(head: Uint8Array): number | undefined {
   const reader = new ByteReader(head);
   const length = reader.u32le();
@@ -109,16 +108,16 @@ export function writeHello({ header, lane, run, address }: Hello): Uint8Array {
   return sealed(writer);
 }
 
-/** How many bytes the hello has that begins so; undefined as long as that is not known. */
+/** Length of the hello that begins so; undefined while it is unknown. */
 export function helloLength(bytes: Uint8Array): number | undefined {
   if (bytes.length < HELLO_HEAD_BYTES) return undefined;
-  // The length in another format is unknown here, and its sender waits for an answer.
+  // The length in another format is unknown, and its sender waits for an answer.
   if (bytes[FORMAT_AT] !== FORMAT) return HELLO_HEAD_BYTES;
   const addressBytes = Math.min(ADDRESS_BYTES_MAX, addressLength(bytes));
   return HELLO_HEAD_BYTES + HEADER_BYTES + RUN_BYTES + addressBytes + CRC_BYTES;
 }
 
-/** Reads a whole hello; the failure says what is wrong with it. */
+/** Reads a complete hello; the failure is the fault in words. */
 export function readHello(bytes: Uint8Array): Result<Hello, string> {
   if (MAGIC.some((byte, at) => bytes[at] !== byte)) return failure('the stream has no greeting');
   const [, , , , format, lane] = bytes;
@@ -148,13 +147,13 @@ export function writeAnswer(answer: LaneAnswer): Uint8Array {
   return sealed(writer);
 }
 
-/** How many bytes the answer has that begins so; undefined as long as that is not known. */
+/** Length of the answer that begins so; undefined while it is unknown. */
 export function answerLength(bytes: Uint8Array): number | undefined {
   if (bytes.length < ANSWER_HEAD_BYTES) return undefined;
   return ANSWER_HEAD_BYTES + Math.min(ANSWER_BYTES_MAX, new ByteReader(bytes, 1).u32le()) + CRC_BYTES;
 }
 
-/** Reads a whole answer. What is none refuses, too. */
+/** Reads a complete answer. An invalid one is read as a refusal. */
 export function readAnswer(bytes: Uint8Array): LaneAnswer {
   const body = bytes.subarray(ANSWER_HEAD_BYTES, -CRC_BYTES);
   if (!isWhole(bytes)) return { kind: 'refused', reason: 'what answers there is no node, or its answer is damaged' };
@@ -170,7 +169,7 @@ export function readAnswer(bytes: Uint8Array): LaneAnswer {
   return { kind: 'accepted', header: header.value, run: value };
 }
 
-/** What was written, and its checksum. */
+/** The written bytes, with their checksum. */
 function sealed(writer: ByteWriter): Uint8Array {
   writer.u32le(nativeCrc32(writer.view()));
   return writer.take();

@@ -1,4 +1,4 @@
-/** What asks other nodes, loaded with the first question. */
+/** Client of other nodes, loaded with the first question. */
 import type * as Asking from './asking.ts';
 import type * as Refusals from './refusals.ts';
 
@@ -20,6 +20,6 @@ export async function askForCluster(...question: Parameters<typeof askBelonging>
   return answer.kind === 'member' ? answer.clusterId : undefined;
 }
 
-/** Why the node there does not let this side ask; undefined when none is there, or it says nothing of that kind. */
+/** Why the node there refuses questions of this side; undefined when no node answers, or it gives no such reason. */
 export const refusalAt: typeof Refusals.refusalAt = async (...place) =>
   (await import('./refusals.ts')).refusalAt(...place);

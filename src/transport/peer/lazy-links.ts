@@ -1,6 +1,6 @@
 /**
- * Links that cost a node that is alone next to nothing: a port is bound, and what speaks gRPC is loaded when the first
- * connection arrives or the first other node is named.
+ * Links that cost a single node little: the port is bound, and gRPC is loaded with the first connection or the first
+ * other node.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { cannotListen } from '#base';
@@ -32,7 +32,7 @@ type PortOptions = PeerPortOptions & Pick<LinksOptions, 'limits' | 'draw' | 'wor
 
 /**
  * Listens when the promise resolves.
- * @throws DatabaseError `unavailable` when the address cannot be had.
+ * @throws DatabaseError `unavailable` when the address cannot be bound.
  */
 export async function openPeerPort(options: PortOptions): Promise<PeerPort> {
   const port = new LazyPeerLinks(options);
@@ -48,7 +48,7 @@ export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLink
 class LazyPeerLinks implements OpenPeerLinks, PeerPort {
   readonly #options: PortOptions;
   readonly #server: Server;
-  /** Accepted before what serves them was loaded. */
+  /** Connections that were accepted before their server was loaded. */
   readonly #waiting = new Set<Socket>();
   #port = 0;
   #loading: Promise<void> | undefined;
@@ -57,7 +57,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
   #own: PeerLinksOptions | undefined;
   #links: LaneLinks | undefined;
   #served: PeerServer | undefined;
-  /** Where TLS is spoken, it comes first. */
+  /** Handles TLS first, where it is used. */
   #door: SecureDoor | undefined;
   #peers: readonly Peer[] = [];
   #isClosed = false;
@@ -96,7 +96,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
   openLinks(options: PeerLinksOptions): OpenPeerLinks {
     this.#own = options;
     this.#belonging = { kind: 'member', clusterId: options.clusterId };
-    // What was asked of this port before has loaded what links need.
+    // A previous question has loaded the code that links need.
     if (this.#loading !== undefined) this.#loading = this.#loading.then(() => this.#open());
     return this;
   }
@@ -211,7 +211,8 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
 
   #serveLane(connection: Wire, first: Uint8Array): void {
     if (this.#links !== undefined) return this.#links.serve(connection, first);
-    // No answer: the caller would take it for a refusal, and this node only starts, or belongs to no cluster yet.
+    // No answer, because the caller would interpret it as a refusal, and this node is starting, or belongs to no
+    // cluster yet.
     connection.destroy();
   }
 }

@@ -2,27 +2,27 @@
 import type { Lane } from '#cluster';
 
 export interface PeerLimits {
-  /** Bytes of frames to one node that wait in a lane; 32 MiB for a node in all. */
+  /** Maximum bytes of frames to one node that wait in a lane; 32 MiB for a node in all. */
   readonly laneBytesMax: Readonly<Record<Lane, number>>;
-  /** Every connection is pinged so often, and given up when it does not answer for so long. */
+  /** Interval and timeout of pings on every connection. */
   readonly pingEveryMs: number;
   readonly pingTimeoutMs: number;
-  /** A connection on which nothing has arrived by then is closed. */
+  /** Time in which a new connection must send something. */
   readonly silentMs: number;
-  /** A handshake of TLS that is not over by then is given up; so many are under way, and begin in a second. */
+  /** A TLS handshake ends after this time; the others limit concurrent handshakes, and new ones in a second. */
   readonly handshakeMs: number;
   readonly handshakesMax: number;
   readonly handshakesPerSecondMax: number;
-  /** Pauses between attempts to connect: the first, growing to the last, each with some chance in it. */
+  /** Pauses between attempts to connect, randomized: the first, growing to the last. */
   readonly backoffFirstMs: number;
   readonly backoffLastMs: number;
-  /** How long what was taken may take to leave when the links are closed. */
+  /** Time to send accepted frames when the links are closed. */
   readonly flushMs: number;
-  /** Streams that others may have open to this node at a time. */
+  /** Maximum number of streams of others to this node. */
   readonly streamsMax: number;
-  /** Nodes outside the catalog that may have streams here at a time, and that are dialled. */
+  /** Maximum number of nodes outside the catalog that have streams here, and that are dialled. */
   readonly guestsMax: number;
-  /** Time between two notes of the same kind about the same node. */
+  /** Interval between notes of the same kind about the same node. */
   readonly noteEveryMs: number;
 }
 

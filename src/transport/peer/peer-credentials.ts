@@ -1,4 +1,4 @@
-/** Connections of grpc-js to a peer, secured as lanes are, so that the same is verified, and failures have one form. */
+/** Connections of grpc-js to a peer, secured like lanes, with the same verification and the same failures. */
 import type { Socket } from 'node:net';
 import { ChannelCredentials, credentials } from '@grpc/grpc-js';
 import type { Address } from '#base';
@@ -10,7 +10,7 @@ type Connected = Awaited<ReturnType<Connector['connect']>>;
 export class PeerCredentials extends ChannelCredentials {
   readonly #tls: PeerTls;
   readonly #address: Address;
-  /** Why the last connection was not secured; undefined: nothing has failed, or not in that. */
+  /** Failure of the last TLS handshake; undefined: none. */
   failure: Error | undefined;
 
   constructor(tls: PeerTls, address: Address) {

@@ -1,7 +1,4 @@
-/**
- * The port of a node: others ask there by gRPC, and their lanes come in there, too; what a connection begins with tells
- * the two apart.
- */
+/** The peer port of a node: gRPC and lanes of other nodes, told apart by the first bytes of a connection. */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
@@ -23,26 +20,26 @@ import type { Wire } from './wire.ts';
 export interface PeerServerOptions {
   readonly belonging: () => Belonging;
   readonly limits: PeerLimits;
-  /** A node has opened a lane, and said this first. */
+  /** A node has opened a lane; `first` are its first bytes. */
   readonly onLane: (connection: Wire, first: Uint8Array) => void;
-  /** A connection is none that is served here. */
+  /** A connection was refused. */
   readonly onRefused: (fault: FrameFault) => void;
-  /** A store asks to be registered, or says where it is now; its cluster is this one, if it has one. */
+  /** A store asks to be registered, or a node announces its address; its cluster is this one, if it has one. */
   readonly onJoin: (request: JoinRequest, asker: Asker) => Promise<JoinReply>;
-  /** An operator asks something of the cluster. */
+  /** An operator sends an admin request. */
   readonly onAdmin: Administer;
 }
 
 const IS_NEW = 'the node belongs to no cluster itself yet';
-/** Streams of one connection that asks. */
+/** Streams of one gRPC connection. */
 const STREAMS_PER_CONNECTION = 16;
 /** Unlike at the port of clients nghttp2 enforces the number of streams itself: no client needs more at once. */
 const SETTINGS = { ...NO_HPACK_TABLE, maxConcurrentStreams: STREAMS_PER_CONNECTION };
-/** Bytes of a request to join, or of an order. */
+/** Bytes of a request to join, or of an admin request. */
 const REQUEST_BYTES_MAX = 64 * 1024;
 const CLOSING: AdminReply = { kind: 'later', reason: 'the node is closing' };
 const STREAM_CREATED = 'http2.server.stream.created';
-/** A connection without streams. */
+/** Idle timeout of a connection without streams. */
 const IDLE_MS = 30_000;
 
 export class PeerServer {
@@ -65,7 +62,7 @@ export class PeerServer {
     this.#options = options;
     this.#floods = new FrameFloods((socket) => this.#refuse(socket, 'far more frames than those of requests'));
     subscribe(STREAM_CREATED, this.#onStream);
-    // One for the thread. By default grpc-js writes to stderr, such as about headers that it cannot read (O2).
+    // The logger is global in the thread. By default grpc-js writes to stderr, such as about invalid headers (O2).
     setLogger({ error: (...parts) => options.onRefused({ kind: 'handshake', words: parts.join(' ') }) });
     this.#server = new Server(serverOptions(options.limits));
     setHttp2Options(this.#server, { settings: SETTINGS });
@@ -115,7 +112,7 @@ export class PeerServer {
     });
   }
 
-  /** Ends all that ask, at once. */
+  /** Ends all gRPC connections at once. */
   close(): void {
     this.#isClosed = true;
     unsubscribe(STREAM_CREATED, this.#onStream);
@@ -129,7 +126,7 @@ export class PeerServer {
     return words;
   }
 
-  /** Ends the session at the first request of too many headers: decoding them costs more than anything that follows. */
+  /** Ends the session at the first request of too many headers: decoding them is the main cost. */
   #watchHeaders(session: Http2Session): void {
     if (this.#watched.has(session)) return;
     this.#watched.add(session);
@@ -146,7 +143,7 @@ export class PeerServer {
     });
   }
 
-  /** Whatever is said without TLS, the other side takes for what it is, and ends; if it does not, silence does. */
+  /** Without TLS, the other side recognises any answer as such, and ends; if it does not, a timeout ends it. */
   #refuseTls(connection: Socket): void {
     const words = 'it speaks TLS, and this node was started without --peer-secret-file and --peer-tls-cert-file';
     const from = `${connection.remoteAddress}:${connection.remotePort}`;
@@ -188,7 +185,7 @@ function serverOptions(limits: PeerLimits): Record<string, number> {
     'grpc.keepalive_time_ms': limits.pingEveryMs,
     'grpc.keepalive_timeout_ms': limits.pingTimeoutMs,
     'grpc.max_connection_idle_ms': IDLE_MS,
-    // grpc-js knows its connections, and can end them, only with the traces of channelz (1.14.7).
+    // grpc-js tracks its connections, and can end them, only with channelz enabled (1.14.7).
     'grpc.enable_channelz': 1,
   };
 }

@@ -1,11 +1,11 @@
-/** Puts the records of a stream of bytes together, each in memory of its own. */
+/** Assembles the records of a stream, each in memory of its own. */
 import { NO_BYTES } from '#base';
 import { RECORD_HEAD_BYTES, recordLength } from './lane-words.ts';
 
 export interface ReadOn {
-  /** Bytes of the chunk that were taken. */
+  /** Consumed bytes of the chunk. */
   readonly taken: number;
-  /** The record that they completed; empty for a question. */
+  /** The completed record; empty for a question. */
   readonly record: Uint8Array | undefined;
 }
 
@@ -20,7 +20,7 @@ export class RecordReader {
     this.#bytesMax = bytesMax;
   }
 
-  /** What is wrong with the head of the record that has begun, if something is: nothing behind it can be read. */
+  /** Fault of the current record's head, if any: nothing after it can be read. */
   get fault(): string | undefined {
     if (this.#headLength < RECORD_HEAD_BYTES || this.#record !== undefined) return undefined;
     const length = recordLength(this.#head);
@@ -28,7 +28,7 @@ export class RecordReader {
     return `a frame of ${length} bytes; the longest has ${this.#bytesMax}`;
   }
 
-  /** Takes bytes up to the end of a record, or all of them. */
+  /** Reads up to the end of a record, or all bytes. */
   read(chunk: Uint8Array): ReadOn {
     let taken = 0;
     if (this.#record === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Why a node that is there does not let this side ask: what gRPC has no words for, the port says to a lane. It is
- * dialled once more for that, and only after a question that did not reach it.
+ * Finds out why a node refuses questions. gRPC cannot transport the reason, but the port sends it to a lane. So the
+ * node is dialled once more as a lane, only after a question that did not reach it.
  */
 import { connect } from 'node:net';
 import { concatBytes, NO_BYTES } from '#base';
@@ -8,7 +8,7 @@ import type { DialledAddress } from '#cluster';
 import { answerLength, HELLO_BEGINS, readAnswer } from './lane-words.ts';
 import type { PeerTls } from './peer-tls.ts';
 
-/** A node refuses as soon as a connection has begun. */
+/** Short, because a node refuses as soon as a connection has begun. */
 const ANSWER_MS = 1_000;
 
 /** Asks the node at an address why it refuses connections; undefined when no node answers or it refuses none. */

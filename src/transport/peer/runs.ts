@@ -1,6 +1,6 @@
 /**
- * Tells the processes of one node apart (TP12): each draws a number, its run. Two of them at once have the same data
- * directory, of which one is a copy, and would vote as one replica.
+ * Distinguishes the processes of one node (TP12): each draws a number, its run. Two of them at once have copies of one
+ * data directory, and would vote as one replica.
  */
 import { type Address, formatAddress } from '#base';
 import type { FrameFault, NodePlace } from '#cluster';
@@ -10,26 +10,26 @@ import type { LaneWorld } from './wire.ts';
 /** One process of a node. */
 export interface Run {
   readonly run: number;
-  /** Where it listens for other nodes; undefined when it does not say. */
+  /** Address at which it listens for other nodes; undefined when it does not announce one. */
   readonly address: Address | undefined;
 }
 
 /** One open connection of a process. */
 export interface HeardRun extends Run {
   readonly place: NodePlace;
-  /** When something arrived last. */
+  /** Time of the last received bytes. */
   heardMs(): number;
   destroy(): void;
 }
 
-/** An open connection on which nothing has arrived for so long is of a process that has ended. */
+/** Silence after which the process of an open connection is considered ended. */
 export function silenceMs({ pingEveryMs, pingTimeoutMs }: PeerLimits): number {
   return pingEveryMs + pingTimeoutMs;
 }
 
 /**
- * Fault of a process while another one of its node has open connections. Those that are silent are ended, but not
- * before everything that has arrived was read: the caller dials again.
+ * Fault of a process while another one of its node has open connections. Silent connections are ended, but only after
+ * all arrived bytes were read: the caller dials again.
  */
 export function duplicateOf(
   { run, address }: Run,

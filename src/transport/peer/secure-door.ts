@@ -1,5 +1,5 @@
 /**
- * The way into a port that speaks TLS: connections that were accepted, until it is known that they are of a peer.
+ * Verifies that accepted connections of a TLS port come from peers.
  *
  * ```
  *   accepted ── its first byte ── is of TLS ── shakes hands ── shows a certificate of the authority ──> served
@@ -7,8 +7,8 @@
  *      │              └── is another ──> a lane receives why; closed. Where TLS is preferred: served
  *      └── silent or slow, or the oldest of too many that are ──> closed
  * ```
- * No byte of a lane or a request is read before the handshake is over. A silent connection is evicted by the next one,
- * so that a node, which is quick, always finds a place; connections that are served have places of their own.
+ * No byte of a lane or a request is read before the handshake is complete. A new connection evicts a silent one, so
+ * that a node, which is quick, always gets a slot; served connections have slots of their own.
  */
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
@@ -30,22 +30,22 @@ import {
 export interface SecureDoorOptions {
   readonly tls: PeerTls;
   readonly limits: PeerLimits;
-  /** Connections to the port at a time; absent: as many as come. */
+  /** Maximum number of connections to the port; absent: unlimited. */
   readonly connectionsMax: number | undefined;
-  /** A connection by which nothing was read yet; what came without TLS has to be read on. */
+  /** A verified connection, of which nothing was read; without TLS, reading must be resumed. */
   readonly onConnection: (connection: Socket) => void;
   readonly onRefused: (fault: FrameFault) => void;
 }
 
-/** The first byte of a record of TLS in which hands are shaken. */
+/** The first byte of a TLS handshake record. */
 export const TLS_BEGINS = 0x16;
-/** Share of the connections that those may have that are not served yet. */
+/** Share of the connections for those in verification. */
 const SHAKING_PART = 1 / 4;
 const SECOND_MS = 1_000;
-/** A greeting, or what HTTP/2 begins with. */
+/** Maximum bytes to read of a refused connection: a hello, or the preface of HTTP/2. */
 const UNHEARD_BYTES_MAX = 16 * 1024;
 
-/** One that is not served yet. */
+/** A connection in verification. */
 interface Shaking {
   readonly socket: Socket;
   readonly from: string;
@@ -55,12 +55,12 @@ interface Shaking {
 export class SecureDoor {
   readonly #options: SecureDoorOptions;
   readonly #server: Server;
-  /** What the server shows. */
+  /** Current credentials of the server. */
   #shown: PeerTlsMaterial;
-  /** By where they are from; the oldest first. */
+  /** Connections in verification by remote address; the oldest first. */
   readonly #shaking = new Map<string, Shaking>();
   readonly #shakingMax: number;
-  /** In the second that began then. */
+  /** Number of handshakes in the second from then on. */
   #begun = { count: 0, sinceMs: 0 };
 
   constructor(options: SecureDoorOptions) {
@@ -74,7 +74,7 @@ export class SecureDoor {
     this.#server.on('tlsClientError', (failure, socket) => this.#failed(failure, socket));
   }
 
-  /** Takes a connection that was accepted. */
+  /** Takes an accepted connection. */
   take(socket: Socket): void {
     const from = originOf(socket);
     const { limits } = this.#options;
@@ -97,7 +97,7 @@ export class SecureDoor {
     });
   }
 
-  /** Ends all that are not served yet. */
+  /** Ends all connections in verification. */
   close(): void {
     for (const { socket } of this.#shaking.values()) socket.destroy();
   }
@@ -121,7 +121,7 @@ export class SecureDoor {
   #shaken(socket: TLSSocket): void {
     const shaking = this.#shaking.get(originOf(socket));
     if (shaking === undefined) return void socket.destroy();
-    // A client without the secret does not come so far.
+    // The handshake of a client without the secret fails earlier.
     if (socket.authorized || isSecret(this.#shown)) return this.#serve(shaking, socket);
     const shown = socket.getPeerX509Certificate();
     const why = `${socket.authorizationError}`;
@@ -146,12 +146,12 @@ export class SecureDoor {
     this.#options.onConnection(socket);
   }
 
-  /** Says why, in the words of a lane, within a bounded time. */
+  /** Sends the reason as an answer of a lane, within a bounded time. */
   #refuse({ from }: Shaking, socket: Socket, words: string): void {
     this.#options.onRefused({ kind: 'handshake', words: `${from}: ${words}` });
     socket.on('error', () => undefined);
     socket.end(writeAnswer({ kind: 'refused', reason: words }));
-    // What is not read by then would have the words thrown away on their way; a flood is not read to its end.
+    // Unread input would reset the connection and lose the reason in transit; a flood is not read to its end.
     let read = 0;
     socket.on('data', (bytes) => {
       read += bytes.length;
@@ -184,7 +184,7 @@ function originOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress}:${remotePort}`;
 }
 
-/** Only the middle of OpenSSL's message: around it are addresses in its source. */
+/** Only the middle of OpenSSL's message: around it are positions in its source. */
 function reasonOf({ message }: Error): string {
   return /SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message;
 }

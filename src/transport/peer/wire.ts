@@ -1,25 +1,25 @@
 /**
- * What lanes have of the world: connections that carry bytes in order, and time. The real one is here; the simulation
- * has another (test/simulation/peers), so that the lanes themselves are the same in both.
+ * Environment of lanes: connections that carry bytes in order, and time. The real one is here; the simulation has
+ * another (test/simulation/peers), so that both run the same lanes.
  */
 import { connect } from 'node:net';
 import type { Address } from '#base';
 
-/** As much of a connection of TCP as lanes use; a socket of Node is one. */
+/** The part of a TCP connection that lanes use; a Node socket is one. */
 export interface Wire {
   readonly destroyed: boolean;
-  /** Bytes that were written, and that the system has not taken. */
+  /** Written bytes that the system has not accepted. */
   readonly writableLength: number;
-  /** The bytes leave in order. `done` is called when the system has taken them, or never will. */
+  /** Writes bytes in order. `done` is called when the system has accepted them, or never will. */
   write(bytes: Uint8Array, done?: (failure?: Error | null) => void): unknown;
   cork(): void;
   uncork(): void;
-  /** Stops reading: what arrives waits in the system, and then at the other end. */
+  /** Stops reading: input waits in the system, and then at the other end. */
   pause(): unknown;
   resume(): unknown;
-  /** Says that nothing more follows. */
+  /** Ends the output. */
   end(): unknown;
-  /** Ends it at once; `failure` is what its listeners hear. */
+  /** Ends it at once; `failure` is passed to its listeners. */
   destroy(failure?: Error): unknown;
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
   on(event: 'error', listener: (failure: Error) => void): unknown;
@@ -28,16 +28,16 @@ export interface Wire {
 }
 
 export interface LaneWorld {
-  /** Dials at once; the connection closes by itself without an answer. */
+  /** Dials at once; without an answer the connection closes by itself. */
   connect(target: Address): Wire;
-  /** Why the next connection would fail as one has; undefined, and absent: it may be different in a moment. */
+  /** Why the next connection would fail equally; undefined or absent: it may succeed. */
   refusalIn?(failure: Error, target: Address): string | undefined;
-  /** A clock that never goes back. */
+  /** A monotonic clock. */
   nowMs(): number;
-  /** What is returned stops it, like that of `every`. */
+  /** The result cancels it, like that of `every`. */
   after(delayMs: number, run: () => void): () => void;
   every(intervalMs: number, run: () => void): () => void;
-  /** When everything that has arrived by now was read. */
+  /** Runs after all bytes that have arrived by now were read. */
   afterArrivals(run: () => void): void;
 }
 

@@ -55,7 +55,7 @@ const REPLY_HEADERS: readonly string[] = Object.entries({
 const OK_TRAILERS: OutgoingHttpHeaders = trailersOf(OK);
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
 
-/** A piece of what was written, behind all before it. */
+/** A piece of output, after all before it. */
 interface Outgoing {
   readonly piece: Uint8Array;
   readonly left: () => void;
@@ -78,7 +78,7 @@ const NO_MESSAGE = new Uint8Array(0);
 const NOTHING = Buffer.alloc(0);
 
 export class CallStream {
-  /** The message; empty until it is there. */
+  /** The message; empty until it is complete. */
   request: Uint8Array = NO_MESSAGE;
   /** Called once, unless the call has been answered. */
   listener: CallListener | undefined;
@@ -99,11 +99,11 @@ export class CallStream {
   #hasBegun = false;
   /** Trailers of a stream of messages. */
   #trailers: OutgoingHttpHeaders = OK_TRAILERS;
-  /** Pieces that node:http2 does not have yet; the one before them is leaving. */
+  /** Pieces that node:http2 does not have yet; the previous one is being sent. */
   #outgoing: Outgoing[] = [];
   #isLeaving = false;
 
-  /** `expired` is the answer when its time is over, which was this `grpc-timeout`. */
+  /** `expired` returns the status at the deadline, by the sent `grpc-timeout`. */
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, expired: (timeout: string) => CallStatus) {
     this.#stream = stream;
     this.#headers = headers;
@@ -123,12 +123,12 @@ export class CallStream {
     return this.#headers;
   }
 
-  /** Undefined when it has gone. */
+  /** Undefined when it has closed. */
   get session(): Http2Session | undefined {
     return this.#stream.session;
   }
 
-  /** Infinity: it has none. */
+  /** Infinity: none. */
   get deadlineMs(): number {
     return this.#deadlineMs;
   }
@@ -214,13 +214,13 @@ export class CallStream {
     else this.#send(framed, 0, left);
   }
 
-  /** The next piece: node:http2 would tell of several at once when the last of them has left. */
+  /** The next piece; given several at once, node:http2 would report only the last of them as sent. */
   #send(framed: Uint8Array, from: number, left: (restBytes: number) => void): void {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return;
     const to = Math.min(from + PIECE_BYTES, framed.length);
     stream.write(framed.subarray(from, to), (error) => {
-      // A write that failed may still be looked at by the connection.
+      // The connection may still use the buffer of a failed write.
       if (error !== null && error !== undefined) return;
       left(framed.length - to);
       if (to < framed.length) this.#send(framed, to, left);
@@ -261,7 +261,7 @@ export class CallStream {
     if (!this.#isLeaving) this.#leave();
   }
 
-  /** Hands the next piece over; behind the last one of a call that was answered, the end. */
+  /** Hands over the next piece, or the end after the last one of an answered call. */
   #leave(): void {
     const stream = this.#stream;
     const next = this.#outgoing.shift();
@@ -272,16 +272,16 @@ export class CallStream {
       return;
     }
     stream.write(next.piece, (error) => {
-      // A write that failed may still be looked at by the connection.
+      // The connection may still use the buffer of a failed write.
       if (error !== null && error !== undefined) return;
       next.left();
       this.#leave();
     });
-    // With the last piece, so that it leaves at once.
+    // Together with the last piece, so that it is sent at once.
     if (this.#isAnswered && this.#outgoing.length === 0) stream.end();
   }
 
-  /** Sends a status, behind the messages of a stream. */
+  /** Sends a status, after the messages of a stream. */
   finish(status: CallStatus): void {
     this.#stop();
     this.#say(status);
@@ -296,7 +296,7 @@ export class CallStream {
     if (!this.#answer()) return;
     if (!this.#hasBegun) {
       this.#stream.respond(headersOf(status), { endStream: true });
-      // The rest of a request is not read: it would be counted, and thrown away (RFC 9113, 8.1).
+      // The rest of a request is discarded without being read (RFC 9113, 8.1).
       if (!this.#isWhole) this.#stream.close(constants.NGHTTP2_NO_ERROR);
       return;
     }
@@ -319,7 +319,7 @@ export class CallStream {
   }
 
   #expire(): void {
-    // Timers and the clock are not the same.
+    // Timers and the clock may differ.
     this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
     this.finish(this.#expired(String(this.#headers['grpc-timeout'])));
     this.drop();
@@ -339,7 +339,7 @@ export class CallStream {
   }
 }
 
-/** Names and values in a row, which node:http2 takes with less work than an object. */
+/** Names and values alternating, which is cheaper for node:http2 than an object. */
 function listOf(headers: Fields | undefined, encoding: string = 'identity'): readonly string[] {
   const list = [...REPLY_HEADERS, 'grpc-encoding', encoding];
   for (const name in headers) {

@@ -1,5 +1,5 @@
 /**
- * One call: what has arrived, what has been sent, and how it ended.
+ * The state of one call.
  *
  * ```
  *   open ── reply / finish ──────> ended      (a status was sent)
@@ -28,21 +28,21 @@ export interface CallParts {
   readonly stream: CallStream;
   readonly method: MethodTraits;
   readonly meter: MethodMeter;
-  /** Absent when the peer was gone before its call began. */
+  /** Absent when the client had disconnected before its call began. */
   readonly peer: PeerStream | undefined;
   readonly shared: SharedParts;
 }
 
 /** Parts that all calls of a server share. */
 export interface SharedParts {
-  /** Bytes of replies that have not left yet. */
+  /** Bytes of replies that were not sent yet. */
   readonly unsent: MemoryBudget;
   /** Bytes of small replies that have not left yet. */
   readonly small: MemoryBudget;
   readonly slices: WorkQueue;
   /** Undefined: replies are not compressed. */
   readonly packer: Packer | undefined;
-  /** The status for a reply that there is no room for. */
+  /** The status for a reply without room. */
   readonly noRoom: CallStatus;
   /** Adapts trailers to the authority of the request; undefined: all clients get the same. */
   readonly trailersFor: (<T extends Fields>(authority: string | undefined, trailers: T) => T) | undefined;
@@ -52,7 +52,7 @@ export interface SharedParts {
 /** A unary reply up to this size is small: it uses the budget for small replies while that has room. */
 const SMALL_REPLY_BYTES = 64 * 1024;
 
-/** A reply in its frame, and the pieces that it came in when another node has sent it, or what it is compressed to. */
+/** A reply in its frame, and its pieces when another node has sent it, or its compressed copy. */
 const COPIES = 2;
 
 export interface ReplyParts {
@@ -64,7 +64,7 @@ export interface ReplyParts {
 
 /** Resources of the server for a call, until it ends. */
 export interface Seat {
-  /** In its table. */
+  /** Number in the server's table. */
   readonly number: number;
   /** Undefined: it needs none, or has none yet. */
   place: Place | undefined;
@@ -80,7 +80,7 @@ const UNCOUNTED: Room = { release: NOTHING };
 
 export class Call {
   readonly method: MethodTraits;
-  /** For the server: what it keeps of the call, once it is accepted. */
+  /** For the server: its record of the call, once it is accepted. */
   seat: Seat | undefined;
   /** Undefined: it is not traced. */
   trace: CallTrace | undefined;
@@ -96,12 +96,12 @@ export class Call {
   readonly #replyRooms: Room[] = [];
   /** Holds among them that can be evicted when the reader makes no progress. */
   readonly #watched: Hold[] = [];
-  /** For a reply that must be sent, until there is one. */
+  /** Reserved for a reply that must be sent, until there is one. */
   #expected: Room | undefined;
   #abort: AbortController | undefined;
   /** True when OK follows the last write. */
   #isComplete = false;
-  /** Chunks that the connection has not taken yet. */
+  /** Chunks that the connection has not accepted yet. */
   #unsent = 0;
   #onDrained: (() => void) | undefined;
 
@@ -139,12 +139,12 @@ export class Call {
     return this.#stream.metadata;
   }
 
-  /** The object of the headers that it was opened with. */
+  /** The object of the headers at the opening of the call. */
   get opening(): object {
     return this.#stream.opening;
   }
 
-  /** Which of them were sent more than once. */
+  /** Headers that were sent more than once. */
   get repeated(): RepeatedHeaders {
     return this.#stream.repeated;
   }
@@ -159,7 +159,7 @@ export class Call {
     return this.#shared.packer?.encodingFor(this.#peer?.accepted);
   }
 
-  /** Until its deadline; undefined when it has none. */
+  /** Time until its deadline; undefined when it has none. */
   get leftMs(): number | undefined {
     const deadlineMs = this.#deadlineMs;
     return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
@@ -185,8 +185,8 @@ export class Call {
   }
 
   /**
-   * Takes room for the reply to a request of so many bytes, before anything is tried that must be answered. Such a
-   * reply names what the request contains, and is about as long. False: there is no room.
+   * Reserves room for the reply to a request of this size before an effect that must be answered. Such a reply names
+   * the contents of the request, and is about as long. False: there is no room.
    */
   expectReply(requestBytes: number): boolean {
     const bytes = COPIES * Math.min(requestBytes, SMALL_REPLY_BYTES);
@@ -195,9 +195,9 @@ export class Call {
   }
 
   /**
-   * Sends the one framed message of a unary call and ends it with OK; or, when there is no room for it, with the status
-   * that says so. Where such a status would deny what was committed, the message is sent anyway, or the call is cut
-   * off. Compressing it takes a moment, in which the call may still end otherwise.
+   * Sends the one framed message of a unary call and ends it with OK. When there is no room for it, it sends that
+   * status instead. Where this would deny a commit, the message is sent anyway, or the call is cut off. Compression
+   * takes a moment, in which the call may still end otherwise.
    */
   reply(framed: Uint8Array, parts: ReplyParts = {}): void {
     if (this.#ended || !this.reserve(framed.length, parts)) return;
@@ -208,11 +208,11 @@ export class Call {
 
   async #sendPacked(packing: Promise<Uint8Array | undefined>, framed: Uint8Array, parts: ReplyParts): Promise<void> {
     this.#begun = true;
-    // A thread holds the bytes until it is done with them, whatever becomes of the call.
+    // A thread holds the bytes until it has finished, even if the call ends.
     const rooms = this.#replyRooms;
     for (const room of rooms) this.#peer?.withhold(room);
     const packed = await packing;
-    // The timer of a deadline that has passed answers, if it has not yet.
+    // The timer of a passed deadline answers, if it has not yet.
     if (this.#ended || this.isLate) {
       for (const room of rooms) room.release();
       return;
@@ -247,10 +247,7 @@ export class Call {
     this.#end('OK');
   }
 
-  /**
-   * Takes the room for the one message of a reply, which has so many bytes. False: there is none, and the call has
-   * ended.
-   */
+  /** Reserves room for the one message of a reply. False: there is none, and the call has ended. */
   reserve(bytes: number, { isRepeat }: Pick<ReplyParts, 'isRepeat'> = {}): boolean {
     if (this.#ended || bytes <= this.#roomBytes) return !this.#ended;
     this.#expected?.release();
@@ -311,24 +308,24 @@ export class Call {
     return this.#shared.unsent.of(this.#connection);
   }
 
-  /** Nothing, or a promise of the turn of its connection to read a slice of so many bytes. */
+  /** Undefined, or a promise of the turn of its connection to read a slice of this size. */
   turn(bytes: number): Promise<void> | undefined {
     return this.#shared.slices.slice(this.#connection, bytes, this.signal);
   }
 
-  /** Keeps room until everything that was sent has left, or the peer has gone. */
+  /** Holds room until everything was sent, or the client has disconnected. */
   keep(room: Room): void {
     if (this.#peer === undefined) room.release();
     else this.#peer.keep(room);
   }
 
-  /** Ends the call at once, with all that it has not sent: for a reader that does not read. */
+  /** Ends the call at once, without its unsent output: for a reader that does not read. */
   cut(): void {
     if (!this.#ended) this.#end('RESOURCE_EXHAUSTED');
     this.#peer?.reset();
   }
 
-  /** Resolves when everything written has left, or the call has ended. One waiter at a time. */
+  /** Resolves when all output was sent, or the call has ended. One waiter at a time. */
   drained(): Promise<void> {
     if (this.#ended || this.#unsent === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -339,7 +336,7 @@ export class Call {
     });
   }
 
-  /** Ends the call with a status, after what has been written. */
+  /** Ends the call with a status, after the written messages. */
   finish(status: CallStatus): void {
     if (this.#ended) return;
     const { trailers } = status;
@@ -352,7 +349,7 @@ export class Call {
     return trailersFor === undefined ? trailers : trailersFor(this.header(':authority'), trailers);
   }
 
-  /** For a reply of this length; undefined when there is none and the reply need not be sent. */
+  /** Room for a reply of this length; undefined when there is none and the reply may be lost. */
   #roomFor(replyBytes: number, mustBeSent: boolean): Room | undefined {
     const bytes = COPIES * replyBytes;
     // Probes are answered also when the node is full; the bound on streams bounds these replies.
@@ -403,7 +400,7 @@ export class Call {
 
   #end(code: GrpcStatusName): void {
     this.#ended = true;
-    // The call is kept as long as its stream, and with the call its request.
+    // The stream keeps the call, and the call its request.
     this.#stream.request = NO_MESSAGE;
     this.#expected?.release();
     this.#abort?.abort(callEnded(code));
@@ -415,7 +412,7 @@ export class Call {
   }
 }
 
-/** One for each status: every call ends, and the stack of an error that says so costs more than it tells. */
+/** One for each status: creating an error with its stack for every call is expensive. */
 const ENDED = new Map<GrpcStatusName, DatabaseError>();
 
 function callEnded(code: GrpcStatusName): DatabaseError {

@@ -1,11 +1,11 @@
-/** The certificate that the client of a connection has shown: the same object for all of its calls. */
+/** The certificate that the client of a connection presented: the same object for all of its calls. */
 import type { X509Certificate } from 'node:crypto';
 import type { Http2Session } from 'node:http2';
 import { TLSSocket } from 'node:tls';
 
 const known = new WeakMap<Http2Session, X509Certificate | 'none'>();
 
-/** Undefined: it has shown none, or there is no TLS. */
+/** Undefined: it presented none, or there is no TLS. */
 export function certificateOf({
   session,
 }: {

@@ -1,4 +1,4 @@
-/** Listens, and hands each connection on when its client has acknowledged how many streams it may open (opening.ts). */
+/** Listens, and passes each connection on when its client has acknowledged the settings (opening.ts). */
 import { createServer, type Server, type Socket } from 'node:net';
 import { ConnectionPlaces, type Waiting } from '../../connection-places.ts';
 import type { FrameFloods } from '../../frame-floods.ts';
@@ -13,9 +13,9 @@ export interface ConnectionsOptions {
   /** Streams of a connection at a time. */
   readonly streams: number;
   readonly connectionsMax: number;
-  /** One was closed for one that came. */
+  /** A connection was closed for a new one. */
   readonly onDisplaced: (waiting: Waiting) => void;
-  /** A client that has not acknowledged settings by then is gone. */
+  /** A client that has not acknowledged settings by then is disconnected. */
   readonly openingMs: number;
   readonly requests: MemoryBudget;
   readonly reading: ReadingTurns;
@@ -37,7 +37,7 @@ export interface ListenPlace {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #server: Server;
-  /** All that are open, those without a stream among them. */
+  /** All open connections, including those without a stream. */
   readonly #sockets = new Set<Socket>();
   /** Connections without a session. */
   readonly #opening = new Set<Socket>();
@@ -50,7 +50,7 @@ export class Connections {
     this.#server = options.secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
   }
 
-  /** Binds and answers the port that it got; rejects with what the system says. */
+  /** Binds and returns the port; rejects with the error of the system. */
   listen(place: ListenPlace): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -62,12 +62,12 @@ export class Connections {
     });
   }
 
-  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  /** Closes the connection that has waited longest for a complete request; false: none waits. */
   makeRoom(): boolean {
     return this.#places.makeRoom();
   }
 
-  /** Takes no more. Resolves when every connection is closed. */
+  /** Accepts no more connections. Resolves when all are closed. */
   close(): Promise<void> {
     for (const socket of this.#opening) socket.destroy();
     return new Promise((resolve) => {
@@ -75,7 +75,7 @@ export class Connections {
     });
   }
 
-  /** Ends them all, also one whose peer is asked to close it and does not. */
+  /** Ends all connections, even if their clients do not close them. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -108,7 +108,8 @@ export class Connections {
       connection = new ConnectionStreams(streams, place);
       onOpen(socket, connection);
     };
-    // One that is closed as it comes, for want of file descriptors, receives nothing: that is decided in this turn.
+    // A connection that was closed at once, for lack of file descriptors, receives nothing: that is decided in this
+    // turn.
     process.nextTick(() => {
       if (!socket.destroyed)
         announceSettings({ socket, streams, own: NO_HPACK_TABLE, withinMs, requests, floods, onOpen: opened });

@@ -1,8 +1,8 @@
-/** Cuts bytes into whole messages in their frames, however they arrive (T2). */
+/** Cuts the arriving bytes into whole messages in their frames (T2). */
 import { FRAME_HEADER_BYTES } from './framing.ts';
 
 export interface CutFrames {
-  /** Whole frames in a row, which are not looked at again. */
+  /** Consecutive whole frames, which are not parsed again. */
   readonly frames: Buffer;
   readonly count: number;
 }
@@ -10,15 +10,15 @@ export interface CutFrames {
 export class FrameCutter {
   #pieces: Buffer[] = [];
   #byteCount = 0;
-  /** Bytes up to the end of the frame that has begun; what is known of it are its first bytes. */
+  /** Bytes up to the end of the current frame, of which the first bytes are held. */
   #neededBytes = FRAME_HEADER_BYTES;
 
-  /** Bytes of the frame that has begun, or of what is known of it. */
+  /** Bytes of the current frame, or of its header while that is incomplete. */
   get neededBytes(): number {
     return this.#neededBytes;
   }
 
-  /** The whole frames that there are now; undefined when there is none. */
+  /** Returns the frames that are complete now; undefined when there are none. */
   add(piece: Buffer): CutFrames | undefined {
     this.#pieces.push(piece);
     this.#byteCount += piece.length;
@@ -41,7 +41,7 @@ export class FrameCutter {
   }
 }
 
-/** Of the frame that begins there, with its header; of one whose header is not whole, the header. */
+/** Length of the frame at `at` with its header; the length of a header when that is incomplete. */
 function lengthAt(bytes: Buffer, at: number): number {
   if (at + FRAME_HEADER_BYTES > bytes.length) return FRAME_HEADER_BYTES;
   return FRAME_HEADER_BYTES + bytes.readUInt32BE(at + 1);

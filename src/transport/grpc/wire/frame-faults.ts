@@ -1,7 +1,7 @@
 /**
- * What can be wrong with a request before its message is looked at: its headers, and its frames.
+ * Faults of a request before its message is read: of its headers and its frames.
  *
- * It is found where the bytes come in, and answered with the value and the remedy (docs/errors.md).
+ * They are found as the bytes arrive, and answered with the value and the remedy (docs/errors.md).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
 import { HEADER_PAIRS_MAX } from '../../opening.ts';
@@ -9,34 +9,34 @@ import { headerRule, untakenRule } from '../../own-headers.ts';
 
 export type FrameFault =
   | { readonly kind: 'method'; readonly value: string }
-  /** It is not of gRPC. */
+  /** Not a request of gRPC. */
   | { readonly kind: 'content-type'; readonly value: string | undefined }
-  /** It is of gRPC, with messages in another form than that of protobuf. */
+  /** A request of gRPC, with messages in another encoding than protobuf. */
   | { readonly kind: 'codec'; readonly value: string }
   | { readonly kind: 'path'; readonly value: string }
   /** All headers together. */
   | { readonly kind: 'headers-too-long'; readonly bytes: number; readonly bytesMax: number }
   | { readonly kind: 'too-many-headers'; readonly count: number; readonly countMax: number }
   | { readonly kind: 'timeout'; readonly value: string }
-  /** A header that asks for something has characters that no metadata may have. */
+  /** A header that is an option has characters that metadata may not have. */
   | { readonly kind: 'metadata'; readonly name: string; readonly value: string }
   | { readonly kind: 'header'; readonly name: string; readonly rule: string; readonly value: string }
   /** The first byte of a message is neither 0 nor 1. */
   | { readonly kind: 'flag'; readonly value: number }
-  /** A message is compressed, and `grpc-encoding` is absent or says that it is not. */
+  /** A message is compressed, but `grpc-encoding` is absent or `identity`. */
   | { readonly kind: 'not-encoded'; readonly encoding: string | undefined }
   | { readonly kind: 'unknown-encoding'; readonly encoding: string }
-  /** The prefix of a message announces so many bytes. */
+  /** The prefix of a message announces this length. */
   | { readonly kind: 'too-long'; readonly bytes: number; readonly bytesMax: number }
   | { readonly kind: 'second-message'; readonly firstBytes: number }
   | { readonly kind: 'no-message' }
-  /** The stream ended inside of the five bytes before a message, or inside of the message. */
+  /** The stream ended inside the five bytes before a message, or inside the message. */
   | { readonly kind: 'cut-prefix'; readonly received: number }
   | { readonly kind: 'cut-message'; readonly received: number; readonly bytes: number }
   | { readonly kind: 'not-packed'; readonly encoding: string; readonly why: string }
   | { readonly kind: 'unpacked-too-long'; readonly encoding: string; readonly bytesMax: number };
 
-/** What a message may be compressed by. */
+/** Supported compressions of messages. */
 export type Packing = 'gzip' | 'deflate';
 
 export function isPacking(encoding: string | undefined): encoding is Packing {
@@ -47,26 +47,26 @@ export function isPacking(encoding: string | undefined): encoding is Packing {
 export const ASKING: readonly string[] = ['x-min-revision', 'x-require-leader'];
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
-/** Media types are the same in capitals, and may have parameters (RFC 9110, 8.3.1). */
+/** Media types are case-insensitive and may have parameters (RFC 9110, 8.3.1). */
 const MEDIA_TYPE = /^application\/grpc(\+[^;\s]*)?(?:\s*;.*)?$/i;
 
 const TIMEOUT = /^\d{1,8}[HMSmun]$/;
-/** The milliseconds of a timer are counted in 32 bits. A longer one is as good as this one, of three weeks. */
+/** Timers count milliseconds in 32 bits. Longer timeouts become this one, of three weeks. */
 const SECONDS_MAX = 2_000_000;
 const MS_OF_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 interface HeadLimits {
-  /** Of all, names and values. */
+  /** Limit for all names and values. */
   readonly headerBytesMax: number;
-  /** Of different names, those of HTTP/2 itself among them. */
+  /** Limit for different names, including those of HTTP/2 itself. */
   readonly headersMax: number;
-  /** With more of them the connection ends: each is work before anybody can decide about the stream. */
+  /** At a higher number the connection ends: each header is work before the stream can be refused. */
   readonly headerPairsMax: number;
-  /** The same for their bytes: more than what arrives can be without a table of HPACK. */
+  /** The same for their bytes: more than can arrive without an HPACK table. */
   readonly floodBytesMax: number;
 }
 
-/** Of the headers of a request. */
+/** Limits of the headers of a request. */
 export const HEAD_LIMITS: HeadLimits = {
   headerBytesMax: 16 * 1024,
   headersMax: 128,
@@ -100,7 +100,7 @@ export function headFault(headers: IncomingHttpHeaders, taken: readonly string[]
 
 function mediaFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const type = headers['content-type'];
-  // Nearly always.
+  // The common case.
   if (type === 'application/grpc' || type === 'application/grpc+proto') return undefined;
   const media = MEDIA_TYPE.exec(type ?? '');
   if (media === null || type === undefined) return { kind: 'content-type', value: type };
@@ -123,13 +123,13 @@ function sizeOf(headers: IncomingHttpHeaders): { readonly count: number; readonl
 function timeoutFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const timeout = headers['grpc-timeout'];
   if (timeout === undefined) return undefined;
-  // A header that is given twice is one with a comma.
+  // Repeated values are joined by a comma.
   if (typeof timeout !== 'string' || !TIMEOUT.test(timeout)) return { kind: 'timeout', value: String(timeout) };
   if (msOf(timeout) > 1000 * SECONDS_MAX) headers['grpc-timeout'] = `${SECONDS_MAX}S`;
   return undefined;
 }
 
-/** What a call may take, of whose headers nothing is wrong: whole milliseconds; undefined: as long as it takes. */
+/** The timeout of a call with valid headers, in whole milliseconds; undefined: none. */
 export function timeoutMs(headers: IncomingHttpHeaders): number | undefined {
   const timeout = headers['grpc-timeout'];
   return typeof timeout === 'string' && TIMEOUT.test(timeout) ? Math.trunc(msOf(timeout)) : undefined;

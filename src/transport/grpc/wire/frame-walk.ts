@@ -1,5 +1,5 @@
 /**
- * A walk over the frames of a request as they come in pieces, which finds the first one that is none.
+ * Walks the frames of a request as its pieces arrive, and finds the first invalid one.
  *
  * ```
  *   between ── flag, four bytes of length ──> inside ── so many bytes ──> between
@@ -10,9 +10,9 @@ import { type FrameFault, isPacking } from './frame-faults.ts';
 import { FRAME_HEADER_BYTES } from './framing.ts';
 
 export interface FrameRules {
-  /** Longest message, as its prefix announces it. */
+  /** Maximum length of a message, as its prefix announces it. */
   readonly bytesMax: number;
-  /** False: exactly one message is sent. */
+  /** False: exactly one message is allowed. */
   readonly isStream: boolean;
   /** The header `grpc-encoding`. */
   readonly encoding: string | undefined;
@@ -20,25 +20,25 @@ export interface FrameRules {
 
 export class FrameWalk {
   readonly #rules: FrameRules;
-  /** Messages that have begun. */
+  /** Number of messages that have begun. */
   #count = 0;
-  /** Bytes of the prefix that have come, of a message that has not. */
+  /** Received bytes of an incomplete prefix. */
   #prefix = 0;
   #flag = 0;
   #length = 0;
-  /** Bytes of the message that have not come. */
+  /** Remaining bytes of the message. */
   #left = 0;
 
   constructor(rules: FrameRules) {
     this.#rules = rules;
   }
 
-  /** Whether the last message is compressed. */
+  /** True when the last message is compressed. */
   get isPacked(): boolean {
     return this.#flag === 1;
   }
 
-  /** The next bytes, and what is wrong with the first that are. Nothing more is to be asked then. */
+  /** Takes the next bytes, and returns the first fault in them. It must not be called after a fault. */
   take(piece: Uint8Array): FrameFault | undefined {
     let at = 0;
     while (at < piece.length) {
@@ -62,7 +62,7 @@ export class FrameWalk {
     return this.#count > 0 || this.#rules.isStream ? undefined : { kind: 'no-message' };
   }
 
-  /** The first byte of a frame: whether the message is compressed. */
+  /** The first byte of a frame: the compression flag. */
   #begin(flag: number): FrameFault | undefined {
     const { isStream, encoding } = this.#rules;
     if (this.#count > 0 && !isStream) return { kind: 'second-message', firstBytes: this.#length };
@@ -78,7 +78,7 @@ export class FrameWalk {
     return undefined;
   }
 
-  /** One of the four bytes of the length. */
+  /** A byte of the length, which has four. */
   #measure(byte: number): FrameFault | undefined {
     this.#length = this.#length * 0x100 + byte;
     this.#prefix += 1;

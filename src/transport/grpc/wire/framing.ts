@@ -14,10 +14,10 @@ import { giveBack } from '#base';
 
 export const FRAME_HEADER_BYTES = 5;
 
-/** Of what is large: less than streams are granted at first (RFC 9113, 6.9.2), and so taken at once. */
+/** Piece size of large output: less than the initial window of a stream (RFC 9113, 6.9.2), and so sent at once. */
 export const PIECE_BYTES: number = 60 * 1024;
 
-/** Writes the header of a frame whose message of `length` bytes follows it. */
+/** Writes the header of a frame, before its message of `length` bytes. */
 export function writeFrameHeader(into: Uint8Array, at: number, length: number): void {
   into[at] = 0;
   into[at + 1] = length >>> 24;
@@ -34,12 +34,12 @@ export function frame(message: Uint8Array): Uint8Array {
   return framed;
 }
 
-/** Frames that have left. A Buffer may be a part of Node's pool, or of something that its maker still looks at. */
+/** Frees sent frames. A Buffer may be a part of Node's pool, or still used by its creator. */
 export function giveBackFrames(frames: Uint8Array): void {
   if (!Buffer.isBuffer(frames)) giveBack(frames);
 }
 
-/** The same of frames whose buffer is theirs alone, however much longer it is. */
+/** The same for frames that own their whole buffer, however long it is. */
 export function giveBackWhole(frames: Uint8Array): void {
   if (!Buffer.isBuffer(frames)) giveBack(frames, frames.buffer.byteLength);
 }

@@ -6,21 +6,21 @@ export interface MethodTraits {
   readonly service: string;
   readonly name: string;
   /**
-   * Its reply is sent even when there is no room for it, because it says what was committed. So a call is refused,
-   * before anything is tried, when there is no room for what it may be answered.
+   * Its reply reports a commit, so it is sent even when there is no room for it. A call is refused before any effect
+   * when there is no room for its reply.
    */
   readonly mustAnswer?: boolean;
-  /** Longest request message, also after it is unpacked. Default: the server's limit. */
+  /** Maximum length of a request message, also decompressed. Default: the server's limit. */
   readonly messageBytesMax?: number;
-  /** Headers of ours that it takes beside those that all methods take. */
+  /** Headers of ours that it accepts in addition to those of all methods. */
   readonly headers?: readonly string[];
-  /** Ends when something happens that may never happen: such calls have places of their own. */
+  /** True when it waits for an event that may never happen: such calls have slots of their own. */
   readonly waits?: boolean;
   /** Is answered at once, also when the node is full: supervisors restart nodes that do not answer it. */
   readonly isProbe?: boolean;
 }
 
-/** Calls that may last for ever: those that wait, and the other streams. */
+/** Calls that may last indefinitely: those that wait, and the other streams. */
 export type CallKind = 'waiting' | 'reading';
 
 /** Undefined: it ends soon. */

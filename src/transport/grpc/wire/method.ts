@@ -1,8 +1,8 @@
 /**
- * What a server offers: methods by path, each with the way its handler is called.
+ * Methods of a server by path, each with the signature of its handler.
  *
- * A handler takes the bytes of a message and answers on the call. It may throw or reject: the server turns that into
- * the status that ends the call.
+ * A handler takes the bytes of a message and answers on the call. When it throws or rejects, the server ends the call
+ * with the matching status.
  */
 import type { Call } from './call.ts';
 import type { MethodTraits } from './method-traits.ts';
@@ -19,7 +19,7 @@ export interface ServerStreamMethod extends MethodTraits {
   readonly handle: (call: Call, message: Uint8Array) => Promise<void>;
 }
 
-/** Any number of messages in and out, each way at its own pace. */
+/** Any number of messages in both directions, independently. */
 export interface DuplexMethod extends MethodTraits {
   readonly kind: 'bidi_stream';
   /** Called when the stream is opened. The handler ends the call. */
@@ -29,9 +29,9 @@ export interface DuplexMethod extends MethodTraits {
 /** Receives the messages of one call, in order. */
 export interface RequestListener {
   message(message: Uint8Array): void;
-  /** The client sends no more. */
+  /** The client has ended its stream. */
   end(): void;
 }
 
-/** A method whose handler gets one message. */
+/** A method whose handler receives one message. */
 export type Method = UnaryMethod | ServerStreamMethod;

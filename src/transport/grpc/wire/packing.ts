@@ -3,16 +3,16 @@
  *
  * ```
  *   frames ── one is long enough, and a thread free ──> gzip in the pool ── half as long ──> flag 1
- *      └── none is, or nobody is free ──────────────────────────────────────── longer ─────> flag 0, as it was
+ *      └── none is, or no thread is ────────────────────────────────────────── longer ─────> flag 0, as it was
  * ```
  *
- * One rule for unary replies and for streams: each message by itself, from some length on. It is an offer, and nothing
- * waits for it: a reply that finds the threads busy leaves as it is. So a client cannot make a node compress more than
- * two of them can, and there is no queue whose turns would have to be fair.
+ * Unary replies and streams have one rule: each message is compressed separately, from a minimum length on. Nothing
+ * waits for it: a reply that finds the threads busy is sent uncompressed. So a client cannot make a node compress more
+ * than two threads can, and there is no queue that would have to be fair.
  *
- * A message that does not become half as long is not worth its unpacking. And with that bound what is made here beside
- * the frames never has more bytes than they have, which is the room that replies and slices have taken already (TM1).
- * A call that ends meanwhile keeps that room until the thread is done.
+ * A message that does not become half as long is not worth decompressing. With that bound the copies never have more
+ * bytes than the frames, which is the room that replies and slices have reserved (TM1). A call that ends meanwhile
+ * keeps that room until the thread is done.
  */
 import { gzip } from 'node:zlib';
 import { concatBytes } from '#base';
@@ -21,7 +21,7 @@ import { FRAME_HEADER_BYTES, giveBackFrames, writeFrameHeader } from './framing.
 /** They share the threads of the pool with the writes of the store. */
 const AT_ONCE = 2;
 
-/** The quickest: what it saves is most of what there is to save. */
+/** The fastest level: it saves most of the bytes that can be saved. */
 const LEVEL = 1;
 
 const NAME = 'gzip';
@@ -30,12 +30,12 @@ export class Packer {
   readonly #bytesMin: number;
   #running = 0;
 
-  /** `bytesMin`: messages that are shorter are left alone. */
+  /** `bytesMin`: shorter messages are not compressed. */
   constructor(bytesMin: number) {
     this.#bytesMin = bytesMin;
   }
 
-  /** What `grpc-encoding` is for a client that sends this `grpc-accept-encoding`; undefined: identity. */
+  /** Value of `grpc-encoding` for a client with this `grpc-accept-encoding`; undefined: identity. */
   encodingFor(accepted: string | string[] | undefined): string | undefined {
     if (accepted === undefined) return undefined;
     const names = String(accepted).split(',');
@@ -43,8 +43,8 @@ export class Packer {
   }
 
   /**
-   * The same messages, of which some are compressed; or undefined, at once or later: they are to be sent as they are.
-   * The frames must stay as they are until then, and nobody looks at those that were replaced.
+   * Returns the same messages, some of them compressed; undefined, at once or later, when they are to be sent
+   * unchanged. The frames must not change until then, and replaced ones are not used again.
    */
   pack(frames: Uint8Array): Promise<Uint8Array | undefined> | undefined {
     if (this.#running >= AT_ONCE || !this.#hasLong(frames)) return undefined;
@@ -64,7 +64,7 @@ export class Packer {
 
   async #packed(frames: Uint8Array): Promise<Uint8Array | undefined> {
     const pieces: Uint8Array[] = [];
-    /** Up to here they are in the pieces. */
+    /** End of the bytes that are in the pieces. */
     let done = 0;
     for (let at = 0, end = 0; at < frames.length; at = end) {
       end = at + frameBytes(frames, at);
@@ -82,14 +82,14 @@ export class Packer {
   }
 }
 
-/** Of the frame that begins there. */
+/** Length of the frame that begins there. */
 function frameBytes(frames: Uint8Array, at: number): number {
   const high = frames[at + 1] ?? 0;
   const low = ((frames[at + 2] ?? 0) << 16) | ((frames[at + 3] ?? 0) << 8) | (frames[at + 4] ?? 0);
   return FRAME_HEADER_BYTES + high * 2 ** 24 + low;
 }
 
-/** Undefined: it has no such form of half its length, or there is no memory for it. */
+/** Undefined when the result would exceed half the length, or there is no memory for it. */
 function halved(message: Uint8Array): Promise<Uint8Array | undefined> {
   return new Promise((resolve) => {
     gzip(message, { level: LEVEL, maxOutputLength: Math.floor(message.length / 2) }, (error, packed) => {

@@ -21,9 +21,9 @@ import type { ConnectionStreams } from './stream-limits.ts';
 export interface PeerStreamOptions {
   /** Bytes of requests that arrive or are handled. */
   readonly requests: MemoryBudget;
-  /** A message that has not arrived by then is given up. */
+  /** Time for a message to arrive completely. */
   readonly receiveMs: number;
-  /** A reply that has not been taken so long after its end is given up. */
+  /** Time after its end for a reply to be accepted by the client. */
   readonly lingerMs: number;
   /** The request for a method that takes one message has arrived. */
   readonly onRequest: (request: CallStream, peer: PeerStream) => void;
@@ -31,19 +31,19 @@ export interface PeerStreamOptions {
   readonly onCrumbs: (stream: ServerHttp2Stream) => void;
   /** Called for every stream that is refused or reset because there is no room. */
   readonly onRefused: () => void;
-  /** The answer to a request that is malformed before its message is looked at. */
+  /** Status of a request that is malformed before its message is read. */
   readonly answerTo: (fault: FrameFault) => CallStatus;
-  /** The answer to a request for the rest of which there is no room. */
+  /** Status of a request for the rest of which there is no room. */
   readonly noRoom: CallStatus;
 }
 
 /**
- * Bytes that a stream holds from its beginning to its end, whatever it carries: the streams of node:http2 and nghttp2,
- * the call, headers and trailers. Measured: bench/unread-replies.ts, ADR 0015.
+ * Bytes that a stream holds regardless of its content: the streams of node:http2 and nghttp2, the call, headers and
+ * trailers. Measured: bench/unread-replies.ts, ADR 0015.
  */
 export const STREAM_BYTES: number = 16 * 1024;
 
-/** An answer of a few headers leaves in this time, or never. */
+/** A reply without messages is sent within this time, or never. */
 const ANSWER_MS = 1_000;
 
 /** Bytes of a request up to this size are counted with the stream and need no hold of their own. */
@@ -97,7 +97,7 @@ export class PeerStream {
   #received = 0;
   #pieces = 0;
   #hasEnded = false;
-  /** When it must be over; Infinity while a handler works. */
+  /** Deadline of the current phase; Infinity while a handler works. */
   #dueMs: number;
 
   constructor(stream: ServerHttp2Stream, options: PeerStreamOptions, parts: PeerStreamParts) {
@@ -138,7 +138,7 @@ export class PeerStream {
       return;
     }
     const headers = headersOf(this.#options.answerTo(fault));
-    // What is not gRPC is answered in plain HTTP, too.
+    // Requests other than gRPC are answered in plain HTTP, too.
     if (fault.kind === 'content-type') headers[':status'] = constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE;
     this.#close(headers);
   }
@@ -168,22 +168,22 @@ export class PeerStream {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** Streams of one connection have the same one. */
+  /** Streams of one connection have the same object. */
   get connection(): object {
     return this.#stream.session ?? this.#stream;
   }
 
-  /** So many calls of its connection may last; `raised`: the streams that it gets for them. */
+  /** Sets the number of calls of its connection that may last; `raised`: the stream limit for them. */
   lasting(calls: number, raised: number): void {
     this.#streams.lasting(calls, raised);
   }
 
-  /** A part of its reply has left. */
+  /** A part of its reply was sent. */
   moved(): void {
     this.#open?.moved();
   }
 
-  /** Keeps room until `left` or the end of the stream. */
+  /** Holds room until `left` or the end of the stream. */
   keep(room: Room): void {
     if (this.#stream.closed) room.release();
     else this.#unsent.push(room);
@@ -200,7 +200,7 @@ export class PeerStream {
     if (place >= 0) this.#unsent.splice(place, 1);
   }
 
-  /** The call has ended, and its message is not needed: its reply should leave soon. */
+  /** The call has ended and its message was dropped: its reply should be sent soon. */
   ended(): void {
     this.#request?.release();
     this.#open?.watch();
@@ -268,7 +268,7 @@ export class PeerStream {
     this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#options.lingerMs);
   }
 
-  /** Nothing more comes; when the stream is closed, for another reason. */
+  /** The request ends; when the stream is closed, for another reason. */
   #endOf(own: CallStream): void {
     if (this.#hasEnded || !this.#isWhole()) return;
     this.#hasEnded = true;
@@ -311,8 +311,8 @@ export class PeerStream {
   }
 
   /**
-   * Drops what is unsent as well. A stream that is only closed keeps it until the socket takes the reset; when the
-   * connection is lost before that, Node 24 sends what is left as empty frames, one after the other for ever.
+   * Drops unsent bytes as well. A closed stream keeps them until the socket has sent the reset; when the connection is
+   * lost before that, Node 24 sends them as empty frames endlessly.
    */
   #end(code: number): void {
     this.#stream.close(code);

@@ -23,9 +23,9 @@ import { BEYOND_WASTE, type ConnectionStreams } from './stream-limits.ts';
 /** Rules for reading the requests of a method. */
 export interface MessageRule {
   readonly messages: 'one' | 'many';
-  /** Longest message, as it is sent. */
+  /** Maximum length of a message, as sent. */
   readonly bytesMax: number;
-  /** Headers of ours that it takes. */
+  /** Headers of ours that it accepts. */
   readonly taken: readonly string[];
 }
 
@@ -33,13 +33,13 @@ export interface MessageRule {
 export interface Opening {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Address of its client; undefined when that has gone. */
+  /** Address of its client; undefined when it has disconnected. */
   readonly address: string | undefined;
   /** Certificate of the client; undefined when it presented none. */
   readonly certificate: () => X509Certificate | undefined;
 }
 
-/** A promise: the message is received meanwhile. */
+/** While a promise is pending the message is received. */
 export type RefusalOf = (opening: Opening) => CallStatus | Promise<CallStatus | undefined> | undefined;
 
 export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'onCrumbs'> {
@@ -57,40 +57,40 @@ export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'onCrumbs'> 
   readonly refusalOf?: RefusalOf | undefined;
   /** Called before a connection is ended because of the behaviour of its client. */
   readonly onEnded: (why: EndReason, connection: EndedConnection) => void;
-  /** For a call whose time is over, by its `grpc-timeout`. */
+  /** Status of a call past its deadline, by its `grpc-timeout`. */
   readonly expired: (timeout: string) => CallStatus;
 }
 
 /**
- * `flood`: more streams than were allowed; `pieces`: requests in too many small ones; `headers`: far too many of one
- * request; `frames`: far more frames than those of its requests. What nghttp2 refuses is neither logged nor counted: it
+ * `flood`: too many streams; `pieces`: too many small pieces of requests; `headers`: far too many headers of one
+ * request; `frames`: far more frames than its requests need. Refusals of nghttp2 are neither logged nor counted: it
  * refuses the GOAWAY of last stream 2^31-1 by which grpc-go closes connections, and Node does not say which frame it
  * was.
  */
 export type EndReason = 'flood' | 'pieces' | 'headers' | 'frames';
 
-/** A connection that ends, as far as it can be named. */
+/** A connection that ends, as far as it is known. */
 export type EndedConnection = Pick<Http2Session, 'destroyed' | 'socket'>;
 
 const CREATED = 'http2.server.stream.created';
 
-/** However much memory there is: streams are kept in a table of a fixed size. */
+/** A limit regardless of memory: streams are kept in a table of a fixed size. */
 export const STREAMS_MAX: number = 2 ** 17;
 
-/** Probes at a time that need no room. */
+/** Concurrent probes that need no room. */
 const FREE_PROBES_MAX = 100;
 
 /** Initial window of a stream: bytes that a client may send before it learns that the stream is refused. */
 const WINDOW_BYTES = 64 * 1024;
 
-/** Nothing of its messages is looked at. */
+/** Its messages are not parsed. */
 const NO_METHOD = { messages: undefined, bytesMax: 0, taken: OF_CLIENTS };
 
 const SWEEP_EVERY_MS = 1_000;
 
 /** Parts of the connection of a session. */
 interface Served {
-  /** Reads it. */
+  /** Its native reading handle. */
   readonly handle: ReadHandle;
   readonly streams: ConnectionStreams;
   readonly requests: RequestBytes;
@@ -115,7 +115,7 @@ export class PeerStreams {
     subscribe(CREATED, this.#onCreated);
   }
 
-  /** From now on the streams of the session are served. */
+  /** Begins to serve the streams of the session. */
   serve(session: Http2Session, socket: Socket, streams: ConnectionStreams): void {
     const requests = this.#options.floods.requestsOf(socket);
     this.#sessions.set(session, { handle: readHandleOf(socket), streams, requests });
@@ -189,7 +189,7 @@ export class PeerStreams {
     session.destroy(new Error(`The connection has ended: ${why}`), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  /** It was not tried, and clients may try it again. */
+  /** It had no effect, and clients may retry it. */
   #refuse(stream: ServerHttp2Stream): void {
     this.#options.onRefused();
     stream.on('error', IGNORE);
@@ -199,7 +199,7 @@ export class PeerStreams {
     stream.destroy(REFUSED);
   }
 
-  /** Answers a fault of the headers now, and a refusal of the call, too. */
+  /** Answers a fault of the headers at once, and a refusal of the call, too. */
   #peerOf(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,

@@ -14,11 +14,11 @@
  * The kernel returns sockets in the same order each time. So a connection that was read waits for the others; otherwise
  * the first one would always be read.
  *
- *   T13  In a turn of the event loop come no more streams than there should be, and what one read brings; and every
- *        connection is read again before another one is read a second time.
+ *   T13  The new streams of an event-loop turn exceed the limit by those of one read at most, and every connection is
+ *        read before another one is read again.
  *
- * node:http2 reads no more of a socket itself while that does not take what is written, and would keep whatever came if
- * it were started all the same. So such sockets are left alone.
+ * node:http2 itself stops reading a socket whose output is blocked, and would buffer its input if it were started
+ * nevertheless. So such sockets are left alone.
  */
 
 import { assert } from '#base';
@@ -27,13 +27,13 @@ import { assert } from '#base';
 export interface ReadHandle {
   readStop(): unknown;
   readStart(): unknown;
-  /** Bytes that the kernel has not taken yet. */
+  /** Bytes that the kernel has not accepted yet. */
   readonly writeQueueSize: number;
 }
 
 export interface ReadingTurnsOptions {
   readonly perTurn?: number;
-  /** Runs the work when everything that is read in this turn was. Real time unless a test decides. */
+  /** Runs the work after all reads of this turn. Real time except in tests. */
   readonly later?: (work: () => void) => void;
 }
 
@@ -66,7 +66,7 @@ export class ReadingTurns {
     this.#served.delete(handle);
   }
 
-  /** A stream has come. */
+  /** Counts a new stream. */
   came(handle: ReadHandle): void {
     this.#awaitTurn();
     this.#served.add(handle);

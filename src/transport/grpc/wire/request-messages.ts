@@ -1,4 +1,4 @@
-/** Messages of a stream of requests for its handler: in order, and unpacked. */
+/** Passes the messages of a request stream to its handler, in order and decompressed. */
 import { assert } from '#base';
 import type { MessageListener } from './call-stream.ts';
 import type { RequestListener } from './method.ts';
@@ -15,7 +15,7 @@ export interface RequestMessagesOptions {
 
 export class RequestMessages implements MessageListener {
   readonly #options: RequestMessagesOptions;
-  /** Resolves when every message before was handed on; undefined: none waits. */
+  /** Resolves when every previous message was passed on; undefined: none waits. */
   #before: Promise<void> | undefined;
 
   constructor(options: RequestMessagesOptions) {
@@ -31,7 +31,7 @@ export class RequestMessages implements MessageListener {
     this.#behind(() => this.#options.listener.end(), false);
   }
 
-  /** Runs the work behind the messages that wait; at once if there is none. */
+  /** Runs the work after the waiting messages; at once if there are none. */
   #behind(work: () => void | Promise<void>, isSlow: boolean): void {
     const { run } = this.#options;
     if (this.#before === undefined && !isSlow) return run(() => void work());

@@ -2,8 +2,7 @@
  * A gRPC server whose handlers see bytes.
  *
  * For: calls by path, deadlines, cancellation, bounds on what a client can hold. Handlers see the bytes of a message,
- * so that they may walk them instead of decoding them, and replies leave as the bytes that the handler framed, many
- * messages in one write.
+ * so that they may walk them instead of decoding them, and frame the bytes of replies, many messages in one write.
  *
  * Not here: the meaning of messages. Requests that violate the protocol are refused before a handler sees them
  * (frame-faults.ts).
@@ -33,46 +32,46 @@ import { type CallStatus, OK } from './status.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireLimits {
-  /** Longest request message, also after it is unpacked, of methods that say nothing else. */
+  /** Maximum length of a request message, also decompressed, unless a method sets its own. */
   readonly requestBytesMax: number;
   /** Streams of a connection at a time, as announced (T12): at first, and once half of them are calls that may last. */
   readonly streamsPerConnectionMax: number;
   readonly lastingStreamsMax: number;
-  /** A client that has not acknowledged that by then is gone. */
+  /** A client that has not acknowledged its settings by then is disconnected. */
   readonly openingMs: number;
   /** Connections at a time. One more replaces the connection that has waited longest for a whole request. */
   readonly connectionsMax: number;
-  /** Calls of each kind that may last, on all connections; a connection has its share of them (T9). */
+  /** Calls of each kind that may last, on all connections, which share them (T9). */
   readonly callsMax: Readonly<Record<CallKind, number>>;
-  /** Every connection is pinged this often. */
+  /** Interval of pings on every connection. */
   readonly pingEveryMs: number;
-  /** A connection that has not answered a ping for so long is destroyed, which cancels its calls. */
+  /** Timeout of a ping. The connection is then destroyed, which cancels its calls. */
   readonly pingTimeoutMs: number;
-  /** A request that has not arrived by then is given up, and so is a reply that was not taken so long after its end. */
+  /** Time for a request to arrive; and time after its end for a reply to be accepted. */
   readonly receiveMs: number;
   readonly lingerMs: number;
 }
 
 export interface Refusals {
   readonly draining: CallStatus;
-  /** For a call of a connection that has so many of the kind, which is its share. */
+  /** For a call of a connection that has used its share of the kind. */
   readonly tooManyCalls: (kind: CallKind, count: number) => CallStatus;
-  /** For a call that has ended because another connection had far fewer of the kind than the so many of this one. */
+  /** For a call that was ended for a connection with far fewer of the kind; `count`: those of its own connection. */
   readonly displaced: (kind: CallKind, count: number) => CallStatus;
-  /** For a request or a reply that there is no room for. */
+  /** For a request or a reply without room. */
   readonly noRoom: CallStatus;
   readonly malformed: (fault: FrameFault) => CallStatus;
-  /** For a call whose time was over before it was begun. */
+  /** For a call whose deadline passed before it began. */
   readonly late: CallStatus;
-  /** For a call whose time is over, by what it had. */
+  /** For a call whose deadline has passed, by its timeout. */
   readonly expired: (timeout: string) => CallStatus;
 }
 
 export interface WireServerParts {
   readonly methods: readonly Method[];
   /**
-   * Methods with streams of requests. A call of them lasts as long as a request may take to arrive, and no longer (T8);
-   * their handlers bound its number.
+   * Methods with streams of requests. Such a call lasts no longer than a request may take to arrive (T8); their
+   * handlers bound its number.
    */
   readonly duplex?: readonly DuplexMethod[];
   readonly limits: WireLimits;
@@ -80,7 +79,7 @@ export interface WireServerParts {
   readonly requests: MemoryBudget;
   /** Bytes of open streams, and the first bytes of their requests. */
   readonly streams: MemoryBudget;
-  /** Bytes of replies that have not left yet. */
+  /** Bytes of replies that were not sent yet. */
   readonly unsent: MemoryBudget;
   /** Bytes of small replies that have not left yet. They use `unsent` only when this budget is used up. */
   readonly small: MemoryBudget;
@@ -107,7 +106,7 @@ export interface WireServerParts {
   readonly onConnectionEnded: (why: EndReason, connection: EndedConnection) => void;
   /** Called for a connection that is closed for a new one. */
   readonly onDisplaced?: (waiting: ConnectionWaiting) => void;
-  /** Messages of replies that are so long are compressed for clients that accept it; undefined: none is. */
+  /** Minimum length of reply messages to compress for clients that accept it; undefined: none is compressed. */
   readonly gzipBytesMin?: number | undefined;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
@@ -117,7 +116,7 @@ export interface WireServerParts {
   readonly secure?: SecurePorts | undefined;
 }
 
-/** node:http2 refuses streams of a connection beyond it; its own 10 MB would be a handful of large transactions. */
+/** node:http2 refuses streams of a connection beyond it; its default of 10 MB is a handful of large transactions. */
 const SESSION_MEMORY_MB = 256;
 
 /**
@@ -139,10 +138,10 @@ const FLUSH_MS = 500;
 /** Status of a call whose connection is closed; it is only counted. */
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
 
-/** A call whose message is there. */
+/** A call whose message has arrived. */
 interface Arrived {
   readonly peer: PeerStream;
-  /** For the message, as far as is known yet. */
+  /** True while there is room for its message. */
   readonly hasRoom: boolean;
 }
 
@@ -234,8 +233,8 @@ export class WireServer {
   }
 
   /**
-   * Binds and answers the port that it got.
-   * @throws DatabaseError `unavailable` when the address cannot be had.
+   * Binds and returns the port.
+   * @throws DatabaseError `unavailable` when the address cannot be bound.
    */
   async listen(address: ListenPlace): Promise<number> {
     try {
@@ -246,7 +245,7 @@ export class WireServer {
     }
   }
 
-  /** Closes the connection that has waited longest for a whole request; false: none waits. */
+  /** Closes the connection that has waited longest for a complete request; false: none waits. */
   makeRoom(): boolean {
     return this.#connections.makeRoom();
   }
@@ -257,8 +256,8 @@ export class WireServer {
   }
 
   /**
-   * Takes no more calls, ends streams and waits (they might never end by themselves), gives the other calls `graceMs`.
-   * Connections close with their last call. Resolves when every connection is closed.
+   * Accepts no more calls, ends streams and waits (they might never end by themselves), gives the other calls
+   * `graceMs`. Connections close with their last call. Resolves when every connection is closed.
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
@@ -277,7 +276,7 @@ export class WireServer {
     for (const timer of timers) clearTimeout(timer);
   }
 
-  /** Resolves when no call of ours is in flight. */
+  /** Resolves when no call is in flight. */
   #idle(): Promise<void> {
     if (this.#calls.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -317,7 +316,7 @@ export class WireServer {
     });
   }
 
-  /** A request that takes one message. */
+  /** A request of one message has arrived. */
   #arrived(request: CallStream, stream: PeerStream): void {
     const known = this.#methods.get(request.path);
     assert(known !== undefined, 'What arrives is for a method that is served', request.path);
@@ -346,7 +345,7 @@ export class WireServer {
     goOn({ peer, hasRoom: unpacked.kind === 'message' });
   }
 
-  /** The call, unless it is refused at once, or its peer has gone (T10). */
+  /** Accepts the call, unless it is refused at once, or its client has disconnected (T10). */
   #accept(stream: CallStream, { method, meter, peer, ...arrived }: Accepting): Accepted | undefined {
     const call = new Call({ stream, method, meter, peer, shared: this.#shared });
     call.trace = this.#parts.traceOf?.(call);
@@ -373,7 +372,7 @@ export class WireServer {
     return this.#draining ? refusals.draining : refusals.noRoom;
   }
 
-  /** Takes a slot for a call that may last; false: its connection has its share, and the call has ended. */
+  /** Takes a slot for a call that may last; false: its connection has used its share, and the call has ended. */
   #hasSlot({ call, seat, peer }: Accepted): boolean {
     const { refusals, onRefused, limits } = this.#parts;
     const kind = callKind(call.method);
@@ -393,7 +392,7 @@ export class WireServer {
     return false;
   }
 
-  /** Runs a handler when it is the turn of its connection; a probe at once. */
+  /** Runs a handler in the turn of its connection; a probe at once. */
   #begin(accepted: Accepted, work: () => void | Promise<void>): void {
     const { call, seat, peer } = accepted;
     if (call.method.isProbe === true) return this.#run(call, work);
@@ -407,7 +406,7 @@ export class WireServer {
         call.finish(this.#parts.refusals.late);
         return;
       }
-      // In its turn, too: refusals would otherwise bring as many new calls at once.
+      // Refusals also wait for their turn: otherwise they would bring as many new calls at once.
       if (this.#hasSlot(accepted)) this.#run(call, work);
     });
   }
@@ -436,7 +435,7 @@ export class WireServer {
   }
 }
 
-/** A call that will be begun. */
+/** An accepted call. */
 interface Accepted {
   readonly call: Call;
   readonly seat: Seat;

@@ -1,7 +1,7 @@
 /**
  * Sessions of node:http2, one for each connection whose settings are acknowledged (opening.ts).
  *
- * Every session is pinged. One that does not answer a ping in time is destroyed, which cancels its calls.
+ * Every session is pinged. A ping without an answer in time destroys the session, which cancels its calls.
  */
 import { performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -50,7 +50,7 @@ export class Sessions {
   }
 
   #ping(session: ServerHttp2Session): void {
-    // A ping of a destroyed session throws, and its 'close' comes later.
+    // A ping of a destroyed session throws, and its 'close' event comes later.
     if (session.destroyed) return;
     const late = setTimeout(() => session.destroy(), this.#options.pingTimeoutMs).unref();
     const answered = (): void => clearTimeout(late);

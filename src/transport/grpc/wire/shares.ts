@@ -2,12 +2,12 @@
  * Slots that connections share, so that none keeps the others out, however many calls it makes.
  *
  * Invariant:
- *   T9  However many calls some connections have in flight, another one gets its share: of those that wait, of
- *       streaming reads, and of all others, each bounded for itself. A probe needs no place.
+ *   T9  However many calls some connections have in flight, another one gets its share: of waiting calls, of streaming
+ *       reads, and of all others, each with a limit of its own. A probe needs no slot.
  *
  * ```
  *   take ── more are free than the connection has ──────────────────────────> a place
- *     └── not ── another one has at least two more, and some of them can be ended ──> the newest of the one that has most
+ *     └── not ── another one has at least two more, and some of them can be ended ──> the newest of the largest holder
  *                  └── not ──> none
  * ```
  *
@@ -32,7 +32,7 @@ class Holder {
 
 export class Place {
   readonly holder: Holder;
-  /** Undefined: it is kept until it is released. */
+  /** Undefined: it is held until released. */
   readonly displace: Displace | undefined;
   readonly link: Link<Place> | undefined;
   readonly #shares: Shares;
@@ -65,17 +65,17 @@ export class Shares {
     this.countMax = countMax;
   }
 
-  /** Places that are taken now. */
+  /** Slots in use. */
   get used(): number {
     return this.#used;
   }
 
-  /** Places of one connection. */
+  /** Slots of one connection. */
   heldBy(connection: object): number {
     return this.#byConnection.get(connection)?.count ?? 0;
   }
 
-  /** A place, or undefined when the connection has its share. With `displace` it may be taken back. */
+  /** Takes a slot; undefined when the connection has its share. With `displace` the slot may be revoked. */
   tryTake(connection: object, displace?: Displace): Place | undefined {
     const holder = this.#holderFor(connection);
     if (holder.count >= this.countMax - this.#used && !this.#takeBackFor(holder)) return undefined;

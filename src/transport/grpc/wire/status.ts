@@ -23,28 +23,28 @@ export const GRPC_STATUS = {
 
 export type GrpcStatusName = keyof typeof GRPC_STATUS;
 
-/** Of a header or a trailer: values by lowercase names, as node:http2 takes them. */
+/** Headers or trailers: values by lowercase names, as node:http2 takes them. */
 export type Fields = Readonly<NodeJS.Dict<string | string[]>>;
 
-/** How a call ended. */
+/** Outcome of a call. */
 export interface CallStatus {
   readonly code: GrpcStatusName;
   readonly message: string;
   /** A serialised google.rpc.Status. */
   readonly details?: Uint8Array;
-  /** More trailers, by lowercase name. */
+  /** Additional trailers, by lowercase name. */
   readonly trailers?: Readonly<Record<string, string>>;
 }
 
-/** In the words of grpc-js. */
+/** With the message of grpc-js. */
 export const OK: CallStatus = { code: 'OK', message: 'OK' };
 
-/** As the headers of a reply that has nothing else. */
+/** Headers of a reply without messages. */
 export function headersOf(status: CallStatus): OutgoingHttpHeaders {
   return { ':status': 200, 'content-type': 'application/grpc+proto', ...trailersOf(status) };
 }
 
-/** As the trailers behind messages. */
+/** Trailers after messages. */
 export function trailersOf({ code, message, details, trailers }: CallStatus): OutgoingHttpHeaders {
   return {
     'grpc-status': GRPC_STATUS[code],
@@ -54,7 +54,7 @@ export function trailersOf({ code, message, details, trailers }: CallStatus): Ou
   };
 }
 
-/** The name of a code that another server has sent; UNKNOWN for any that gRPC does not have. */
+/** The name of another server's status code; UNKNOWN for any that gRPC does not define. */
 export function statusName(code: number): GrpcStatusName {
   return NAMES.find((name) => GRPC_STATUS[name] === code) ?? 'UNKNOWN';
 }

@@ -5,8 +5,8 @@
  * The number is small, so that a crowd of clients that use all of it fits into the node. It is raised once for a
  * connection with calls that may last for ever on half of its streams: other calls could not be sent beside them.
  *
- * A client that cancels calls begins others in their place in the same turn of the event loop, before the cancelled
- * ones have closed. So twice as many may be open, and the rest is refused.
+ * A client may replace cancelled calls in the same event-loop turn, before these have closed. So twice as many may be
+ * open, and further ones are refused.
  *
  * Cancelled or refused streams, and pieces of requests that are too small, count as waste, of which a part is forgotten
  * each second. A stream beyond twice the number counts many times: a client that respects the number never sends it.
@@ -19,14 +19,14 @@ import type { Place } from '../../connection-places.ts';
 
 const TIMES_OPEN = 2;
 
-/** Waste of a stream beyond what may be open. */
+/** Waste of a stream beyond the limit. */
 export const BEYOND_WASTE = 16;
 
-/** Waste of a connection before it ends, and how much of it is forgotten in a second. */
+/** Waste at which a connection ends, and its decrease in a second. */
 export const WASTE_MAX = 4_000;
 export const WASTE_PER_SECOND = 2_000;
 
-/** A piece of a request with fewer bytes is small: it costs as many microseconds as a large one. */
+/** A piece of a request with fewer bytes is small: it costs as much time as a large one. */
 export const SMALL_PIECE_BYTES = 256;
 /** First pieces of a request, which never count as small: they cost little beside the stream. */
 export const FEW_PIECES = 8;
@@ -57,7 +57,7 @@ export class ConnectionStreams {
     this.onRaise?.(raised);
   }
 
-  /** Counts a stream that has come; false: there are too many. */
+  /** Counts a new stream; false: there are too many. */
   tryOpen(): boolean {
     if (this.#open >= TIMES_OPEN * this.#streamsMax) return false;
     this.#open += 1;
@@ -67,7 +67,7 @@ export class ConnectionStreams {
     return true;
   }
 
-  /** The request of a stream is complete, or is not read any more. */
+  /** The request of a stream is complete, or is no longer read. */
   cameWhole(): void {
     this.#arriving -= 1;
     this.#settle();
@@ -78,7 +78,7 @@ export class ConnectionStreams {
     if (this.#open === 0 || this.#arriving < this.#open) this.#settle();
   }
 
-  /** Counts a piece of a request, of which so many have come. False: the connection is to end. */
+  /** Counts a piece of a request and its number. False: the connection must end. */
   takes(pieceBytes: number, pieces: number): boolean {
     return pieceBytes >= SMALL_PIECE_BYTES || pieces <= FEW_PIECES || this.wastes();
   }

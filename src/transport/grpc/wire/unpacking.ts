@@ -1,9 +1,9 @@
 /**
- * Compressed messages, as they came, and what is wrong with those that are none.
+ * Decompresses messages, and reports malformed ones.
  *
- * A few kilobytes may unpack to the longest message there is. So a few are unpacked at a time, by connection in turn,
- * each with room for the longest message taken before (TM1); the others wait as they came, and those whose stream has
- * gone are never unpacked.
+ * A few kilobytes may decompress to the longest message. So a few are decompressed at a time, round-robin by
+ * connection, each after reserving room for the longest message (TM1); the others wait compressed, and those whose
+ * stream has closed are skipped.
  */
 import { gunzip, inflate } from 'node:zlib';
 import { MemoryBudget } from '../../memory-budget.ts';
@@ -15,32 +15,32 @@ const NOTHING = (): undefined => undefined;
 export type Unpacked =
   | { readonly kind: 'message'; readonly message: Uint8Array }
   | { readonly kind: 'fault'; readonly fault: FrameFault }
-  /** There was no room for what it might be. */
+  /** There was no room for the longest result. */
   | { readonly kind: 'no-room' }
-  /** Its stream has ended meanwhile. */
+  /** Its stream has closed meanwhile. */
   | { readonly kind: 'gone' };
 
 /** The stream of a message. */
 export interface Sender {
   readonly connection: object;
   readonly isGone: boolean;
-  /** Longest message, unpacked. */
+  /** Maximum length of a decompressed message. */
   readonly messageBytesMax: number;
-  /** Takes room for so many bytes, or has no more than that from now on; false: there is no room. */
+  /** Reserves exactly so many bytes; false: there is no room. */
   deliver(messageBytes: number): boolean;
-  /** Releases it when the stream has gone, if not before. */
+  /** Releases it when the stream has closed, if not before. */
   keep(room: Room): void;
 }
 
 /** Messages that are unpacked at a time. They share the threads of the pool with the writes of the store. */
 const AT_ONCE = 2;
-/** Nothing of it is evicted. */
+/** Its hold is never evicted. */
 const PATIENCE_MS = 10_000;
 
 export class Unpacker {
   readonly #slots = new MemoryBudget({ bytesMax: AT_ONCE, patienceMs: PATIENCE_MS });
 
-  /** Unpacks in a thread of the pool; never more than the longest message. */
+  /** Decompresses in a thread of the pool; never more than the longest message. */
   async unpack(message: Uint8Array, encoding: Packing, sender: Sender): Promise<Unpacked> {
     const gone = new AbortController();
     sender.keep({ release: () => gone.abort() });
@@ -50,7 +50,7 @@ export class Unpacker {
       if (!sender.deliver(sender.messageBytesMax)) return { kind: 'no-room' };
       return await unpacked(message, encoding, sender.messageBytesMax);
     } finally {
-      // After the caller has counted what it has turned out to be.
+      // After the caller has counted the actual size.
       setImmediate(() => slot?.release());
     }
   }
