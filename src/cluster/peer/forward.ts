@@ -14,9 +14,9 @@ interface Numbered {
 }
 
 /**
- * How far the clients of each node see the catalog, and how far its deletions are past (catalog-fence.ts), each up to a
- * log index. A node asks the leader to report when they are past; the leader asks the others to report when their
- * clients see them; and the replies.
+ * Progress of clients in the catalog, and of its deletions (catalog-fence.ts), each up to a log index. A node asks the
+ * leader to report when deletions are past; the leader asks the others to report when their clients see them; and the
+ * replies.
  */
 export interface FenceItem {
   readonly kind: 'await-past' | 'await-shown' | 'shown' | 'past';

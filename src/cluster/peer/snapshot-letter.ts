@@ -57,7 +57,7 @@ export interface SnapshotPart {
   /** Log position of a replica that has installed this part. */
   readonly last: EntryId;
   readonly isLast: boolean;
-  /** As of the end of the snapshot, or later. */
+  /** Members at the end of the snapshot, or later. */
   readonly members: LetterMembers;
   readonly data: Uint8Array;
 }

@@ -36,7 +36,7 @@ export type PublishRequest = Pick<
   'databaseName' | 'definition' | 'component' | 'componentField' | 'faults' | 'isInactive'
 >;
 
-/** By the number of the enum; the unspecified one means by revision. */
+/** Orders by the number of the enum; the unspecified one means by revision. */
 const ORDERS: readonly FoldOrder[] = ['revision', 'revision', 'effective-time'];
 const PRIORITIES: readonly Priority[] = ['normal', 'low', 'normal', 'high'];
 const KEY_TYPES: readonly KeyType[] = ['none', 'none', 'string', 'int64'];

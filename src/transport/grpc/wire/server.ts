@@ -110,7 +110,7 @@ export interface WireServerParts {
   readonly gzipBytesMin?: number | undefined;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
-  /** As in `SharedParts`. */
+  /** See `SharedParts`. */
   readonly trailersFor?: SharedParts['trailersFor'];
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
