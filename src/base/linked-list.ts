@@ -1,7 +1,7 @@
 /**
- * A doubly linked list whose links belong to what is in it: in, out and to the end in constant time, in order.
+ * A doubly linked list whose links belong to its values: insertion, removal and moving to the end in constant time.
  *
- * For queues of what is in flight, which a Map or Set would keep alive (see `Slots`). A removed link points to nothing;
+ * For queues of in-flight items, which a Map or Set would keep alive (see `Slots`). A removed link points to nothing;
  * otherwise an old link would keep all its successors alive.
  */
 import { assert } from './assert.ts';

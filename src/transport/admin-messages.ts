@@ -187,7 +187,7 @@ export function readAdminReply(method: AdminMethod, bytes: Uint8Array): AdminRep
 
 /** The status of gRPC, by its name. */
 export function statusOfRefusal(reply: Refusal): 'UNAVAILABLE' | 'NOT_FOUND' | 'FAILED_PRECONDITION' {
-  // The reply of another node, which the asked node cannot reach.
+  // Another node cannot be reached, or does not accept requests of this one.
   if (reply.kind === 'later' || reply.code === 'refused') return 'UNAVAILABLE';
   return reply.code === 'not_found' ? 'NOT_FOUND' : 'FAILED_PRECONDITION';
 }

@@ -19,7 +19,7 @@ export interface ByteBudgets {
   readonly streams: MemoryBudget;
   /** Bytes of replies that were not sent yet. */
   readonly unsent: MemoryBudget;
-  /** Bytes of small replies that have not left yet. Slow readers of large replies do not delay them. */
+  /** Bytes of small replies that were not sent yet. Slow readers of large replies do not delay them. */
   readonly small: MemoryBudget;
   /** Longest time that a reply waits for room; then it is refused. */
   readonly waitMs: number;

@@ -2,9 +2,9 @@
  * Gathers the pieces of a long request. Each is copied once, into memory for all of them, so that its read buffer is
  * free at once, and the request is complete with its last piece.
  *
- *   few bytes      as they came; nothing is made for a sender who announces much and sends little
- *   more           memory for what is announced, or else for twice as much: of memory that was never written to the
- *                  system has no pages, so what is announced and does not come takes none (TM3)
+ *   few bytes      stay as they arrived; nothing is reserved for a sender that announces much and sends little
+ *   more           get memory for the announced length, or else for twice as much; memory that was never written has no
+ *                  pages, so bytes that are announced and do not arrive cost none (TM3)
  */
 
 import { giveBack } from '#base';

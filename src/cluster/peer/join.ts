@@ -5,7 +5,7 @@
  * ```
  *   store ── JoinRequest ──> a seed            names the leader
  *   store ── JoinRequest ──> the leader        registers the store in the catalog; answers its number
- *   store ── JoinRequest ──> whose catalog says that the store was removed: says so (C39)
+ *   store ── JoinRequest ──> a node whose catalog has the store as removed: replies so (C39)
  * ```
  * Requests may be repeated: the store id identifies the node.
  */

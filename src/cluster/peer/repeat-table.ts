@@ -7,7 +7,7 @@
  *   writer                                         reader
  *   seq 7: all rows                 ── table 7 ──>  holds 7
  *                                  <── "I hold 7" ──
- *   seq 8: what differs from 7      ── 7 to 8 ────>  7 with the differences is 8: all rows of it are heard
+ *   seq 8: differences from 7       ── 7 to 8 ────>  7 with the differences is 8: receives all its rows
  *   seq 9: 8 is not confirmed
  *          (lost, late): all rows   ── table 9 ──>  holds 9
  * ```

@@ -2,11 +2,11 @@
  * Messages of a snapshot transfer between two replicas, besides those of Raft.
  *
  *   leader                                            follower
- *     offer  ------------------------------------------>          I lead in this term, and you lack what I no longer have
- *            <------------------------------------------  ask     I stand here; send so many bytes
+ *     offer  ------------------------------------------>          the leader of this term lacks the missing entries
+ *            <------------------------------------------  ask     position, and how many bytes to send
  *     part, part, part  ------------------------------->
- *            <------------------------------------------  ask     so many more
- *     ...                                                         something was lost: ask again, as the next round
+ *            <------------------------------------------  ask     more bytes
+ *     ...                                                         after a loss: ask again, as the next round
  *     part (the last)  -------------------------------->
  *            <------------------------------------------  end     done
  *

@@ -1,5 +1,5 @@
 /**
- * Which address of the leader a client receives: the one of the address plane by which the client connected (ADR 0178).
+ * Returns the leader's address in the address plane by which the client connected (ADR 0178).
  *
  * A client could not reach an address of the other plane, or would leave its network. The authority of a call is the
  * name that the client has dialled. A relayed call has the authority of the relaying node, so the node that the client

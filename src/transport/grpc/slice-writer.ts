@@ -131,7 +131,7 @@ export class SliceWriter implements SlicePace, Disposable {
     return packing?.finally(() => room?.release());
   }
 
-  /** Bytes to hold for a slice of this length; a large one leaves piece by piece. */
+  /** Bytes to hold for a slice of this length; a large one is sent piece by piece. */
   #roomFor(bytes: number): number {
     return this.#needed > 0 ? bytes + PIECE_BYTES : COPIES * bytes;
   }

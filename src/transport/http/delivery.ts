@@ -1,5 +1,5 @@
 /**
- * Sends a body that is still being made (SPEC-HTTP-R11): with its length when it is complete soon, in chunks when not,
+ * Sends a body while it is generated (SPEC-HTTP-R11): with its length when it is complete soon, in chunks when not,
  * and as an error while nothing was sent.
  *
  * ```

@@ -124,8 +124,8 @@ export const BODY_SMALL_PIECES_MAX = 1_024;
 export const BODY_PIECE_BYTES = 16;
 
 /**
- * The head of a body that is still being made: so much is collected, then its end or a pause is waited for, so long in
- * all, and up to so much (SPEC-HTTP-R11).
+ * The head of a body that is generated: first this many bytes are collected, then the end or a pause is awaited, up to
+ * the times and bytes below (SPEC-HTTP-R11).
  */
 export const BODY_HEAD_BYTES: number = 64 * 1024;
 export const BODY_PAUSE_MS = 20;

@@ -2,7 +2,7 @@
  * One lane to one node: a connection that is dialled repeatedly until it is closed.
  *
  * ```
- *   connecting ── answered by whom we mean ──> open ── broken, or ended by the other side ──> pausing ──> connecting
+ *   connecting ── the intended node answers ─> open ── broken, or ended by the other side ──> pausing ──> connecting
  *       └──────── refused, or not answered ─────────────────────────────────────────────────> pausing
  * ```
  * lane-words.ts defines the messages. Frames of one turn are written together, 256 KiB at a time; others wait here.

@@ -200,8 +200,8 @@ export class CallStream {
   }
 
   /**
-   * Sends the one message, in its frame, and OK. The caller does not use it afterwards: a large one is released. `left`
-   * is called for each piece that has left, with the number of bytes that have not.
+   * Sends the one message, in its frame, and OK. The caller must not use it afterwards: a large one is freed. `left` is
+   * called for each sent piece, with the number of unsent bytes.
    */
   reply(framed: Uint8Array, { headers, trailers, encoding }: ReplyFields, left: (restBytes: number) => void): void {
     this.#stop();
@@ -239,9 +239,9 @@ export class CallStream {
   }
 
   /**
-   * Sends framed messages behind what was written before, in pieces of at most so many bytes, each when the one before
-   * has left. `left` is called for each piece that the socket has taken, with the number of bytes that it has not.
-   * The caller does not use the frames afterwards, or anything that shares their memory, which is released.
+   * Sends framed messages after the previous ones, in pieces of bounded size, each after the last one was sent. `left`
+   * is called for each piece that the socket has accepted, with the number of remaining bytes. The caller must not use
+   * the frames or their memory afterwards: it is freed.
    */
   write(frames: Uint8Array, pieceBytesMax: number, left: (restBytes: number) => void): void {
     const count = Math.max(1, Math.ceil(frames.length / pieceBytesMax));
@@ -287,7 +287,7 @@ export class CallStream {
     this.#say(status);
   }
 
-  /** Sends OK after the messages. The deadline still applies: it may pass before they have left. */
+  /** Sends OK after the messages. The deadline still applies: it may pass before they were sent. */
   complete(): void {
     this.#say(OK);
   }

@@ -37,7 +37,7 @@ export interface CallParts {
 export interface SharedParts {
   /** Bytes of replies that were not sent yet. */
   readonly unsent: MemoryBudget;
-  /** Bytes of small replies that have not left yet. */
+  /** Bytes of small replies that were not sent yet. */
   readonly small: MemoryBudget;
   readonly slices: WorkQueue;
   /** Undefined: replies are not compressed. */

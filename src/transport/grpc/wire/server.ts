@@ -81,7 +81,7 @@ export interface WireServerParts {
   readonly streams: MemoryBudget;
   /** Bytes of replies that were not sent yet. */
   readonly unsent: MemoryBudget;
-  /** Bytes of small replies that have not left yet. They use `unsent` only when this budget is used up. */
+  /** Bytes of small replies that were not sent yet. They use `unsent` only when this budget is used up. */
   readonly small: MemoryBudget;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
   /** Returns the answer to a call by its headers alone, before its message is read; undefined: it continues. */
@@ -132,7 +132,7 @@ const HTTP2_OPTIONS: ServerOptions = http2Options({
   settings: NO_HPACK_TABLE,
 });
 
-/** Time that a drained server gives its last answers to leave. */
+/** Time for a drained server to send its last answers. */
 const FLUSH_MS = 500;
 
 /** Status of a call whose connection is closed; it is only counted. */
