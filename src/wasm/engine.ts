@@ -1,20 +1,20 @@
 /**
- * Node's WebAssembly: the engine's own judgement of a core module, and what runs it. Node has `WebAssembly`, and its
- * types have not: they are the browser's, which this repository does not compile with, hence the declarations.
+ * Node's WebAssembly: it validates core modules and runs them. Node's types lack `WebAssembly` (it is in those of the
+ * browser, which this repository does not compile with), hence the declarations.
  */
 
 export type CoreValue = number | bigint;
 export type CoreFunction = (...values: readonly CoreValue[]) => CoreValue | undefined;
 export interface CoreMemory {
-  /** Another one each time that the memory has grown. */
+  /** Replaced by another buffer each time the memory grows. */
   readonly buffer: ArrayBuffer;
-  /** @throws RangeError when it may not have so many pages more. */
+  /** @throws RangeError when the memory may not grow by so many pages. */
   grow(pages: number): number;
 }
 export interface CoreGlobal {
   value: CoreValue;
 }
-/** What an instance exports: a function, a memory, a global, or a table, which is handed on unseen. */
+/** An export of an instance: a function, a memory, a global, or a table, which is passed on unread. */
 export type CoreItem = object;
 export type CoreExports = Readonly<Record<string, CoreItem>>;
 /** A compiled core module. */
@@ -31,7 +31,7 @@ declare const WebAssembly: {
   validate(bytes: Uint8Array): boolean;
 };
 
-/** Why a core module is not valid, in the engine's words: compilation gives a reason, and validation none. */
+/** The engine's reason why a core module is invalid: compilation gives one, validation does not. */
 export function validityFault(module: Uint8Array): string | undefined {
   if (WebAssembly.validate(module)) return undefined;
   try {
@@ -61,12 +61,12 @@ export function isCoreGlobal(item: CoreItem | undefined): item is CoreGlobal {
   return item instanceof WebAssembly.Global;
 }
 
-/** Whether code of a guest ended by a trap. */
+/** Returns true when a guest ended with a trap. */
 export function isTrap(error: unknown): error is Error {
   return error instanceof WebAssembly.RuntimeError;
 }
 
-/** Whether an import was not what a module asks for. */
+/** Returns true when an import did not match its declaration. */
 export function isLinkError(error: unknown): error is Error {
   return error instanceof WebAssembly.LinkError;
 }

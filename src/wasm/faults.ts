@@ -1,11 +1,11 @@
 /**
- * Why a call of a guest gave no answer.
+ * Faults: why a call of a guest gave no answer.
  *
- * A fault is an answer like a refusal: a code, a sentence, and what is known of the call. What a guest says for itself,
- * as the error of a result, is no fault: that is a value. docs/components.md lists the codes.
+ * A fault has a code, a message, and the resources that the call used. An error that the guest itself returns is a
+ * value, not a fault. docs/components.md lists the codes.
  */
 
-/** Every code of a call, in the order of docs/components.md. */
+/** Every fault code, in the order of docs/components.md. */
 export const FAULT_CODES = [
   'Trap',
   'StackOverflow',
@@ -29,7 +29,7 @@ export type FaultCode = (typeof FAULT_CODES)[number];
 export interface Fault {
   readonly code: FaultCode;
   readonly message: string;
-  /** Milliseconds until a call may give an answer; only where that is known. */
+  /** Milliseconds until a call may succeed; absent when unknown. */
   readonly retryAfterMs?: number;
 }
 

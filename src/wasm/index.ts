@@ -1,16 +1,15 @@
 /**
- * #wasm: the host of components. What users publish is read, limited and run here, and cannot hurt the node.
+ * #wasm: the host of components. It reads, limits and runs what users publish, isolated from the node.
  *
- * For: the inspector, which refuses a component before anything else sees it; the cap and the meter, which rewrite its
- * core modules so that they keep within memory and fuel; the linker, which puts it together without generated code; the
- * canonical ABI, by which values cross; the WASI that gives a guest nothing; publishing, and the processes in which all
- * of that happens.
+ * For: the inspector, which refuses an invalid component before anything else reads it; the cap and the meter, which
+ * limit memory and fuel of its core modules; the linker, which instantiates it without generated code; the canonical
+ * ABI, which passes values; a WASI without capabilities; publishing, and the processes that do all of that.
  *
- * Not here: what a component computes, and when it is called (#components). Nothing of a guest is loaded or run in the
- * process of the node.
+ * Not here: what a component computes, and when it is called (#components). The process of the node loads and runs no
+ * guest.
  *
- * A refusal of what is published and a fault of a call are answers, returned with a code and a sentence. The invariants
- * G1 to G20 stand where they are kept.
+ * Refusals of publishing and faults of calls are returned, with a code and a message. The invariants G1 to G20 are
+ * documented where they are kept.
  */
 
 export { readValue, writeValue } from './abi/value-codec.ts';

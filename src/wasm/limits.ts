@@ -1,25 +1,25 @@
 /**
- * How large the parts of a component may be: enough for every guest that was measured, and little enough that nothing
- * which reads it takes long or much. Those of the first kind are settings; the others are ours.
+ * Size limits of components: enough for every guest that was measured, and small enough to bound the time and memory of
+ * everything that reads one. `ComponentLimits` are settings; the others are fixed.
  */
 
-/** What an operator may set for a kind of component. */
+/** Limits that an operator may set for a kind of component. */
 export interface ComponentLimits {
   readonly componentBytesMax: number;
-  /** Of all memories of all instances together, in bytes. */
+  /** Sum over all memories of all instances, in bytes. */
   readonly memoryBytesMax: number;
-  /** Elements of all tables of all instances together. */
+  /** Sum over all tables of all instances. */
   readonly tableElementsMax: number;
   readonly coreModulesMax: number;
   /** Instances of core modules that exist when the component is instantiated. */
   readonly coreInstancesMax: number;
-  /** Components inside, and instances of them. */
+  /** Nested components, and instances of them. */
   readonly nestedComponentsMax: number;
   readonly functionBytesMax: number;
   readonly localsMax: number;
 }
 
-/** Limits of which each is what `of` says, always in this order. */
+/** Builds the limits by calling `of` for each name, always in this order. */
 export function componentLimits(of: (name: keyof ComponentLimits) => number): ComponentLimits {
   return {
     componentBytesMax: of('componentBytesMax'),
@@ -46,24 +46,24 @@ export const DEFAULT_LIMITS: ComponentLimits = {
   localsMax: 50_000,
 };
 
-/** A byte count that names of mangled functions stay below. */
+/** Maximum length of a name; mangled function names are shorter. */
 export const NAME_BYTES_MAX = 512;
-/** A guest written in C++ or Rust has one table, one whose language collects garbage a few. */
+/** A guest in C++ or Rust has one table, one in a garbage-collected language a few. */
 export const TABLES_MAX = 16;
-/** Functions of one core module; an engine for JavaScript has 15,000. */
+/** Functions of one core module; a JavaScript engine has 15,000. */
 export const FUNCTIONS_MAX = 200_000;
-/** Types, imports, globals and exports of one core module, each: half of what engines take, as the meter adds some. */
+/** Types, imports, globals and exports of one core module, each: half of the engines' limit, as the meter adds some. */
 export const ENTRIES_MAX = 500_000;
-/** Sections of one core module, or of one component without what is inside it. */
+/** Sections of one core module, or of one component without its nested parts. */
 export const SECTIONS_MAX = 10_000;
-/** Types, fields, imports, exports, aliases and the like at the level of components, all together. */
+/** Sum of types, fields, imports, exports, aliases and so on at the level of components. */
 export const DEFINITIONS_MAX = 100_000;
 /**
- * Functions and types of all imported interfaces together, and of all exported ones. An interface is defined once and
- * may be imported many times, so these are not bounded by what defines them.
+ * Functions and types of all imported interfaces together, and of all exported ones. One definition of an interface may
+ * be imported many times, so DEFINITIONS_MAX does not limit these.
  */
 export const OFFERED_MAX = 10_000;
-/** How deep components and their types may stand inside one another. */
+/** Maximum nesting of components and their types. */
 export const DEPTH_MAX = 16;
 
 export const PAGE_BYTES = 65_536;

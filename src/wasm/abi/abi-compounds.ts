@@ -1,4 +1,4 @@
-/** The canonical ABI of records, variants, flags and handles: what stands where the value itself stands. */
+/** The canonical ABI of records, variants, flags and handles. */
 
 import type { CoreValue } from '../engine.ts';
 import { abiViolation } from '../faults.ts';
@@ -6,7 +6,7 @@ import { type Abi, alignedTo, type CoreType, FLAT_PARAMETERS_MAX, FlatSource, jo
 import type { Canon } from './canon.ts';
 import { Handle, isList, isRecord, record, tagged, type Value } from './values.ts';
 
-/** Parts one behind the other; `make` and `part` say what the host has for all of them, and for one. */
+/** Values stored one after the other; `make` and `part` convert between them and the value of the host. */
 interface Parts {
   readonly abis: readonly Abi[];
   readonly make: (values: readonly Value[]) => Value;
@@ -58,7 +58,7 @@ export function tupleOf(abis: readonly Abi[]): Abi {
   });
 }
 
-/** One of several cases; `make` and `split` turn the number of a case and what it holds into what the host has. */
+/** A choice of cases; `make` and `split` convert between a case index with its payload and the value of the host. */
 interface Cases {
   readonly abis: readonly (Abi | undefined)[];
   readonly make: (index: number, value: Value) => Value;
@@ -115,7 +115,7 @@ function discriminant(cases: number): readonly [bytes: number, write: Write, rea
   return [4, (view, at, index) => view.setUint32(at, index, true), (view, at) => view.getUint32(at, true)];
 }
 
-/** The flat forms on top of one another: each place has a type that holds those of all cases. */
+/** Joins the flat forms of all cases: each position gets a type that holds the value of every case. */
 function overlaid(abis: readonly Abi[]): readonly CoreType[] | undefined {
   const all: CoreType[] = [];
   for (const { flat } of abis) {
@@ -131,7 +131,7 @@ function wider(one: CoreType, other: CoreType): CoreType {
   return isSmall ? 'i32' : 'i64';
 }
 
-/** Values of a case, from places that may be wider than it asks for. */
+/** Lifts the payload of a case from flat positions that may be wider than its own type. */
 function liftCase(canon: Canon, from: FlatSource, abi: Abi | undefined, flat: readonly CoreType[]): Value {
   if (abi === undefined) return undefined;
   const wanted = abi.flat ?? [];
@@ -170,7 +170,7 @@ function floatOf(bits: number): number {
   return BITS.getFloat32(0, true);
 }
 
-/** What a place of one type holds of a value of another; nothing stands there as 0. */
+/** Converts a flat value to the wider type of its position; an absent value is 0. */
 function widened(value: CoreValue | undefined, type: CoreType, have: CoreType): CoreValue {
   if (value === undefined) return have === 'i64' ? 0n : 0;
   if (type === have || typeof value === 'bigint') return value;
@@ -181,7 +181,7 @@ function widened(value: CoreValue | undefined, type: CoreType, have: CoreType): 
   return have === 'i64' ? BITS.getBigInt64(0, true) : BITS.getInt32(0, true);
 }
 
-/** A variant, with the value of a case beside its name. */
+/** A variant: each case has a name and an optional payload. */
 export function variantOf(cases: readonly (readonly [name: string, abi: Abi | undefined])[]): Abi {
   const indices = new Map(cases.map(([name], i) => [name, i]));
   return choice({
@@ -216,7 +216,7 @@ export function optionOf(abi: Abi): Abi {
   });
 }
 
-/** Bits, of which those that have no name say nothing. */
+/** Flags; bits without a label are ignored. */
 export function flagsOf(labels: readonly string[]): Abi {
   const size = labels.length <= 8 ? 1 : labels.length <= 16 ? 2 : 4;
   const bitsOf = (value: Value): number => {
@@ -243,13 +243,13 @@ export function flagsOf(labels: readonly string[]): Abi {
   };
 }
 
-/** A resource: with `own` it goes over, with `borrow` it is lent for the call. */
+/** A resource handle: `own` transfers it, `borrow` lends it for the call. */
 export function handleOf(kind: 'own' | 'borrow'): Abi {
   const lifted = ({ handles }: Canon, index: number): Handle =>
     kind === 'own' ? handles.take(index) : handles.get(index);
   const lowered = ({ handles }: Canon, value: Value): number => {
     if (!(value instanceof Handle)) throw notOf(kind, value);
-    // Whoever made a resource is lent it as the number that it has for it.
+    // The component that made a resource receives a borrow of it as its own number for it.
     return kind === 'borrow' && value.home?.handles === handles
       ? value.id
       : kind === 'own'

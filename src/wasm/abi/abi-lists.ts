@@ -1,4 +1,4 @@
-/** The canonical ABI of what has a pointer and a length: lists, bytes and text. */
+/** The canonical ABI of types passed as pointer and length: lists, bytes and strings. */
 import { decodeUtf8, encodeUtf8 } from '#base';
 import type { CoreValue } from '../engine.ts';
 import { abiViolation } from '../faults.ts';
@@ -6,12 +6,12 @@ import { type Abi, type FlatSource, notOf } from './abi.ts';
 import type { Canon } from './canon.ts';
 import { isList, type Value } from './values.ts';
 
-/** What a list comes to in the host, for each element, beside what is in it. */
+/** Host memory that a list takes for each element, beside the element itself. */
 const ELEMENT_BYTES = 16;
 const POINTER_BYTES = 4;
 const LENGTH_BITS = 32;
 
-/** A value that stands elsewhere in memory: `read` it from a pointer and a length, or `write` it and say where. */
+/** A value stored elsewhere in memory: `read` it from a pointer and a length, or `write` it and return both. */
 interface Elsewhere {
   readonly read: (canon: Canon, at: number, length: number) => Value;
   readonly write: (canon: Canon, value: Value) => Place;
@@ -41,7 +41,7 @@ function pointed({ read, write }: Elsewhere): Abi {
   };
 }
 
-/** list<u8>, which the host has as bytes of its own. */
+/** list<u8>; the host copies the bytes. */
 export const BYTES: Abi = pointed({
   read(canon, at, length) {
     canon.expect(at, 1, length);
@@ -73,7 +73,7 @@ export function listOf(element: Abi): Abi {
   });
 }
 
-/** In the encoding that the options of the function name. */
+/** A string in the encoding of the function's canonical options. */
 export const TEXT: Abi = pointed({
   read(canon, at, length) {
     if (canon.encoding === 'utf8') return utf8(canon, at, length);
@@ -91,7 +91,7 @@ export const TEXT: Abi = pointed({
   },
 });
 
-/** Set in the length where text is UTF-16 though it might be Latin-1. */
+/** Bit of the length that marks UTF-16 text where the encoding is latin1+utf16. */
 const TAG = 2 ** 31;
 const BEYOND_LATIN1 = /[\u0100-\uffff]/;
 

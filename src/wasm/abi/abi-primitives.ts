@@ -50,7 +50,7 @@ function large(name: string, narrow: (bits: bigint) => bigint): Abi {
   };
 }
 
-/** Bits of NaN differ from machine to machine, so the host has one of them. */
+/** The bits of NaN differ between machines, so the host uses one canonical NaN. */
 function float(name: 'f32' | 'f64', get: Get, set: Set): Abi {
   const size = Number(name.slice(1)) / 8;
   const expected = (value: Value): number => {

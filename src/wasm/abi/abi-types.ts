@@ -1,4 +1,4 @@
-/** From a type of a component to its canonical ABI, and calls in both directions. */
+/** Maps a component type to its canonical ABI, and wraps calls in both directions. */
 
 import type { CoreFunction, CoreValue } from '../engine.ts';
 import type { FunctionType, ValueType } from '../reading/component-types.ts';
@@ -10,13 +10,13 @@ import { PRIMITIVES } from './abi-primitives.ts';
 import type { Canon } from './canon.ts';
 import { isList, type Value, type ValueList } from './values.ts';
 
-/** How deep types may stand in one another. */
+/** Maximum nesting of types. */
 const TYPE_DEPTH_MAX = 50;
 
-/** Of each type one, because the same type may stand in many places, and in many of them inside itself. */
+/** One `Abi` per type: a type may occur in many places, and many times inside another one. */
 const known = new WeakMap<ValueType, Abi>();
 
-/** @throws Refused when types stand too deep in one another. */
+/** @throws Refused when types are nested too deeply. */
 export function abiOf(type: ValueType, depth: number = 0): Abi {
   const found = known.get(type);
   if (found !== undefined) return found;
@@ -81,7 +81,7 @@ export interface Lifting {
   readonly postReturn: CoreFunction | undefined;
 }
 
-/** A function of a guest, to be called by the host. */
+/** A guest function for the host to call. */
 export function lifted(type: FunctionType, canon: Canon, { core, postReturn }: Lifting): Callable {
   const parameters = parametersOf(type);
   const result = type.result === undefined ? undefined : abiOf(type.result);
@@ -104,7 +104,7 @@ export function lifted(type: FunctionType, canon: Canon, { core, postReturn }: L
   };
 }
 
-/** A function of the host, or of another component, to be called by a guest. */
+/** A function of the host, or of another component, for a guest to call. */
 export function lowered(type: FunctionType, canon: Canon, call: Callable): CoreFunction {
   const parameters = parametersOf(type);
   const result = type.result === undefined ? undefined : abiOf(type.result);
@@ -116,7 +116,7 @@ export function lowered(type: FunctionType, canon: Canon, call: Callable): CoreF
     const values = parameters.flat === undefined ? loaded(canon, parameters, from.i32()) : parameters.lift(canon, from);
     const at = isFlat ? 0 : from.i32();
     const value = call(isList(values) ? values : []);
-    // A component inside another may have run, and let memory grow.
+    // A nested component may have run, and memory may have grown.
     canon.refresh();
     if (result === undefined) return undefined;
     if (!isFlat) {
@@ -130,7 +130,7 @@ export function lowered(type: FunctionType, canon: Canon, call: Callable): CoreF
   };
 }
 
-/** All parameters as one tuple; of none of them there is nothing to read or write. */
+/** All parameters as one tuple; without parameters there is nothing to read or write. */
 function parametersOf({ parameters }: FunctionType): Abi {
   const abis = parameters.map(({ type }) => abiOf(type));
   if (abis.length === 0)

@@ -1,12 +1,12 @@
 /**
- * The canonical ABI: how values of the component model stand in memory, and in the parameters of core functions.
+ * The canonical ABI: the layout of component model values in memory and in the parameters of core functions.
  *
  * A type is turned into an `Abi` once, which loads, stores, lifts and lowers its values. In memory every value has a
- * size and an alignment; flat it is a row of core values, unless it needs more than 16 of them. Loads and stores look
- * at nothing: whoever holds a pointer has asked `Canon.expect` for the whole value before.
+ * size and an alignment; flat, it is a list of core values, unless it needs more than 16. Loads and stores check no
+ * bounds: the caller has checked the whole value with `Canon.expect`.
  *
- *   G12 What is lifted is a value of its type, or the call ends in AbiViolation: no discriminant, character or text that
- *       is none is read as another one.
+ *   G12 A lifted value is a value of its type, or the call ends in AbiViolation: an invalid discriminant, character or
+ *       string is never read as a valid one.
  */
 
 import type { CoreValue } from '../engine.ts';
@@ -19,7 +19,7 @@ export type CoreType = 'i32' | 'i64' | 'f32' | 'f64';
 export interface Abi {
   readonly size: number;
   readonly align: number;
-  /** Absent where it would be more than the most. */
+  /** Absent when the type needs more flat values than the maximum. */
   readonly flat: readonly CoreType[] | undefined;
   load(canon: Canon, at: number): Value;
   store(canon: Canon, value: Value, at: number): void;
@@ -27,7 +27,7 @@ export interface Abi {
   lower(canon: Canon, value: Value, into: CoreValue[]): void;
 }
 
-/** Parameters of a function at most, and results. */
+/** Maximum number of flat parameters of a function, and of flat results. */
 export const FLAT_PARAMETERS_MAX = 16;
 export const FLAT_RESULTS_MAX = 1;
 
@@ -51,7 +51,7 @@ export class FlatSource {
   i32(): number {
     const value = this.#values[this.#at++];
     if (typeof value === 'number') return value >>> 0;
-    // A part of a variant: its case has 32 bits, another one 64.
+    // The value of a variant case: its position is 64 bits wide because of another case.
     if (typeof value === 'bigint') return Number(BigInt.asUintN(32, value));
     throw missing();
   }
@@ -87,7 +87,7 @@ export function joined(parts: readonly Pick<Abi, 'flat'>[]): readonly CoreType[]
   return all;
 }
 
-/** What was asked of the host is not what its type says: a fault of the host's, or of a component inside another. */
+/** A host function, or a nested component, gave a value that is not of the declared type. */
 export function notOf(type: string, value: Value): Error {
   return new TypeError(`A value of the type ${typeof value} stands where a guest is given a ${type}`);
 }

@@ -1,9 +1,8 @@
 /**
- * A guest's memory as the host reads and writes it: every place that a guest names is looked at before it is used.
+ * A guest's memory as the host reads and writes it: every range that a guest names is checked before use.
  *
- *   G11 No pointer or length of a guest makes the host read or write outside of the guest's memory, and what is read
- *       for one answer is counted before it is copied: a guest that answers one buffer four thousand times gives as
- *       much as it may and not more.
+ *   G11 No pointer or length of a guest makes the host read or write outside of the guest's memory. Bytes are counted
+ *       before they are copied, so a guest that returns one buffer four thousand times still keeps to its limit.
  */
 
 import type { CoreFunction, CoreMemory, CoreValue } from '../engine.ts';
@@ -11,12 +10,12 @@ import { abiViolation, Faulted } from '../faults.ts';
 import type { TextEncoding } from '../reading/component-types.ts';
 import type { Handles } from './handles.ts';
 
-/** How many bytes may still be read out of a guest, for the answer or the call that is being read. */
+/** Bytes that the host may still read from the guest for the current call. */
 export interface Budget {
   left: number;
 }
 
-/** Of one component instance: closed while its allocator or what it does after a return runs, which may call nobody. */
+/** State of one component instance: closed while its allocator or its post-return function runs. */
 export interface Gate {
   isOpen: boolean;
 }
@@ -36,7 +35,7 @@ const NO_VIEW = new DataView(NO_BYTES.buffer);
 export class Canon {
   readonly encoding: TextEncoding;
   readonly handles: Handles;
-  /** Over the memory as it was when `refresh` was called last. */
+  /** View of the memory at the last `refresh`. */
   bytes: Uint8Array = NO_BYTES;
   view: DataView = NO_VIEW;
   readonly #memory: CoreMemory | undefined;
@@ -53,7 +52,7 @@ export class Canon {
     this.#gate = gate;
   }
 
-  /** To be called when the guest has run: its memory may have grown, and is another buffer then. */
+  /** Call it after the guest has run: growing memory replaces the buffer. */
   refresh(): void {
     const buffer = this.#memory?.buffer;
     if (buffer === undefined || buffer === this.bytes.buffer) return;
@@ -68,7 +67,7 @@ export class Canon {
     throw abiViolation(`The ${size} bytes at ${at} are not in the memory, which has ${this.bytes.length}`);
   }
 
-  /** Room in the guest, given by the guest. */
+  /** Allocates memory through the guest's allocator. */
   allocate(align: number, size: number): number {
     if (this.#realloc === undefined) throw abiViolation('A value goes to memory, and no allocator is named for it');
     this.#gate.isOpen = false;
@@ -81,7 +80,7 @@ export class Canon {
     return at;
   }
 
-  /** Calls what may call nobody. */
+  /** Calls a function that must not call imports. */
   shut(run: CoreFunction, values: readonly CoreValue[]): CoreValue | undefined {
     this.#gate.isOpen = false;
     const answer = run(...values);
@@ -89,12 +88,12 @@ export class Canon {
     return answer;
   }
 
-  /** @throws Faulted when a guest calls where it may not. */
+  /** @throws Faulted when a guest calls an import while that is forbidden. */
   expectOpen(): void {
     if (!this.#gate.isOpen) throw abiViolation('The guest calls an import while it allocates or cleans up');
   }
 
-  /** Counts what is about to be copied out. */
+  /** Counts bytes that are about to be copied out. */
   spend(bytes: number): void {
     this.#budget.left -= bytes;
     if (this.#budget.left < 0) throw new Faulted('OutputTooLarge', 'The guest answers more bytes than it may');

@@ -1,12 +1,12 @@
 /**
- * What the host has, as a guest's own types want it.
+ * Converts host values to a guest's own types.
  *
- * The types of our worlds are known to the letter; those of the EvidentSource SDK are not published, and are known by
- * the names of their fields and cases. So a guest of that shape says itself how wide its integers are, which fields may
- * be absent and which of them it has, and what it is given is fitted to that before it is lowered.
+ * The types of our worlds are fixed. The types of the EvidentSource SDK are not published, and are known by the names
+ * of their fields and cases. A guest of that shape defines the width of its integers, its fields and which are
+ * optional; the host converts each value to that type before lowering.
  *
- *   G20 A guest is given what the host has under the name of a field or a case, or the call ends in AbiViolation; what the
- *       host has not is none, empty or 0, and never something else's value.
+ *   G20 A guest receives the host's value of the same field or case name, or the call ends in AbiViolation. A value
+ *       that the host lacks is none, empty or 0, and never the value of another field.
  */
 import { abiViolation } from '../faults.ts';
 import type { Case, Field, ValueType } from '../reading/component-types.ts';

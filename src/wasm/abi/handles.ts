@@ -1,8 +1,8 @@
 /**
- * The handles of one component instance: numbers that stand for resources in code which has numbers alone.
+ * The handle table of one component instance: maps numbers to resources.
  *
- * Numbers count from 1, and one that was given back is given again, as the component model says. A guest may hold a
- * bounded number of them.
+ * Numbers count from 1 and are reused once dropped, as the component model says. A guest holds a bounded number of
+ * handles.
  */
 import { abiViolation, Faulted } from '../faults.ts';
 import type { Handle } from './values.ts';
@@ -30,7 +30,7 @@ export class Handles {
     return this.#held(index).handle;
   }
 
-  /** What is given away has to be owned. */
+  /** Removes a handle to transfer it; it must be owned. */
   take(index: number): Handle {
     const { handle, isOwned } = this.drop(index);
     if (!isOwned) throw abiViolation(`The handle ${index} was lent to the guest, which gives it away`);

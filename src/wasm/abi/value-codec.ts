@@ -1,15 +1,15 @@
 /**
- * Values between processes: a byte that says what follows, and then that.
+ * Encoding of values between processes: a tag byte, then its contents.
  *
  *   00 undefined   01 false   02 true   03 double, 8 bytes   04 integer, varint   05 bigint, 8 bytes   06 and a sign
  *   07 text        08 bytes   09 list   0a record            0b handle, varint
  *
- * Text and bytes have their length in front of them, lists and records their count; a record is names and values in
- * turn. What the other process sends may be anything, so the depth is bounded, and whatever is cut off or unknown reads
- * as undefined with `failed` of the reader set, or of the result.
+ * Text and bytes follow their length, lists and records their count; a record alternates names and values. The other
+ * process is not trusted, so the depth is bounded; truncated or unknown input reads as undefined, and marks the reader
+ * or the result as `failed`.
  *
- *   G14 A value that is written is read back as it was; no bytes whatever make the reader throw, loop or take more memory
- *       than a multiple of their length.
+ *   G14 A written value reads back unchanged; no input makes the reader throw, loop or take more memory than a multiple
+ *       of its length.
  */
 import type { ByteReader, ByteWriter } from '#base';
 import { Handle, isList, isRecord, record, type Value } from './values.ts';
@@ -83,20 +83,20 @@ function writeBigint(writer: ByteWriter, value: bigint): void {
 const SCRATCH_BYTES = new Uint8Array(8);
 const SCRATCH = new DataView(SCRATCH_BYTES.buffer);
 
-/** Its length, and the bytes. */
+/** Writes the length, and the bytes. */
 export function writeBytes(writer: ByteWriter, bytes: Uint8Array): void {
   writer.varint(bytes.length);
   writer.bytes(bytes);
 }
 
-/** Its length in bytes, and the text. */
+/** Writes the length in bytes, and the text. */
 export function writeText(writer: ByteWriter, text: string): void {
   const mark = writer.beginLength();
   writer.utf8(text);
   writer.endLength(mark);
 }
 
-/** The bytes of values are views into what is read. Undefined and `failed` when they are malformed. */
+/** Byte arrays are views into the input. Returns undefined and sets `failed` when the input is malformed. */
 export function readValue(reader: ByteReader, depth: number = 0): Value {
   const tag = reader.u8();
   switch (tag) {
@@ -127,7 +127,7 @@ export function readValue(reader: ByteReader, depth: number = 0): Value {
 function readCompound(reader: ByteReader, tag: number, depth: number): Value {
   const isKnown = tag === TAG.list || tag === TAG.record;
   const count = reader.varint();
-  // Each part takes a byte at least, so a count beyond what is left is a lie.
+  // Each part takes at least one byte, so a larger count is invalid.
   if (!isKnown || depth >= DEPTH_MAX || count > reader.left) {
     fail(reader);
     return undefined;
@@ -147,7 +147,7 @@ export function readText(reader: ByteReader): string {
   return reader.utf8(reader.varint());
 }
 
-/** Makes the reader say that it has failed. */
+/** Puts the reader into its failed state. */
 export function fail(reader: ByteReader): void {
   reader.skip(reader.left + 1);
 }

@@ -1,5 +1,5 @@
 /**
- * Values of the component model, as the host has them.
+ * Values of the component model in the host.
  *
  *   bool                       boolean
  *   u8 … u32, s8 … s32, f32, f64   number
@@ -11,10 +11,10 @@
  *   variant, result            { tag, val }, a result with the tags ok and err
  *   enum                       string
  *   flags                      array of the names that are set
- *   option                     the value, or undefined; of an option { tag, val } with the tags some and none
+ *   option                     the value, or undefined; nested options are { tag, val } with the tags some and none
  *   own, borrow                Handle
  *
- * Records have no prototype, because their fields are named by whoever made the component.
+ * Records have no prototype, because the component chooses the names of their fields.
  */
 
 export type Value = undefined | boolean | number | bigint | string | Uint8Array | Handle | ValueList | ValueRecord;
@@ -23,13 +23,13 @@ export interface ValueRecord {
   readonly [field: string]: Value;
 }
 
-/** Where resources of a guest were made: whose numbers theirs are, and how one is destroyed. */
+/** The component instance that made a resource: its handle table, and its destructor. */
 export interface ResourceHome {
   readonly handles: object;
   destroy(id: number): void;
 }
 
-/** A resource: a number that its maker gave it. Those without a home are the host's, and only they leave a guest. */
+/** A resource: the number that its maker gave it. Resources without a home are the host's; only these leave a guest. */
 export class Handle {
   readonly id: number;
   readonly home: ResourceHome | undefined;
@@ -40,14 +40,14 @@ export class Handle {
   }
 }
 
-/** A record of these fields. */
+/** A record with these fields. */
 export function record(fields: Iterable<readonly [name: string, value: Value]>): ValueRecord {
   const made = emptyRecord();
   for (const [name, value] of fields) made[name] = value;
   return made;
 }
 
-/** A case of a variant, a result, or an option of an option. */
+/** A case of a variant, a result, or a nested option. */
 export function tagged(tag: string, val?: Value): ValueRecord {
   const made = emptyRecord();
   made['tag'] = tag;
@@ -60,7 +60,7 @@ export function isRecord(value: Value): value is ValueRecord {
   return !(value instanceof Uint8Array || value instanceof Handle);
 }
 
-/** `Array.isArray` makes lists of anything of what it has looked at. */
+/** `Array.isArray` alone narrows the type to `any[]`. */
 export function isList(value: Value): value is ValueList {
   return Array.isArray(value);
 }

@@ -1,15 +1,14 @@
 /**
- * What a process that runs guests may do, as flags of Node: read its own program, and nothing else that the permission
- * model knows.
+ * Node flags of a process that runs guests: it may read its own program, and has no other permission.
  */
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PAGE_BYTES } from '../limits.ts';
 
 export interface ProcessBounds {
-  /** Of its JavaScript heap; memories of guests and bytes are beside it. */
+  /** Maximum JavaScript heap; guest memories and byte arrays are not counted in it. */
   readonly heapBytesMax: number;
-  /** No memory of a guest may be larger, whatever a component says. */
+  /** Maximum memory of one guest, whatever its component declares. */
   readonly guestMemoryBytesMax: number;
   readonly tableElementsMax: number;
 }
@@ -18,17 +17,17 @@ const MIB = 2 ** 20;
 
 /** `.ts` from source, `.js` when built. */
 export const IS_SOURCE: boolean = import.meta.url.endsWith('.ts');
-/** What the program is made of: built it is one folder, in source some layers and what maps their names. */
+/** The files of the program: one folder when built; some layers and package.json, which maps names, in source. */
 const READABLE: readonly string[] = IS_SOURCE
   ? [fileURLToPath(new URL('../..', import.meta.url)), fileURLToPath(new URL('../../../package.json', import.meta.url))]
   : [fileURLToPath(new URL('.', import.meta.url))];
 
-/** Of util-linux. The one of BusyBox, which is a link to it, knows no such signal. */
+/** setpriv of util-linux. The one of BusyBox is a link to it and does not know --pdeathsig. */
 const SETPRIV = '/usr/bin/setpriv';
 
 /**
- * What begins the process so that the kernel ends it with the node, however that ends: a guest that runs notices
- * nothing by itself, and has fuel for a minute. Where there is none, it is ended by that.
+ * Launcher that makes the kernel kill the process when the node ends: a running guest does not notice the end and has
+ * fuel for a minute. Without util-linux the process ends when the fuel does.
  */
 export const LAUNCHER: readonly string[] = isOfUtilLinux(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : [];
 
@@ -44,7 +43,7 @@ export function flagsOf({ heapBytesMax, guestMemoryBytesMax, tableElementsMax }:
   return [
     ...(IS_SOURCE ? ['--conditions=source'] : []),
     '--permission',
-    // Its own descriptors, to close those that it inherits.
+    // Its own descriptors, so that it can close the inherited ones.
     '--allow-fs-read=/proc/self/fd',
     ...READABLE.map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',

@@ -1,10 +1,10 @@
 /**
- * A process that runs guests, as the node holds it: it starts it, hands frames over, hears frames and its end, and
- * kills it. It does not know what a request is for, and never waits for anything.
+ * The node's side of a process that runs guests: starts it, sends frames, receives frames and its end, and kills it.
+ * It does not know the meaning of a request, and never blocks.
  *
- * The process has no environment, no permission to read but its own program, to write, to start processes or threads or
- * to load machine code, and runs niced. Where the runtime can deny the network (Node 25 and later) it does. No
- * JavaScript of a guest runs in it (linker.ts), so all of that is a second wall.
+ * The process has an empty environment and runs at low priority. It may read its own program only, and may not write,
+ * start processes or threads, or load native code. The runtime denies the network too where it can (Node 25 and later).
+ * No JavaScript of a guest runs in it (linker.ts), so these restrictions are a second barrier.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
@@ -23,15 +23,15 @@ import {
   type HostResult,
 } from './messages.ts';
 
-/** The program stands beside this file, under the same extension. */
+/** The program is next to this file, with the same extension. */
 const PROGRAM = fileURLToPath(new URL(IS_SOURCE ? './executor-worker.ts' : './executor-worker.js', import.meta.url));
 
 const REQUESTS_FD = 3;
 const HOST_CALLS_FD = 4;
 const NICENESS = 10;
-/** What is kept of what it says before it ends. */
+/** Bytes of its error output that are kept for the message. */
 const LAST_WORDS_BYTES = 2000;
-/** A host call has as much as a guest may give away at most, and its names. */
+/** A host call carries at most the output limit of a guest, and names. */
 const HOST_CALL_BYTES_MAX = 2 ** 28;
 
 export interface ProcessOptions extends ProcessBounds {
@@ -40,9 +40,9 @@ export interface ProcessOptions extends ProcessBounds {
 
 export interface ProcessListeners {
   onAnswer(answer: Answer): void;
-  /** Answered by `answerHost`, once, at any time. */
+  /** The listener answers once with `answerHost`, at any time. */
   onHostCall(id: number, call: HostCall): void;
-  /** It has ended: by itself, or killed, or because it said what makes no sense. Nothing is heard after it. */
+  /** The process ended by itself, was killed, or sent an invalid message. No listener is called after it. */
   onEnd(why: string): void;
 }
 
@@ -65,7 +65,7 @@ export class ExecutorProcess {
       cwd: '/',
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     });
-    // Where there are too many processes or descriptors there are no pipes, and the error comes later.
+    // With too many processes or descriptors there are no pipes, and the error event follows.
     this.#requests = this.#pipe(REQUESTS_FD, options.answerBytesMax, (frame) => this.#heardAnswer(frame));
     this.#hostCalls = this.#pipe(HOST_CALLS_FD, HOST_CALL_BYTES_MAX, (frame) => this.#heardHostCall(frame));
     this.#child.stderr?.on('data', (piece: Buffer) => {
@@ -90,7 +90,7 @@ export class ExecutorProcess {
     write(this.#hostCalls, [encodeHostResult(result)]);
   }
 
-  /** It is told nothing and says nothing from here on; its end is heard as any other. */
+  /** Ends the process; its end is reported as any other. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
@@ -101,10 +101,10 @@ export class ExecutorProcess {
     const reader = new FrameReader(bytesMax, onFrame);
     stream.on('data', (piece: Buffer) => {
       if (!reader.push(piece)) this.#breach(`says more than ${bytesMax} bytes at once`);
-      // A long answer comes in a thousand of them.
+      // A long answer arrives in a thousand pieces.
       giveBack(piece);
     });
-    // The other side is gone, which its end says better.
+    // The pipe breaks when the process ends, which is reported separately.
     stream.on('error', () => undefined);
     return stream;
   }
@@ -133,7 +133,7 @@ export class ExecutorProcess {
     this.#end(`It ${what}`);
   }
 
-  /** Each thread by itself: on Linux the priority of a process is that of its first thread. */
+  /** Sets the priority of each thread: on Linux the priority of a process is that of its first thread. */
   async #renice(): Promise<void> {
     const { pid } = this.#child;
     if (pid === undefined) return;
@@ -156,7 +156,7 @@ export class ExecutorProcess {
   }
 }
 
-/** One frame, at once. */
+/** Writes the parts of one frame. */
 function write(stream: Duplex | undefined, parts: readonly Uint8Array[]): void {
   if (stream === undefined) return;
   stream.cork();
@@ -165,7 +165,7 @@ function write(stream: Duplex | undefined, parts: readonly Uint8Array[]): void {
   stream.uncork();
 }
 
-/** A thread may have ended meanwhile, and a system may not let us. */
+/** The thread may have ended, and the system may deny the change. */
 function reniced(thread: number): void {
   try {
     setPriority(thread, NICENESS);

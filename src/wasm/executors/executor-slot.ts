@@ -1,24 +1,23 @@
 /**
- * One place for an executor: the jobs that wait for it, the process that it has just now, and what it is killed for.
+ * A slot for one executor: its queue of jobs, its current process, and the limits for which it kills the process.
  *
  * ```
- *            a job comes           it says ready             answers
+ *            a job arrives         ready                   answers
  *   empty ────────────────▶ starting ───────────▶ ready ◀──────────────▶ working
  *     ▲                        │                    │                       │
- *     └────────────────────────┴── it has ended ────┴── killed for a breach ┘
+ *     └────────────────────────┴─── process ends ───┴── killed for a breach ┘
  * ```
  *
- * Jobs are done in their order, one at a time; the next one is sent ahead, so that the process need not wait for it.
- * A job that gives way begins when no other one waits, and is never sent ahead: who comes after it waits for one such
- * job at most.
- * Whatever ends the process, the job that it was at gets the fault, and the one that was sent ahead goes to the next
- * process: it has not begun. Jobs of the same component that wait go behind those of others. Calls of guests change
- * nothing, so none is lost by being sent again.
+ * Jobs run in order, one at a time; the next one is sent ahead, so that the process need not wait for it. A job with
+ * `givesWay` starts when no other job waits, and is never sent ahead: a later job waits for at most one of them.
+ * When the process ends, its current job fails with the fault, and the job that was sent ahead moves to the next
+ * process: it has not begun. Waiting jobs of the same component move after those of others. Guest calls change
+ * nothing, so sending a job again is safe.
  *
- *   G18 Every job is answered, once: by the guest, or by a fault. No guest, and no end of a process at whatever moment,
- *       keeps another job from being answered.
- *   G19 A process that breaks a limit of time or memory is killed, and a process that has grown is replaced while it
- *       has nothing to do.
+ *   G18 Every job is answered exactly once: by the guest, or by a fault. No guest, and no end of a process at any
+ *       moment, keeps another job from being answered.
+ *   G19 A process that exceeds a time or memory limit is killed, and a process that has grown is replaced while it
+ *       is idle.
  */
 
 import type { Value } from '../abi/values.ts';
@@ -31,18 +30,18 @@ import { type Vitals, vitalsOf } from './vitals.ts';
 
 export interface TimeLimits {
   readonly wallMs: number;
-  /** Of all threads of the process. */
+  /** Processor time of all threads of the process. */
   readonly cpuMs: number;
-  /** The same since the host last answered it: what goes on is no loop. Default: as much as in all. */
+  /** Processor time since the last host call was answered: a loop makes no host calls. Default: `cpuMs`. */
   readonly quietCpuMs?: number | undefined;
 }
 
 export interface KeptArtifact {
-  /** Of the component: what is counted and quarantined. */
+  /** Digest of the component, by which faults are counted and calls quarantined. */
   readonly digest: string;
   /**
-   * Calls of one pool share instances, whatever a guest keeps in them; calls of two never do. Default: the digest, for
-   * whoever has one artifact of each component and one owner.
+   * Calls of one pool share instances, and with them the guest's state; calls of different pools never do. Default: the
+   * digest.
    */
   readonly pool?: string | undefined;
   readonly bytes: Uint8Array;
@@ -51,15 +50,15 @@ export interface KeptArtifact {
 export interface Job {
   readonly artifact: KeptArtifact | undefined;
   readonly time: TimeLimits;
-  /** Aborts when nobody wants the answer any longer, or it is overdue; a call that runs ends with its process. */
+  /** Aborts when the caller gives up or the call is overdue; the process of a running call is killed. */
   readonly signal?: AbortSignal | undefined;
-  /** True: all others go first. */
+  /** True: all other jobs start first. */
   readonly givesWay?: boolean | undefined;
-  /** The answer without a call, once there is to be none any more; it is asked for when the turn of the job comes. */
+  /** The answer that replaces the call, if any; evaluated when the job is about to be sent. */
   barred?(): JobOutcome | undefined;
-  /** What is asked, with these numbers in it. */
+  /** The request of this job, with these numbers in it. */
   request(id: number, artifact: number): Request;
-  /** Answers what the guest asks while it is called; a rejection ends the call. */
+  /** Answers a host call of the guest; a rejection ends the call. */
   host(call: HostCall): Promise<HostResult>;
 }
 
@@ -71,20 +70,20 @@ export interface SlotSettings {
   readonly process: ProcessOptions;
   /** A process with more resident memory is killed. */
   readonly residentBytesMax: number;
-  /** One with more is replaced when it has nothing to do. */
+  /** A process with more resident memory is replaced when idle. */
   readonly residentBytesKept: number;
   readonly artifactsMax: number;
   /** An instance with more memory is not used again. */
   readonly guestBytesKept: number;
   readonly waitingMax: number;
   readonly startMsMax: number;
-  /** After so many jobs a process is replaced. */
+  /** Jobs after which a process is replaced. */
   readonly jobsMax: number;
 }
 
 export interface SlotListeners {
   onStart(): void;
-  /** A process was killed, or ended by itself, at a job; the component is absent where it was not its fault. */
+  /** A process was killed or ended during a job; without a digest the component did not cause it. */
   onKill(digest: string | undefined): void;
   onRecycle(): void;
 }
@@ -95,33 +94,33 @@ interface Pending {
   readonly resolve: (outcome: JobOutcome) => void;
 }
 
-/** Jobs at the process: the one that it is at, and the next. */
+/** Jobs at the process: the current one and the next. */
 const SENT_MAX = 2;
-/** How often its memory and time are looked at: the worst guest that was measured grows by 65 MB in this time. */
+/** Interval of the memory and time checks: the worst guest measured grows by 65 MB in it. */
 const WATCH_MS = 50;
-/** Processes that end before they are ready, one behind the other, until the jobs that wait are given up. */
+/** Consecutive processes that end before they are ready, until the waiting jobs fail. */
 const FAILED_STARTS_MAX = 3;
 
 export class ExecutorSlot {
   readonly #settings: SlotSettings;
   readonly #listeners: SlotListeners;
   #waiting: Pending[] = [];
-  /** Those that give way. */
+  /** Jobs with `givesWay`. */
   #behind: Pending[] = [];
   #sent: Pending[] = [];
   #process: ExecutorProcess | undefined;
   #isReady = false;
   #loaded: LoadedArtifacts;
-  /** Why it is being killed. */
+  /** Fault for which the process is being killed. */
   #verdict: Fault | undefined;
-  /** The process that waits for an answer of the host: what happens meanwhile is not its component's fault. */
+  /** The process that waits for an answer of the host: the component did not cause what happens meanwhile. */
   #asking: ExecutorProcess | undefined;
   #jobsDone = 0;
   #failedStarts = 0;
   #nextId = 1;
   #residentBytes = 0;
   #cpuMsBefore: number | undefined;
-  /** When the host last answered. */
+  /** Processor time when the host last answered. */
   #cpuMsAnswered: number | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
@@ -134,7 +133,7 @@ export class ExecutorSlot {
     this.#loaded = new LoadedArtifacts(settings.artifactsMax);
   }
 
-  /** Jobs that wait or are worked on. */
+  /** Number of jobs that wait or run. */
   get length(): number {
     return this.#waiting.length + this.#behind.length + this.#sent.length;
   }
@@ -158,13 +157,13 @@ export class ExecutorSlot {
       };
       const pending: Pending = { job, id: this.#nextId++, resolve: settle };
       queue.push(pending);
-      // All batches of a fold have one signal.
+      // All batches of a fold share one signal.
       job.signal?.addEventListener('abort', abort, { once: true });
       this.#pump();
     });
   }
 
-  /** Gives up what waits, and resolves when the process is gone. */
+  /** Fails the waiting jobs, and resolves when the process has ended. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#failAll(faulted('ExecutorLost', 'The executors are being closed'));
@@ -193,7 +192,7 @@ export class ExecutorSlot {
     }
   }
 
-  /** Whose turn it is. Much may have happened while it waited: whoever is barred by now is answered, and never sent. */
+  /** The next job to send. A component may have been quarantined while its job waited: such a job is answered here. */
   #next(): Pending | undefined {
     for (;;) {
       const next = this.#waiting.shift() ?? (this.#sent.length === 0 ? this.#behind.shift() : undefined);
@@ -221,7 +220,7 @@ export class ExecutorSlot {
     this.#listeners.onStart();
   }
 
-  /** By memory, or by what it has done: a new process costs less than one that is full. */
+  /** Returns true when the process must be replaced, for its memory or its number of jobs. */
   #isWorn(): boolean {
     return this.#residentBytes > this.#settings.residentBytesKept || this.#jobsDone >= this.#settings.jobsMax;
   }
@@ -248,7 +247,7 @@ export class ExecutorSlot {
     return number;
   }
 
-  /** The process is at this job from here on. */
+  /** Starts the limits of the job that the process now runs. */
   #begin({ job }: Pending): void {
     const { time } = job;
     if (job.signal?.aborted === true) return this.#kill(verdictOf(job));
@@ -293,7 +292,7 @@ export class ExecutorSlot {
     this.#process?.kill();
   }
 
-  /** What was sent ahead is looked at again when its turn comes. */
+  /** A job that was sent ahead is checked again when it begins. */
   #abort(pending: Pending): void {
     if (this.#sent[0] === pending) this.#kill(verdictOf(pending.job));
     if (!this.#waiting.includes(pending) && !this.#behind.includes(pending)) return;
@@ -310,7 +309,7 @@ export class ExecutorSlot {
       this.#pump();
       return;
     }
-    // It is as good as dead, and what it was at has its verdict.
+    // The process is being killed, and its job fails with the verdict.
     if (this.#verdict !== undefined) return;
     const [head] = this.#sent;
     if (head === undefined || head.id !== answer.id) {
@@ -335,7 +334,7 @@ export class ExecutorSlot {
   }
 
   async #askHost(asker: ExecutorProcess, id: number, call: HostCall): Promise<void> {
-    // Not always the first: the answer of the one before it may still be on its way.
+    // The job may be the second: the answer of the one before it may still be on its way.
     const asking = this.#sent.find((pending) => pending.id === id);
     if (asking === undefined) return;
     this.#asking = asker;
@@ -391,13 +390,13 @@ export class ExecutorSlot {
   }
 }
 
-/** Those of a component that has ended the process may well end the next one, too: who waits beside them goes first. */
+/** Moves the jobs of a component that ended the process after those of others: they may well end the next one. */
 function behindOthers(waiting: readonly Pending[], digest: string): Pending[] {
   const isOfIt = ({ job }: Pending): boolean => job.artifact?.digest === digest;
   return [...waiting.filter((pending) => !isOfIt(pending)), ...waiting.filter(isOfIt)];
 }
 
-/** Why a signal aborts when the call should have been over, which it is its component's fault not to be. */
+/** Abort reason of a call that exceeds its deadline, which counts as a fault of its component. */
 export const OVERDUE = 'overdue';
 
 function verdictOf({ signal }: Job): Fault {
@@ -407,7 +406,7 @@ function verdictOf({ signal }: Job): Fault {
 
 const CANCELLED: Fault = { code: 'Cancelled', message: 'Nobody waits for the call any longer' };
 
-/** How often an idle process is looked at, in jobs: a look costs two files' worth of system calls. */
+/** Jobs between two checks of an idle process: a check costs system calls for two files. */
 const LOOKED_AT_EACH = 16;
 
 export function faulted(code: FaultCode, message: string): Extract<JobOutcome, { readonly kind: 'fault' }> {

@@ -1,7 +1,7 @@
 /**
- * The process that runs guests, from its first line to its end (ADR 0087). It is started by executor-process.ts with
- * pipes at the descriptors 3 and 4, and ends when the first of them does. It never returns to an event loop: it waits
- * for a request, works on it, answers, and waits again.
+ * The main program of the process that runs guests (ADR 0087). executor-process.ts starts it with pipes at the
+ * descriptors 3 and 4; it ends when the first of them closes. It never returns to an event loop: it reads a request,
+ * answers it, and reads the next.
  */
 
 import { closeSync, fstatSync, readdirSync } from 'node:fs';
@@ -45,7 +45,7 @@ function closeInherited(): void {
   }
 }
 
-/** None where there is no procfs. */
+/** Empty where there is no procfs. */
 function descriptors(): readonly string[] {
   try {
     return readdirSync('/proc/self/fd');
@@ -58,7 +58,7 @@ function isFile(fd: number): boolean {
   try {
     return fstatSync(fd).isFile();
   } catch {
-    // It was the list's own.
+    // The descriptor of the listing itself is closed already.
     return false;
   }
 }

@@ -1,8 +1,7 @@
 /**
- * What an executor does with a request: holds programs, folds, calls, publishes. Knows no pipe.
+ * Handles the requests of an executor: loads programs, folds, calls, publishes. It is independent of the pipes.
  *
- * Nothing here survives a fault of the kind that is no answer: what is not a fault of a guest is thrown, and ends the
- * process, whose place another one takes.
+ * An error other than a fault of a guest is thrown and ends the process; another process replaces it.
  */
 import { ByteReader, NO_BYTES } from '#base';
 import { readValue } from '../abi/value-codec.ts';
@@ -24,7 +23,7 @@ export class Executor {
     this.#ask = ask;
   }
 
-  /** The answer, where the request asks for one. */
+  /** The answer, for requests that have one. */
   handle(request: Request): Answer | undefined {
     const { id } = request;
     switch (request.kind) {
@@ -53,7 +52,7 @@ export class Executor {
   }
 
   #load({ artifact, guestBytesKept, bytes }: Extract<Request, { kind: 'load' }>): void {
-    // The frame that the bytes stand in is written over.
+    // The frame buffer is reused.
     const decoded = decodeArtifact(bytes.slice());
     if (decoded === undefined) throw new TypeError('An artifact of another policy is to be loaded');
     this.#programs.set(artifact, new Program(decoded, this.#ask, guestBytesKept));
@@ -82,7 +81,7 @@ interface Fold {
   readonly events: Uint8Array;
 }
 
-/** The state behind all events, as the guest's result; an error ends the fold where it came. */
+/** Returns the state after all events, as the guest's result; an error ends the fold at its event. */
 function folded(binding: Binding, { shown, state, events }: Fold, invoke: Invoke): Value {
   const list = unpacked(events);
   if (binding.shape === 'sdk')
@@ -103,7 +102,7 @@ interface ViewFold {
   readonly list: readonly Uint8Array[];
 }
 
-/** In the shape of the SDK: a rendered view and events as values come in, and the content of the view goes out. */
+/** Folds in the shape of the SDK: takes a rendered view and events as values, and returns the content of the view. */
 function foldedView({ main }: Binding, { shown, state, list }: ViewFold, invoke: Invoke): Value {
   const content = state.length === 0 ? undefined : state;
   const view = { ...(isRecord(shown) ? shown : {}), content };
@@ -112,7 +111,7 @@ function foldedView({ main }: Binding, { shown, state, list }: ViewFold, invoke:
 
 const LENGTH_BYTES = 4;
 
-/** Events, each with its length in front of it: u32, little-endian. */
+/** Splits events that each follow their length: u32, little-endian. */
 function unpacked(packed: Uint8Array): readonly Uint8Array[] {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const list: Uint8Array[] = [];

@@ -1,9 +1,9 @@
 /**
- * The executors of a node: as many processes as may run guests at a time, and the calls that they are given.
+ * The executors of a node: the processes that run guests, and the distribution of calls among them.
  *
- * A call names a lane, say a State View and its parameters: calls of one lane are done in their order by one executor,
- * which has the component at hand; only when a component has ended the process do others go first. A call without a
- * lane goes where the fewest wait. Nothing here waits, computes or reads a file while the node's loop stands.
+ * A call may name a lane, such as a State View with its parameters. One executor runs the calls of a lane in order and
+ * keeps the component loaded; only when a component has ended the process do other calls go first. A call without a
+ * lane goes to the shortest queue. Nothing here blocks the event loop of the node.
  */
 import { availableParallelism } from 'node:os';
 import { assert, crc32c, encodeUtf8 } from '#base';
@@ -29,10 +29,10 @@ export interface ExecutorSettings extends SlotSettings {
   readonly onCall?: CallListener | undefined;
 }
 
-/** answered: with a value. failed: with an error of a fold, or a fault that the component causes, other than a trap. */
+/** answered: with a value. failed: with an error of a fold, or a fault of the component other than a trap. */
 export type CallResult = 'answered' | 'failed' | 'trapped';
 
-/** Receives the digest of each call that a component answered or failed. The time includes the wait for an executor. */
+/** Called with the digest for each call that a component answered or failed. The time includes the queueing. */
 export type CallListener = (digest: string, result: CallResult, ms: number) => void;
 
 const MIB = 2 ** 20;
@@ -59,26 +59,26 @@ export interface GuestCall extends Limited {
   readonly artifact: KeptArtifact;
   readonly lane?: string;
   readonly time: TimeLimits;
-  /** True: it begins when no other call waits for the executor. Default: in the order of the calls. */
+  /** True: it starts when no other call waits for the executor. Default: in the order of the calls. */
   readonly givesWay?: boolean | undefined;
-  /** Aborts when nobody wants the answer any longer. */
+  /** Aborts when the caller gives up. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface FoldCall extends GuestCall {
-  /** What a guest of the SDK's shape is told of its view; the host adds the state as `content`. */
+  /** The view that a guest of the SDK's shape receives; the host adds the state as `content`. */
   readonly shown?: Value;
   readonly state: Uint8Array;
-  /** Each with its length in front of it: u32, little-endian. */
+  /** Each event follows its length: u32, little-endian. */
   readonly events: Uint8Array;
 }
 
 export interface FunctionCall extends GuestCall {
   readonly bound: Bound;
   readonly values: ValueList;
-  /** Whether the instance may have been called before. */
+  /** True: the call needs an instance that has not been called before. */
   readonly isFresh?: boolean;
-  /** Answers what the guest asks of the interfaces of ours. A rejection ends the call. */
+  /** Answers calls of our interfaces. A rejection ends the call. */
   readonly host?: (call: HostCall) => Promise<Value>;
 }
 
@@ -87,7 +87,7 @@ export type FoldOutcome =
   | { readonly kind: 'error'; readonly spent: Spent; readonly message: string }
   | { readonly kind: 'fault'; readonly spent: Spent; readonly fault: Fault };
 
-/** What has happened since the start, and how it stands; whoever exports it gives it names. */
+/** Counters since the start, and current gauges. */
 export interface ExecutorFigures {
   readonly calls: number;
   readonly faults: ReadonlyMap<FaultCode, number>;
@@ -101,7 +101,7 @@ export interface ExecutorFigures {
   readonly residentBytes: number;
 }
 
-/** Faults that say nothing of the component: the call was not begun, not wanted any longer, or failed in the node. */
+/** Faults that the component did not cause: the call did not begin, was cancelled, or failed in the node. */
 const OUTSIDE: readonly FaultCode[] = ['HostCallFailed', 'Quarantined', 'Busy', 'Cancelled'];
 const TRAPS: readonly FaultCode[] = ['Trap', 'StackOverflow'];
 
@@ -149,7 +149,7 @@ export class Executors implements AsyncDisposable {
     };
   }
 
-  /** The state behind all events; the error is what the guest says of one of them. */
+  /** Returns the state after all events, or the guest's error for one of them. */
   async fold(call: FoldCall): Promise<FoldOutcome> {
     const { limits, wasi, shown, state, events, signal } = call;
     const outcome = await this.#do(call, {

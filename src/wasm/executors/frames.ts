@@ -1,8 +1,7 @@
 /**
- * Frames on a pipe: four bytes of length, little-endian, and so many bytes.
+ * Frames on a pipe: a length of four bytes, little-endian, and so many bytes.
  *
- * The reader is fed whatever pieces a stream comes in. A frame is bounded: who announces a longer one is not what it
- * should be, and is not read on.
+ * The reader accepts the stream in pieces of any size. Frames have a maximum length: the reader stops at a longer one.
  */
 export const FRAME_HEAD_BYTES = 4;
 
@@ -25,7 +24,7 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
-  /** Whether it may go on; no, when a frame is too long. Frames are the receiver's own. */
+  /** Returns false when a frame is too long. The receiver owns the frames. */
   push(piece: Uint8Array): boolean {
     let at = 0;
     while (at < piece.length) {

@@ -1,8 +1,8 @@
-/** Which artifacts a process holds, by their numbers there; beyond the most, the one goes that was used longest ago. */
+/** The artifacts that a process holds, by number; the least recently used one is dropped when there are too many. */
 export interface Use {
   readonly number: number;
   readonly isNew: boolean;
-  /** The number of one that has to go. */
+  /** The number of the artifact to unload. */
   readonly dropped: number | undefined;
 }
 

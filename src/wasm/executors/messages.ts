@@ -1,5 +1,5 @@
 /**
- * What the node and an executor say to each other (ADR 0087).
+ * Messages between the node and an executor (ADR 0087).
  *
  *   node ── requests ──▶ executor       fd 3: one frame each, answered in their order
  *   node ◀── answers ─── executor
@@ -16,10 +16,10 @@
  *              u8 3                                                 ready
  *   host call  id  interface function value                             result: u8 1 value, or u8 2 message
  *
- * Numbers are varints unless they say otherwise; bytes at the end of a request have no length. An executor reads what
- * the node says and may be lied to by nobody; the node reads what comes from a process that runs guests.
+ * Numbers are varints unless noted; bytes at the end of a request have no length. An executor trusts the node; the node
+ * does not trust a process that runs guests.
  *
- *   G15 A message that is written is read back as it was; bytes that are no message read as undefined.
+ *   G15 A written message reads back unchanged; invalid bytes read as undefined.
  */
 
 import { ByteReader, ByteWriter, NO_BYTES } from '#base';
@@ -33,7 +33,7 @@ import { readPublishOptions, writePublishOptions } from '../publishing/publish-m
 
 interface Asked {
   readonly id: number;
-  /** A number that the node gave the artifact, for this executor. */
+  /** The number of the artifact at this executor; the node assigns it. */
   readonly artifact: number;
 }
 
@@ -43,7 +43,7 @@ export type Request =
   | (Asked &
       Limited & {
         readonly kind: 'fold';
-        /** What a guest of the SDK's shape is told of its view, a record; others are told nothing. */
+        /** The view that a guest of the SDK's shape receives, a record; absent for other guests. */
         readonly shown?: Value;
         readonly state: Uint8Array;
         readonly events: Uint8Array;
@@ -70,7 +70,7 @@ export type HostResult =
 const KINDS = ['load', 'unload', 'fold', 'call', 'publish'] as const;
 const ANSWERS = ['value', 'fault', 'ready'] as const;
 
-/** In two parts, so that what is long is not copied once more. */
+/** Returns two parts, so that the long one is not copied again. */
 export function encodeRequest(request: Request): readonly [head: Uint8Array, bytes: Uint8Array] {
   const writer = new ByteWriter();
   writer.u8(1 + KINDS.indexOf(request.kind));
@@ -145,7 +145,7 @@ export function encodeAnswer(answer: Answer): Uint8Array {
     writer.u8(FAULT_CODES.indexOf(answer.fault.code));
     writeText(writer, answer.fault.message);
   }
-  // Not copied once more: nobody else has the writer.
+  // A view saves a copy: the writer is not used again.
   return writer.view();
 }
 
@@ -165,7 +165,7 @@ function readFault(reader: ByteReader, id: number, spent: Spent): Answer | undef
   return code === undefined ? undefined : { kind: 'fault', id, spent, fault: { code, message } };
 }
 
-/** The id is that of the request: answers and calls come on two pipes, and a call may overtake the answer before it. */
+/** The id is that of the request: the pipes are separate, and a call may overtake the answer before it. */
 export function encodeHostCall(id: number, { interfaceName, functionName, values }: HostCall): Uint8Array {
   const writer = new ByteWriter();
   writer.varint(id);

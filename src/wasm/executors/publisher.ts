@@ -1,6 +1,6 @@
 /**
- * Publishing in processes that end with it: one looks at one component, and is killed when that takes too long or too
- * much. Which of both happens is a refusal like any other: whoever publishes can do something about it.
+ * Publishes each component in a process of its own, which is killed when it takes too much time or memory. Both are
+ * refusals: the publisher of the component can fix it.
  */
 import { DatabaseError, failure, type Result } from '#base';
 import type { Published, PublishOptions } from '../publishing/publish.ts';
@@ -45,12 +45,12 @@ export class Publisher implements AsyncDisposable {
   }
 
   /**
-   * One component after the other.
-   * @throws DatabaseError busy: too many wait already
+   * Publishes one component at a time.
+   * @throws DatabaseError busy: too many already wait
    */
   async publish(bytes: Uint8Array, options: PublishOptions): Promise<Result<Published, Refusal>> {
     let outcome = await this.#lookAt(bytes, options);
-    // Somebody may have killed the process, such as a system that is short of memory; a component that ends its process
+    // Something else may have killed the process, such as the out-of-memory killer; a component that ends its process
     // does so again.
     if (outcome.kind === 'fault' && outcome.fault.code === 'ExecutorLost') outcome = await this.#lookAt(bytes, options);
     if (outcome.kind === 'fault' && outcome.fault.code === 'Busy') throw busy(outcome.fault.message);
@@ -72,7 +72,7 @@ export class Publisher implements AsyncDisposable {
   }
 }
 
-/** Nothing is known of the component. */
+/** The node is busy; the component was not checked. */
 function busy(message: string): DatabaseError {
   return new DatabaseError('busy', message, { details: { reason: 'Busy' } });
 }

@@ -1,26 +1,25 @@
 /**
  * Components that ended too many processes are not called for a while.
  *
- * Each kill of an executor is counted for the component that it was at. With so many of them within the window, calls
- * are refused: for a moment at first, and for four times as long with each further kill in the window, which is its
- * most. Those that wait by then are refused as well, when it is their turn. So one that ends a process by a rare call
- * is nearly always there for all others, and one that does it each time is nearly always refused. What is forgotten is
- * forgotten in the order of time.
+ * Each kill of an executor counts against the component that ran in it. From `killsMax` kills within the window on, its
+ * calls are refused: for `firstMs` at first, and four times as long after each further kill in the window, up to the
+ * length of the window. Calls that already wait are refused too. So a component that rarely ends a process stays
+ * available for most calls, and a component that always does is refused most of the time.
  *
- *   G17 A component costs at most `killsMax` processes within a window, and one more for each time that its quarantine
- *       can be made four times as long, however often it is called.
+ *   G17 Within a window a component costs at most `killsMax` processes, and one more for each time that its quarantine
+ *       can grow fourfold, however often it is called.
  */
 export interface QuarantineOptions {
   readonly killsMax: number;
   readonly windowMs: number;
-  /** How long the first one is. Default: as long as the window. */
+  /** Length of the first quarantine. Default: the window. */
   readonly firstMs?: number;
 }
 
 const GROWTH = 4;
 
 interface Kills {
-  /** Within the window before the last one, oldest first. */
+  /** Kills within the window before the last one, oldest first. */
   readonly times: readonly number[];
   readonly endsAtMs: number;
 }
@@ -37,7 +36,7 @@ export class Quarantine {
     this.#firstMs = firstMs;
   }
 
-  /** How many are in quarantine. */
+  /** Number of components in quarantine. */
   count(nowMs: number): number {
     return [...this.#kills.keys()].filter((digest) => this.endsIn(digest, nowMs) > 0).length;
   }
@@ -52,13 +51,13 @@ export class Quarantine {
     this.#kills.set(digest, { times, endsAtMs: nowMs + this.#length(times.length) });
   }
 
-  /** Milliseconds until it may be called; 0 when it may. */
+  /** Milliseconds until the component may be called; 0 when it may be. */
   endsIn(digest: string, nowMs: number): number {
     const kills = this.#kills.get(digest);
     return kills === undefined ? 0 : Math.max(0, kills.endsAtMs - nowMs);
   }
 
-  /** With so many kills in a window. */
+  /** Length of the quarantine after so many kills in a window. */
   #length(kills: number): number {
     return kills < this.#killsMax ? 0 : Math.min(this.#windowMs, this.#firstMs * GROWTH ** (kills - this.#killsMax));
   }

@@ -1,12 +1,12 @@
 /**
- * One end of a pipe between processes, for a process that does nothing while it waits: an executor has one guest to
- * run at a time, and a guest that calls the host waits for the answer inside its call.
+ * One end of a pipe that blocks while it waits: an executor runs one guest at a time, and a guest that calls the host
+ * waits for the answer inside its call.
  */
 import { readSync, writeSync } from 'node:fs';
 import { FRAME_HEAD_BYTES, frameHead } from './frames.ts';
 
 const START_BYTES = 65_536;
-/** How long to sleep where a descriptor does not block by itself. */
+/** Pause before the next try at a descriptor that does not block. */
 const PAUSE_MS = 1;
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
@@ -18,7 +18,7 @@ export class SyncPipe {
     this.#fd = fd;
   }
 
-  /** The next frame, lent until the next read; undefined when the other side has ended. */
+  /** Returns the next frame, valid until the next read; undefined when the other side has closed. */
   read(): Uint8Array | undefined {
     if (!this.#fill(FRAME_HEAD_BYTES)) return undefined;
     const length = new DataView(this.#buffer.buffer).getUint32(0, true);

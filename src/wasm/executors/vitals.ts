@@ -1,6 +1,6 @@
 /**
- * What a process takes, as the kernel counts it: resident memory, and processor time of all its threads. Asked without
- * waiting on the loop; where there is no /proc, nothing is known, and only time and fuel bound a guest.
+ * Resource use of a process from /proc: resident memory, and processor time of all its threads. Read asynchronously;
+ * where there is no /proc, only wall time and fuel limit a guest.
  */
 import { readFile } from 'node:fs/promises';
 
@@ -10,9 +10,9 @@ export interface Vitals {
 }
 
 const PAGE_BYTES = 4096;
-/** Of the kernel's clock for processes, on every Linux that Node runs on. */
+/** Length of the kernel's clock tick, on every Linux that Node runs on. */
 const MS_PER_TICK = 10;
-/** utime and stime, counted from the field behind the name, which ends with the last bracket. */
+/** utime and stime, counted from the field after the name, which ends with the last bracket. */
 const UTIME = 11;
 const RSS = 21;
 

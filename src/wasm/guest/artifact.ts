@@ -1,11 +1,10 @@
 /**
- * What publishing makes of a component, and executors run: the component with its core modules capped and metered,
- * and which of its functions are called for what.
+ * An artifact, which publishing produces and executors run: the component with its core modules capped and metered,
+ * and the functions that the host calls.
  *
  *   u8 format   varint policy   u8 kind   digest, 32 bytes   binding   component, to the end
  *
- * It is a cache: all that is in it follows from the component, the limits and the policy, and it is kept under
- * all three.
+ * It is a cache: its contents follow from the component, the limits and the policy, which together are its key.
  */
 import { ByteReader, ByteWriter, parseHex, toHex } from '#base';
 import { readText, writeText } from '../abi/value-codec.ts';
@@ -13,8 +12,8 @@ import type { ComponentKind } from '../reading/allowed-imports.ts';
 import type { Binding, ExportedFunction } from '../reading/worlds.ts';
 
 /**
- * What publishing does to a component: names, features, limits of its own, cap and meter. Changed whenever one of them
- * is, so that an artifact which was made under other rules is made again.
+ * Version of the rules that publishing applies: names, features, fixed limits, cap and meter. It changes with them, so
+ * that older artifacts are made again.
  */
 export const ARTIFACT_POLICY = 2;
 
@@ -38,11 +37,11 @@ export function encodeArtifact({ digest, kind, binding, component }: Artifact): 
   writer.u8(binding.shape === 'own' ? 0 : 1);
   for (const exported of [binding.main, binding.batch, binding.query]) writeExported(writer, exported);
   writer.bytes(component);
-  // Not copied once more: nobody else has the writer.
+  // A view saves a copy: the writer is not used again.
   return writer.view();
 }
 
-/** The artifact, or undefined when the bytes are none of this format and policy. */
+/** Returns the artifact, or undefined for bytes of another format or policy. */
 export function decodeArtifact(bytes: Uint8Array): Artifact | undefined {
   const reader = new ByteReader(bytes);
   if (reader.u8() !== FORMAT || reader.varint() !== ARTIFACT_POLICY) return undefined;

@@ -1,11 +1,11 @@
-/** What a call of a guest is made of, whoever makes it. */
+/** Limits, options and costs of a call of a guest. */
 import type { WasiOptions } from './null-wasi.ts';
 
-/** What a guest may take for one call. */
+/** Limits of one call. */
 export interface CallLimits {
-  /** Units of ADR 0087, of each core module. */
+  /** Units of ADR 0087, for each core module. */
   readonly fuel: number;
-  /** What may leave the guest: the answer, and what it hands to functions of the host. */
+  /** Bytes that may leave the guest: the answer, and arguments of host functions. */
   readonly outputBytesMax: number;
   readonly hostCallsMax: number;
 }
@@ -15,15 +15,15 @@ export interface Limited {
   readonly wasi: WasiOptions;
 }
 
-/** Which function of the binding of an artifact. */
+/** Names of the functions that an artifact binds. */
 export const BOUND = ['main', 'batch', 'query'] as const;
 export type Bound = (typeof BOUND)[number];
 
-/** What a call took. */
+/** Resources that a call used. */
 export interface Spent {
-  /** Of all core modules together. */
+  /** Sum over all core modules. */
   readonly fuel: number;
-  /** Of the memories of the instance, when the call was over. */
+  /** Size of the instance's memories when the call was over. */
   readonly memoryBytes: number;
   readonly hostCalls: number;
 }

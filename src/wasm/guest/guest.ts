@@ -1,7 +1,7 @@
 /**
- * A component that runs: compiled once, instantiated when it is called, and again after a fault.
+ * A running component: compiled once, instantiated at its first call, and again after a fault.
  *
- *   G16 An instance is not used again after a call that ended in a fault, whatever the fault was.
+ *   G16 An instance is not used again after a call that ended in a fault.
  */
 
 import type { Callable } from '../abi/abi-types.ts';
@@ -32,7 +32,7 @@ import { type CallLimits, type Limited, NOTHING_SPENT, type Spent } from './call
 import { type Linked, link } from './linker.ts';
 import { NullWasi, WASI_PREFIX } from './null-wasi.ts';
 
-/** Answers a call of an import of ours. Waits, because the guest does. */
+/** Answers a call of one of our imports. Synchronous, because the guest waits. */
 export type AskHost = (interfaceName: string, functionName: string, values: ValueList) => Value;
 
 export type Outcome =
@@ -42,7 +42,7 @@ export type Outcome =
 /** Calls a function of the guest, once. */
 export type Invoke = (exported: ExportedFunction, values: ValueList) => Value;
 
-/** Publishing has judged the component, under limits that are not known here. */
+/** Publishing has checked the component under its limits, which are not known here. */
 const JUDGED = componentLimits(() => Number.POSITIVE_INFINITY);
 
 export class Program {
@@ -72,7 +72,7 @@ export class Program {
     compileAll(this.component);
   }
 
-  /** Of what the host calls for each event, command or request. */
+  /** Type of the function that the host calls for each event, command or request. */
   get mainType(): FunctionType | undefined {
     return typeOf(this.component, this.artifact.binding.main);
   }
@@ -108,7 +108,7 @@ export class Program {
 interface GuestOptions {
   readonly code: (span: Span) => CoreCode;
   readonly ask: AskHost;
-  /** Whether what it is given is fitted to its types first. */
+  /** True: host values are fitted to the guest's types first. */
   readonly isFitted: boolean;
 }
 
@@ -185,7 +185,7 @@ class Guest {
     };
   }
 
-  /** Allocators trap when there is no more, and the guest says nothing of it. The instance is not used again. */
+  /** Adds the memory size to a trap: an allocator that runs out of memory traps without a message. */
   #trapped({ code, message }: Fault): Fault {
     const full = this.#memories.find((memory) => isNearlyFull(memory));
     if (full === undefined) return { code, message };
@@ -201,7 +201,7 @@ class Guest {
   }
 }
 
-/** What a guest may ask for at once when it traps for want of memory; and what is too small to be large. */
+/** An allocation size that counts as running out of memory when it fails; smaller memories are never full. */
 const NEARLY_BYTES = 8 * 2 ** 20;
 
 function isNearlyFull(memory: CoreMemory): boolean {
@@ -229,14 +229,14 @@ function counterOf(exports: CoreExports): readonly CoreGlobal[] {
   return isCoreGlobal(counter) ? [counter] : [];
 }
 
-/** A start function ends by a trap, too, when it takes more fuel than there is before the host sets the counter. */
+/** A start function also traps when it needs more fuel than there is before the host sets the counter. */
 function notInstantiable(error: unknown): Faulted {
   const { message } = faultOf(error, false);
   const hint = isTrap(error) ? `, or takes more than ${INITIAL_FUEL} units of fuel to start` : '';
   return new Faulted('NotInstantiable', `The component does not start: ${message}${hint}`);
 }
 
-/** What an exception that left a guest stands for. @throws what is a bug of ours. */
+/** Maps an exception that left a guest to a fault. @throws when it is a bug of the host. */
 function faultOf(error: unknown, isFuelSpent: boolean): Fault {
   if (error instanceof Faulted) return error.fault;
   if (isFuelSpent && (isTrap(error) || error instanceof RangeError)) {

@@ -1,4 +1,4 @@
-/** Limits of a call, and what the guest is told of the time, between processes. */
+/** Encodes the limits of a call, and the clock options of the guest, for another process. */
 import type { ByteReader, ByteWriter } from '#base';
 import { readValue, writeValue } from '../abi/value-codec.ts';
 import type { Limited } from './calls.ts';

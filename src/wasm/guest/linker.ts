@@ -1,13 +1,12 @@
 /**
- * The linker: instantiates a component, step by step, as its binary says.
+ * The linker: instantiates a component step by step, as its binary says.
  *
- * There is no generated code: what a transpiler would write as a program is done here, so no text of a guest's is ever
- * read as one. Whatever a component imports is asked of the host by the names of the interface and the function, when
- * the guest calls it. An index that leads nowhere, or to something of another sort, is a component that cannot be
- * instantiated.
+ * It interprets the steps and generates no code, so no text of a guest is ever parsed as code. When a guest calls an
+ * import, the host resolves it by the names of interface and function. A component with an index that does not exist,
+ * or that names an item of another sort, cannot be instantiated.
  *
- *   G13 A guest reaches the functions that the host answers and nothing else: what core modules are given are exports of
- *       one another, and functions made here.
+ *   G13 A guest can call the functions that the host provides and nothing else: core modules receive exports of one
+ *       another, and functions made here.
  */
 
 import { type Callable, lifted, lowered } from '../abi/abi-types.ts';
@@ -39,11 +38,11 @@ import type {
   Step,
 } from '../reading/component-types.ts';
 
-/** The host's answer to a call of an import; the interface is named with its version. */
+/** Returns the host function of an import; the interface name includes its version. */
 export type HostFunctions = (interfaceName: string, functionName: string, type: FunctionType) => Callable;
 
 export interface LinkOptions {
-  /** The core module that stands there in the component. */
+  /** The compiled core module at that span of the component. */
   code(span: Span): CoreCode;
   readonly host: HostFunctions;
   readonly budget: Budget;
@@ -56,7 +55,7 @@ export interface Linked {
   readonly cores: readonly CoreExports[];
 }
 
-/** What can be exported at run time; types and core modules are nothing that anybody could call. */
+/** An export at run time; types and core modules cannot be called. */
 export type Export =
   | { readonly sort: 'function'; readonly call: Callable }
   | { readonly sort: 'instance'; readonly exports: ReadonlyMap<string, Export> }
@@ -64,7 +63,7 @@ export type Export =
   | { readonly sort: 'core module'; readonly span: Span }
   | { readonly sort: 'type' };
 
-/** @throws Faulted NotInstantiable, or what a start function ends in. */
+/** @throws Faulted NotInstantiable, or the fault of a start function. */
 export function link(component: Component, options: LinkOptions): Linked {
   const cores: CoreExports[] = [];
   const exports = new Instance(component, undefined, { ...options, cores }).run(hostInstances(component, options.host));
@@ -75,7 +74,7 @@ interface Linking extends LinkOptions {
   readonly cores: CoreExports[];
 }
 
-/** What the component imports, as instances whose functions are the host's. */
+/** The imports of the component, as instances of host functions. */
 function hostInstances({ imports }: Component, host: HostFunctions): ReadonlyMap<string, Export> {
   return new Map([...imports].map(([name, { item }]) => [name, hosted(name, item, host)]));
 }
@@ -226,7 +225,7 @@ class Instance {
     return present(this.#homes.get(type), 'a resource of its own');
   }
 
-  /** Answers nothing. What was lent goes back, what was owned is destroyed by its maker. */
+  /** Drops a handle: a borrow is returned, an owned resource is destroyed by its maker. */
   #drop(index: number): undefined {
     const { isOwned, handle } = this.#handles.drop(index);
     if (isOwned) handle.home?.destroy(handle.id);
@@ -236,7 +235,7 @@ class Instance {
     return new Map(references.map(({ name, to }) => [name, this.#item(to)]));
   }
 
-  /** What is said to be a core item is nothing that a component knows how to hand on. */
+  /** A core item cannot be passed on at the level of components. */
   #item({ sort, index }: Reference): Export {
     if (sort === 'core item') throw unlinkable('A core item stands where an item of a component is asked for');
     return sort === 'type' ? { sort: 'type' } : at(this.#items[sort], index);
@@ -282,7 +281,7 @@ class Instance {
   }
 }
 
-/** Without a prototype: a core module that asks for `constructor` of what it is given finds nothing. */
+/** Without a prototype, so that a core module that imports `constructor` finds nothing. */
 function bare<Part>(entries: readonly (readonly [name: string, part: Part])[]): Readonly<Record<string, Part>> {
   const made: Record<string, Part> = Object.fromEntries(entries);
   Object.setPrototypeOf(made, null);

@@ -1,12 +1,11 @@
 /**
- * WASI that gives nothing, and the same each time.
+ * A deterministic WASI without capabilities.
  *
- * Toolchains import interfaces that their guests call by the way: a clock for a seed, a stream for an error message. So
- * time stands still at what the host says, random numbers come from a seed of the host's, there are no arguments, no
- * environment and no directories, what is printed goes nowhere, and everything else is denied by an exception, after
- * which the instance is not used again.
+ * Toolchains import interfaces that their guests call incidentally: a clock for a seed, a stream for an error message.
+ * So the clock returns the host's fixed time, random numbers come from the host's seed, arguments, environment and
+ * directories are empty, and output is discarded. Any other call throws, after which the instance is not used again.
  *
- *   G10 What a guest learns from WASI in a call depends on the options of the call alone.
+ *   G10 The results of WASI in a call depend on the options of the call alone.
  */
 import type { Callable } from '../abi/abi-types.ts';
 import { Handle, tagged, type Value } from '../abi/values.ts';
@@ -15,7 +14,7 @@ import { Faulted } from '../faults.ts';
 export interface WasiOptions {
   /** The time of the event or of the transaction, Unix nanoseconds. */
   readonly timeNs: bigint;
-  /** What the stream of random numbers begins with. */
+  /** Seed of the random number stream. */
   readonly seed: bigint;
 }
 
@@ -26,20 +25,20 @@ export class NullWasi {
   #random: () => bigint = randomWords(0n);
   readonly #answers: ReadonlyMap<string, Callable> = this.#answersOf();
 
-  /** What the guest learns from here on. */
+  /** Sets the options of the next call. */
   begin({ timeNs, seed }: WasiOptions): void {
     this.#timeNs = timeNs < 0n ? 0n : timeNs;
     this.#random = randomWords(seed);
   }
 
-  /** The function of an interface, which is named with or without its version. */
+  /** Returns the function of an interface, named with or without its version. */
   functionOf(interfaceName: string, functionName: string): Callable {
     const [bare = ''] = interfaceName.split('@');
     const key = `${bare}#${functionName}`;
     return this.#answers.get(key) ?? denied(key);
   }
 
-  /** What is answered; all else is denied. */
+  /** The functions that have an answer; all others are denied. */
   #answersOf(): ReadonlyMap<string, Callable> {
     const always = (answer: Value) => (): Value => answer;
     const resource = (): Value => new Handle(0);
@@ -75,9 +74,9 @@ export class NullWasi {
   }
 }
 
-/** What a guest may write at a time; it goes nowhere. */
+/** Maximum size of a write; the output is discarded. */
 const WRITE_BYTES_MAX = 65_536;
-/** Random bytes that are given at a time: more is a way to take memory of the host. */
+/** Maximum number of random bytes per call: more would take memory of the host. */
 const RANDOM_BYTES_MAX = 65_536;
 const NS_PER_SECOND = 1_000_000_000n;
 
@@ -95,7 +94,7 @@ function randomBytes(count: number, random: () => bigint): Uint8Array {
   return bytes.subarray(0, count);
 }
 
-/** SplitMix64: a stream of words that has nothing to do with secrets. */
+/** SplitMix64: a deterministic random stream, unfit for secrets. */
 function randomWords(seed: bigint): () => bigint {
   let state = BigInt.asUintN(64, seed);
   return () => {

@@ -1,11 +1,11 @@
 /**
  * The cap: gives every memory and every table of a core module a maximum.
  *
- * Without one, a loop of `memory.grow` takes what the machine has, and a loop of `table.grow` ends the process,
- * whatever limits a thread was given. Growing beyond the maximum answers -1, as when there is no memory left. What a
- * module imports is not rewritten: it belongs to another module of the same component, which is capped itself.
+ * Without one, a loop of `memory.grow` takes all memory of the machine, and a loop of `table.grow` ends the process,
+ * whatever the limits of the thread. Growing beyond the maximum returns -1, as when memory is exhausted. Imports are
+ * not rewritten: they belong to another module of the same component, which is capped itself.
  *
- *   G7  After the cap no memory or table that a module defines can grow by more than its share.
+ *   G7  After the cap no memory or table that a module defines can grow beyond its share.
  */
 import { ByteWriter, type Result } from '#base';
 import { BinaryReader } from '../reading/binary-reader.ts';

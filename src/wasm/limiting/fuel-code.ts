@@ -1,6 +1,6 @@
 /**
- * The code that charges fuel. The counter is a global of 64 bits; a charge takes from it, and traps when it is below
- * zero then. So a negative counter after a trap says that the fuel was used up, and nothing else makes it negative.
+ * The code that charges fuel. The counter is a global of 64 bits; a charge subtracts from it, and traps when the result
+ * is negative. So a negative counter after a trap means that the fuel was used up; nothing else makes it negative.
  *
  * ```
  *   unit, growth     counter -= n; if (counter < 0) unreachable            in place, leaves the stack as it is
@@ -28,23 +28,23 @@ const EMPTY_BLOCK = 0x40;
 const END = 0x0b;
 
 /**
- * Growing is rare, it costs a call of the system, and its sum is bounded by the cap. A unit is about what a turn of a
- * small loop takes, in which memory is filled at eight bytes or more.
+ * Growing is rare and costs a system call; the cap limits its sum. A unit is about one iteration of a small loop, in
+ * which memory is filled at eight bytes or more.
  */
 const UNIT = Uint8Array.of(I64_CONST, 1);
 const GROWTH_UNITS = Uint8Array.of(I64_CONST, 0xe8, 0x07);
 const BYTES_PER_UNIT_LOG2 = 3;
 
-/** The type of the functions that charge a length: it goes in, and comes out again. */
+/** Type of the functions that charge a length: they return their argument. */
 export const LENGTH_TYPE: Uint8Array = Uint8Array.of(FUNCTION_TYPE, 1, I32, 1, I32);
 
 export interface FuelIndices {
   readonly counter: number;
-  /** The function that charges bytes; the one that charges elements stands behind it. */
+  /** Index of the function that charges bytes; the next one charges elements. */
   readonly chargeBytes: number;
 }
 
-/** What is written in front of an operator that is charged. */
+/** Returns the code that goes before an operator of each charge. */
 export function chargeCode({ counter, chargeBytes }: FuelIndices): Readonly<Record<Charge, Uint8Array>> {
   return {
     unit: inPlace(counter, UNIT),
@@ -54,7 +54,7 @@ export function chargeCode({ counter, chargeBytes }: FuelIndices): Readonly<Reco
   };
 }
 
-/** The bodies of the functions that charge bytes and elements, each with its length in front. */
+/** Bodies of the functions that charge bytes and elements, each after its length. */
 export function lengthBodies(counter: number): readonly Uint8Array[] {
   const bytes = lengthBody(counter, Uint8Array.of(I64_CONST, BYTES_PER_UNIT_LOG2, I64_SHR_U));
   return [bytes, lengthBody(counter, Uint8Array.of())];
@@ -85,7 +85,7 @@ function lengthBody(counter: number, scale: Uint8Array): Uint8Array {
   });
 }
 
-/** With the counter and what it is charged on the stack: takes it, and traps below zero. */
+/** Subtracts the charge from the counter, which are both on the stack, and traps below zero. */
 function writeTaken(writer: ByteWriter, counter: number): void {
   writer.u8(I64_SUB);
   writeIndexed(writer, GLOBAL_SET, counter);

@@ -1,14 +1,14 @@
 /**
- * The meter: rewrites a core module so that it pays for what it does, because V8 has no fuel.
+ * The meter: rewrites a core module so that it charges fuel, because V8 has none.
  *
- * The module gets a counter, a mutable global behind all of its own, and functions that charge lengths behind all of
- * its own, so no index in it changes. Where code is charged is found by code-walk.ts (G3). The counter is exported,
- * so that the host sets it before a call and reads it afterwards; it begins with little, since a start function runs
- * before the host has it. Custom sections are left out: the offsets in them would be wrong.
+ * It adds a mutable global as the counter, and functions that charge lengths, each after the module's own, so no index
+ * changes. code-walk.ts finds where code is charged (G3). The counter is exported: the host sets it before a call and
+ * reads it afterwards. Its initial value is small, since a start function runs before the host can set it. Custom
+ * sections are removed: their offsets would be wrong.
  *
- *   G8  A metered module gives the results of the module it was made from, as long as it has fuel.
- *   G9  The fuel that a call takes depends on the module, its state and the arguments alone, and no call goes on without
- *       taking any: none of what a guest runs, be it a start function or `cabi_realloc`, runs for ever.
+ *   G8  A metered module gives the results of the original module, as long as it has fuel.
+ *   G9  The fuel that a call takes depends on the module, its state and the arguments alone, and no call runs without
+ *       taking any: nothing that a guest runs, not even a start function or `cabi_realloc`, runs for ever.
  */
 import { ByteWriter, encodeUtf8, type Result } from '#base';
 import type { ComponentLimits } from '../limits.ts';
@@ -21,10 +21,10 @@ import type { Section } from '../reading/sections.ts';
 import { chargeCode, LENGTH_TYPE, lengthBodies } from './fuel-code.ts';
 import { ModuleWriter } from './module-writer.ts';
 
-/** The global that counts, among the exports of each metered module. */
+/** Export name of the counter in each metered module. */
 export const FUEL_EXPORT: string = RESERVED_PREFIX;
 
-/** What there is until the host sets the counter: some milliseconds. */
+/** Value until the host sets the counter: enough for some milliseconds. */
 export const INITIAL_FUEL = 10_000_000;
 
 const EXPORTED_GLOBAL = 0x03;
@@ -47,7 +47,7 @@ export function meter(bytes: Uint8Array, limits: ComponentLimits): Result<Uint8A
   });
 }
 
-/** What comes behind the entries of a section. */
+/** Entries to add at the end of each section. */
 function additionsTo(module: CoreModule): ReadonlyMap<number, readonly Uint8Array[]> {
   const lengthType = written((writer) => writer.varint(module.typeCount));
   return new Map([
@@ -76,7 +76,7 @@ function counterExport(counter: number): Uint8Array {
   });
 }
 
-/** A list of entries with more behind them; without a section there were none. */
+/** A section with more entries at its end; a missing section had none. */
 function extended(bytes: Uint8Array, section: Section | undefined, added: readonly Uint8Array[]): Uint8Array {
   return written((writer) => {
     const reader = section === undefined ? undefined : new BinaryReader(bytes, section);
@@ -123,7 +123,7 @@ function writeBody(writer: ByteWriter, bytes: Uint8Array, { from, to }: Span, { 
   writer.slice(bytes, done, to);
 }
 
-/** In LEB128 with a sign, of a number that has none. */
+/** Writes a non-negative number as signed LEB128. */
 function writeSigned(writer: ByteWriter, value: number): void {
   let left = value;
   for (; left >= 0x40; left = Math.floor(left / 0x80)) writer.u8((left % 0x80) | 0x80);

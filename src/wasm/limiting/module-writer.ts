@@ -4,8 +4,8 @@ import type { Span } from '../reading/binary-reader.ts';
 import { PREAMBLE_BYTES } from '../reading/sections.ts';
 
 /**
- * Room for what is written, which is rarely more than the source and a tenth. Twice as much, if it is, would be copied;
- * of room that is never written to the system has no pages.
+ * Initial capacity: the output is rarely more than a tenth larger than the source. A writer that grows copies its
+ * bytes, while pages that are never written take no memory.
  */
 const GROWTH = 1.125;
 const GROWTH_BYTES = 1024;
@@ -14,14 +14,14 @@ export class ModuleWriter {
   readonly #source: Uint8Array;
   readonly #writer: ByteWriter;
 
-  /** Begins with the preamble of the part of the source that is written anew. */
+  /** Begins with the preamble of the part of the source that is rewritten. */
   constructor(source: Uint8Array, { from, to }: Span) {
     this.#source = source;
     this.#writer = new ByteWriter(Math.ceil((to - from) * GROWTH) + GROWTH_BYTES);
     this.copy({ from, to: from + PREAMBLE_BYTES });
   }
 
-  /** Bytes of the source. */
+  /** Copies bytes of the source. */
   copy({ from, to }: Span): void {
     this.#writer.slice(this.#source, from, to);
   }
@@ -32,13 +32,13 @@ export class ModuleWriter {
     this.#writer.bytes(contents);
   }
 
-  /** What was written, without a copy; the writer is not used again. */
+  /** Returns the output without a copy; do not use the writer again. */
   take(): Uint8Array {
     return this.#writer.view();
   }
 }
 
-/** Frees what a writer has made, which nobody looks at again: of a large component each step has a copy. */
+/** Frees the output of a writer: each step of publishing makes a copy of a large component. */
 export function letGo(made: Uint8Array): void {
   giveBack(made, made.buffer.byteLength);
 }

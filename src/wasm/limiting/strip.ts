@@ -1,8 +1,7 @@
 /**
- * The same component with other contents: without custom sections, at every level, and with its core modules rewritten.
+ * Rewrites a component: removes custom sections at every level, and replaces its core modules.
  *
- * Custom sections hold names for debuggers and notes of toolchains; nothing that runs needs them, nobody looks into
- * them, so nobody is handed them.
+ * Custom sections hold debug names and notes of toolchains; nothing that runs needs them.
  */
 import type { Span } from '../reading/binary-reader.ts';
 import { readSections } from '../reading/sections.ts';
@@ -14,7 +13,7 @@ const COMPONENT = 4;
 
 type Rewrite = (module: Uint8Array) => Uint8Array;
 
-/** The component with each core module as `rewrite` makes it. */
+/** The component with each core module replaced by the result of `rewrite`. */
 export function rewriteModules(bytes: Uint8Array, rewrite: Rewrite): Uint8Array {
   return rewritten(bytes, { from: 0, to: bytes.length }, rewrite);
 }

@@ -1,5 +1,5 @@
 /**
- * What publishing is asked and answers, between processes.
+ * Messages of publishing between processes.
  *
  *   options   u8 kind   limits, 8 varints   limits and time of the smoke call   function name, sample, examples: values
  *   answer    a value: ok with the artifact; err with the refusal
@@ -59,7 +59,7 @@ export function publishedValue(result: Result<Published, Refusal>): Value {
   return result.kind === 'failure' ? tagged('err', { ...result.reason }) : tagged('ok', result.value.artifact);
 }
 
-/** Of a process that looked at a hostile component: undefined where it makes no sense. */
+/** Decodes the answer of a process that read a hostile component; undefined when it is malformed. */
 export function publishedFrom(value: Value): Result<Published, Refusal> | undefined {
   if (!isRecord(value)) return undefined;
   const { tag, val } = value;

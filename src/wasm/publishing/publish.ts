@@ -1,10 +1,9 @@
 /**
- * Publishing: from the bytes of a component to an artifact that executors run, or to a refusal.
+ * Publishing: turns the bytes of a component into an artifact for executors, or a refusal.
  *
  *   inspect ──▶ cap ──▶ meter ──▶ link and compile ──▶ smoke call ──▶ artifact
  *
- * It runs in a process of its own, which ends with it (executors/publisher.ts): nothing of a component is compiled, let
- * alone run, where other components are.
+ * It runs in a process of its own (executors/publisher.ts): no component is compiled or run in a process with others.
  */
 import type { Result } from '#base';
 import type { ValueList } from '../abi/values.ts';
@@ -20,10 +19,10 @@ import { type Refusal, Refused, refusable } from '../reading/refusal.ts';
 import { expectFits, type SdkExamples } from './sdk-fitting.ts';
 
 export interface PublishOptions extends InspectOptions {
-  /** What the main function is called with, to see whether it can be; absent, the component is only instantiated. */
+  /** Arguments of the smoke call of the main function; absent, the component is only instantiated. */
   readonly sample?: ValueList;
   readonly smoke: Limited;
-  /** What a component of the SDK's shape has to have types for; absent, they are not looked at. */
+  /** Values that a component of the SDK's shape must have types for; absent, they are not checked. */
   readonly sdk?: SdkExamples;
 }
 
@@ -31,7 +30,7 @@ export interface Published extends Omit<Inspected, 'growth'> {
   readonly artifact: Uint8Array;
 }
 
-/** Synchronous, and as long as the component wants: for a process that can be killed. */
+/** Synchronous, and takes as long as the component wants: run it in a process that can be killed. */
 export function publish(bytes: Uint8Array, options: PublishOptions): Result<Published, Refusal> {
   const inspected = inspect(bytes, options);
   if (inspected.kind === 'failure') return inspected;
@@ -52,9 +51,8 @@ export function publish(bytes: Uint8Array, options: PublishOptions): Result<Publ
 }
 
 /**
- * Instantiates it, and calls it when there is something to call it with. A guest may well say that the sample makes no
- * sense, or trap because it expects another one; what it may not do is answer what no component answers, or want what
- * the host does not have.
+ * Instantiates the component, and calls it when there is a sample. The guest may refuse the sample, or trap on it; it
+ * must not give an answer that no component of its kind may give, or need a type that the host lacks.
  */
 function smoke(artifact: Artifact, { sample, smoke: limited, sdk }: PublishOptions): void {
   const program = new Program(artifact, noHost, 0);

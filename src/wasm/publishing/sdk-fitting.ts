@@ -1,6 +1,6 @@
 /**
- * Whether a component of the SDK's shape can be given what there is: its types are its own, so they are held against an
- * example of everything that the host gives, before anybody calls it.
+ * Checks that the host's values fit a component of the SDK's shape: its types are its own, so they are checked against
+ * an example of every value that the host gives, before its first call.
  */
 import { quote } from '#base';
 import { fitted } from '../abi/fitting.ts';
@@ -10,13 +10,13 @@ import { type Component, type FunctionType, shapeOf, type ValueType } from '../r
 import { Refused } from '../reading/refusal.ts';
 
 export interface SdkExamples {
-  /** The arguments of the main function, with each case of each variant. */
+  /** Arguments of the main function, with each case of each variant. */
   readonly given: ValueList;
-  /** What the host answers, by the names of its functions. */
+  /** Answers of the host, by function name. */
   readonly answers: ReadonlyMap<string, Value>;
 }
 
-/** Its functions are answered by examples; those of WASI are null-wasi.ts's. */
+/** Package of the functions with example answers; null-wasi.ts answers those of WASI. */
 const SDK_PACKAGE = 'evidentsource:decider/';
 
 /** @throws Refused MissingExport; ForbiddenImport for a function that the host does not answer */
@@ -41,7 +41,7 @@ export function expectFits(component: Component, main: FunctionType, { given, an
   }
 }
 
-/** By the outermost type: `fitted` looks at what is inside. */
+/** Checks the outermost type; `fitted` checks the inner ones. */
 function isOfKind(type: ValueType, value: Value): boolean {
   if (type.kind === 'option') return isOfKind(type.of, value);
   if (type.kind === 'list') return isList(value);

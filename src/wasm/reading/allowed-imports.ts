@@ -1,10 +1,10 @@
 /**
- * What a component may import: the interfaces that the null WASI answers, and those of ours that its kind is given.
+ * The imports that a component may have: the interfaces of the null WASI, and those of ours that its kind may use.
  *
- * Toolchains import WASI that their guests never call (Rust with its adapter 12 interfaces, StarlingMonkey 18), so
- * refusing it would refuse what they build. No interface on the list gives a guest anything: see null-wasi.ts.
+ * Toolchains import WASI interfaces that their guests never call (12 with Rust's adapter, 18 with StarlingMonkey), so
+ * refusing these would refuse their output. No interface on the list gives a guest a capability: see null-wasi.ts.
  *
- *   G5  What a component imports is an instance on this list, and of functions and types alone.
+ *   G5  Every import of a component is an instance on this list, with functions and types only.
  */
 import { quote } from '#base';
 import type { Component, ImportedItem } from './component-types.ts';
@@ -13,7 +13,7 @@ import { expectFewOffered } from './tally.ts';
 
 export type ComponentKind = 'state-view' | 'state-change' | 'presenter';
 
-/** Without versions: every 0.2 has the same shape for what is answered, and the rest is denied. */
+/** Without versions: the answered functions have the same shape in every 0.2, and the rest is denied. */
 const WASI_INTERFACES: readonly string[] = [
   'wasi:cli/environment',
   'wasi:cli/exit',
@@ -39,14 +39,14 @@ const WASI_INTERFACES: readonly string[] = [
   'wasi:random/random',
 ];
 
-/** Types alone, which every kind may import; then what the kind calls. */
+/** Interfaces of types, which every kind may import, and those that the kind calls. */
 const OWN_INTERFACES: Readonly<Record<ComponentKind, readonly string[]>> = {
   'state-view': ['types'],
   'state-change': ['types', 'state-reader'],
   presenter: ['types', 'sink'],
 };
 const OWN_PACKAGE = 'cairn:component/';
-/** The interfaces of the EvidentSource SDK, which a State View imports for its types and a State Change calls. */
+/** Interfaces of the EvidentSource SDK, which a State View imports for its types and a State Change calls. */
 const SDK_INTERFACES: Readonly<Record<ComponentKind, readonly string[]>> = {
   'state-view': ['cloudevents', 'state-view-types'],
   'state-change': ['cloudevents', 'state-view-types', 'state-change-types'],
@@ -67,7 +67,7 @@ export function expectAllowedImports(component: Component, kind: ComponentKind):
 }
 
 function expectAllowed(name: string, { item, offset }: ImportedItem, kind: ComponentKind): void {
-  // A type that an interface above it has; it is nothing that could be called.
+  // A type of an interface above; it cannot be called.
   if (item.sort === 'type') return;
   const [bare = '', version = ''] = name.split('@');
   const isWasi = WASI_INTERFACES.includes(bare) && WASI_VERSION.test(version);

@@ -1,10 +1,9 @@
 /**
- * A cursor over WebAssembly: bytes, numbers in LEB128, names.
+ * A cursor over WebAssembly: bytes, LEB128 numbers, names.
  *
- * Reading past the end, a number that is longer or larger than its type allows, and a name that is not UTF-8 are
- * refused as InvalidComponent, an unsafe name as UnsafeName (G1). Numbers may be padded to the full length of their
- * type, because linkers do that, but no further. Offsets count from the start of the whole binary, also inside a
- * nested part of it.
+ * Reading past the end, a number longer or larger than its type allows, and a name that is not UTF-8 are refused as
+ * InvalidComponent, an unsafe name as UnsafeName (G1). Numbers may be padded to the full length of their type, because
+ * linkers do that, but no further. Offsets count from the start of the whole binary, also in a nested part.
  */
 import { decodeUtf8 } from '#base';
 import { nameFault } from './names.ts';
@@ -19,7 +18,7 @@ export interface Span {
 export class BinaryReader {
   readonly bytes: Uint8Array;
   readonly end: number;
-  /** Where the next read starts. */
+  /** Offset of the next read. */
   at: number;
 
   constructor(bytes: Uint8Array, { from, to }: Span = { from: 0, to: bytes.length }) {
@@ -32,7 +31,7 @@ export class BinaryReader {
     return this.at >= this.end;
   }
 
-  /** The next byte, which stays the next. */
+  /** Returns the next byte without advancing. */
   peek(): number {
     if (this.at >= this.end) throw this.#cutOff();
     return this.bytes[this.at] ?? 0;
@@ -53,7 +52,7 @@ export class BinaryReader {
     const from = this.at;
     for (let left = bits; left > 7; left -= 7) if (this.u8() < 0x80) return;
     const last = this.u8();
-    // What is left of the type, with its sign, and above it copies of the sign.
+    // The unused bits of the last byte must repeat the sign bit.
     const signs = (0x7f << ((bits % 7 || 7) - 1)) & 0x7f;
     const isSigned = (last & signs) === 0 || (last & signs) === signs;
     if (last >= 0x80 || !isSigned) throw this.#badNumber(from, `a signed number of ${bits} bits`);
@@ -64,7 +63,7 @@ export class BinaryReader {
     this.at += count;
   }
 
-  /** The next `count` bytes as a part of their own. */
+  /** Returns the next `count` bytes as a span. */
   span(count: number): Span {
     const from = this.at;
     this.skip(count);
@@ -84,14 +83,14 @@ export class BinaryReader {
     return text;
   }
 
-  /** @throws Refused unless everything was read; `what` is what should end here. */
+  /** @throws Refused unless everything was read; `what` names the part that should end here. */
   expectEnd(what: string): void {
     if (this.at === this.end) return;
     const message = `There are ${this.end - this.at} bytes behind the end of ${what}; nothing may follow it`;
     throw new Refused('InvalidComponent', this.at, message);
   }
 
-  /** The refusal of a byte that is not one of those that may stand there. */
+  /** The refusal of an unexpected byte. */
   unexpected(at: number, what: string, expected: string): Refused {
     const found = `0x${(this.bytes[at] ?? 0).toString(16).padStart(2, '0')}`;
     return new Refused('InvalidComponent', at, `The byte ${found} stands for ${what}; it must be ${expected}`);

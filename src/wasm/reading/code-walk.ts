@@ -1,17 +1,17 @@
 /**
- * A walk over the body of a function, which finds where its fuel has to be charged.
+ * A walk over the body of a function, which finds where fuel must be charged.
  *
- * Charged are the entry of the function, the head of each loop, and operators whose work grows with an operand. That
- * alone would let a body of a megabyte run for one unit. So the walk knows, at every operator, how many may have run
- * since the last charge on any way that leads there: control flow of WebAssembly is structured, and apart from loops it
- * only goes forward, so one pass is enough. Where it comes to `STRAIGHT_OPERATORS_MAX` there is another charge.
+ * It charges the entry of the function, the head of each loop, and operators whose work grows with an operand. That
+ * alone would let a body of a megabyte run for one unit. So the walk tracks, at every operator, the maximum number of
+ * operators since the last charge over all paths to it. Control flow is structured and goes backward only in loops, so
+ * one pass is enough. Where the number reaches `STRAIGHT_OPERATORS_MAX` there is another charge.
  *
- *   G3  On every way through a body at most STRAIGHT_OPERATORS_MAX operators of it run between two charges.
+ *   G3  On every path through a body at most STRAIGHT_OPERATORS_MAX operators of it run between two charges.
  *
  * ```
- *   label   ways that lead behind its end          count behind the end
- *   block   falling through, and every branch      the highest of these
- *   if      the same, and around it without else   the highest of these
+ *   label   paths that lead after its end          count after the end
+ *   block   falling through, and every branch      the maximum of these
+ *   if      the same, and around it without else   the maximum of these
  *   loop    falling through: a branch leads to     that of falling through
  *           its head, which is charged
  * ```
@@ -21,23 +21,23 @@ import { readBlockType, readValueType } from './core-types.ts';
 import { BULK, OPERATOR, readBulkOperator, readOperands } from './operators.ts';
 import { Refused } from './refusal.ts';
 
-/** Long enough that few functions come to it, and short enough that so many operators take some microseconds. */
+/** Large enough that few functions reach it; so many operators take some microseconds. */
 const STRAIGHT_OPERATORS_MAX = 1000;
 
-/** With so many, the body stays below what the engine takes when the code of all of them is in it. */
+/** With so many charges the body stays below the engine's size limit. */
 const CHARGES_MAX = 100_000;
 
-/** What is charged in front of an operator: one unit, what growing costs, or by the length on top of the stack. */
+/** Kind of the charge before an operator: one unit, the cost of growing, or the length on top of the stack. */
 export type Charge = 'unit' | 'growth' | 'bytes' | 'elements';
 
 export interface CodeWalkOptions {
   readonly functionBytesMax: number;
   readonly localsMax: number;
-  /** Told each place, in order. */
+  /** Called for each charge, in order of offset. */
   readonly onCharge: (at: number, charge: Charge) => void;
 }
 
-/** Of a place that no way leads to. */
+/** Count of an unreachable position. */
 const UNREACHED = -1;
 
 const BULK_CHARGES: readonly (Charge | undefined)[] = Object.assign(Array.from<Charge | undefined>({ length: 0x20 }), {
@@ -52,9 +52,9 @@ const BULK_CHARGES: readonly (Charge | undefined)[] = Object.assign(Array.from<C
 
 interface Label {
   kind: 'block' | 'loop' | 'if' | 'else';
-  /** The highest count with which a way leads behind the end. */
+  /** Maximum count over the paths that lead after the end. */
   highest: number;
-  /** The count in front of it. */
+  /** Count before the label. */
   readonly before: number;
 }
 
@@ -87,7 +87,7 @@ class CodeWalk {
   readonly #reader: BinaryReader;
   readonly #onCharge: (at: number, charge: Charge) => void;
   readonly #labels: Label[] = [];
-  /** Operators since the last charge, the most of all ways that lead here. */
+  /** Maximum number of operators since the last charge, over all paths to here. */
   #count = 0;
   #charges = 0;
 
@@ -123,7 +123,7 @@ class CodeWalk {
       case OPERATOR.brIf:
         return this.#branch(this.#reader.u32());
       case OPERATOR.brTable:
-        // One more than it counts: the last is where all others lead.
+        // One more than the count: the default target is last.
         for (let targets = this.#reader.u32(); targets >= 0; targets--) this.#branch(this.#reader.u32());
         this.#count = UNREACHED;
         return;
@@ -192,7 +192,7 @@ class CodeWalk {
     this.#labels.push({ kind, highest: UNREACHED, before: this.#count });
   }
 
-  /** Every charge takes a unit of fuel or more but that of a length of nothing. */
+  /** Every charge takes at least one unit of fuel, except the charge for a length of zero. */
   #charge(charge: Charge = 'unit', at: number = this.#reader.at): void {
     this.#charges++;
     if (this.#charges > CHARGES_MAX) {

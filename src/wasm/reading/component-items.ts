@@ -1,4 +1,4 @@
-/** What types and components have in common: names with a prefix, indices with a sort, aliases, descriptions. */
+/** Parts common to types and components: names with a prefix, indices with a sort, aliases, descriptions. */
 
 import { DEFINITIONS_MAX } from '../limits.ts';
 import type { BinaryReader } from './binary-reader.ts';
@@ -7,11 +7,11 @@ import { CORE_SORTS, type Item, type Reference, type Step } from './component-ty
 import { unsupported } from './features.ts';
 import { Refused } from './refusal.ts';
 
-/** Counts what one component defines, with everything inside it. */
+/** Counts the definitions of one component, nested ones included. */
 export class Definitions {
   #count = 0;
 
-  /** How many follow in a list; they are read one by one, so a count that is a lie ends with the bytes. */
+  /** Iterates over the entries of a list; they are read one by one, so a false count ends with the bytes. */
   *list(reader: BinaryReader): Generator<number> {
     for (let left = reader.u32(); left > 0; left--) {
       this.#count++;
@@ -24,17 +24,17 @@ export class Definitions {
   }
 }
 
-/** The name of something that a component imports or exports. */
+/** Reads the name of an import or export. */
 export function readExternName(reader: BinaryReader): string {
   const at = reader.at;
   const form = reader.u8();
-  // 1 was for names of interfaces; both are read alike since.
+  // 1 once marked names of interfaces; both forms are read alike now.
   if (form === 0x02) throw unsupported('names with a version beside them', at);
   if (form > 0x02) throw reader.unexpected(at, 'the form of a name', '0 or 1');
   return reader.name();
 }
 
-/** A name is given once: of two, whoever looks it up would see the other one. @throws Refused */
+/** Sets a name once: with duplicates, readers could see different values. @throws Refused */
 export function setOnce<Value>(named: Map<string, Value>, name: string, value: Value, offset: number): void {
   if (named.has(name)) {
     throw new Refused('InvalidComponent', offset, `The name "${name}" is given twice where each may be given once`);
@@ -42,7 +42,7 @@ export function setOnce<Value>(named: Map<string, Value>, name: string, value: V
   named.set(name, value);
 }
 
-/** The sort, the index behind it, and what has it. */
+/** Reads a sort and an index, and returns the item with its reference. */
 export function readItem(reader: BinaryReader, scope: Scope): { readonly item: Item; readonly to: Reference } {
   const at = reader.at;
   const sort = readSort(reader);
@@ -51,7 +51,7 @@ export function readItem(reader: BinaryReader, scope: Scope): { readonly item: I
   return { item, to: { sort: item.sort, index } };
 }
 
-/** Sorts as they are written; those of core modules behind a zero, here with 0x100 added. */
+/** Sorts as encoded; the sorts of core items follow a zero byte, here encoded as 0x100 added. */
 const SORT = {
   function: 0x01,
   value: 0x02,
@@ -89,7 +89,7 @@ function itemAt(scope: Scope, sort: number, index: number, at: number): Item {
   }
 }
 
-/** What an alias gives another index to, and how it is come by. */
+/** Reads an alias: the item, and the step that resolves it. */
 export function readAlias(reader: BinaryReader, scope: Scope): { readonly item: Item; readonly step: Step } {
   const at = reader.at;
   const sort = readSort(reader);
@@ -126,7 +126,7 @@ function readInstanceExport(reader: BinaryReader, scope: Scope, sort: number): R
   throw new Refused('InvalidComponent', at, message);
 }
 
-/** What is said of an import, or of an export in a type. */
+/** Reads the type of an import, or of an export in a type. */
 export function readDescription(reader: BinaryReader, scope: Scope): Item {
   const at = reader.at;
   switch (reader.u8()) {

@@ -1,8 +1,8 @@
 /**
- * A component, read whole: every section of it and of what is inside it, core modules with their code included.
+ * Reads a component completely: every section, nested components, and core modules with their code.
  *
- * Whoever gets a `Component` from here knows that each name in it is safe (G1), that nothing in it was stepped over
- * unknown (G2), that no function or count exceeds its limit (G4), and that the engine holds each core module valid.
+ * In a `Component` from here each name is safe (G1), nothing unknown was skipped (G2), no function or count exceeds its
+ * limit (G4), and the engine considers each core module valid.
  */
 
 import { quote } from '#base';
@@ -32,7 +32,7 @@ import { Refused } from './refusal.ts';
 import { readSections, type Section } from './sections.ts';
 import { addTally, expectRoomForTables, instanceOf, NO_INSTANCES, tallyOf } from './tally.ts';
 
-/** What stands in the binary, however often it is instantiated. */
+/** Counts of the parts in the binary, however often they are instantiated. */
 export interface Census {
   coreModules: number;
   nestedComponents: number;
@@ -44,7 +44,7 @@ export function readComponent(bytes: Uint8Array, limits: ComponentLimits): Compo
     const module = readCoreModule(bytes, section);
     const options = { ...limits, onCharge: () => undefined };
     for (const body of module.bodies) walkBody(bytes, body, options);
-    // An engine that has such a limit itself would say in its own words that the module is not valid.
+    // Checked first: an engine with such a limit would report the module as invalid.
     expectRoomForTables(module, limits, section.at);
     expectValid(bytes, section);
     return module;
@@ -61,7 +61,7 @@ function expectValid(bytes: Uint8Array, { from, to }: Span): void {
   throw new Refused('InvalidComponent', from, message);
 }
 
-/** One that was read whole before, by publishing: its core modules are not looked into. @throws Refused */
+/** Reads a component that publishing has read before: its core modules are skipped. @throws Refused */
 export function readKnownComponent(bytes: Uint8Array, limits: ComponentLimits): Component & Census {
   return read(bytes, limits, (section) => ({ ...NOT_LOOKED_INTO, span: section }));
 }
@@ -278,7 +278,7 @@ class Part {
   #canonical(reader: BinaryReader): void {
     const at = reader.at;
     const form = reader.u8();
-    // Lifting and lowering have one more byte, which says of what: functions, so far.
+    // Lifting and lowering have another byte, the sort: always a function so far.
     if (form <= 0x01 && reader.u8() !== 0x00) throw reader.unexpected(at + 1, 'what is lifted or lowered', '0');
     if (form === 0x00) {
       const core = reader.u32();
@@ -304,7 +304,7 @@ class Part {
     for (const _ of this.#definitions.list(reader)) {
       const at = reader.at;
       const option = reader.u8();
-      // Encodings of strings stand alone; memory, realloc and post-return have an index.
+      // String encodings have no operand; memory, realloc and post-return have an index.
       if (option <= 0x02) found.encoding = ENCODINGS[option] ?? 'utf8';
       else if (option === 0x03) found.memory = reader.u32();
       else if (option === 0x04) found.realloc = reader.u32();

@@ -1,8 +1,8 @@
 /**
- * The numbering of a component, or of a type of one, while it is read: what has which index.
+ * The index spaces of a component, or of one of its types, while it is read.
  *
- * Of the items inside core modules nothing is kept, because nothing here follows from them. What has an index and is
- * looked up must have come before: an index beyond is refused.
+ * Items inside core modules are not recorded, because nothing here depends on them. An index must refer to an earlier
+ * definition: a larger one is refused.
  */
 import type { Component, ComponentType, FunctionType, Item, Offers } from './component-types.ts';
 import type { CoreModule } from './core-module.ts';
@@ -31,7 +31,7 @@ export class Scope {
   }
 }
 
-/** The scope so many levels out; 0 is the scope itself. @throws Refused when there are not so many. */
+/** The scope so many levels out; 0 is the scope itself. @throws Refused when there are fewer levels. */
 export function scopeAt(inner: Scope, level: number, offset: number): Scope {
   let scope: Scope | undefined = inner;
   for (let left = level; left > 0 && scope !== undefined; left--) scope = scope.outer;
@@ -40,7 +40,7 @@ export function scopeAt(inner: Scope, level: number, offset: number): Scope {
   throw new Refused('InvalidComponent', offset, message);
 }
 
-/** The entry at the index. @throws Refused when there is none so far. */
+/** The entry at the index. @throws Refused when the index is not defined yet. */
 export function entry<Entry>(entries: readonly Entry[], index: number, what: string, offset: number): Entry {
   const found = entries[index];
   if (index < entries.length && found !== undefined) return found;

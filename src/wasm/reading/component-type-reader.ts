@@ -1,4 +1,4 @@
-/** Reads the types that a component defines, into the scope that they are defined in (G2). */
+/** Reads the types that a component defines into their scope (G2). */
 
 import { DEPTH_MAX } from '../limits.ts';
 import type { BinaryReader } from './binary-reader.ts';
@@ -23,12 +23,12 @@ const PRIMITIVES: ReadonlyMap<number, string> = new Map([
   [0x74, 'char'],
   [0x73, 'string'],
 ]);
-/** Of one type, as in the component model. */
+/** Maximum number of labels of a flags type, as in the component model. */
 const FLAGS_MAX = 32;
 /** error-context, stream, future. */
 const ASYNCHRONOUS: ReadonlySet<number> = new Set([0x64, 0x65, 0x66]);
 
-/** @throws Refused when a scope of this depth may not be opened. */
+/** @throws Refused when scopes are nested too deeply. */
 export function nest(outer: Scope, offset: number): Scope {
   const scope = new Scope(outer);
   if (scope.depth <= DEPTH_MAX) return scope;
@@ -45,7 +45,7 @@ export class TypeReader {
     this.#definitions = definitions;
   }
 
-  /** One definition of a type. */
+  /** Reads one type definition. */
   type(scope: Scope): ComponentType {
     const at = this.#reader.at;
     const form = this.#reader.u8();
@@ -175,7 +175,7 @@ export class TypeReader {
     return byte === 1;
   }
 
-  /** What a type of an instance, or of a component, says of each. */
+  /** Reads the declarations of an instance type or a component type. */
   #declarations(scope: Scope, of: 'instance' | 'component'): ReadonlyMap<string, Item> {
     const offers = new Map<string, Item>();
     for (const _ of this.#definitions.list(this.#reader)) {
@@ -204,7 +204,7 @@ export class TypeReader {
   }
 }
 
-/** A value of a type with nothing in it would take no room, and a list of any length would fit into a memory. */
+/** An empty value would take no memory, so a list of any length would fit: types must have parts. */
 function some<Part>(parts: readonly Part[], at: number): readonly Part[] {
   if (parts.length > 0) return parts;
   throw new Refused('InvalidComponent', at, `The type at ${at} has nothing in it; it must have one part at least`);

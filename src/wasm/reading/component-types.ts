@@ -1,8 +1,8 @@
 /**
- * Types of the component model, and the shapes that functions are told apart by.
+ * Types of the component model, and the shapes that distinguish functions.
  *
- * A type refers to others that were defined before it, so the types of a binary are a graph without cycles; written out
- * it may be as long as two to the power of its depth. A shape therefore stops at a length.
+ * A type refers to earlier types, so the types of a binary are an acyclic graph; its expansion may be exponential in
+ * its depth. A shape is therefore cut at a maximum length.
  */
 
 import type { Span } from './binary-reader.ts';
@@ -34,10 +34,10 @@ export interface FunctionType {
   readonly result: ValueType | undefined;
 }
 
-/** What an instance offers, and what a component does once it is instantiated. */
+/** The exports of an instance, or of a component once it is instantiated. */
 export type Offers = ReadonlyMap<string, Item>;
 
-/** Something with an index of its own: what is imported, exported, aliased or defined. */
+/** An item with an index: imported, exported, aliased or defined. */
 export type Item =
   | { readonly sort: 'function'; readonly type: FunctionType }
   | { readonly sort: 'type'; readonly type: ComponentType }
@@ -53,7 +53,7 @@ export type ComponentType =
   | { readonly kind: 'component' }
   | { readonly kind: 'resource'; readonly destructor: number | undefined };
 
-/** What one instance of a component amounts to, with everything inside it. */
+/** Totals of one instance of a component, nested instances included. */
 export interface Tally {
   readonly coreInstances: number;
   readonly instances: number;
@@ -75,7 +75,7 @@ export interface ImportedItem {
   readonly offset: number;
 }
 
-/** What core instances export, by the byte that it is written with. */
+/** Sorts of core exports, in the order of their encoding. */
 export const CORE_SORTS = ['core function', 'core table', 'core memory', 'core global'] as const;
 export type CoreSort = (typeof CORE_SORTS)[number];
 
@@ -97,7 +97,7 @@ export interface Named<To> {
 
 export type TextEncoding = 'utf8' | 'utf16' | 'latin1+utf16';
 
-/** How values cross: in which memory, by whose allocator, with what done after the result was read. */
+/** Options of lifting and lowering: string encoding, memory, allocator, and post-return function. */
 export interface CanonicalOptions {
   readonly encoding: TextEncoding;
   readonly memory: number | undefined;
@@ -106,9 +106,9 @@ export interface CanonicalOptions {
 }
 
 /**
- * What a component does when it is instantiated, in the order of its definitions: the reader writes it down, the linker
- * (linker.ts) does it. Each step adds to one of the index spaces that the steps behind it count in, as in the binary.
- * Types have no steps: where one matters, the step holds the type itself.
+ * The steps that instantiate a component, in the order of its definitions: the reader records them, the linker
+ * (linker.ts) executes them. Each step adds to one of the index spaces, to which later steps refer, as in the binary.
+ * Types have no steps: a step that needs a type holds it.
  */
 export type Step =
   | { readonly kind: 'core module'; readonly span: Span }
@@ -140,8 +140,8 @@ export type Step =
 const SHAPE_LENGTH_MAX = 200;
 
 /**
- * `(list<u8>, list<record>) -> option<list<u8>>`: what functions are told apart by, and shown as. Names of parameters,
- * fields and cases are left out, and it is cut where it is long.
+ * The shape of a function, such as `(list<u8>, list<record>) -> option<list<u8>>`, for comparison and messages. It has
+ * no names of parameters, fields and cases, and is cut when it is long.
  */
 export function shapeOf({ parameters, result }: FunctionType): string {
   const shape = new Shape();

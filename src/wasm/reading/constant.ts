@@ -1,6 +1,6 @@
 /**
- * Constant expressions: the values of globals, and the offsets of segments. They run before anything else of a module
- * does and are not metered, so nothing but constants, other globals and sums of them may stand in one.
+ * Constant expressions: the values of globals, and the offsets of segments. They run before anything else in a module
+ * and are not metered, so they may contain only constants, other globals and their sums.
  */
 import type { BinaryReader } from './binary-reader.ts';
 import { readReferenceType } from './core-types.ts';
@@ -17,10 +17,10 @@ const VECTOR = 0xfd;
 const V128_CONST = 0x0c;
 const COLLECTED = 0xfb;
 const END = 0x0b;
-/** i32.add, i32.sub, i32.mul and the same of i64. */
+/** i32.add, i32.sub, i32.mul and the same operators of i64. */
 const SUMS: ReadonlySet<number> = new Set([0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e]);
 
-/** Steps over the expression and its end. */
+/** Skips the expression and its end. */
 export function readConstant(reader: BinaryReader): void {
   for (;;) {
     const at = reader.at;

@@ -1,10 +1,9 @@
 /**
- * A core module, read whole: every section, every name, every entry (G1, G2).
+ * Reads a core module completely: every section, every name, every entry (G1, G2).
  *
- * What comes of it is what the cap and the meter need: where sections and bodies are, how many functions, types and
- * globals there are, and what its memories and tables ask for. Types of operands and bounds of indices are left to the
- * engine, which validates the module. A custom section is read up to its name; nothing behind that is looked at, nor
- * handed on (strip.ts).
+ * The result is the input of the cap and the meter: the offsets of sections and bodies, the numbers of functions, types
+ * and globals, and the limits of memories and tables. The engine validates operand types and index bounds. A custom
+ * section is read up to its name; its contents are ignored, and removed (strip.ts).
  */
 
 import { ENTRIES_MAX, FUNCTIONS_MAX, TABLES_MAX } from '../limits.ts';
@@ -35,7 +34,7 @@ export const SECTION = {
 const SHARED = 2;
 const SHARED_MUTABLE = 3;
 
-/** The order in which sections stand; custom ones stand anywhere. */
+/** The required order of sections; custom sections may be anywhere. */
 export const SECTION_ORDER: readonly number[] = [
   SECTION.type,
   SECTION.import,
@@ -55,10 +54,10 @@ export interface CoreModule {
   readonly span: Span;
   readonly sections: readonly Section[];
   readonly typeCount: number;
-  /** Imported ones are counted, too: they come first in the numbering. */
+  /** Imports are included: they come first in the numbering. */
   readonly functionCount: number;
   readonly globalCount: number;
-  /** Those that it has of its own, not those that it imports. */
+  /** Limits of the memories and tables that the module defines; imports are excluded. */
   readonly memories: readonly Limits[];
   readonly tables: readonly Limits[];
   readonly bodies: readonly Span[];
@@ -206,7 +205,7 @@ class ModuleReading {
   }
 }
 
-/** How many entries a section has. */
+/** Reads the number of entries of a section. */
 function readCount(reader: BinaryReader, what: string, most: number): number {
   const at = reader.at;
   const count = reader.u32();
@@ -224,8 +223,8 @@ function readExport(reader: BinaryReader): void {
 }
 
 /**
- * Bits of the flags: 0 it is passive or declared, 1 it names its table, or it is declared, 2 it has expressions where
- * others have the indices of functions.
+ * Bits of the flags: 0 passive or declared; 1 names its table, or is declared; 2 has expressions instead of function
+ * indices.
  */
 function readElements(reader: BinaryReader): void {
   const at = reader.at;

@@ -1,6 +1,6 @@
 /**
- * The types of core WebAssembly that guests may use: numbers, vectors, references to functions and to what the host
- * holds. The types of garbage collection, of typed references and of exceptions are refused by name (G2).
+ * The types of core WebAssembly that guests may use: numbers, vectors, and references to functions and externals. Types
+ * of garbage collection, typed references and exceptions are refused by name (G2).
  */
 import type { BinaryReader } from './binary-reader.ts';
 import { unsupported } from './features.ts';
@@ -14,7 +14,7 @@ const LIMITS_MAXIMUM = 0x01;
 const LIMITS_SHARED = 0x02;
 const LIMITS_64_BITS = 0x04;
 
-/** Of a memory in pages, of a table in elements. */
+/** Limits of a memory in pages, or of a table in elements. */
 export interface Limits {
   readonly minimum: number;
   readonly maximum: number | undefined;
@@ -23,7 +23,7 @@ export interface Limits {
 export function readValueType(reader: BinaryReader): void {
   const at = reader.at;
   const byte = reader.u8();
-  // i32, i64, f32, f64 and v128 stand next to one another.
+  // i32, i64, f32, f64 and v128 are consecutive.
   if ((byte >= V128 && byte <= 0x7f) || byte === FUNCREF || byte === EXTERNREF) return;
   throw refusedType(reader, at, byte);
 }
@@ -35,7 +35,7 @@ export function readReferenceType(reader: BinaryReader): void {
   if (byte !== FUNCREF && byte !== EXTERNREF) throw refusedType(reader, at, byte);
 }
 
-/** Parameters and results of a function. */
+/** Reads the parameters and results of a function. */
 export function readFunctionType(reader: BinaryReader): void {
   const at = reader.at;
   const byte = reader.u8();
@@ -44,7 +44,7 @@ export function readFunctionType(reader: BinaryReader): void {
   for (let results = reader.u32(); results > 0; results--) readValueType(reader);
 }
 
-/** The type of a block: empty, one value, or the index of a function type. */
+/** Reads the type of a block: empty, one value type, or the index of a function type. */
 export function readBlockType(reader: BinaryReader): void {
   const byte = reader.peek();
   if (byte === EMPTY_BLOCK) reader.skip(1);

@@ -1,8 +1,8 @@
 /**
- * What of WebAssembly is refused although engines have it, each with its reason. Guests of the toolchains that were
- * measured (Rust, AssemblyScript, StarlingMonkey, QuickJS) use none of it.
+ * WebAssembly features that are refused although engines have them, each with its reason. Guests of the toolchains that
+ * were measured (Rust, AssemblyScript, StarlingMonkey, QuickJS) use none of them.
  *
- *   G2  An operator, type, section or flag that is not in our tables is refused, never stepped over.
+ *   G2  An operator, type, section or flag that is not in our tables is refused, never skipped.
  */
 import { Refused } from './refusal.ts';
 
@@ -30,7 +30,7 @@ export function unsupported(feature: RefusedFeature, offset: number): Refused {
   return new Refused('UnsupportedFeature', offset, message);
 }
 
-/** Refuses what no table of ours has: it may be newer than this release, or no WebAssembly at all. */
+/** Refuses a value that is in no table: it may be newer than this release, or invalid. */
 export function unknown(what: string, value: number, offset: number): Refused {
   const shown = `0x${value.toString(16).padStart(2, '0')}`;
   const message = `The component has the ${what} ${shown}, which this release does not know; build it for WebAssembly 2.0`;

@@ -1,6 +1,5 @@
 /**
- * The inspector: the first that sees a component, and the only one that sees it before it is known to be harmless to
- * read. A pure function over bytes.
+ * The inspector: reads a component first, before it is known to be harmless to read. A pure function over bytes.
  *
  *   preamble -> digest -> every section, name and function (component-reader.ts) -> imports -> exports
  */
@@ -17,18 +16,18 @@ import { type Binding, expectExports } from './worlds.ts';
 export interface InspectOptions {
   readonly kind: ComponentKind;
   readonly limits: ComponentLimits;
-  /** The name of the function that is bound in place of `evolve`, `decide` or `present`. */
+  /** The function to bind in place of `evolve`, `decide` or `present`. */
   readonly functionName?: string;
 }
 
 export interface Inspected {
-  /** SHA-256 of the bytes as they came, in hex: the identity of the component. */
+  /** SHA-256 of the original bytes, in hex: the identity of the component. */
   readonly digest: string;
   readonly binding: Binding;
   readonly growth: Growth;
 }
 
-/** What each memory and each table may grow by, so that all instances together keep the limits (G4). */
+/** Maximum growth of each memory and each table, so that all instances together keep the limits (G4). */
 export interface Growth {
   readonly memoryPages: number;
   readonly tableElements: number;
@@ -50,7 +49,7 @@ export function inspect(bytes: Uint8Array, options: InspectOptions): Result<Insp
   });
 }
 
-/** What was sent in place of a component, as far as its first bytes tell. */
+/** Explains what the bytes are instead of a component, as far as the first ones show. */
 function notAComponent(bytes: Uint8Array): string | undefined {
   if (bytes.length === 0) return 'The component has no bytes; send a WebAssembly component';
   const preamble = preambleOf(bytes);

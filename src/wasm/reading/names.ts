@@ -1,24 +1,23 @@
 /**
- * Which names a component may carry.
+ * The names that a component may carry.
  *
- * The transpiler writes the names of imports and exports into JavaScript, and does not escape them: whoever chooses the
- * name writes a part of that program. So a name is made of letters, digits and the marks that real components need:
- * `ns:package/interface@1.0.0#function`, `[method]fold.apply`, `cm32p2|evolve`, `$root`. None of them can end a string,
- * a comment or a line in JavaScript, however they are put together.
+ * Tools that generate code from a component write its names into a program. So a name has only letters, digits and the
+ * marks that real components need: `ns:package/interface@1.0.0#function`, `[method]fold.apply`, `cm32p2|evolve`,
+ * `$root`. None of these can end a string, a comment or a line in JavaScript, in any combination.
  *
- *   G1  Every name, core or component, is read by `BinaryReader.name`, and is a safe one from then on.
+ *   G1  Every name, core or component, is read by `BinaryReader.name`, and is safe from then on.
  */
 import { quote } from '#base';
 import { NAME_BYTES_MAX } from '../limits.ts';
 
-/** What the meter exports begins with this, and nothing else does. */
+/** Prefix of the meter's exports, reserved for them. */
 export const RESERVED_PREFIX = 'cairn:fuel';
 
 const SAFE = /^[A-Za-z0-9_.:/@#$|+[\]-]*$/;
 const ALLOWED = 'A-Z a-z 0-9 _ . : / @ # $ | + [ ] -';
 const UNSAFE_CHARACTER = /[^A-Za-z0-9_.:/@#$|+[\]-]/u;
 
-/** What is wrong with the name, or undefined. The empty name is safe: linkers give it to tables of functions. */
+/** Why the name is invalid, or undefined. The empty name is safe: linkers give it to tables of functions. */
 export function nameFault(name: string, byteCount: number): string | undefined {
   if (byteCount > NAME_BYTES_MAX) {
     return `The name ${quote(name)} has ${byteCount} bytes; ${NAME_BYTES_MAX} is the most`;

@@ -1,15 +1,14 @@
 /**
- * Every operator that a guest may use, and what stands behind it.
+ * Every operator that a guest may use, and its operands.
  *
- * The tables are those of WebAssembly 2.0 with tail calls: what is not in them is refused (G2). Types are not checked
- * here; the engine validates each module. Operators that shape the control flow are stepped over in code-walk.ts, which
- * has to know where they lead.
+ * The tables are those of WebAssembly 2.0 with tail calls: any other operator is refused (G2). Types are not checked
+ * here; the engine validates each module. code-walk.ts handles the control operators, because it needs their targets.
  */
 import type { BinaryReader } from './binary-reader.ts';
 import { readReferenceType, readValueType } from './core-types.ts';
 import { type RefusedFeature, unknown, unsupported } from './features.ts';
 
-/** The operators that whoever walks over code has to tell apart. */
+/** The operators that code walks must distinguish. */
 export const OPERATOR = {
   unreachable: 0x00,
   block: 0x02,
@@ -28,7 +27,7 @@ export const OPERATOR = {
   vector: 0xfd,
 } as const;
 
-/** Operators behind the prefix 0xfc whose work grows with an operand, or with a table. */
+/** Operators with the prefix 0xfc whose work grows with an operand, or with a table. */
 export const BULK = {
   memoryInit: 0x08,
   memoryCopy: 0x0a,
@@ -39,7 +38,7 @@ export const BULK = {
   tableFill: 0x11,
 } as const;
 
-/** Steps over what follows an operator. */
+/** Skips the operands of an operator. */
 type Operands = (reader: BinaryReader) => void;
 type Row = readonly [first: number, last: number, operands: Operands];
 
@@ -65,7 +64,7 @@ const PLAIN: readonly (Operands | undefined)[] = spread([
   [0xd2, 0xd2, index],
 ]);
 
-/** Behind the prefix 0xfc. */
+/** Operands of the operators with the prefix 0xfc. */
 const BULK_OPERANDS: readonly (Operands | undefined)[] = spread([
   [0x00, 0x07, nothing],
   [0x08, 0x08, (reader) => (index(reader), memory(reader))],
@@ -78,7 +77,7 @@ const BULK_OPERANDS: readonly (Operands | undefined)[] = spread([
   [0x0f, 0x11, index],
 ]);
 
-/** Behind the prefix 0xfd. The numbers that are left out are nobody's; those from 0x100 on are relaxed SIMD. */
+/** Operands of the operators with the prefix 0xfd. Omitted numbers are unassigned; from 0x100 on it is relaxed SIMD. */
 const VECTOR: readonly (Operands | undefined)[] = spread([
   [0x00, 0x0b, address],
   [0x0c, 0x0d, (reader) => reader.skip(16)],
@@ -117,7 +116,7 @@ const RELAXED_SIMD = 0x100;
 /** Flag of an address that names its memory. */
 const NAMES_MEMORY = 0x40;
 
-/** Steps over what follows the operator `code`, which stood at `at`. */
+/** Skips the operands of the operator `code` at `at`. */
 export function readOperands(reader: BinaryReader, code: number, at: number): void {
   const operands = PLAIN[code];
   if (operands !== undefined) return operands(reader);
@@ -129,7 +128,7 @@ export function readOperands(reader: BinaryReader, code: number, at: number): vo
   vectorOperands(reader);
 }
 
-/** Steps over what follows the prefix 0xfc at `at`, and returns the number of the operator. */
+/** Reads the operator after the prefix 0xfc at `at`, skips its operands, and returns its number. */
 export function readBulkOperator(reader: BinaryReader, at: number): number {
   const number = reader.u32();
   const operands = BULK_OPERANDS[number];
@@ -144,7 +143,7 @@ function refusedOperator(code: number, at: number): Error {
 }
 
 function nothing(): void {
-  // The operator stands alone.
+  // The operator has no operands.
 }
 
 function index(reader: BinaryReader): void {

@@ -1,13 +1,13 @@
 /**
- * Why a component is not published.
+ * Refusals: why a component is not published.
  *
- * A refusal is an answer to whoever publishes, never a bug and never a crash: a code, one sentence with the offending
- * value and what would be right, and the byte at which it was seen. Readers throw it, because they are deep inside a
- * binary when they see it; the functions of the door catch it and return it. docs/components.md lists the codes.
+ * A refusal is an answer to the publisher: a code, one sentence with the offending value and what would be right, and
+ * the offset. Readers throw it from deep inside a binary; the exported functions catch it and return it.
+ * docs/components.md lists the codes.
  */
 import { failure, ok, type Result } from '#base';
 
-/** Every code of publishing, in the order of docs/components.md. */
+/** Every refusal code, in the order of docs/components.md. */
 export const REFUSAL_CODES = [
   'InvalidComponent',
   'TooLarge',
@@ -26,7 +26,7 @@ export type RefusalCode = (typeof REFUSAL_CODES)[number];
 export interface Refusal {
   readonly code: RefusalCode;
   readonly message: string;
-  /** Where it was seen: a byte of what was given, counted from 0. */
+  /** Offset in the input, from 0. */
   readonly offset: number;
 }
 
@@ -41,7 +41,7 @@ export class Refused extends Error {
   }
 }
 
-/** Does the work; a refusal in it becomes its result, and everything else goes on as it is. */
+/** Runs the work; a refusal becomes the result, and any other error is rethrown. */
 export function refusable<Value>(work: () => Value): Result<Value, Refusal> {
   try {
     return ok(work());

@@ -1,5 +1,5 @@
 /**
- * A core module, or a component, as a list of sections.
+ * Splits a core module, or a component, into sections.
  *
  * ```
  *   binary  := preamble, section*
@@ -15,7 +15,7 @@ export const PREAMBLE_BYTES = 8;
 
 export interface Section extends Span {
   readonly id: number;
-  /** Where its id stands; `from` is where its contents begin. */
+  /** Offset of its id; `from` is the offset of its contents. */
   readonly at: number;
 }
 
@@ -23,7 +23,7 @@ const MAGIC = [0x00, 0x61, 0x73, 0x6d] as const;
 const MODULE = [0x01, 0x00, 0x00, 0x00] as const;
 const COMPONENT = [0x0d, 0x00, 0x01, 0x00] as const;
 
-/** What the first eight bytes say that these are. */
+/** The kind of binary, by its first eight bytes. */
 export function preambleOf(bytes: Uint8Array, at: number = 0): 'module' | 'component' | 'other' {
   const has = (expected: readonly number[], from: number): boolean =>
     expected.every((byte, i) => bytes[at + from + i] === byte);

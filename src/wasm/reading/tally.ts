@@ -1,11 +1,11 @@
 /**
- * What a component becomes when it is instantiated.
+ * The totals of a component when it is instantiated.
  *
- * A component of 200 bytes may instantiate another one twice, which instantiates another one twice, and so on: what
- * counts is not what stands in the binary but what it unfolds into, and the transpiler does unfold it. So each
- * component has a tally of one instance of it, and instantiating it adds that tally to the one around it.
+ * A component of 200 bytes may instantiate another one twice, which instantiates another one twice, and so on: the
+ * limits apply to all instances, not to the binary. So each component has the tally of one instance, and each
+ * instantiation adds that tally to the enclosing component.
  *
- *   G4  No component that is accepted unfolds into more instances, memory or table elements than its limits allow.
+ *   G4  No accepted component instantiates more instances, memory or table elements than its limits allow.
  */
 
 import { type ComponentLimits, OFFERED_MAX, PAGE_BYTES } from '../limits.ts';
@@ -38,7 +38,7 @@ export function instanceOf(tally: Tally): Tally {
   return { ...tally, instances: tally.instances + 1 };
 }
 
-/** Both together. @throws Refused when that is more than the limits allow. */
+/** Adds two tallies. @throws Refused when the sum exceeds the limits. */
 export function addTally(tally: Tally, more: Tally, limits: ComponentLimits, offset: number): Tally {
   const sum: Tally = {
     coreInstances: tally.coreInstances + more.coreInstances,
@@ -55,12 +55,12 @@ export function addTally(tally: Tally, more: Tally, limits: ComponentLimits, off
   return sum;
 }
 
-/** Of a module alone: what no instance of it could have. @throws Refused */
+/** Checks a module alone, before any instance of it. @throws Refused */
 export function expectRoomForTables({ tables }: CoreModule, limits: ComponentLimits, offset: number): void {
   for (const { minimum } of tables) expectRoom(minimum, limits.tableElementsMax, 'elements of tables', offset);
 }
 
-/** @throws Refused when the interfaces that a component imports, or exports, have too much in them. */
+/** @throws Refused when the interfaces that a component imports, or exports, have too many items. */
 export function expectFewOffered(count: number, direction: 'imports' | 'exports', offset: number): void {
   expectFew(count, OFFERED_MAX, `functions and types in the interfaces that it ${direction}`, offset);
 }

@@ -1,32 +1,32 @@
 /**
- * What a component has to export, by its kind: our own worlds, and those of the EvidentSource SDK, which are told apart
- * by the shapes of their functions. A function may stand alone or in an exported interface; packages and versions are
- * not looked at.
+ * The required exports by kind of component, in the shapes of our own worlds and of the EvidentSource SDK. The shapes
+ * of the functions distinguish them. A function may be exported directly or in an interface; packages and versions are
+ * ignored.
  *
- *   G6  A component that is accepted exports the function of its kind in exactly one of the shapes listed here.
+ *   G6  An accepted component exports the function of its kind in exactly one of the shapes listed here.
  */
 import type { ComponentKind } from './allowed-imports.ts';
 import { type Component, type FunctionType, shapeOf } from './component-types.ts';
 import { Refused } from './refusal.ts';
 import { expectFewOffered } from './tally.ts';
 
-/** How the host calls it: in the shape of our worlds, or in that of the SDK. */
+/** Calling convention: that of our worlds, or that of the SDK. */
 export type Shape = 'own' | 'sdk';
 
 export interface ExportedFunction {
   readonly name: string;
-  /** The exported interface that it stands in, with its version; absent when it stands alone. */
+  /** The exported interface that contains it, with its version; absent for a direct export. */
   readonly interface?: string;
   readonly shape: string;
 }
 
 export interface Binding {
-  /** What the host calls for each event, command or request. */
+  /** The function that the host calls for each event, command or request. */
   readonly main: ExportedFunction;
   readonly shape: Shape;
   /** Folds many events in one call. The SDK's `evolve` always does. */
   readonly batch: ExportedFunction | undefined;
-  /** Renders the state; without it the state is what is rendered. */
+  /** Renders the state; without it the state itself is the rendering. */
   readonly query: ExportedFunction | undefined;
 }
 
@@ -49,10 +49,10 @@ const NAMES: Readonly<Record<ComponentKind, string>> = {
 };
 const BATCH_SHAPE = '(list<u8>, list<list<u8>>) -> result<list<u8>, string>';
 const QUERY_SHAPE = '(list<u8>, list<u8>) -> result<list<u8>, string>';
-/** Functions that a message lists. */
+/** Maximum number of functions that a message lists. */
 const SHOWN_MAX = 10;
 
-/** @throws Refused MissingExport; `name` is that of the function where it is not the one of the kind. */
+/** @throws Refused MissingExport; `name` replaces the function name of the kind. */
 export function expectExports(component: Component, kind: ComponentKind, name: string = NAMES[kind]): Binding {
   const exported = exportedFunctions(component);
   const bound = exported.flatMap((main) => {
@@ -69,7 +69,7 @@ export function expectExports(component: Component, kind: ComponentKind, name: s
   };
 }
 
-/** Every function that is exported, alone or in an interface. @throws Refused when there are too many. */
+/** Every function export, direct or in an interface. @throws Refused when there are too many. */
 function exportedFunctions({ exports }: Component): readonly ExportedFunction[] {
   let offered = 0;
   for (const item of exports.values()) offered += item.sort === 'instance' ? item.offers.size : 1;
