@@ -1,17 +1,17 @@
 /**
- * An API key or a token as the catalog keeps it, and its bytes (docs/formats/entries.md). Of a secret only its hash is
- * known here.
+ * An API key or a token as stored in the catalog, and its bytes (docs/formats/entries.md). Only the hash of a secret is
+ * stored.
  *
  * ```
  * key     8 bytes id | varint version | text name | text created by | u64 LE created ms | u64 LE expires ms, 0: never
  *         | u8 kind | of kind 2 alone: 8 bytes id of a key | varint count, each grant | varint count, each secret
- * grant   u8 role | text databases | with 16 added to the role: varint databases that there may be
+ * grant   u8 role | text databases | with 16 added to the role: varint maximum number of databases
  * kind    0 a key | 1 a token | 2 a token that a key has issued
  * secret  32 bytes SHA-256 | u64 LE created ms | u64 LE expires ms, 0: with its key
  * text    varint length | UTF-8
  * ```
  *
- *   M13 A key has one form in bytes, and no other bytes are read as one.
+ *   M13 A key has exactly one encoding; all other bytes are refused.
  */
 import { type ByteReader, type ByteWriter, encodeUtf8, toHex } from '#base';
 import { type Grant, isGrant, ROLES } from './access.ts';
@@ -20,30 +20,30 @@ export interface KeySecret {
   /** SHA-256. */
   readonly hash: Uint8Array;
   readonly createdAtMs: number;
-  /** From then on it is not valid; undefined: as long as its key is. */
+  /** End of its validity; undefined: that of its key. */
   readonly expiresAtMs: number | undefined;
 }
 
-/** What makes a key a token: short-lived, and issued by whoever has the rights that it gives. */
+/** Makes a key a token: short-lived, and issued by a principal that has the rights that it gives. */
 export interface TokenOrigin {
-  /** The key that has issued it, without which it does not count; undefined: a principal of another kind has. */
+  /** The key that issued the token, which is invalid without it; undefined: another kind of principal issued it. */
   readonly keyId: string | undefined;
 }
 
 export interface ApiKey {
   /** 16 hex digits. */
   readonly id: string;
-  /** 1 of a new one, and one more with every change. */
+  /** 1 for a new key, and incremented by every change. */
   readonly version: number;
   readonly name: string;
   readonly grants: readonly Grant[];
   readonly createdAtMs: number;
-  /** The id of the principal that has issued it. */
+  /** The id of the principal that issued it. */
   readonly createdBy: string;
   readonly expiresAtMs: number | undefined;
-  /** Absent of a key. */
+  /** Absent for a key. */
   readonly token?: TokenOrigin | undefined;
-  /** The latest first; two while the one before is still in use. */
+  /** Latest first; two while the previous one is still in use. */
   readonly secrets: readonly KeySecret[];
 }
 
@@ -55,21 +55,21 @@ export const CREATED_BY_LENGTH_MAX = 512;
 const ID_BYTES = 8;
 const KIND = { KEY: 0, TOKEN: 1, TOKEN_OF_KEY: 2 } as const;
 const HASH_BYTES = 32;
-/** Added to the role of a grant that bounds databases. */
+/** Added to the role of a grant that limits the number of databases. */
 const BOUNDED = 16;
 const ID = /^[\da-f]{16}$/;
-/** One line of text, with neither blank at its ends. */
+/** One line of text, without blanks at its ends. */
 const NAME = /^(?! )[^\p{Cc}\p{Zl}\p{Zp}]{1,128}(?<! )$/u;
 const TIME_MS_MAX = 253_402_300_799_999;
 
-/** Whether it may stand as the id of whoever has issued a key. */
+/** Returns true for a valid id of an issuer. */
 function isBy(text: string): boolean {
   return text !== '' && text.length <= CREATED_BY_LENGTH_MAX;
 }
 
 /**
- * Whether the key of a token has a secret that the token can have been issued with, none that is younger: a secret that
- * another has taken the place of takes its tokens with it.
+ * Returns true when the key of a token still has a valid secret that is as old as the token or older. Replacing a
+ * secret invalidates its tokens.
  */
 export function isStillIssued(
   { createdAtMs }: Pick<ApiKey, 'createdAtMs'>,
@@ -80,7 +80,7 @@ export function isStillIssued(
   return issuer?.secrets.some((secret) => secret.createdAtMs <= createdAtMs && counts(secret)) === true;
 }
 
-/** Whether a release that knows level 5 at most cannot read the key. */
+/** Returns true when releases that know at most level 5 cannot read the key. */
 export function boundsDatabases({ grants }: Pick<ApiKey, 'grants'>): boolean {
   return grants.some(({ databasesMax }) => databasesMax !== undefined);
 }
@@ -89,7 +89,7 @@ export function isKeyId(text: string): boolean {
   return ID.test(text);
 }
 
-/** What is wrong with a name for people, or undefined. */
+/** Why a display name is invalid, or undefined. */
 export function faultInKeyName(name: string): string | undefined {
   const bytes = encodeUtf8(name).length;
   if (NAME.test(name) && name.isWellFormed() && bytes <= KEY_NAME_BYTES_MAX) return undefined;
@@ -159,7 +159,7 @@ export function writeKeyId(into: ByteWriter, id: string): void {
   for (let at = 0; at < id.length; at += 2) into.u8(Number.parseInt(id.slice(at, at + 2), 16));
 }
 
-/** Undefined when the bytes end before. */
+/** Undefined when the bytes are too short. */
 export function readKeyId(reader: ByteReader): string | undefined {
   const bytes = reader.bytes(ID_BYTES);
   return bytes.length === ID_BYTES ? toHex(bytes) : undefined;

@@ -1,12 +1,11 @@
 /**
- * `io.cloudevents.v1.CloudEvent`, read: the other shape in which events come over gRPC becomes an `Event`, whose
- * canonical bytes the walk then judges (M1). Events that a component emits have its parts, and are read alike.
+ * Reads `io.cloudevents.v1.CloudEvent`, the other form of events over gRPC, into an `Event`, whose canonical bytes the
+ * walk then checks (M1). Events that a component emits have the same parts, and are read alike.
  *
- * subject, time, datacontenttype and dataschema stand among the attributes there and must have their types; all others
- * are extensions and keep theirs. A time may also be spelled as text, whose spelling is then kept.
+ * subject, time, datacontenttype and dataschema are attributes there and must have their types; all others are
+ * extensions and keep theirs. A time may also be text; its spelling is then kept.
  *
- * What the sender said of the payload decides how JSON shows it, as far as the content type agrees:
- * - text: JSON when the content type is JSON or absent and the text is JSON, else text;
+ * The form of the payload decides its form in JSON, as far as the content type agrees:
  * - binary: left to the content type when that says JSON or text, else binary;
  * - a message: its `google.protobuf.Any`, serialised.
  */
@@ -50,7 +49,7 @@ export function acceptCloudEvent(
   return place.faults.count === countBefore ? accepted : undefined;
 }
 
-/** A CloudEvent whose parts are values already. */
+/** A CloudEvent with parsed parts. */
 export interface CloudEventParts {
   readonly id: string;
   readonly source: string;
@@ -74,7 +73,7 @@ export function acceptCloudEventParts(parts: CloudEventParts, place: EventPlace)
   return place.faults.count === countBefore ? accepted : undefined;
 }
 
-/** With stand-ins for what was at fault. Undefined only when the bytes are no such message. */
+/** Replaces invalid attributes by valid ones. Undefined only when the bytes are no such message. */
 function draftFrom(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
   const draft: Draft = { id: '', source: '', specVersion: '', type: '', attributes: new Map(), payload: undefined };
   const reader = new ProtoReader(bytes, from, to);
@@ -96,7 +95,7 @@ function eventOf(draft: Draft, place: EventPlace): Event {
     dataContentType,
     dataSchema: takeText(attributes, 'dataschema', { kinds: URI_KINDS, place }),
     ...payloadOf(draft.payload, dataContentType, place),
-    // What is left are the extensions.
+    // The remaining attributes are extensions.
     extensions: attributes,
   };
 }
@@ -140,7 +139,7 @@ interface TextRule {
   readonly place: EventPlace;
 }
 
-/** Takes the attribute out of the map. One of another type is reported and stood in for. */
+/** Removes the attribute from the map. One of another type is reported and replaced by a valid value. */
 function takeText(attributes: Draft['attributes'], name: string, { kinds, place }: TextRule): string | undefined {
   const attribute = attributes.get(name);
   attributes.delete(name);

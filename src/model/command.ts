@@ -1,9 +1,9 @@
 /**
- * A command: what somebody asks a State Change to decide, in the form in which the component is given it.
+ * A command: the input of a State Change, in the form that the component receives.
  *
- * Requests say it in several ways: a method, a path and a body; a body and parameters; a body alone. All of them become
- * one value here. The path may have open segments, which parameters of their names fill; what no segment asks for is a
- * query parameter.
+ * Requests have several forms: a method, a path and a body; a body and parameters; a body alone. All of them become one
+ * value here. The path may have open segments, filled by parameters of the same names; the other parameters are query
+ * parameters.
  */
 import { encodeUtf8, utf8Length } from '#base';
 import { inside, item, type JsonPlace } from './json-read.ts';
@@ -22,23 +22,23 @@ import { describeTextFault, nameFault } from './text-rules.ts';
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
 export interface Command {
-  /** In capital letters. */
+  /** In uppercase. */
   readonly method: string;
-  /** From its first "/" on, percent-encoded, without a query. */
+  /** Starts with "/", percent-encoded, without a query. */
   readonly path: string;
   readonly queryParameters: Pairs;
-  /** Names in small letters; the content type is one of them. */
+  /** Names in lowercase; the content type is one of them. */
   readonly headers: Pairs;
   readonly body: Uint8Array | undefined;
 }
 
-/** A command as a request says it. */
+/** A command as requested. */
 export interface AskedCommand {
   /** Default POST. */
   readonly method?: string | undefined;
   /** Default "/". */
   readonly path?: string | undefined;
-  /** For the open segments of the path; the others are query parameters. */
+  /** Values of the open segments of the path; the others are query parameters. */
   readonly parameters?: ReadonlyMap<string, string> | undefined;
   readonly queryParameters?: Pairs | undefined;
   readonly headers?: Pairs | undefined;
@@ -48,7 +48,7 @@ export interface AskedCommand {
 
 const METHOD = /^[A-Za-z]{1,32}$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}$/;
-/** Visible characters, white space inside a line, and whatever is no ASCII. */
+/** Visible characters, white space inside a line, and non-ASCII characters. */
 const HEADER_VALUE = /^[\t\P{Cc}]*$/u;
 const CONTENT_TYPE = 'content-type';
 
@@ -86,7 +86,7 @@ function pathOf(
   if (template === undefined) return { path: undefined, rest: [] };
   const names = openNames(template);
   const path = fillPath(template, parameters, inside(place, 'parameters'));
-  // Values may make it longer than it was.
+  // Filling in values may exceed the limit.
   if (path !== undefined && path.length > URI_BYTES_MAX) {
     at.faults.add(at.field, `must be at most ${URI_BYTES_MAX} bytes with its parameters`, path);
   }

@@ -1,5 +1,5 @@
 /**
- * Constraints in JSON: the forms that the specification shows, and proto3 JSON's spelling of them.
+ * Constraints in JSON: the forms of the specification, and their proto3 JSON names.
  *
  * ```
  * {"min_revision": {"revision": 1, "selector": …}}       also minRevision, min
@@ -7,8 +7,8 @@
  * {"max": {"selector": …, "revision": 0}}                also max_revision, maxRevision
  * {"revision_range": {"start": 1, "end": 4}}             also revisionRange, range, and min/max for the ends
  * ```
- * A MinRevision must name its revision: without one it would hold always. Elsewhere an absent number is 0, as proto3
- * JSON leaves it out, as long as something is said.
+ * A MinRevision must have its revision: without one it would always hold. Elsewhere an absent number is 0, as in proto3
+ * JSON, if the object has any member.
  */
 import type { Constraint } from './constraint.ts';
 import { revisionRange } from './constraint-wire.ts';
@@ -39,14 +39,14 @@ const KINDS: ReadonlyMap<string, Constraint['kind']> = new Map([
   ['revisionrange', 'revision-range'],
 ]);
 
-/** Without underscores, in lower case. */
+/** In lowercase, without underscores. */
 export const CONSTRAINT_KIND_NAMES: readonly string[] = [...KINDS.keys()];
 
 const REVISION_RULE = 'must not be empty, but have a revision';
 const RANGE_RULE = 'must not be empty, but have start and end';
 const KNOWN = 'min_revision, max_revision, revision_range';
 
-/** All of the list, or undefined with faults added. */
+/** All constraints of the list, or undefined with faults added. */
 export function constraintsFromJson(node: JsonNode, field: string, faults: Faults): readonly Constraint[] | undefined {
   const items = itemsFrom(node, { field, faults });
   if (items === undefined) return undefined;
@@ -114,7 +114,7 @@ function readRevision(
 function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined {
   refuseOthers(object, ['start', 'end', 'min', 'max', 'selector'], place);
   const start = readMember(object, ['start', 'min'], place, revisionFrom) ?? 0;
-  // Without it the range would be 0 to 0, which of a whole database always exists: nothing would be checked.
+  // Without an end the range would be 0 to 0, which always holds for a whole database.
   if (!['end', 'max'].some((name) => isPresent(object.members.get(name))))
     return place.faults.add(inside(place, 'end').field, 'is required');
   const end = readMember(object, ['end', 'max'], place, revisionFrom);

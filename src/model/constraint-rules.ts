@@ -1,6 +1,6 @@
 /**
- * The limits on the constraints of one transaction: each can be read again from the log, wherever it was made, and what
- * apply must look at for all of them together ends somewhere.
+ * Limits on the constraints of one transaction: each can be read again from the log, and the work of applying them all
+ * is bounded.
  */
 import type { Constraint } from './constraint.ts';
 import type { Faults } from './faults.ts';

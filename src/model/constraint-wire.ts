@@ -1,6 +1,6 @@
 /**
- * `cairn.v1.Constraint`: read from a request in any valid protobuf without unknown fields, written canonically into the
- * log.
+ * `cairn.v1.Constraint`: reads any valid protobuf of a request without unknown fields, writes the canonical form into
+ * the log.
  */
 import { assert, ByteWriter, beginMessage, concatBytes, nearestRevision, ProtoReader, writeVarintField } from '#base';
 import type { Constraint, RevisionRange } from './constraint.ts';
@@ -12,7 +12,7 @@ import { refuseField, type UnknownField } from './unknown-field.ts';
 const MIN_TAG = 0x0a;
 const MAX_TAG = 0x12;
 const RANGE_TAG = 0x1a;
-/** The numbers of a kind. */
+/** Tags of the two numbers of a kind. */
 const FIRST_TAG = 0x08;
 const SECOND_TAG = 0x10;
 
@@ -43,7 +43,7 @@ export function decodeConstraint(bytes: Uint8Array, field: string, faults: Fault
     }
     const start = reader.lengthDelimited();
     const part = bytes.subarray(start, reader.at);
-    // Of several kinds the last wins; the parts of one kind merge, and a merged message is its parts in a row.
+    // The last of several kinds wins. The parts of one kind merge: a merged message is the concatenation of its parts.
     kind = { tag, message: kind?.tag === tag ? concatBytes([kind.message, part]) : part };
   }
   if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.Constraint');
@@ -105,7 +105,7 @@ interface Place {
   readonly faults: Faults;
 }
 
-/** The numbers of fields 1 and 2, 0 where there is none, and the selector of a kind. */
+/** The numbers of fields 1 and 2, 0 when absent, and the selector of a kind. */
 interface KindMessage {
   readonly first: number | bigint;
   readonly second: number | bigint;

@@ -1,13 +1,13 @@
 /**
  * Append conditions, and the one function that decides them (decisions 4).
  *
- * `latest` is L: the revision of the latest event that matches the selector before the transaction, 0 when there is
- * none; without a selector, the database's revision. Deciding reads nothing else, so every replica decides alike. (M7)
+ * `latest` is L: the revision of the latest event before the transaction that matches the selector, or 0; without a
+ * selector, the revision of the database. The decision depends on nothing else, so every replica decides alike. (M7)
  */
 import { type ConstraintViolation, unreachable } from '#base';
 import type { Selector } from './selector.ts';
 
-/** Of a request; one that comes out of the log has numbers only. */
+/** A constraint of a request; one from the log has numbers only. */
 export type Constraint = MinRevision | MaxRevision | RevisionRange;
 
 export interface MinRevision {
@@ -22,7 +22,7 @@ export interface MaxRevision {
   readonly selector?: Selector | undefined;
 }
 
-/** `start` ≤ `end`; a constraint with them crossed is not built. */
+/** `start` ≤ `end`: parsers refuse a range with its ends reversed. */
 export interface RevisionRange {
   readonly kind: 'revision-range';
   readonly start: number | bigint;
@@ -30,7 +30,7 @@ export interface RevisionRange {
   readonly selector?: Selector | undefined;
 }
 
-/** Why a constraint does not hold: a violation without its place in the request. */
+/** Why a constraint does not hold: a violation without the index of the constraint. */
 export type Violation = Omit<ConstraintViolation, 'index'>;
 
 /** Undefined when the constraint holds. */
@@ -47,8 +47,8 @@ export function decide(constraint: Constraint, latest: number): Violation | unde
 }
 
 /**
- * The same violation in the words of the constraint as it was asked. The log takes a revision from 2^53 on for 2^53 -
- * 1, for no database comes to either.
+ * The violation with the numbers of the request. The log stores a revision from 2^53 on as 2^53 - 1, which no
+ * database reaches.
  */
 export function asAsked(violation: ConstraintViolation, constraint: Constraint | undefined): ConstraintViolation {
   if (constraint === undefined || !isBeyond(constraint)) return violation;
@@ -67,7 +67,7 @@ const NAMES: Record<Constraint['kind'], string> = {
   'revision-range': 'RevisionRange',
 };
 
-/** What would satisfy the constraint, in words, when `latest` does not. */
+/** Describes what would satisfy the constraint, when `latest` does not. */
 function unmetRequirement(constraint: Constraint, latest: number): string | undefined {
   const anySelector = constraint.selector !== undefined;
   switch (constraint.kind) {

@@ -1,5 +1,5 @@
 /**
- * Definitions in bytes, as log entries and rows hold them (docs/formats/definitions.md).
+ * Definitions as bytes, in log entries and rows (docs/formats/definitions.md).
  *
  * ```
  * u8 format = 1 | u8 kind | text name | text? description | text? source code
@@ -10,8 +10,7 @@
  * kind 3, presenter:     varint count, each text content type, text? schema | varint count, each text key, text value
  * text = varint length, UTF-8;  text? = u8 0, or u8 1 and a text;  words by their place in the order of definition.ts
  * ```
- * Reading takes the canonical bytes of a valid definition and nothing else (M9), so that what two replicas hold can be
- * compared byte by byte.
+ * Only the canonical bytes of a valid definition are read (M9), so that replicas can be compared byte by byte.
  */
 import { ByteReader, ByteWriter, compareBytes, decodeUtf8, encodeUtf8 } from '#base';
 import {
@@ -50,7 +49,7 @@ export function encodeDefinition(definition: Definition): Uint8Array {
   return writer.take();
 }
 
-/** Undefined for bytes that `encodeDefinition` gives for no valid definition. Total on whatever they are. */
+/** Undefined unless the bytes are the encoding of a valid definition. Accepts any bytes. */
 export function decodeDefinition(bytes: Uint8Array): Definition | undefined {
   const reader = new ByteReader(bytes);
   if (reader.u8() !== FORMAT) return undefined;
@@ -134,7 +133,7 @@ function readStateView(reader: ByteReader, head: Head): StateViewDefinition | un
   return { kind: 'state-view', ...head, ...kept };
 }
 
-/** The reader has failed when something else stands there. */
+/** Fails the reader for any other form. */
 function readSchema(reader: ByteReader): ContentSchema | undefined {
   const form = reader.u8();
   if (form === 1) return { kind: 'uri', uri: readText(reader) ?? '' };
@@ -143,7 +142,7 @@ function readSchema(reader: ByteReader): ContentSchema | undefined {
   return undefined;
 }
 
-/** The reader has failed when something else stands there. */
+/** Fails the reader for any other form. */
 function readPresenterReference(reader: ByteReader): PresenterReference | undefined {
   if (reader.u8() !== 1) return undefined;
   const name = readText(reader);
@@ -194,7 +193,7 @@ function writeOptional(writer: ByteWriter, text: string | undefined): void {
   if (text !== undefined) writeText(writer, text);
 }
 
-/** Undefined for what is no UTF-8. */
+/** Undefined for invalid UTF-8. */
 function readText(reader: ByteReader): string | undefined {
   const bytes = reader.bytes(reader.varint());
   return decodeUtf8(bytes, 0, bytes.length);

@@ -10,9 +10,9 @@
  * kind 6  expire       name of a State View
  * name = u8 kind of component | varint length, UTF-8
  * ```
- * The format is the feature level: releases that know level 1 alone take none of them in (ADR 0047). Two entries have
- * format 7: a definition of a version that is not active, and a deletion that deletes inactive versions alone. All
- * parts of a blob but the last have 1 MiB. Reading is total on whatever the bytes are.
+ * The format is the feature level: releases that know only level 1 accept none of them (ADR 0047). Two entries have
+ * format 7: a definition of an inactive version, and a deletion of inactive versions only. All parts of a blob but the
+ * last have 1 MiB. Decoding accepts any bytes.
  */
 import { assert, ByteReader, ByteWriter, encodeUtf8, NO_BYTES, parseHex, toHex } from '#base';
 import {
@@ -33,7 +33,7 @@ import { type ComponentName, isComponentName } from './names.ts';
 import { stampRecordedTime } from './transaction-body.ts';
 
 const FORMAT = 2;
-/** Format of definitions of versions that are not active, and of deletions of inactive versions alone. */
+/** Format of definitions of inactive versions, and of deletions of inactive versions only. */
 const INACTIVE_FORMAT = 7;
 /** Bytes of every part of a blob but the last (decisions 9.1). */
 export const BLOB_PART_BYTES: number = 1024 * 1024;
@@ -42,10 +42,10 @@ const ENTRY_KIND = { PART: 2, DEFINE: 3, STATUS: 4, DELETE: 5, EXPIRE: 6 } as co
 /** The recorded time follows format and kind; `stampRecordedTime` counts from the tag before it. */
 const STAMP_AT = 1;
 const DIGEST_BYTES = 32;
-/** About what stands in front of the bytes of a part. */
+/** Estimated bytes before the bytes of a part. */
 const HEAD_BYTES = 64;
 
-/** Of one kind and name, in one database. */
+/** The kind and name of a component, in one database. */
 export interface ComponentTitle {
   readonly component: ComponentKind;
   readonly name: ComponentName;
@@ -57,17 +57,17 @@ export type DefinitionEntry =
       readonly kind: 'define';
       readonly blob: ComponentReference;
       readonly definition: Definition;
-      /** A new version is not active. */
+      /** The new version is inactive. */
       readonly isInactive?: true;
     }
   | (ComponentTitle & { readonly kind: 'set-status'; readonly version: VersionNumber; readonly status: VersionStatus })
-  /** Without a version: all of the name. `onlyInactive`: nothing is deleted if one of them is active. */
+  /** Without a version: all versions of the name. `onlyInactive`: nothing is deleted if one of them is active. */
   | (ComponentTitle & {
       readonly kind: 'delete';
       readonly version: VersionNumber | undefined;
       readonly onlyInactive?: true;
     })
-  /** What was folded of any version of the State View does not count any more. */
+  /** Invalidates the folded states of every version of the State View. */
   | { readonly kind: 'expire'; readonly name: ComponentName };
 
 export interface TimedDefinitionEntry {
@@ -108,7 +108,7 @@ export function encodeDefinitionEntry(entry: DefinitionEntry): Uint8Array {
   return writer.handOver();
 }
 
-/** Returns whether a payload of a database is an entry that defines something. */
+/** Returns true when a payload of a database is a definition entry. */
 export function definesSomething(payload: Uint8Array): boolean {
   return payload[0] === FORMAT || payload[0] === INACTIVE_FORMAT;
 }
@@ -125,20 +125,17 @@ export function stampDefinitionEntry(payload: Uint8Array, recordedTimeMs: number
   stampRecordedTime(payload, STAMP_AT, recordedTimeMs);
 }
 
-/** Undefined for bytes that are none. Total on whatever they are. */
+/** Undefined for invalid bytes. Accepts any bytes. */
 export function decodeDefinitionEntry(payload: Uint8Array): TimedDefinitionEntry | undefined {
   return decode(payload, false);
 }
 
-/**
- * The same of what is kept of a payload when the bytes of a part have gone (`splitDefinitionPayload`): the part has no
- * bytes then.
- */
+/** Decodes a payload that was stored without the bytes of a part (`splitDefinitionPayload`): the part is then empty. */
 export function decodeDefinitionHead(head: Uint8Array): TimedDefinitionEntry | undefined {
   return decode(head, true);
 }
 
-/** A payload in two: what a ledger follows from, and the bytes of a part, which are none in every other entry. */
+/** Splits a payload: the head that ledgers are built from, and the bytes of a part, empty in every other entry. */
 export function splitDefinitionPayload(
   payload: Uint8Array,
   entry: DefinitionEntry,
@@ -157,7 +154,7 @@ function decode(payload: Uint8Array, isHead: boolean): TimedDefinitionEntry | un
   return entry === undefined || reader.failed || reader.left > 0 ? undefined : { recordedTimeMs, entry };
 }
 
-/** How many parts a blob has. */
+/** Number of parts of a blob. */
 export function partCountOf({ size }: ComponentReference): number {
   return Math.ceil(size / BLOB_PART_BYTES);
 }

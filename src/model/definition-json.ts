@@ -8,8 +8,8 @@
  * presenter      {"presenter_name", "content_types": [type or {"content_type", "schema"?}], "description"?,
  *                 "source_code_uri"?, "settings"?}
  * ```
- * `content_schema` is a URI, or the JSON Schema itself, kept as it was written. `events` is a list of event types, any
- * of which is selected; with it `event_selector` may be left out. `presenter` is a name, or {"name", "version"?}.
+ * `content_schema` is a URI, or the JSON Schema itself, kept as written. `events` is a list of event types, each of
+ * which is selected; with it `event_selector` may be omitted. `presenter` is a name, or {"name", "version"?}.
  */
 import { unreachable } from '#base';
 import {
@@ -50,11 +50,11 @@ import { and, or, type SelectorTemplate, term } from './selector.ts';
 import { templateFromJson } from './selector-json.ts';
 
 const SCHEMA_RULE = 'a JSON Schema: an object, true or false';
-/** Under each spelling the schema keeps its bytes. */
+/** Members whose values keep their bytes. */
 const SCHEMA = ['content_schema', 'contentSchema'] as const;
 const RAW: ReadonlySet<string> = new Set(SCHEMA);
 
-/** The definition that the metadata of a publication says, or undefined with faults added. */
+/** The definition in the metadata of a publication, or undefined with faults added. */
 export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults: Faults): Definition | undefined {
   if (text.length > METADATA_BYTES_MAX) {
     return faults.add('metadata', `must have at most ${METADATA_BYTES_MAX} bytes`, text.length);
@@ -131,7 +131,7 @@ function readPresenter(reading: MetadataReading): Definition | undefined {
 
 type Read<Value> = (node: JsonNode, place: JsonPlace) => Value | undefined;
 
-/** The members of the metadata, in snake case or camel case; what nobody has asked for must not be there. */
+/** The members of the metadata, in snake case or camel case; unknown members are refused. */
 class MetadataReading {
   readonly #object: JsonObject;
   readonly #place: JsonPlace;
@@ -187,7 +187,7 @@ function namesFrom(node: JsonNode, place: JsonPlace): readonly ComponentName[] |
   return names?.filter((name) => name !== undefined);
 }
 
-/** Any of the event types; an empty list selects as much as none. */
+/** Selects any of the event types; an empty list counts as absent. */
 function typesFrom(node: JsonNode, place: JsonPlace): SelectorTemplate | undefined {
   const texts = itemsFrom(node, place)?.map((each, index) => textFrom(each, item(place, index)));
   if (texts === undefined || texts.includes(undefined)) return undefined;
@@ -234,7 +234,7 @@ function schemaFrom(node: JsonNode, place: JsonPlace): ContentSchema | undefined
   return place.faults.add(place.field, `must be a URI, or ${SCHEMA_RULE}`, describe(node));
 }
 
-/** A JSON Schema as it is, without blanks around it: so it is the same as in metadata. */
+/** The bytes of a JSON Schema without surrounding blanks, so that they equal those in metadata. */
 export function heldSchema(bytes: Uint8Array, { field, faults }: JsonPlace): ContentSchema | undefined {
   const node = parseJson(bytes);
   if (node.kind === 'fault') return faults.add(field, `must be ${SCHEMA_RULE}: ${node.message}`);

@@ -1,6 +1,6 @@
 /**
- * What a definition may be, whichever way it came: each parser builds a draft of the right shape and has it judged
- * here. Faults name the fields as the wire does.
+ * Validity rules of definitions, whatever their form: each parser builds a draft and checks it here. Faults name the
+ * fields as the wire does.
  */
 import { compareBytes, encodeUtf8, quote, utf8Length } from '#base';
 import { type Definition, isVersionNumber, type StateViewDefinition } from './definition.ts';
@@ -24,11 +24,11 @@ import { type Bindings, bindTemplate, parametersOf } from './selector-template.t
 import { describeTextFault, nameFault } from './text-rules.ts';
 import { isUriReference } from './uri.ts';
 
-/** Of the key of a State View with one state a key. */
+/** Parameter of the key of a State View with one state per key. */
 const KEY_PARAMETER = 'key';
 const KEY_BINDING: string = `subject.${KEY_PARAMETER}`;
 
-/** A function of WIT or of a guest's language. */
+/** The name of a function in WIT or in the language of a guest. */
 const FUNCTION_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
 export interface RulesPlace {
@@ -36,13 +36,13 @@ export interface RulesPlace {
   readonly faults: Faults;
 }
 
-/** What a State View with one state a key selects: nothing else, if its key is bound there already. */
+/** The selector of a State View with keys: adds the binding of the key unless it is present. */
 export function keyedTemplate(selector: SelectorTemplate, keyType: StateViewDefinition['keyType']): SelectorTemplate {
   if (keyType === 'none' || parametersOf(selector).includes(KEY_BINDING)) return selector;
   return and([selector, parameter('by-subject', KEY_PARAMETER)]);
 }
 
-/** Whether the value of a key is what its type says: for `int64` an integer in its shortest decimal form. */
+/** Returns true when the value has the key type: `int64` is an integer in its shortest decimal form. */
 export function isKeyOf(keyType: StateViewDefinition['keyType'], value: string): boolean {
   if (keyType !== 'int64') return true;
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(value)) return false;
@@ -63,12 +63,12 @@ export function bindView(
   return faults.add(`${field}["${KEY_BINDING}"]`, 'must be an integer of 64 bits in its shortest decimal form', key);
 }
 
-/** State Views in canonical order, each once. */
+/** The State Views in canonical order, without duplicates. */
 export function canonicalNames(names: readonly ComponentName[]): readonly ComponentName[] {
   return [...new Set(names)].toSorted((left, right) => compareBytes(encodeUtf8(left), encodeUtf8(right)));
 }
 
-/** Adds a fault for everything that the definition must not be. */
+/** Adds a fault for each violated rule. */
 export function checkDefinition(definition: Definition, place: RulesPlace): void {
   const { name, description, sourceCodeUri } = definition;
   if (!isComponentName(name))
@@ -121,7 +121,7 @@ function checkStateView(view: StateViewDefinition, place: RulesPlace): void {
   if (keyedTemplate(view.selector, view.keyType) !== view.selector) {
     addFault(place, 'event_selector', `must have the parameter ${KEY_BINDING}, for key_type is ${view.keyType}`);
   }
-  // `events` and `key_type` add to what was read under these limits, and replicas read the sum under them again.
+  // `events` and `key_type` add to a selector that was within the limits, and replicas check the sum again.
   const size = sizeFault(view.selector);
   if (size !== undefined)
     addFault(place, 'event_selector', `${size.rule}, with what events and key_type add`, size.found);
@@ -153,7 +153,7 @@ function checkSettings({ settings }: Definition & { readonly kind: 'presenter' }
   }
 }
 
-/** It may span lines, so that its characters are not judged. */
+/** Line breaks and other control characters are allowed. */
 function checkLength(text: string, name: string, place: RulesPlace): void {
   if (utf8Length(text) <= DESCRIPTION_BYTES_MAX) return;
   addFault(place, name, describeTextFault('too-long', DESCRIPTION_BYTES_MAX), text);

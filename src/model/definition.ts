@@ -1,16 +1,15 @@
 /**
- * Definitions: what somebody publishes beside the bytes of a component, and what the database knows of each version.
+ * Definitions: the metadata published with the bytes of a component, and the stored facts of each version.
  *
  * ```
- * definition        what was published: the same for good         \ Definition
+ * definition        as published, immutable                       \ Definition
  * component         its bytes, by digest                           |
  * version           1, 2, 3 … of a kind and name                   > DefinedVersion
  * active, mode      set by an operator                             |
- * fold epoch        of the name: raised by expiring snapshots     /
+ * fold epoch        of the name: incremented by expiring states   /
  * ```
- * Definitions are built by their parsers (definition-json.ts, definition-bytes.ts), whose values keep the rules of
- * definition-rules.ts. They have one canonical form: the same definition has the same bytes, so that publishing it
- * again is recognised (M9).
+ * Parsers build definitions (definition-json.ts, definition-bytes.ts) under the rules of definition-rules.ts. A
+ * definition has one canonical form, with the same bytes, so that publishing it again is recognised (M9).
  */
 import { assert, type Brand, type Revision } from '#base';
 import type { ComponentName } from './names.ts';
@@ -21,13 +20,13 @@ export const COMPONENT_KINDS = ['state-view', 'state-change', 'presenter'] as co
 export type ComponentKind = (typeof COMPONENT_KINDS)[number];
 
 export const FOLD_ORDERS = ['revision', 'effective-time'] as const;
-/** In which order a State View folds events. */
+/** Order in which a State View folds events. */
 export type FoldOrder = (typeof FOLD_ORDERS)[number];
 
 export const KEY_TYPES = ['none', 'string', 'int64'] as const;
 /**
- * Whether a State View has one state, or one for each key. A key is the parameter `key` of the subject, and is a 64-bit
- * integer in decimal with `int64`.
+ * Number of states: one, or one for each key. A key is the parameter `key` of the subject; with `int64` it is a 64-bit
+ * integer in decimal.
  */
 export type KeyType = (typeof KEY_TYPES)[number];
 
@@ -35,16 +34,16 @@ export const PRIORITIES = ['low', 'normal', 'high'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 export const MAINTENANCE_MODES = ['lazy', 'eager', 'scheduled'] as const;
-/** When the states of an active version are folded: as they are read, as events come, by a schedule. */
+/** When the states of an active version are folded: on reads, when events arrive, on a schedule. */
 export type MaintenanceMode = (typeof MAINTENANCE_MODES)[number];
 
 /** SHA-256 of a component's bytes, 64 lowercase hexadecimal digits. */
 export type ComponentDigest = Brand<string, 'ComponentDigest'>;
 
-/** Of one kind and name: counted from 1, never used twice. */
+/** Number of a version of one kind and name: counts from 1, never reused. */
 export type VersionNumber = Brand<number, 'VersionNumber'>;
 
-/** Where the bytes of a version are found, and how many they are. */
+/** Digest and size of the bytes of a version. */
 export interface ComponentReference {
   readonly digest: ComponentDigest;
   readonly size: number;
@@ -60,23 +59,23 @@ interface DefinitionHead {
 
 export interface StateViewDefinition extends DefinitionHead {
   readonly kind: 'state-view';
-  /** The events that it folds; what is open in it, each read binds. */
+  /** Selects the events that it folds; each read binds its parameters. */
   readonly selector: SelectorTemplate;
   readonly order: FoldOrder;
   readonly keyType: KeyType;
   /** The exported function that folds. */
   readonly reduceFunction: string;
-  /** Of the rendered state. */
+  /** Content type of the rendered state. */
   readonly contentType: string;
   readonly schema: ContentSchema | undefined;
   readonly priority: Priority;
-  /** Who renders it for its readers. */
+  /** The component that renders the state for readers. */
   readonly presenter: PresenterReference | undefined;
 }
 
 export interface StateChangeDefinition extends DefinitionHead {
   readonly kind: 'state-change';
-  /** The State Views that it reads, as its publisher says; in canonical order. */
+  /** The State Views that it declares to read, in canonical order. */
   readonly stateViews: readonly ComponentName[];
 }
 
@@ -84,7 +83,7 @@ export interface PresenterDefinition extends DefinitionHead {
   readonly kind: 'presenter';
   /** Most preferred first; at least one. */
   readonly offers: readonly OfferedContent[];
-  /** What it is given with every presentation. */
+  /** Passed to it with every presentation. */
   readonly settings: ReadonlyMap<string, string>;
 }
 
@@ -99,7 +98,7 @@ export type ContentSchema =
   | { readonly kind: 'uri'; readonly uri: string }
   | { readonly kind: 'held'; readonly bytes: Uint8Array };
 
-/** Without a version: the latest that there is at the revision of the read. */
+/** Without a version: the latest one at the revision of the read. */
 export interface PresenterReference {
   readonly name: ComponentName;
   readonly version: VersionNumber | undefined;
@@ -111,16 +110,16 @@ export interface VersionStatus {
   readonly mode: MaintenanceMode;
 }
 
-/** A version as the database has it. */
+/** A version in the database. */
 export interface DefinedVersion {
   readonly definition: Definition;
   readonly component: ComponentReference;
   readonly version: VersionNumber;
-  /** The revision that the database had when it was published: listings at or above it show it. */
+  /** Revision of the database when it was published: listings at or above it show the version. */
   readonly definedAt: Revision;
   readonly definedAtMs: number;
   readonly status: VersionStatus;
-  /** Of all versions of the name; what was folded in an earlier one does not count. */
+  /** Epoch of all versions of the name; states folded in an earlier epoch are invalid. */
   readonly foldEpoch: number;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The one judge of events (M1): every rule about attributes, applied to canonical bytes by their layout. It reports all
- * faults, builds text only to report one, and does not look into `data`: what a payload means is between those who
- * write and read it (ADR: payload bytes).
+ * The rules of event attributes (M1), applied to canonical bytes by their layout. Reports all faults, builds text only
+ * to report one, and does not inspect `data`: its meaning is between writers and readers (ADR: payload bytes).
  */
 import { decodeUtf8, formatInstant, isInstant, ProtoReader } from '#base';
 import { DATA_KIND, SPEC_VERSION } from './event.ts';
@@ -144,7 +143,7 @@ function checkExtensions(bytes: Uint8Array, layout: EventLayout, place: EventPla
   }
 }
 
-/** `entry` stands at the name's tag, and the structure is known to be canonical. */
+/** `entry` is at the tag of the name, and the structure is known to be canonical. */
 function checkExtension(entry: ProtoReader, place: EventPlace): void {
   entry.tag();
   const nameStart = entry.lengthDelimited();

@@ -1,7 +1,7 @@
 /**
  * Any valid protobuf of `cairn.v1.Event` as an `Event`: fields in any order, repeated (the last wins, messages merge),
- * varints of any length. Faults are those of the wire alone: bytes that are no protobuf, text that is no UTF-8, an
- * extension without a value, and fields that an event does not have or only the server sets.
+ * varints of any length. It reports faults of the wire format only: invalid protobuf, invalid UTF-8, an extension
+ * without a value, and fields that an event does not have or only the server sets.
  */
 import { assert, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
 import { DATA_KIND, type Event, type ExtensionValue } from './event.ts';
@@ -40,7 +40,7 @@ export function decodeEvent(bytes: Uint8Array, from: number, to: number, place: 
   return place.faults.count === countBefore ? event : undefined;
 }
 
-/** As `decodeEvent`, but with stand-ins for what was at fault. Undefined only when the bytes are no such message. */
+/** Decodes, replacing invalid attributes by valid ones. Undefined only when the bytes are no such message. */
 export function draftEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
   const draft = emptyDraft();
   const reader = new ProtoReader(bytes, from, to);
@@ -52,7 +52,7 @@ export function draftEvent(bytes: Uint8Array, from: number, to: number, place: E
   return eventOf(draft);
 }
 
-/** The event of bytes that were accepted before. `data` is a view into `bytes`. */
+/** Decodes an event that was accepted before. `data` is a view into `bytes`. */
 export function readEvent(bytes: Uint8Array, from: number, to: number): Event {
   const event = decodeEvent(bytes, from, to, { faults: new Faults(), list: 'stored', index: 0 });
   assert(event !== undefined, 'A stored event is in canonical wire form', [from, to]);
@@ -132,14 +132,14 @@ const SERVER_FIELDS: ReadonlyMap<number, string> = new Map([
   [TAG.RECORDED_TIME, 'recordedtime'],
 ]);
 
-/** Refuses a field that was passed over: of those that the event does not have nothing could be kept. */
+/** Refuses an unknown field: it could not be stored. */
 export function refuseOtherField(tag: number, place: EventPlace, shape: EventShape): void {
   const name = shape === 'cairn.v1.Event' ? SERVER_FIELDS.get(tag) : undefined;
   if (name !== undefined) addEventFault(place, name, 'must be absent: the server sets it');
   else addEventFault(place, `${Math.floor(tag / 8)}`, unknownFieldRule(tag, shape));
 }
 
-/** An ill-formed text is reported and stood in for. */
+/** Reports invalid UTF-8 and replaces it by a valid text. */
 export function readText(
   reader: ProtoReader,
   place: EventPlace,
@@ -164,7 +164,7 @@ function failed(reader: ProtoReader): undefined {
   reader.fail();
 }
 
-/** One entry of a map of attributes: reads it into `attributes`, where the last of one name wins. */
+/** Reads one entry of a map of attributes into `attributes`; the last of one name wins. */
 export function decodeExtension(attributes: Map<string, ExtensionValue>, reader: ProtoReader, place: EventPlace): void {
   const start = reader.lengthDelimited();
   if (reader.failed) return;
@@ -183,7 +183,7 @@ export function decodeExtension(attributes: Map<string, ExtensionValue>, reader:
   else attributes.set(name, value);
 }
 
-/** An ill-formed name is reported here; its stand-in is a name that an extension may have. */
+/** Reports an invalid name, and replaces it by a valid extension name. */
 function readName(entry: ProtoReader, place: EventPlace): string {
   const countBefore = place.faults.count;
   const name = readText(entry, place, 'extensions');
@@ -197,7 +197,7 @@ interface AttributePlace {
   readonly addFault: typeof addEventFault;
 }
 
-/** One `CloudEventAttributeValue`; of its alternatives the last wins. Undefined when it has none. */
+/** One `CloudEventAttributeValue`; the last of its alternatives wins. Undefined when it has none. */
 function decodeExtensionValue(
   reader: ProtoReader,
   earlier: ExtensionValue | undefined,
@@ -232,7 +232,7 @@ function mergeTimestampValue(
   return value === undefined ? undefined : { kind: 'timestamp', value };
 }
 
-/** A time whose seconds are no number here is reported and stood in for; the others are judged with the event. */
+/** Reports seconds that are no safe number and replaces them; others are checked with the event. */
 function readInstant(
   reader: ProtoReader,
   earlier: Instant | undefined,

@@ -1,6 +1,6 @@
 /**
- * An `Event` as canonical bytes (event-wire.ts). Whatever the event holds is written; only the walk over the bytes
- * judges it. Texts are whole Unicode: an unpaired surrogate would be replaced, so readers of JSON refuse it before.
+ * An `Event` as canonical bytes (event-wire.ts). It writes any event; the walk over the bytes checks it. Texts must be
+ * well-formed: an unpaired surrogate would be replaced, so readers of JSON refuse it.
  */
 import {
   ByteWriter,
@@ -39,7 +39,7 @@ function writeTextUnlessEmpty(writer: ByteWriter, field: number, text: string): 
   if (text !== '') writeTextField(writer, field, text);
 }
 
-/** The spelling, unless it is the canonical one. */
+/** The spelling of the time, unless it is the canonical one. */
 function neededTimeText(time: EffectiveTime | undefined): string | undefined {
   if (time?.text === undefined) return undefined;
   const { seconds, nanos } = time.instant;

@@ -1,11 +1,11 @@
 /**
- * The CloudEvents JSON format, read: an object becomes an `Event`, whose canonical bytes the walk then judges (M1).
+ * Reads the CloudEvents JSON format: an object becomes an `Event`, whose canonical bytes the walk then checks (M1).
  *
- * What is judged here is only what the bytes could not show any more: JSON types. An attribute of the wrong type is
- * reported and replaced by a harmless stand-in, so that the walk reports all other faults of the event as well.
+ * Only JSON types are checked here, because the bytes no longer show them. An attribute of the wrong type is reported
+ * and replaced by a valid value, so that the walk reports all other faults of the event as well.
  *
- * `data` keeps its bytes (M5): JSON as it was spelled, unless the content type is some other one and the value is a
- * string, which then is the text of the payload. `data: null` is the payload `null`; any other null is absence.
+ * `data` keeps its bytes (M5): JSON as written, unless the value is a string and the content type is another one; then
+ * the string is the payload text. `data: null` is the payload `null`; any other null counts as absent.
  */
 import { assert, encodeUtf8, fromBase64, NO_BYTES, parseInstant } from '#base';
 import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue, SPEC_VERSION } from './event.ts';
@@ -60,7 +60,7 @@ function optionalText(object: JsonObject, name: string, place: JsonPlace): strin
   return textFrom(node, inside(place, name)) ?? standInFor(name);
 }
 
-/** Absent is empty in the bytes, where the walk finds it; what was sent empty is told apart here. */
+/** An absent text is empty in the bytes, where the walk reports it; an empty text in the request is reported here. */
 function requiredText(object: JsonObject, name: keyof typeof NOT_EMPTY, place: JsonPlace): string {
   const text = optionalText(object, name, place);
   if (text !== '') return text ?? '';
@@ -118,13 +118,13 @@ function extensionsFrom(object: JsonObject, place: JsonPlace): Event['extensions
   return extensions;
 }
 
-/** What cannot be an extension is reported and stands in as `false`. */
+/** Reports an invalid extension and replaces it by `false`. */
 function extensionFrom(node: JsonNode, place: JsonPlace): ExtensionValue {
   if (node.kind === 'boolean') return { kind: 'boolean', value: node.value };
   if (node.kind === 'string') return { kind: 'string', value: textFrom(node, place) ?? '' };
   if (node.kind === 'number' && /^-?\d+$/.test(node.text)) {
     const value = Number(node.text);
-    // The plus turns minus zero, which an integer does not have, into zero.
+    // Adding 0 turns minus zero, which an integer does not have, into zero.
     if (value >= INT32_MIN && value <= INT32_MAX) return { kind: 'integer', value: value + 0 };
   }
   place.faults.add(place.field, 'must be a string, true, false, or an integer of 32 bits', describe(node));

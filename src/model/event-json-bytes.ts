@@ -1,14 +1,14 @@
 /**
- * Events in JSON, one after the other in one buffer, each with its length in front of it: what a fold is given.
+ * Events in JSON, one after the other in one buffer, each after its length: the input of a fold.
  *
  * ```
  * (u32le length | event)*
  * ```
- * An event goes from where it is stored to where it is sent from; no text and no object is made of it. What the events
- * of a transaction have in common is made once and copied. Room is made in two steps, for what the attributes may come
- * to at most and then for the payload, which is most of an event and mostly written as it stands.
+ * Events are copied from their page to the output buffer, without strings or objects. The server fields common to a
+ * transaction are encoded once. Space is reserved in two steps: the maximum size of the attributes, then the payload,
+ * which is most of an event and mostly copied unchanged.
  *
- *   M11 What is written of an event is the UTF-8 of what `eventToJson` gives of it.
+ *   M11 The output is the UTF-8 of the result of `eventToJson`.
  */
 import { assert, encodeUtf8, formatInstant, instantFromMs, ProtoReader } from '#base';
 import type { ServerFields } from './event.ts';
@@ -27,7 +27,7 @@ import {
 import { readTimestamp } from './timestamp-wire.ts';
 
 const LENGTH_BYTES = 4;
-/** Names, quotes and what the server adds: all that does not grow with what the client wrote. */
+/** Maximum bytes of names, quotes and server fields: everything that does not depend on the client's data. */
 const FIXED_BYTES = 512;
 const ID = phraseOf('{"id":');
 const SOURCE = phraseOf(',"source":');
@@ -54,7 +54,7 @@ export class EventJsonBytes {
   /** `,"recordedtime":"…"` */
   #behindIndex: Phrase = phraseOf('');
 
-  /** Room to begin with; it grows. Memory that is spare is used before any is made. */
+  /** Initial capacity; the buffer grows. Spare memory is used first. */
   constructor(startBytes: number, spare?: SpareMemory) {
     this.#json = new JsonBytes(startBytes, spare);
   }
@@ -81,7 +81,7 @@ export class EventJsonBytes {
     putLength(json.bytes, start, json.at - start - LENGTH_BYTES);
   }
 
-  /** Hands the buffer over. */
+  /** Returns the buffer. */
   take(): Uint8Array {
     return this.#json.take();
   }

@@ -1,8 +1,8 @@
 /**
- * Where everything is in an event's canonical bytes: one pass that builds no strings and judges only the structure.
+ * Offsets of all fields in an event's canonical bytes, in one pass without strings; it checks only the structure.
  *
- * It accepts exactly the canonical spelling described in event-wire.ts. What the attributes say is not its concern: an
- * event without an id, or with a bad one, has a layout too (event-check.ts judges it).
+ * It accepts exactly the canonical encoding of event-wire.ts. It does not check attribute values: an event without an
+ * id, or with an invalid one, has a layout too (event-check.ts checks it).
  */
 import { assert, decodeUtf8, formatInstant, type Instant, isInstant, ProtoReader, parseInstant } from '#base';
 import type { EventFacts } from './event.ts';
@@ -10,7 +10,7 @@ import { ENTRY_TAG, INT32_MAX, INT32_MIN, TAG, VALUE_TAG } from './event-wire.ts
 import { readTimestamp } from './timestamp-wire.ts';
 import { streamSpan } from './uri.ts';
 
-/** Offsets of all fields; a start of −1 means absent, and then the end is −1 too. */
+/** Offsets of all fields; both ends of an absent field are −1. */
 export interface EventLayout extends EventFacts {
   readonly versionStart: number;
   readonly versionEnd: number;
@@ -58,7 +58,7 @@ export function eventFacts(bytes: Uint8Array, from: number, to: number): EventFa
   return trustedLayout(bytes, from, to);
 }
 
-/** The layout of bytes that were accepted before: anything else is our own data, broken. */
+/** The layout of bytes that were accepted before; other bytes are a corruption of stored data. */
 export function trustedLayout(bytes: Uint8Array, from: number, to: number): EventLayout {
   const layout = layOutEvent(bytes, from, to);
   assert(layout !== undefined && layout.streamStart !== -1, 'A stored event is in canonical wire form', [from, to]);
@@ -166,7 +166,7 @@ function placeStream(layout: Draft, bytes: Uint8Array): void {
   layout.streamEnd = end;
 }
 
-/** Whether the text is the canonical spelling of the time, which canonical bytes leave out. */
+/** Returns true when the text is the canonical spelling of the time, which canonical bytes omit. */
 function isTimeTextNeedless(bytes: Uint8Array, layout: EventLayout): boolean {
   if (!layout.hasTime || !isInstant(layout.seconds, layout.nanos)) return false;
   return decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd) === formatInstant(layout);
@@ -203,7 +203,7 @@ function compareRanges(bytes: Uint8Array, left: readonly [number, number], right
   return left[1] - left[0] - (right[1] - right[0]);
 }
 
-/** One field and nothing else, or nothing at all (a fault, but not one of structure). */
+/** Accepts exactly one field, or none (a fault, but not of the structure). */
 function isValueCanonical(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to) return true;
   const reader = new ProtoReader(bytes, from, to);
@@ -233,7 +233,7 @@ function isValueCanonical(bytes: Uint8Array, from: number, to: number): boolean 
   return reader.done && !reader.failed && !reader.overlong;
 }
 
-/** The instant that the text names, when the layout has a text that names one. */
+/** The instant of the time text, if the layout has a valid one. */
 export function timeTextInstant(bytes: Uint8Array, layout: EventLayout): Instant | undefined {
   const text = decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd);
   return text === undefined ? undefined : parseInstant(text);

@@ -1,11 +1,11 @@
-/** A stored event as the parts of a CloudEvent: what `acceptCloudEventParts` takes, the other way round. */
+/** A stored event as the parts of a CloudEvent: the inverse of `acceptCloudEventParts`. */
 import type { CloudEventParts } from './cloud-event.ts';
 import type { ExtensionValue } from './event.ts';
 import { readEvent } from './event-decode.ts';
 import { trustedLayout } from './event-layout.ts';
 import { payloadForm } from './event-to-json.ts';
 
-/** The event in `[from, to)`, which was accepted before. What JSON shows in base64 is binary, everything else text. */
+/** The accepted event in `[from, to)`. A payload that JSON shows in base64 is binary, any other is text. */
 export function eventParts(bytes: Uint8Array, from: number, to: number): CloudEventParts {
   const { id, source, specVersion, type, subject, time, dataContentType, dataSchema, data, extensions } = readEvent(
     bytes,

@@ -1,27 +1,24 @@
 /**
- * Where in a request an event stands, so that its faults can name it, and where they go.
- * The path is put together only when there is a fault.
+ * Position of an event in a request, from which the field paths of its faults are built.
  */
 import { decodeUtf8, quote, toHex } from '#base';
 import type { Faults, Found } from './faults.ts';
 import { FAULT_FIELD_LENGTH_MAX, FAULT_VALUE_LENGTH_MAX } from './limits.ts';
 
-/** The message that an event was sent as, whose fields its faults name. */
+/** The message type in which an event was sent; its faults name the fields of that type. */
 export type EventShape = 'cairn.v1.Event' | 'io.cloudevents.v1.CloudEvent';
 
 export interface EventPlace {
   readonly faults: Faults;
-  /** Path of the list in the request's own words, such as `events` or `transaction.events`. */
+  /** Path of the list in the request, such as `events` or `transaction.events`. */
   readonly list: string;
   /** 0-based. */
   readonly index: number;
-  /** Absent: the event was sent as JSON, whose members are named as CloudEvents names the attributes. */
+  /** Absent: the event was sent as JSON, with members named as in CloudEvents. */
   readonly shape?: EventShape;
 }
 
-/**
- * Where a message has the attributes that are no fields of its own, and the fields that are not named as the attribute.
- */
+/** The map of attributes of a message type, and the fields whose names differ from the attribute. */
 interface FieldNames {
   readonly map: string;
   readonly fields: ReadonlyMap<string, string>;
@@ -44,7 +41,7 @@ const FIELD_NAMES: Readonly<Record<EventShape, FieldNames>> = {
       ['specversion', 'spec_version'],
       ['subject', 'attributes["subject"]'],
       ['time', 'attributes["time"]'],
-      // What it was spelled as there.
+      // The original spelling is the same attribute there.
       ['time_text', 'attributes["time"]'],
       ['datacontenttype', 'attributes["datacontenttype"]'],
       ['dataschema', 'attributes["dataschema"]'],
@@ -59,7 +56,7 @@ function namesOf({ shape }: EventPlace): FieldNames {
 }
 
 /**
- * Adds a fault of one attribute, which the caller names as CloudEvents does; the fault names the field that was sent
+ * Adds a fault of an attribute, given by its CloudEvents name; the fault names the field that was sent
  * (`events[3].subject`, `events[3].ty`). An empty name is the event itself. Returns undefined.
  */
 export function addEventFault(place: EventPlace, attribute: string, description: string, found?: Found): undefined {
@@ -67,10 +64,7 @@ export function addEventFault(place: EventPlace, attribute: string, description:
   return addFault(place, field, description, found);
 }
 
-/**
- * Adds a fault of an attribute's value in a map of attributes, whose key may be named as some field is. Returns
- * undefined.
- */
+/** Adds a fault of a value in a map of attributes, whose key may equal a field name. Returns undefined. */
 export function addEntryFault(place: EventPlace, name: string, description: string, found?: Found): undefined {
   const { map } = namesOf(place);
   if (name === '') return addFault(place, map, description, found);
@@ -79,14 +73,14 @@ export function addEntryFault(place: EventPlace, name: string, description: stri
     : addFault(place, entryField(map, name), description, found);
 }
 
-/** Adds a fault of a name that no extension may have. Returns undefined. */
+/** Adds a fault of an invalid extension name. Returns undefined. */
 export function addEntryNameFault(place: EventPlace, name: string, description: string): undefined {
   return place.shape === undefined
     ? addFault(place, memberField(name), description)
     : addFault(place, entryField(namesOf(place).map, name), description);
 }
 
-/** The member of a JSON event: no map is around it. */
+/** Path of a member of a JSON event, which has no map of attributes. */
 function memberField(name: string): string {
   return /^\w+$/.test(name) ? name : entryField('', name);
 }
@@ -101,10 +95,7 @@ function addFault({ faults, list, index }: EventPlace, field: string, descriptio
   return faults.add(isBelow ? `${path}.${field}` : `${path}${field}`, description, found);
 }
 
-/**
- * A value that every rule of the attribute accepts. It takes the place of one that was reported already and cannot be
- * kept, so that the walk goes on and finds the other faults of the event.
- */
+/** A valid value of the attribute, which replaces a reported one so that the walk finds further faults of the event. */
 export function standInFor(attribute: string): string {
   if (attribute === 'specversion') return '1.0';
   return attribute === 'datacontenttype' ? 'a/b' : 'x:x';

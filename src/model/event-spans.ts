@@ -1,8 +1,8 @@
 /**
- * Where everything is in the canonical bytes of an event that is stored: one pass that builds nothing.
+ * Offsets of all fields in the canonical bytes of a stored event, in one pass that builds nothing.
  *
- * One object serves one event after the other, millions of them in a fold. The event was checked when it came in, and
- * its page is verified, so this trusts its order and its spelling, and looks only whether its fields fill the bytes.
+ * A fold reuses one object for millions of events. The event was checked when accepted, and its page is verified, so
+ * this trusts their order and encoding, and only checks that fields fill the bytes.
  */
 import { assert } from '#base';
 import { TAG } from './event-wire.ts';
@@ -20,7 +20,7 @@ export class EventSpans {
   sourceEnd = -1;
   subjectStart = -1;
   subjectEnd = -1;
-  /** The message of its time. */
+  /** Range of the Timestamp message. */
   timeStart = -1;
   timeEnd = -1;
   timeTextStart = -1;
@@ -40,7 +40,7 @@ export class EventSpans {
   streamStart = -1;
   streamEnd = -1;
 
-  /** Looks at the event `[from, to)`. */
+  /** Reads the event `[from, to)`. */
   read(bytes: Uint8Array, from: number, to: number): void {
     this.#forget();
     let at = from;
@@ -70,7 +70,7 @@ export class EventSpans {
     assert(at === to && this.typeStart !== -1, 'A stored event is in canonical wire form', from);
   }
 
-  /** Of the event that was read last. */
+  /** Finds the stream of the event that was read last. */
   placeStream(bytes: Uint8Array): void {
     const { start, end } = streamSpan(bytes, this.sourceStart, this.sourceEnd);
     this.streamStart = start;
@@ -131,7 +131,7 @@ export class EventSpans {
     }
   }
 
-  /** Ends count where there is a start; that of the payload is subtracted from. */
+  /** Resets the starts. Ends are ignored without a start, except that of the payload, which is subtracted from. */
   #forget(): void {
     this.idStart = -1;
     this.versionStart = -1;

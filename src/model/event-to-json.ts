@@ -1,14 +1,14 @@
 /**
- * The CloudEvents JSON format, written: canonical bytes and what the server adds become one object of JSON text.
+ * Writes the CloudEvents JSON format: canonical bytes and the server fields become one object of JSON text.
  *
  * The order is fixed: id, source, specversion, type, subject, time, datacontenttype, dataschema, the extensions by
- * name, revision, index, recordedtime, and the payload last. A JSON payload is spliced in with its own bytes (M5), so
- * that numbers beyond 2^53, the order of names and their spelling come back as they were written.
+ * name, revision, index, recordedtime, and the payload last. A JSON payload is copied (M5), so that numbers
+ * beyond 2^53, the order of names and their spelling are preserved.
  *
  * The payload appears as
- * - `data`, raw, when its kind is JSON, or is not said and the content type is JSON or absent; and it is JSON;
- * - `data`, a string, when its kind is text, or is not said and the content type is text/…; and it is UTF-8;
- * - `data_base64` otherwise; and not at all when there is none.
+ * - `data`, raw, when its kind is JSON, or unspecified and the content type is JSON or absent; and it is valid JSON;
+ * - `data`, a string, when its kind is text, or unspecified and the content type is text/…; and it is valid UTF-8;
+ * - `data_base64` otherwise; omitted when there is no payload.
  */
 import {
   assert,
@@ -45,7 +45,7 @@ export function eventToJson(bytes: Uint8Array, server: ServerFields): string {
   return `${json}${payloadMember(bytes, layout)}}`;
 }
 
-/** Bytes that were accepted hold well-formed text only. */
+/** Accepted bytes have well-formed text only. */
 function textAt(bytes: Uint8Array, from: number, to: number): string {
   const text = decodeUtf8(bytes, from, to);
   assert(text !== undefined, 'Text of a stored event is UTF-8', [from, to]);
@@ -107,13 +107,13 @@ function payloadMember(bytes: Uint8Array, layout: EventLayout): string {
   return `,"data":${form === 'json' ? text : JSON.stringify(text)}`;
 }
 
-/** Where the payload of an event is, and what is said of it. */
+/** Offsets of the payload, its kind and its content type. */
 export type PayloadSpan = Pick<
   EventLayout,
   'dataKind' | 'dataStart' | 'dataEnd' | 'contentTypeStart' | 'contentTypeEnd'
 >;
 
-/** How the payload of a stored event is shown. */
+/** The JSON form of the payload of a stored event. */
 export function payloadForm(bytes: Uint8Array, span: PayloadSpan): 'absent' | 'json' | 'text' | 'base64' {
   const { dataKind, dataStart, contentTypeStart } = span;
   if (dataStart === -1 && dataKind === DATA_KIND.UNSPECIFIED) return 'absent';

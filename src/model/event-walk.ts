@@ -1,9 +1,9 @@
 /**
- * The way into the database for an event's bytes: one walk over bytes that are already canonical, and one decoding and
- * encoding for those that are valid but spelled otherwise.
+ * Accepts the bytes of events: one walk over bytes that are canonical, and one decoding and encoding for other valid
+ * bytes.
  *
- * Every event that is stored passed here (M1), whether it came over gRPC as `cairn.v1.Event`, as a CloudEvent, or as
- * JSON: the other shapes are encoded first and then walked.
+ * Every stored event passed this walk (M1), whether it arrived over gRPC as `cairn.v1.Event`, as a CloudEvent, or as
+ * JSON: the other forms are encoded first and then walked.
  */
 import { assert } from '#base';
 import type { Event, EventFacts } from './event.ts';
@@ -14,8 +14,8 @@ import { layOutEvent } from './event-layout.ts';
 import type { EventPlace } from './event-place.ts';
 
 /**
- * Checks everything about the event in `[from, to)`. `'not-canonical'`: nothing is known of it yet, decode and encode
- * it; undefined: it is refused, and its faults were added.
+ * Checks everything about the event in `[from, to)`. `'not-canonical'`: not checked yet, decode and encode it;
+ * undefined: refused, with its faults added.
  */
 export function walkEvent(
   bytes: Uint8Array,
@@ -30,7 +30,7 @@ export function walkEvent(
   return place.faults.count === countBefore ? layout : undefined;
 }
 
-/** The canonical bytes of an acceptable event: a view when the client wrote them so, else a copy. */
+/** The canonical bytes of an acceptable event: a view when the client sent these, else a copy. */
 export function acceptEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Uint8Array | undefined {
   const walked = walkEvent(bytes, from, to, place);
   if (walked === undefined) return undefined;
@@ -41,7 +41,7 @@ export function acceptEvent(bytes: Uint8Array, from: number, to: number, place: 
   return place.faults.count === countBefore ? accepted : undefined;
 }
 
-/** The canonical bytes of an acceptable event that came in some other shape. */
+/** The canonical bytes of an acceptable event that was decoded from another form. */
 export function acceptDecoded(event: Event, place: EventPlace): Uint8Array | undefined {
   const encoded = encodeEvent(event);
   const walked = walkEvent(encoded, 0, encoded.length, place);

@@ -8,8 +8,8 @@
  * 22 source         4A datacontenttype                 the extensions sorted by the bytes of their names, and
  * 2A subject        52 dataschema                      time_text only where it differs from the canonical spelling.
  * ```
- * An extension entry is `0A name 12 value`, and a value holds exactly one field. Of an event there is exactly one
- * canonical spelling (M4): it is what is stored, hashed, indexed and sent.
+ * An extension entry is `0A name 12 value`, and a value holds exactly one field. An event has exactly one canonical
+ * encoding (M4), which is stored, hashed, indexed and sent.
  */
 /** Tags: field number times 8 plus wire type. */
 export const TAG = {
@@ -30,10 +30,10 @@ export const TAG = {
   RECORDED_TIME: 0x7a,
 } as const;
 
-/** Of one entry of `extensions`. */
+/** Tags of one entry of `extensions`. */
 export const ENTRY_TAG = { NAME: 0x0a, VALUE: 0x12 } as const;
 
-/** Of `CloudEventAttributeValue`. */
+/** Tags of `CloudEventAttributeValue`. */
 export const VALUE_TAG = {
   BOOLEAN: 0x08,
   INTEGER: 0x10,
@@ -47,7 +47,7 @@ export const VALUE_TAG = {
 export const INT32_MIN: number = -(2 ** 31);
 export const INT32_MAX: number = 2 ** 31 - 1;
 
-/** Attributes of the CloudEvents core and of its JSON format: no extension has such a name. */
+/** Attributes of the CloudEvents core and its JSON format, which are not allowed as extension names. */
 export const CORE_NAMES: ReadonlySet<string> = new Set([
   'id',
   'specversion',
@@ -60,12 +60,12 @@ export const CORE_NAMES: ReadonlySet<string> = new Set([
   'data',
 ]);
 
-/** Attributes that the server adds on the way out; a client that wrote them would seem to be the server. */
+/** Attributes that the server adds to its answers; clients must not set them. */
 const SERVER_NAMES: ReadonlySet<string> = new Set(['revision', 'index', 'recordedtime']);
 
 const EXTENSION_NAME = /^[a-z0-9]+$/;
 
-/** Why an extension attribute may not have the name, in words; undefined when it may. Length is checked elsewhere. */
+/** Why a name is invalid for an extension, or undefined. Length is checked elsewhere. */
 export function extensionNameFault(name: string): string | undefined {
   if (!EXTENSION_NAME.test(name)) return 'must be a name of lowercase letters and digits';
   if (CORE_NAMES.has(name)) return 'must not have the name of a core attribute';

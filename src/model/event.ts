@@ -1,13 +1,12 @@
 /**
- * An event as an object, for the places that need its attributes as values: decoding what a client wrote in some other
- * shape, and showing events. The stored form, the one that is hashed, indexed and forwarded, is its canonical wire form
- * (see event-wire.ts); nothing on the write or read path of gRPC builds this object.
+ * An event as an object, for code that needs its attributes as values: decoding other forms, and showing events. The
+ * stored form is the canonical wire form (event-wire.ts); the write and read paths of gRPC do not build this object.
  *
- * An `Event` is not yet checked: the one checker is the walk over its canonical bytes (event-walk.ts).
+ * An `Event` is not checked yet: the walk over its canonical bytes checks it (event-walk.ts).
  */
 import type { Instant } from '#base';
 
-/** How `data` is shown in JSON. The numbers are those of the wire. */
+/** Form of `data` in JSON. The numbers are those of the wire. */
 export const DATA_KIND = { UNSPECIFIED: 0, JSON: 1, TEXT: 2, BINARY: 3, PROTO: 4 } as const;
 
 export const SPEC_VERSION = '1.0';
@@ -19,9 +18,9 @@ export interface Event {
   readonly source: string;
   /** Absent and empty differ; empty is invalid. */
   readonly subject?: string | undefined;
-  /** The effective time; without it the recorded time takes its place. */
+  /** The effective time; default: the recorded time. */
   readonly time?: EffectiveTime | undefined;
-  /** Empty when there is no payload, or an empty one: the kind tells. */
+  /** Empty when there is no payload, or an empty one: the kind distinguishes them. */
   readonly data: Uint8Array;
   /** A `DATA_KIND`; another number is invalid. */
   readonly dataKind: number;
@@ -32,7 +31,7 @@ export interface Event {
 
 export interface EffectiveTime {
   readonly instant: Instant;
-  /** How it was spelled, when that is not the canonical spelling of the instant. */
+  /** The original spelling, when it is not the canonical one. */
   readonly text?: string | undefined;
 }
 
@@ -46,19 +45,19 @@ export type ExtensionValue =
   | { readonly kind: 'uri-ref'; readonly value: string }
   | { readonly kind: 'timestamp'; readonly value: Instant };
 
-/** What a server adds to an event that it gives out. */
+/** Fields that the server adds to an event in answers. */
 export interface ServerFields {
   readonly revision: number;
-  /** 0-based place in its transaction. */
+  /** 0-based position in its transaction. */
   readonly index: number;
   readonly recordedTimeMs: number;
-  /** Where it differs from the id that the client wrote. */
+  /** Present where it differs from the client's id. */
   readonly storedId?: string | undefined;
 }
 
 /**
- * Where the parts of an event are in its canonical bytes: offsets into the array that was walked, ranges half-open.
- * A start of −1 means that the attribute is absent. `stream` lies inside `source`.
+ * Offsets of the parts of an event in its canonical bytes, as half-open ranges in the array that was walked. A start of
+ * −1 means that the attribute is absent. `stream` lies inside `source`.
  */
 export interface EventFacts {
   readonly idStart: number;
@@ -71,7 +70,7 @@ export interface EventFacts {
   readonly streamEnd: number;
   readonly subjectStart: number;
   readonly subjectEnd: number;
-  /** Whether the event carries a time of its own; without one, seconds and nanos are 0. */
+  /** True when the event has its own time; otherwise seconds and nanos are 0. */
   readonly hasTime: boolean;
   readonly seconds: number;
   readonly nanos: number;

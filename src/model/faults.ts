@@ -1,22 +1,22 @@
 /**
- * Collects everything that is wrong with a request, so that its sender can repair it in one go.
+ * Collects all faults of a request, so that the client can fix them in one go.
  *
- * Parsers of this layer take a `Faults`, add to it and return undefined; whoever called them all asks it once for the
- * error. A fault names the field by its path in the request, says what would be right, and shows the value. Path and
- * value are cut short: an answer must not grow with what a client made up.
+ * Parsers of this layer take a `Faults`, add to it and return undefined; the caller builds the error. A fault names the
+ * field by its path in the request, the rule, and the value. Path and value are truncated, so that an answer is
+ * bounded.
  */
 import { cut, DatabaseError, escapeUnseen, type FieldViolation, quote } from '#base';
 import { FAULT_FIELD_LENGTH_MAX, FAULT_VALUE_LENGTH_MAX, FAULTS_MAX } from './limits.ts';
 
-/** What was found: a text, which a message puts in quotes, or something that stands in it as it is. */
+/** The offending value: text, which a message quotes, or a value that is shown unquoted. */
 export type Found = string | number | bigint | Said;
 
-/** What is no text of the request: a range, the kind of a value, a number as it was written. It is short, or cut. */
+/** An offending value that is no text of the request: a range, a kind, a number as written. It is short, or cut. */
 export interface Said {
   readonly said: string;
 }
 
-/** What stands where a number is asked for: one that does not fit is shown as a number, anything else as a text. */
+/** Shows a text in place of a number: unquoted when it is a number, otherwise quoted. */
 export function numberAsWritten(text: string): Found {
   return /^-?\d+(?:\.\d+)?$/.test(text) ? { said: cut(text, FAULT_VALUE_LENGTH_MAX) } : text;
 }
@@ -25,7 +25,7 @@ export class Faults {
   readonly #violations: FieldViolation[] = [];
   #count = 0;
 
-  /** Number of faults, also those beyond the limit of described ones. */
+  /** Number of faults, including those that are not described. */
   get count(): number {
     return this.#count;
   }
@@ -34,17 +34,17 @@ export class Faults {
     return this.#count === 0;
   }
 
-  /** The described ones, in the order found. */
+  /** The described faults, in the order found. */
   get violations(): readonly FieldViolation[] {
     return this.#violations;
   }
 
-  /** `description` says what would be right ("must be 1 to 255 bytes of UTF-8"). Returns undefined, for `return`. */
+  /** `description` states the rule ("must be 1 to 255 bytes of UTF-8"). Returns undefined, for `return`. */
   add(path: string, description: string, found?: Found): undefined {
     this.#keep(path, found === undefined ? { description } : { description, ...shown(found) });
   }
 
-  /** What another collection has found wrong, as a fault of this field. */
+  /** Adds a fault of another collection, as a fault of this field. */
   addAs(path: string, violation: FieldViolation): void {
     this.#keep(path, violation);
   }
@@ -73,7 +73,7 @@ function describe(violation: FieldViolation): string {
   return `${escapeUnseen(violation.field)} ${describeFault(violation)}`;
 }
 
-/** What would be right, and what was found, where that is known. */
+/** The rule, and the offending value if known. */
 export function describeFault({ description, found }: FieldViolation): string {
   return found === undefined ? description : `${description}; found ${found}`;
 }

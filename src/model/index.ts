@@ -1,27 +1,27 @@
 /**
- * #model: the words of the specification as immutable values, with the parsers and codecs that make them.
+ * #model: the terms of the specification as immutable values, with their parsers and codecs.
  *
  * For: names, events, selectors, constraints, queries, transactions, their limits; their wire forms (protobuf, the log
- * entry's payload) and their JSON. What a client sends becomes a value here or a list of faults, and nothing behind
- * this door checks it again.
+ * entry's payload) and their JSON. A client's input becomes a value here or a list of faults; other layers do not check
+ * it again.
  *
  * Not here: what happens to a transaction (#database), how a query is answered (#query), any transport. Pure.
  *
  * Invariants:
- *   M1  One function checks an event: the walk over its canonical wire form. Every way in ends there, and all faults of
- *       a transaction are reported at once, each by its path.
- *   M2  No id, type, subject or stream that passed is empty, blank, longer than 255 bytes, ill-formed UTF-8, or holds a
- *       control character; so none holds the byte 00 that ends a term in an index key.
+ *   M1  One function checks an event: the walk over its canonical wire form. Every event passes it, and all faults of a
+ *       transaction are reported at once, each by its path.
+ *   M2  No accepted id, type, subject or stream is empty, blank, longer than 255 bytes, ill-formed UTF-8, or contains a
+ *       control character; so none contains the byte 00 that ends a term in an index key.
  *   M3  The stream of an event is a range of its source's bytes; the source itself is never changed.
- *   M4  Canonical wire bytes are unique: encoding what they decode to gives the same bytes, and the walk accepts no
- *       other spelling.
- *   M5  Payload bytes, extension values with their types, and the spelling of time go in and come out unchanged.
- *   M6  Selectors that say the same in another order, shape or nesting of And and Or are deeply equal, encode to the
- *       same bytes, and match the same events as their disjunctive form does.
- *   M7  A constraint is decided from the constraint and one number.
- *   M8  JSON is read strictly and without loss: no number passes through a float, no key is special, no duplicate wins.
- *   M9  A definition has one form in bytes, and no other bytes are read as one.
- *   M10 What is filled into an open segment of a path is one segment, and comes out of it again.
+ *   M4  Canonical wire bytes are unique: decoding and encoding them gives the same bytes, and the walk accepts no other
+ *       encoding.
+ *   M5  Payload bytes, extension values with their types, and the spelling of time are preserved.
+ *   M6  Selectors that differ only in order, shape or nesting of And and Or are deeply equal, encode to the same bytes,
+ *       and match the same events as their disjunctive form does.
+ *   M7  The result of a constraint depends on the constraint and one number.
+ *   M8  JSON is read strictly and without loss: no number becomes a float, no name is special, duplicates are refused.
+ *   M9  A definition has exactly one encoding; other bytes are refused.
+ *   M10 A value filled into an open segment of a path is one segment, and is extracted from it unchanged.
  */
 export {
   ALL_DATABASES,

@@ -1,10 +1,10 @@
 /**
- * JSON written as bytes into a buffer that grows: text that stands somewhere as UTF-8 goes between quotes here, and
- * nothing is built on the way. What is escaped, and how, is what JSON.stringify does.
+ * Writes JSON as bytes into a growing buffer: copies UTF-8 text into quoted strings, without building strings or
+ * objects. It escapes as JSON.stringify does.
  *
- * Whoever writes sees to room first, by `reserve`; no other method looks. Bytes go four at a time, and whether one of
- * them is escaped, or is not ASCII, is seen of all four at once; what was only looked at and what is in the buffer
- * behind its end may be anything.
+ * The caller reserves room with `reserve`; no other method checks it. Text is copied in words of four bytes, each of
+ * which is tested at once for bytes that need an escape or are not ASCII. Bytes after the end of the written part are
+ * undefined.
  */
 import { assert, encodeUtf8, indexOfIllFormed, NO_BYTES } from '#base';
 
@@ -13,17 +13,17 @@ const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 const ZERO = 0x30;
 const PADDING = 0x3d;
-/** Of one byte of text: `\u001f`. */
+/** Maximum bytes of one escaped byte of text: `\u001f`. */
 export const ESCAPED_BYTES_MAX = 6;
 const WORD_BYTES = 4;
-/** From here on a view and a copy by the engine cost less than a loop over words. */
+/** Length from which a view and a native copy cost less than a loop over words. */
 const LONG_RUN_BYTES = 256;
-/** Of the four bytes of a word: their highest bits, ones, and what they are compared with. */
+/** Constants for tests on all four bytes of a word: highest bits, ones, and the bytes to compare with. */
 const [HIGH, ONES, SPACES, QUOTES, BACKSLASHES] = [0x80808080, 0x01010101, 0x20202020, 0x22222222, 0x5c5c5c5c];
 
 const HEX_DIGITS: Uint8Array = ascii('0123456789abcdef');
 const BASE64_DIGITS: Uint8Array = ascii('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
-/** By byte: what stands behind a backslash for it; 0: it stands for itself. */
+/** For each byte, the character after the backslash of its escape, or 0 when it is not escaped. */
 const ESCAPES: Uint8Array = escapes();
 
 function ascii(text: string): Uint8Array {
@@ -38,7 +38,7 @@ function escapes(): Uint8Array {
   return table;
 }
 
-/** What is written often, ready to be written: the last word may have more than there is. */
+/** A constant text, encoded in whole words; the last word may have excess bytes. */
 export interface Phrase {
   readonly words: Int32Array;
   readonly length: number;
@@ -53,7 +53,7 @@ export function phraseOf(text: string): Phrase {
 
 const NO_VIEW = new DataView(new ArrayBuffer(0));
 
-/** Memory that was taken before and is free again, if there is any. */
+/** Returns a buffer to reuse, if there is one. */
 export type SpareMemory = () => ArrayBuffer | undefined;
 
 export class JsonBytes {
@@ -61,9 +61,9 @@ export class JsonBytes {
   readonly #spare: SpareMemory;
   bytes: Uint8Array = NO_BYTES;
   #view: DataView = NO_VIEW;
-  /** Where the next byte goes. */
+  /** Offset of the next byte. */
   at = 0;
-  /** What `run`, `text` and `base64` take their bytes from. */
+  /** Source of `run`, `text` and `base64`. */
   #source: Uint8Array = NO_BYTES;
   #sourceView: DataView = NO_VIEW;
 
@@ -72,7 +72,7 @@ export class JsonBytes {
     this.#spare = spare;
   }
 
-  /** Room for so many bytes more. */
+  /** Ensures room for so many more bytes. */
   reserve(count: number): void {
     const end = this.at + count + WORD_BYTES;
     if (end <= this.bytes.length) return;
@@ -88,7 +88,7 @@ export class JsonBytes {
     return new Uint8Array(Math.max(this.#startBytes, 2 * this.bytes.length, end));
   }
 
-  /** Hands over what was written, and begins with a buffer of its own. */
+  /** Returns the written bytes, and starts a new buffer. */
   take(): Uint8Array {
     const taken = this.bytes.subarray(0, this.at);
     this.bytes = NO_BYTES;
@@ -99,7 +99,7 @@ export class JsonBytes {
     return taken;
   }
 
-  /** From here on these are what is copied from. */
+  /** Sets the source of the following copies. */
   from(source: Uint8Array): void {
     if (source === this.#source) return;
     this.#source = source;
@@ -116,7 +116,7 @@ export class JsonBytes {
     this.at += length;
   }
 
-  /** Bytes of the source as they are. */
+  /** Copies bytes of the source. */
   run(from: number, to: number): void {
     const { bytes } = this;
     let into = this.at;
@@ -132,18 +132,18 @@ export class JsonBytes {
     for (; n < to; n++) bytes[into++] = source[n] ?? 0;
   }
 
-  /** Text of ASCII characters that need no escape, as it is. */
+  /** Writes ASCII text that needs no escape. */
   ascii(text: string): void {
     for (let n = 0; n < text.length; n++) this.bytes[this.at++] = text.charCodeAt(n);
   }
 
-  /** A whole number that is not negative. */
+  /** Writes a non-negative integer. */
   count(count: number): void {
     if (count > 9) this.ascii(String(count));
     else this.bytes[this.at++] = ZERO + count;
   }
 
-  /** A string of the text `[from, to)` of the source, which is UTF-8. */
+  /** Writes a string with the text `[from, to)` of the source, which is UTF-8. */
   text(from: number, to: number): void {
     const [{ bytes }, sourceView, view] = [this, this.#sourceView, this.#view];
     let into = this.at;
@@ -151,7 +151,7 @@ export class JsonBytes {
     let n = from;
     for (; n + WORD_BYTES <= to; n += WORD_BYTES, into += WORD_BYTES) {
       const word = sourceView.getInt32(n, true);
-      // A byte is above 0x7f, below a space, a quote or a backslash: its highest bit is set, in one of these at least.
+      // Any byte above 0x7f, below a space, or equal to a quote or backslash sets its highest bit in a term below.
       if (((word | (word - SPACES) | ((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)) & HIGH) !== 0) break;
       view.setInt32(into, word, true);
     }
@@ -160,7 +160,7 @@ export class JsonBytes {
     this.byte(QUOTE);
   }
 
-  /** Of a string, whatever they are. */
+  /** Writes the characters of a string, escaped where needed. */
   #characters(from: number, to: number): void {
     const [{ bytes }, source] = [this, this.#source];
     let into = this.at;
@@ -176,7 +176,7 @@ export class JsonBytes {
     if (bits > 0x7f) assert(indexOfIllFormed(source, from, to) === -1, 'Text of a stored event is UTF-8', from);
   }
 
-  /** A string of the base64 of `[from, to)` of the source. */
+  /** Writes a string with the base64 of `[from, to)` of the source. */
   base64(from: number, to: number): void {
     const source = this.#source;
     this.byte(QUOTE);
@@ -205,7 +205,7 @@ function escaped(bytes: Uint8Array, start: number, byte: number): number {
   return start + ESCAPED_BYTES_MAX;
 }
 
-/** The bytes that `text` writes. */
+/** Number of bytes that `text` writes. */
 export function textBytes(source: Uint8Array, from: number, to: number): number {
   let count = to - from + 2;
   for (let n = from; n < to; n++) {
@@ -215,7 +215,7 @@ export function textBytes(source: Uint8Array, from: number, to: number): number 
   return count;
 }
 
-/** The bytes that `base64` writes. */
+/** Number of bytes that `base64` writes. */
 export function base64Bytes(count: number): number {
   return 4 * Math.ceil(count / 3) + 2;
 }

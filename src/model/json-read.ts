@@ -1,7 +1,6 @@
 /**
- * Taking values out of parsed JSON: one function a type, each of which adds a fault and returns undefined when the JSON
- * says something else. Absent members and members that are null are the same here (proto3 JSON); who must tell them
- * apart asks the object itself.
+ * Reads values from parsed JSON: one function per type, which adds a fault and returns undefined for any other value.
+ * Absent and null members are the same here (proto3 JSON); a caller that must distinguish them reads the object.
  */
 import {
   type AskedRevision,
@@ -18,7 +17,7 @@ import type { JsonNode, JsonObject } from './json.ts';
 import { FAULT_VALUE_LENGTH_MAX } from './limits.ts';
 import { integerRule, parseRevisionText, revisionRule } from './revision-text.ts';
 
-/** Where a value stands in the request, and where its faults go. */
+/** Path of a value in the request, and the collection of its faults. */
 export interface JsonPlace {
   readonly field: string;
   readonly faults: Faults;
@@ -26,7 +25,7 @@ export interface JsonPlace {
 
 const WORD = /^[\w.-]+$/;
 
-/** A member, by the name that it has in the request: one that is empty, blank or not a word is shown in quotes. */
+/** The path of a member; a name that is empty, blank or not a word is quoted. */
 export function inside({ field, faults }: JsonPlace, name: string): JsonPlace {
   if (!WORD.test(name)) return { field: `${field}[${quote(name)}]`, faults };
   return { field: field === '' ? name : `${field}.${name}`, faults };
@@ -43,7 +42,7 @@ export function member(object: JsonObject, spellings: readonly string[], place: 
   return present[0] === undefined ? undefined : object.members.get(present[0]);
 }
 
-/** Reads a member, unless absent or null. Its faults name it by the first of its spellings. */
+/** Reads a member, unless absent or null. Its faults use the first spelling. */
 export function readMember<Value>(
   object: JsonObject,
   spellings: readonly string[],
@@ -54,7 +53,7 @@ export function readMember<Value>(
   return node === undefined ? undefined : read(node, inside(place, spellings[0] ?? ''));
 }
 
-/** The spelling that the object uses for a member, for the path of a fault. */
+/** The spelling of a member in the object, for the path of a fault. */
 export function spellingIn(object: JsonObject, spellings: readonly string[]): string {
   return spellings.find((name) => isPresent(object.members.get(name))) ?? spellings[0] ?? '';
 }
@@ -63,7 +62,7 @@ export function isPresent(node: JsonNode | undefined): node is JsonNode {
   return node !== undefined && node.kind !== 'null';
 }
 
-/** Adds a fault for each member that the object must not have: a typing error must not change what is asked. */
+/** Adds a fault for each unknown member: a typing error must not change the request. */
 export function refuseOthers(object: JsonObject, known: readonly string[], place: JsonPlace): void {
   for (const name of object.members.keys()) {
     if (!known.includes(name)) place.faults.add(inside(place, name).field, unknownRule(name, known));
@@ -96,7 +95,7 @@ export function textFrom(node: JsonNode, { field, faults }: JsonPlace): string |
     : faults.add(field, 'must not contain an unpaired surrogate', node.value);
 }
 
-/** An object of texts under names of the client's own; `inner` gives the place of each. */
+/** An object of texts under arbitrary names; `inner` gives the path of each. */
 export function textsFrom(
   node: JsonNode,
   place: JsonPlace,
@@ -114,12 +113,12 @@ export function booleanFrom(node: JsonNode, { field, faults }: JsonPlace): boole
   return node.kind === 'boolean' ? node.value : faults.add(field, 'must be true or false', describe(node));
 }
 
-/** An integer of 0 or more below 2^53; as a string too, since JSON of 64-bit numbers is written so by protobuf. */
+/** An integer of 0 or more below 2^53; also as a string, as protobuf writes 64-bit numbers in JSON. */
 export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
   return countOf(node) ?? faults.add(field, integerRule('0 to 2^53 - 1', digitsOf(node)), describe(node));
 }
 
-/** A revision to ask for; as a string too. */
+/** A requested revision; also as a string. */
 export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): AskedRevision | undefined {
   return parseRevisionText(digitsOf(node)) ?? faults.add(field, revisionRule(digitsOf(node)), describe(node));
 }
@@ -154,18 +153,18 @@ export function instantFrom(node: JsonNode, place: JsonPlace): Instant | undefin
 
 const TIME_RULE = 'must be a time of RFC 3339 such as 2026-01-31T23:59:59.999Z, in the years 0001 to 9999';
 
-/** What the text must be, and what keeps it from being so where that is one part of it. */
+/** Rule of a time, with the specific fault where there is one. */
 export function timeRule(text: string): string {
   const fault = instantFault(text);
   return fault === undefined ? TIME_RULE : `${TIME_RULE}; ${fault}`;
 }
 
-/** For the value of a fault. */
+/** The value of a fault. */
 export function describe(node: JsonNode): Said {
   return { said: textOf(node) };
 }
 
-/** For the value of a fault: an object whose members do not go together. */
+/** The value of a fault: an object with incompatible members. */
 export function describeMembers({ members }: JsonObject): Said {
   const shown = Array.from(members, ([name, node]) => `${WORD.test(name) ? name : quote(name)}: ${textOf(node)}`);
   return { said: cut(`{${shown.join(', ')}}`, FAULT_VALUE_LENGTH_MAX) };

@@ -1,9 +1,9 @@
 /**
- * JSON text looked at in place (RFC 8259): where does a value end, and is it one? Nothing is built, so that payloads of
+ * Scans JSON text in place (RFC 8259): finds the end of a value and validates it. Nothing is built, so that payloads of
  * any size are checked and kept as their own bytes.
  *
- * The scan is a loop over bytes with a stack of one bit a level, and JSON_DEPTH_MAX levels. It judges no UTF-8 inside
- * strings: whoever needs that judges the whole range before.
+ * The scan is a loop over bytes with a stack of one bit per level, up to JSON_DEPTH_MAX levels. It does not check UTF-8
+ * inside strings; a caller that needs that checks the whole range first.
  */
 import { JSON_DEPTH_MAX } from './limits.ts';
 
@@ -20,13 +20,13 @@ const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
-/** Where and what: `expected` completes "expected …". */
+/** Offset and expectation of a mismatch: `expected` completes "expected …". */
 export interface JsonMismatch {
   readonly offset: number;
   readonly expected: string;
 }
 
-/** A cursor over JSON text. `mismatch` is set by the first thing that is not JSON, and then reading must stop. */
+/** A cursor over JSON text. The first error sets `mismatch`; reading must stop then. */
 export class JsonScanner {
   readonly bytes: Uint8Array;
   readonly end: number;
@@ -52,13 +52,13 @@ export class JsonScanner {
     }
   }
 
-  /** Records what was expected here. False, for `return`. */
+  /** Records the expectation. Returns false, for `return`. */
   fail(expected: string, offset: number = this.at): false {
     this.mismatch ??= { offset, expected };
     return false;
   }
 
-  /** Steps over a whole value that begins here, at that depth already. */
+  /** Skips a whole value that begins here at that depth. */
   value(depth: number): boolean {
     const objects: boolean[] = [];
     for (;;) {
@@ -79,7 +79,7 @@ export class JsonScanner {
     }
   }
 
-  /** Closes what ends here and steps to the next value, if there is one inside. */
+  /** Closes the containers that end here and moves to the next value, if any. */
   #afterValue(objects: boolean[]): boolean {
     while (objects.length > 0) {
       const inObject = objects.at(-1) === true;
@@ -97,7 +97,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** The name of a member and its colon; the value begins behind. */
+  /** Skips the name of a member and its colon. */
   name(): boolean {
     return this.nameText() && this.colon();
   }
@@ -106,7 +106,7 @@ export class JsonScanner {
     return this.peek() === QUOTE ? this.string() : this.fail('a member name in quotes');
   }
 
-  /** With the space around it. */
+  /** Skips the colon and the space around it. */
   colon(): boolean {
     this.skipSpace();
     if (this.peek() !== COLON) return this.fail('":"');
@@ -125,7 +125,7 @@ export class JsonScanner {
     return this.fail('a value');
   }
 
-  /** Stands at the opening quote. */
+  /** Starts at the opening quote. */
   string(): boolean {
     this.at++;
     for (;;) {
@@ -142,7 +142,7 @@ export class JsonScanner {
     }
   }
 
-  /** Most of what there is in most texts. */
+  /** Skips unescaped ASCII quickly: most characters of most texts. */
   #plainCharacters(): void {
     const { bytes, end } = this;
     let { at } = this;

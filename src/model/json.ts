@@ -1,10 +1,9 @@
 /**
- * A reader of JSON that loses nothing and is tricked by nothing (M8).
+ * A strict, lossless reader of JSON (M8).
  *
- * Numbers stay text, objects are Maps, so that no name is special; a name that occurs twice is refused; depth and
- * number of values are limited; the text must be UTF-8 without a byte order mark. The values of members named in `raw`
- * (event payloads) are checked to be JSON and kept as their own bytes; what is inside them, repeated names too, is not
- * ours to judge.
+ * Numbers stay text, and objects are Maps, so that no name is special; duplicate names are refused; depth and number of
+ * values are limited; the text must be UTF-8 without a byte order mark. Values of members named in `raw` (event
+ * payloads) are checked to be JSON and kept as their own bytes; their contents, even duplicate names, are not checked.
  */
 import { assert, decodeUtf8, indexOfIllFormed, quote } from '#base';
 import { JsonScanner } from './json-scan.ts';
@@ -23,13 +22,13 @@ export interface JsonArray {
   readonly items: readonly JsonNode[];
 }
 
-/** May hold unpaired surrogates, which JSON can spell and UTF-8 cannot. */
+/** May contain unpaired surrogates, which JSON can represent and UTF-8 cannot. */
 export interface JsonString {
   readonly kind: 'string';
   readonly value: string;
 }
 
-/** As it was spelled. */
+/** The number as written. */
 export interface JsonNumber {
   readonly kind: 'number';
   readonly text: string;
@@ -44,7 +43,7 @@ export interface JsonNull {
   readonly kind: 'null';
 }
 
-/** A value that was kept as it is: a view into the text, without white space around it. */
+/** A raw value: a view into the text, without surrounding white space. */
 export interface JsonRaw {
   readonly kind: 'raw';
   readonly bytes: Uint8Array;
@@ -53,19 +52,19 @@ export interface JsonRaw {
 /** Why a text is not JSON. */
 export interface JsonFault {
   readonly kind: 'fault';
-  /** Of the byte at which it was found. */
+  /** Offset of the first invalid byte. */
   readonly offset: number;
   /** 1-based; the column counts characters. */
   readonly line: number;
   readonly column: number;
-  /** A sentence with place, what was expected and what stood there. */
+  /** A sentence with position, expected and actual character. */
   readonly message: string;
-  /** The text may be JSON, but holds more values than are read. */
+  /** The text may be JSON, but has more values than allowed. */
   readonly isTooLarge: boolean;
 }
 
 export interface JsonOptions {
-  /** Names of members whose values are kept raw, wherever they stand. */
+  /** Names of members whose values are kept raw, at any depth. */
   readonly raw?: ReadonlySet<string>;
 }
 
@@ -74,7 +73,7 @@ export const RAW_DATA: ReadonlySet<string> = new Set(['data']);
 const NO_NAMES: ReadonlySet<string> = new Set();
 const NULL: JsonNull = Object.freeze({ kind: 'null' });
 
-/** One JSON value, with white space around it at most. */
+/** Reads one JSON value with optional surrounding white space. */
 export function parseJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode | JsonFault {
   const illFormed = indexOfIllFormed(bytes);
   if (illFormed !== -1) return faultAt(bytes, illFormed, 'well-formed UTF-8');
@@ -92,10 +91,10 @@ export function parseJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNod
   return { ...faultAt(bytes, mismatch.offset, mismatch.expected), isTooLarge: reading.valuesLeft < 0 };
 }
 
-/** One text being read. */
+/** State of reading one text. */
 interface Reading {
   readonly raw: ReadonlySet<string>;
-  /** Below 0 once the text has too many. */
+  /** Negative once the text has too many values. */
   valuesLeft: number;
 }
 
@@ -164,7 +163,7 @@ function parseArray(scanner: JsonScanner, reading: Reading, depth: number): Json
   }
 }
 
-/** Steps over the opening bracket. */
+/** Skips the opening bracket. */
 function enter(scanner: JsonScanner, depth: number): boolean {
   if (depth >= JSON_DEPTH_MAX) return scanner.fail(`at most ${JSON_DEPTH_MAX} levels`);
   scanner.at++;
@@ -202,13 +201,13 @@ function parseString(scanner: JsonScanner): string | undefined {
   return scanner.string() ? textBetween(scanner.bytes, start, scanner.at - 1) : undefined;
 }
 
-/** Of a string whose quotes are at `from - 1` and `to`. */
+/** Text of a string whose quotes are at `from - 1` and `to`. */
 function textBetween(bytes: Uint8Array, from: number, to: number): string {
   const text = decodeUtf8(bytes, from, to) ?? '';
   return text.includes('\\') ? unescape(text) : text;
 }
 
-/** The scanner has seen that every escape is whole. The platform is many times quicker with them than code of ours. */
+/** The scanner has validated every escape. The platform's parser is many times faster than our own code. */
 function unescape(text: string): string {
   const value: unknown = JSON.parse(`"${text}"`);
   assert(typeof value === 'string', 'A string that was scanned is one', text);

@@ -1,6 +1,6 @@
 /**
- * `cairn.v1.LoggedTransaction`, read in place: a transaction's record in the log of its database, as #database stores
- * it in pages and ScanLogBatches sends it.
+ * `cairn.v1.LoggedTransaction`, read in place: the record of a transaction in the log of its database, as #database
+ * stores it in pages and ScanLogBatches sends it.
  *
  * ```
  * 08 revision | 12 20 chain_hash (32 bytes) | 1A stored_ids* | 20 total_event_count | 7A body
@@ -15,14 +15,14 @@ const STORED_IDS_TAG = 0x1a;
 const TOTAL_TAG = 0x20;
 const BODY_TAG = 0x7a;
 
-/** An id that was stored differently from how the client wrote it. */
+/** An event id that was stored differently from the client's. */
 export interface StoredEventId {
-  /** Place of the event in its transaction. */
+  /** Index of the event in its transaction. */
   readonly index: number;
   readonly id: string;
 }
 
-/** Where everything is in a record; offsets into the bytes of the body view. */
+/** Offsets in the bytes of the body view. */
 export interface LoggedTransactionView {
   readonly revision: number;
   readonly chainHashStart: number;
@@ -31,7 +31,7 @@ export interface LoggedTransactionView {
   readonly body: TransactionBodyView;
 }
 
-/** Reads a record that was stored; anything else is our own data, broken. */
+/** Reads a stored record; other bytes are a corruption of stored data. */
 export function readLoggedTransaction(bytes: Uint8Array, from: number, to: number): LoggedTransactionView {
   const reader = new ProtoReader(bytes, from, to);
   let revision = 0;

@@ -1,6 +1,6 @@
 /**
- * `datacontenttype` (RFC 2046 and RFC 9110): `type/subtype` and parameters, on bytes, and the two questions that JSON
- * asks of it: does it declare JSON, does it declare text? Printable ASCII only, also inside quotes.
+ * `datacontenttype` (RFC 2046 and RFC 9110): `type/subtype` and parameters, on bytes, and checks whether it declares
+ * JSON or text. Printable ASCII only, also inside quotes.
  */
 const SPACE = 0x20;
 const TILDE = 0x7e;

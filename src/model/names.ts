@@ -1,7 +1,7 @@
 /**
- * Names as branded texts: parse once at the edge, trust inside.
+ * Names as branded texts: parsed once at the edge, trusted inside.
  *
- * Every parser takes the path of the field and a `Faults`, and returns the name or undefined with the fault recorded.
+ * Every parser takes the path of the field and a `Faults`, and returns the name or undefined with the fault added.
  */
 import { type Brand, decodeUtf8, encodeUtf8, parseUuid } from '#base';
 import type { Faults } from './faults.ts';
@@ -11,7 +11,7 @@ import { isUriReference, streamSpan } from './uri.ts';
 
 /** A DNS label: lowercase letters, digits, and hyphens inside. */
 export type DatabaseName = Brand<string, 'DatabaseName'>;
-/** Of a State View, a State Change or a presenter. */
+/** The name of a State View, a State Change or a presenter. */
 export type ComponentName = Brand<string, 'ComponentName'>;
 export type StreamName = Brand<string, 'StreamName'>;
 export type EventType = Brand<string, 'EventType'>;
@@ -64,13 +64,13 @@ export function parseSubject(text: string, field: string, faults: Faults): Subje
   return isSubject(text) ? text : addNameFault(text, field, faults);
 }
 
-/** What a stream, type or subject may begin with: as a name, but possibly empty or blank. */
+/** A prefix of a stream, type or subject: a name that may be empty or blank. */
 export function parseNamePrefix(text: string, field: string, faults: Faults): string | undefined {
   const fault = ruleBroken(text);
   return fault === undefined || fault === 'empty' || fault === 'blank' ? text : addNameFault(text, field, faults);
 }
 
-/** What a library writes for an id that was not set: under it different transactions would be repeats of each other. */
+/** Libraries write it for an id that was not set, which would make different transactions repeats of each other. */
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
 /** In either case; the value is lowercase. */

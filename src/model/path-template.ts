@@ -1,13 +1,13 @@
 /**
- * Paths of commands, in which segments may stand open until somebody fills them:
+ * Paths of commands, with open segments that values fill:
  *
  * ```
  * path      ("/" segment)+
- * segment   {name}          open: a value of that name, which is percent-encoded in its place
- *         | text            as it is, whatever of it is percent-encoded
+ * segment   {name}          open: the value of that name, percent-encoded
+ *         | text            kept as written, percent escapes included
  * ```
- * A State Change finds its decision by the path, and takes the values of its own `{name}` segments out of it again,
- * decoded. What is filled in is one segment, whatever the value, and comes out again as it was (M10).
+ * A State Change finds its decision by the path, and extracts the decoded values of its own `{name}` segments. A filled
+ * value is always one segment, and is extracted unchanged (M10).
  */
 import { quote, utf8Length } from '#base';
 import { inside, type JsonPlace } from './json-read.ts';
@@ -23,7 +23,7 @@ export type PathSegment =
   | { readonly kind: 'open'; readonly name: string };
 
 const OPEN = /^\{([A-Za-z_][A-Za-z0-9_-]{0,63})\}$/;
-/** Of white space, of control characters, and what would begin a query or a fragment. */
+/** White space, control characters, and the beginning of a query or a fragment. */
 const FOREIGN = /[\s\p{Cc}?#\\]/u;
 const PATH_RULE =
   'must begin with "/" and go on without white space, "?", "#" and "\\", such as /accounts/{account}/deposits; ' +
@@ -65,7 +65,7 @@ export function openNames({ segments }: PathTemplate): ReadonlySet<string> {
   return new Set(segments.flatMap((segment) => (segment.kind === 'open' ? [segment.name] : [])));
 }
 
-/** The path with these values in it, or undefined with faults added: each names the value behind the field. */
+/** Fills in the values, or returns undefined with faults added: each names the value after the field. */
 export function fillPath(
   template: PathTemplate,
   values: ReadonlyMap<string, string>,

@@ -1,6 +1,6 @@
 /**
- * Whether bytes that somebody else has put together are a transaction's payload (payload.ts). Reading a payload of a
- * log takes that for granted, so whatever comes from outside is held against it here before it may become an entry.
+ * Checks that bytes from outside are a transaction's payload (payload.ts) before they become an entry: readers of the
+ * log trust that.
  */
 import { ProtoReader } from '#base';
 import type { Constraint } from './constraint.ts';
@@ -18,7 +18,7 @@ const HEAD_BYTES = 2;
 const UUID_BYTES = 16;
 const TAG = { recordedTime: 0x09, transactionId: 0x12, origin: 0x18, options: 0x22, event: 0x7a } as const;
 
-/** What is wrong with it, or undefined. Never throws, whatever the bytes are. */
+/** Why the payload is invalid, or undefined. Never throws. */
 export function faultInTransactPayload(payload: Uint8Array): string | undefined {
   const [format, kind] = payload;
   const isKnown = format === PAYLOAD_FORMAT || format === PAYLOAD_FORMAT_KEPT;

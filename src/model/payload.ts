@@ -5,9 +5,9 @@
  * u8 format = 1 or 4 | u8 kind = 1 | varint length | constraints | TransactionBody
  * constraints: (varint length | cairn.v1.Constraint)*
  * ```
- * Format 4 is of feature level 4: somebody will look the outcome up, so a refusal is kept (ADR 0142).
- * Raft takes it as opaque bytes. Other kinds belong to the catalog (16 and up); an unknown format or kind was written
- * by a release that knows more than this one, and the group must stop instead of guessing.
+ * Format 4 is of feature level 4: a client may look the outcome up, so a refusal is kept (ADR 0142). The payload is
+ * opaque to Raft. Other kinds belong to the catalog (16 and up); an unknown format or kind comes from a newer release,
+ * and the group must stop instead of guessing.
  */
 import { assert, ByteWriter, ProtoReader } from '#base';
 import type { Constraint } from './constraint.ts';
@@ -21,18 +21,18 @@ import {
 } from './transaction-body.ts';
 
 export const PAYLOAD_FORMAT = 1;
-/** The same of a transaction whose refusal is kept. */
+/** Format of a transaction whose refusal is kept. */
 export const PAYLOAD_FORMAT_KEPT = 4;
 export const PAYLOAD_KIND_TRANSACT = 1;
 const HEAD_BYTES = 2;
 
 export interface TransactPayload extends TransactionBody {
   readonly constraints: readonly Constraint[];
-  /** True: if it is refused, that is kept. Default false. At feature level 4 and above. */
+  /** True: a refusal is kept. Default false. Feature level 4 and above. */
   readonly keepsRefusal?: boolean;
 }
 
-/** Where everything is in a payload; offsets into `bytes`. */
+/** Offsets into `bytes`. */
 export interface TransactPayloadView {
   readonly bytes: Uint8Array;
   readonly keepsRefusal: boolean;
@@ -41,7 +41,7 @@ export interface TransactPayloadView {
   readonly body: TransactionBodyView;
 }
 
-/** Of all payloads, one after the other: each is copied out of it. It stays as large as the largest made it. */
+/** Reused for all payloads, which are copied out of it. It keeps its largest size. */
 const writer = new ByteWriter(64 * 1024);
 
 /** The recorded time is 0 until `stampPayload`. */
@@ -66,7 +66,7 @@ export function stampPayload(payload: Uint8Array, recordedTimeMs: number): void 
   stampRecordedTime(payload, reader.end, recordedTimeMs);
 }
 
-/** Reads what `encodeTransactPayload` wrote in `[from, to)`; anything else is our own data, broken or newer. */
+/** Reads what `encodeTransactPayload` wrote in `[from, to)`; other bytes are corrupt or of a newer release. */
 export function readTransactPayload(
   bytes: Uint8Array,
   from: number = 0,
@@ -89,7 +89,7 @@ export function constraintsOf(payload: TransactPayloadView): readonly Constraint
   return constraints;
 }
 
-/** A reader over the constraints, having checked format and kind. The body begins at its end. */
+/** Checks format and kind, and returns a reader over the constraints. The body begins at its end. */
 function constraintsReader(bytes: Uint8Array, from: number, to: number): ProtoReader {
   const [format, kind] = [bytes[from], bytes[from + 1]];
   const isKnown = format === PAYLOAD_FORMAT || format === PAYLOAD_FORMAT_KEPT;

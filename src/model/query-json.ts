@@ -105,7 +105,7 @@ export function collectionQueryFromJson(node: JsonNode, faults: Faults): EventQu
 type Order = Pick<EventQuery, 'direction' | 'limit' | 'after'>;
 
 const POSITION_RULE = 'must be an object: the position of an event, such as {"revision": 7, "index": 0}';
-// Whoever has a text has a cursor, which is not read here.
+// A text is a cursor, which is not read here.
 const PAGE_RULE = 'must be the next_cursor of the page before, or a position such as {"revision": 7, "index": 0}';
 
 function readOrder(object: JsonObject, place: JsonPlace, afterRule: string): Order {
@@ -155,7 +155,7 @@ const NOW_NAMES = ['endAtNow', 'end_at_now'];
 const REVISION_RANGE = ['revision_range', 'revisionRange'];
 const TIME_RANGE = ['effective_time_range', 'effectiveTimeRange'];
 const EFFECTIVE_TIME = ['effectiveTime', 'effective_time'];
-/** Every spelling of a range and of what is in one. */
+/** Every spelling of a range and its members. */
 export const RANGE_NAMES: readonly string[] = [
   ...START_NAMES,
   ...END_NAMES,
@@ -173,7 +173,7 @@ function readRange(node: JsonNode, place: JsonPlace): Range {
   return { ...NO_RANGE, revisions, ...readMember(object, EFFECTIVE_TIME, place, readCut) };
 }
 
-/** A number is the first revision of an open range. */
+/** A number is the start of an open range. */
 function readScopedRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
   if (node.kind === 'number') return { start: revisionFrom(node, place) };
   if (node.kind === 'object') return readRevisions(node, place);
@@ -201,7 +201,7 @@ function readTimes(node: JsonNode, place: JsonPlace): EffectiveTimeBounds {
   };
 }
 
-/** Faults name it by the spelling that was sent. */
+/** Faults use the spelling of the request. */
 function readEnd<Value>(
   object: JsonObject,
   spellings: readonly string[],
@@ -226,7 +226,7 @@ function readCut(node: JsonNode, place: JsonPlace): Pick<Range, 'effectiveTime' 
   return { effectiveTime: { start, end }, endAtNow };
 }
 
-/** The revision-scoped form; `scopedQueryFromJson` gives the same query back. The effective-time range has an end. */
+/** Writes the revision-scoped form, which `scopedQueryFromJson` reads back. The effective-time range has an end. */
 function queryToJson(query: EventQuery): string {
   const { selector, revisions, effectiveTime, direction, limit, after } = query;
   const parts = [`"selector":${selectorToJson(selector)}`];
@@ -245,7 +245,7 @@ function queryToJson(query: EventQuery): string {
   return `{${parts.join(',')}}`;
 }
 
-/** In digits, however many. */
+/** Digits of any length. */
 function boundsToJson({ start, end }: RevisionBounds): string {
   const bounds = [start === undefined ? [] : `"startAt":${start}`, end === undefined ? [] : `"endAt":${end}`];
   return bounds.flat().join(',');

@@ -25,7 +25,7 @@ interface Place {
   readonly faults: Faults;
 }
 
-/** The query, or undefined with faults added. A message that is given in parts is not merged: the last part wins. */
+/** The query, or undefined with faults added. A message in several parts is not merged: the last part wins. */
 export function decodeEventQuery(bytes: Uint8Array, field: string, faults: Faults): EventQuery | undefined {
   const countBefore = faults.count;
   const reader = new ProtoReader(bytes);
@@ -55,7 +55,7 @@ function readField(reader: ProtoReader, draft: Draft, { field, faults }: Place):
   else refuseField(reader, tag, { field, type: 'cairn.v1.EventQuery', faults });
 }
 
-/** Reads an embedded message; when it fails, so does the message around it. */
+/** Reads a nested message; its failure fails the outer one. */
 function readInner<Value>(reader: ProtoReader, read: (message: ProtoReader) => Value): Value {
   const start = reader.lengthDelimited();
   const message = new ProtoReader(reader.bytes, start, reader.at);
@@ -102,14 +102,14 @@ function readInstant(reader: ProtoReader, { field, faults }: Place): Instant | u
   return instantOfTimestamp(sent) ?? faults.add(field, TIMESTAMP_RULE, showTimestamp(sent));
 }
 
-/** Of a request: what is neither is a fault. */
+/** Direction of a request; an unknown value is a fault. */
 export function readDirection(reader: ProtoReader, field: string, faults: Faults): Direction {
   const value = reader.int64();
   if (value !== 0 && value !== 1) faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', value);
   return value === 1 ? 'reverse' : 'forward';
 }
 
-/** Of a request; 0 is no limit. */
+/** Limit of a request; 0 means no limit. */
 export function readLimit(reader: ProtoReader, field: string, faults: Faults): number {
   const value = reader.uint64();
   if (typeof value === 'number' && value <= UINT32_MAX) return value;
@@ -117,14 +117,14 @@ export function readLimit(reader: ProtoReader, field: string, faults: Faults): n
   return 0;
 }
 
-/** A Position that is sent alone, as in SubscribeEvents, or undefined with faults added. */
+/** A Position sent on its own, as in SubscribeEvents, or undefined with faults added. */
 export function decodePosition(bytes: Uint8Array, field: string, faults: Faults): AskedPosition | undefined {
   const reader = new ProtoReader(bytes);
   const position = readPositionFields(reader);
   return reader.failed ? faults.add(field, 'must be a protobuf message of cairn.v1.Position') : position;
 }
 
-/** To go on behind it does not matter how far beyond the database it lies. */
+/** A position to continue after may lie beyond the database. */
 function readPlace(reader: ProtoReader): Position {
   const { revision, index } = readPositionFields(reader);
   return { revision: nearestRevision(revision), index };

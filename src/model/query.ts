@@ -1,8 +1,8 @@
 /**
- * A query for events, as every interface states it.
+ * A query for events, independent of the interface.
  *
  * Ranges are inclusive at both ends (ADR: ranges). With an effective-time range the order is by effective time, ties by
- * position; without, by position. `after` is exclusive and goes on in the query's direction.
+ * position; otherwise by position. `after` is exclusive, in the direction of the query.
  */
 import { compareInstants, formatInstant, type Instant } from '#base';
 import type { Faults } from './faults.ts';
@@ -10,10 +10,10 @@ import type { Selector } from './selector.ts';
 
 export type Direction = 'forward' | 'reverse';
 
-/** The place of an event in a database; unique and totally ordered. */
+/** The position of an event in a database; unique and totally ordered. */
 export interface Position {
   readonly revision: number;
-  /** 0-based place in the transaction. */
+  /** 0-based index in the transaction. */
   readonly index: number;
 }
 
@@ -42,7 +42,7 @@ export interface EffectiveTimeBounds {
 export interface EventQuery {
   readonly selector: Selector;
   readonly revisions: RevisionBounds;
-  /** Present, even with both ends open, it sets the order. */
+  /** When present, even with both ends open, it sets the order. */
   readonly effectiveTime?: EffectiveTimeBounds | undefined;
   readonly direction: Direction;
   /** Absent: no limit. */

@@ -1,20 +1,20 @@
-/** The text of an integer, of a revision above all: one rule for paths, queries, headers, bodies and settings. */
+/** Integers as text, such as revisions: one rule for paths, queries, headers, bodies and settings. */
 import { type AskedRevision, toRevision } from '#base';
 
 const UINT64_DIGITS = /^(?:0|[1-9]\d{0,19})$/;
 const UINT64_MAX = 2n ** 64n - 1n;
 
-/** What `parseRevisionText` takes, in words for a text that it does not take. */
+/** Rule of `parseRevisionText`, for an invalid text. */
 export function revisionRule(text: string): string {
   return integerRule('0 to 2^64 - 1', text);
 }
 
-/** What an integer of the range must be, in words for a text that is none. */
+/** Rule of an integer in the range, for an invalid text. */
 export function integerRule(range: string, text: string): string {
   return `must be an integer from ${range}${leadingZeroRule(text)}`;
 }
 
-/** The end of the rule for a number: what is wrong with one that begins with a zero, and nothing for any other text. */
+/** End of the rule for a number: explains a leading zero; empty for any other text. */
 export function leadingZeroRule(text: string): string {
   return /^0\d+$/.test(text) ? ', without a leading zero' : '';
 }

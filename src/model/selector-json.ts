@@ -1,6 +1,6 @@
 /**
- * Selectors in JSON: every shape that the specification shows, for both HTTP route families and for State View
- * metadata, told apart by their members alone.
+ * Selectors in JSON: every form of the specification, for both HTTP route families and for State View metadata. Their
+ * members alone distinguish them.
  *
  * ```
  * {}                                                      every event
@@ -13,9 +13,9 @@
  * {"ByTypePrefix": "t."}   {"noSubject": {}}              the kinds by name, in any of the three spellings
  * {"type": "by_type_prefix", "value": "t."}
  * ```
- * Only what a State View selects may have parameters: wherever a stream, type or subject stands, `{"parameter": "p"}`.
+ * Only the selector of a State View may have parameters: `{"parameter": "p"}` in place of a stream, type or subject.
 
- * An unknown or superfluous member is a fault: a typing error must not select other events than were meant.
+ * An unknown or superfluous member is a fault: a typing error must not select other events.
  */
 import type { Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
@@ -40,7 +40,7 @@ export function selectorFromJson(node: JsonNode, field: string, faults: Faults):
   return reading.finish(readSelector(node, { field, faults, reading, depth: 1, isNested: false }));
 }
 
-/** A list of which any may match; an empty one is every event. */
+/** A list, any of which may match; an empty list selects every event. */
 export function selectionFromJson(node: JsonNode, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
   const selectors = readList(node, { field, faults, reading, depth: 1, isNested: false });
@@ -48,7 +48,7 @@ export function selectionFromJson(node: JsonNode, field: string, faults: Faults)
   return reading.finish(selectors.length === 0 ? ALL : or(selectors));
 }
 
-/** What a State View selects, or undefined with faults added. */
+/** The template of a State View, or undefined with faults added. */
 export function templateFromJson(node: JsonNode, field: string, faults: Faults): SelectorTemplate | undefined {
   const reading = new SelectorReading(field, faults, { isTemplate: true });
   return reading.finishTemplate(readSelector(node, { field, faults, reading, depth: 1, isNested: false }));
@@ -57,7 +57,7 @@ export function templateFromJson(node: JsonNode, field: string, faults: Faults):
 interface Place extends JsonPlace {
   readonly reading: SelectorReading;
   readonly depth: number;
-  /** Inside of `{"equals": …}`, where a subject is an object. */
+  /** True inside `{"equals": …}`, where a subject is an object. */
   readonly isNested: boolean;
 }
 
@@ -77,7 +77,7 @@ const ATTRIBUTES: ReadonlyMap<string, { readonly whole: TermKind; readonly prefi
   ['source', { whole: 'by-source', prefix: undefined }],
 ]);
 
-/** The kinds of one attribute by name, with the name under which the typed form may give the value. */
+/** The kinds of one attribute by name, and the member name of the value in the typed form. */
 const TERMS: ReadonlyMap<string, { readonly kind: TermKind; readonly attribute: string }> = new Map([
   ['bystream', { kind: 'by-stream', attribute: 'stream' }],
   ['bystreamprefix', { kind: 'by-stream-prefix', attribute: 'stream' }],
@@ -90,7 +90,7 @@ const TERMS: ReadonlyMap<string, { readonly kind: TermKind; readonly attribute: 
 
 const OPERATORS: ReadonlySet<string> = new Set([...TERMS.keys(), 'equals', 'startswith', 'and', 'or', 'nosubject']);
 
-/** All names of kinds and attributes, without underscores and in lower case. */
+/** All names of kinds and attributes, in lowercase without underscores. */
 export const SELECTOR_NAMES: readonly string[] = [...OPERATORS, ...ATTRIBUTES.keys()];
 
 function readSelector(node: JsonNode, place: Place): SelectorTemplate | undefined {
@@ -167,7 +167,7 @@ function readTyped(object: JsonObject, place: Place): SelectorTemplate | undefin
   return readOperator(name, only[1], at(place, only[0]));
 }
 
-/** Any of the attributes, all of which must match. */
+/** Flat attributes, all of which must match. */
 function readFlat(object: JsonObject, place: Place): SelectorTemplate | undefined {
   const parts: SelectorTemplate[] = [];
   for (const [name, value] of object.members) {
@@ -189,7 +189,7 @@ function readEquality(name: string, value: JsonNode, place: Place): SelectorTemp
 const KNOWN =
   'known are stream, event_type, subject, source, equals, startsWith, and, or, noSubject, byStream, byType, bySubject, bySource and their prefixes';
 
-/** `{"hasValue": true, "value": "u"}`; anything less means no subject, and `value` is then ignored. */
+/** `{"hasValue": true, "value": "u"}`; otherwise it means no subject, and `value` is ignored. */
 function readSubject(node: JsonNode, place: Place): SelectorTemplate | undefined {
   if (node.kind !== 'object') return place.faults.add(place.field, SUBJECT_RULE, describe(node));
   if (parameterIn(node) !== undefined) return readTerm('by-subject', node, place);
@@ -289,7 +289,7 @@ function readList(node: JsonNode, place: Place): readonly SelectorTemplate[] | u
   return read.length === items.length ? read : undefined;
 }
 
-/** The nested form of the revision-scoped family; `selectorFromJson` or `templateFromJson` gives the same one back. */
+/** Writes the nested form of the revision-scoped family, which `selectorFromJson` or `templateFromJson` reads back. */
 export function selectorToJson(selector: SelectorTemplate): string {
   switch (selector.kind) {
     case 'all':

@@ -1,18 +1,18 @@
 /**
- * Whether a selector matches an event, by the event's bytes and facts: no text of the event is built.
+ * Matches a selector on an event's bytes and facts, without building strings.
  */
 import { encodeUtf8, hasBytesAt, unreachable } from '#base';
 import type { EventFacts } from './event.ts';
 import { EventSpans } from './event-spans.ts';
 import { isCompound, isTerm, type Selector, type TermSelector } from './selector.ts';
 
-/** What selectors ask of an event. */
+/** The facts of an event that selectors use. */
 export type MatchedFacts = Omit<EventFacts, 'idStart' | 'idEnd' | 'hasTime' | 'seconds' | 'nanos'>;
 
 /** `bytes` are those that the facts point into. */
 export type Matcher = (bytes: Uint8Array, facts: MatchedFacts) => boolean;
 
-/** Made once for many events. */
+/** Build it once for many events. */
 export function matcherOf(selector: Selector): Matcher {
   if (isTerm(selector)) return termMatcher(selector);
   if (isCompound(selector)) {
@@ -24,7 +24,7 @@ export function matcherOf(selector: Selector): Matcher {
   return selector.kind === 'all' ? () => true : (_bytes, facts) => facts.subjectStart === -1;
 }
 
-/** The same of stored events, `[from, to)` of some bytes, without facts of each that are kept. */
+/** A matcher of stored events `[from, to)` that computes the facts of each. */
 export function storedMatcherOf(selector: Selector): (bytes: Uint8Array, from: number, to: number) => boolean {
   const matches = matcherOf(selector);
   const spans = new EventSpans();

@@ -1,33 +1,33 @@
 /**
- * The disjunctive form of a selector: alternatives, each of which asks at most one thing of each attribute. It is what
- * an index answers, and it matches the same events as the selector (M6).
+ * The disjunctive form of a selector: alternatives, each of which has at most one condition per attribute. Indexes
+ * answer this form, and it matches the same events as the selector (M6).
  *
- * Alternatives that contradict themselves are gone, and so are those that another one covers. A source always comes
- * with the stream that it names, since sources are found through their stream.
+ * Contradictory and redundant alternatives are removed. A source always comes with its stream, since sources are found
+ * through their stream.
  */
 import { unreachable } from '#base';
 import { streamOfSource } from './names.ts';
 import { isCompound, isTerm, type Selector, type TermSelector } from './selector.ts';
 
-/** All that are present must hold; with none it is every event. */
+/** All present conditions must hold; without any it selects every event. */
 export interface Conjunction {
   readonly stream?: TextMatch;
   readonly type?: TextMatch;
   readonly subject?: SubjectMatch;
-  /** Exact. `stream` is then an equality with the stream of this source. */
+  /** Exact source. `stream` is then an equality with the stream of this source. */
   readonly source?: string;
 }
 
-/** A prefix is a beginning of the UTF-8 bytes. */
+/** A prefix of the UTF-8 bytes. */
 export interface TextMatch {
   readonly kind: 'equals' | 'prefix';
   readonly value: string;
 }
 
-/** `none`: the event has no subject. The empty prefix: it has one. */
+/** `none`: the event has no subject. An empty prefix: it has one. */
 export type SubjectMatch = TextMatch | { readonly kind: 'none' };
 
-/** None at all when nothing can match. */
+/** Empty when nothing can match. */
 export function normalise(selector: Selector): readonly Conjunction[] {
   const candidates = alternativesOf(selector);
   if (candidates.length < 2) return candidates;
@@ -73,7 +73,7 @@ function conjunctionOfTerm({ kind, value }: TermSelector): readonly Conjunction[
 
 type Contradiction = 'contradiction';
 
-/** Both at once: one conjunction, or none when they contradict each other. */
+/** Combines both into one conjunction, or none when they contradict each other. */
 function both(left: Conjunction, right: Conjunction): readonly Conjunction[] {
   if (left.source !== undefined && right.source !== undefined && left.source !== right.source) return [];
   const source = left.source ?? right.source;
@@ -91,7 +91,7 @@ function both(left: Conjunction, right: Conjunction): readonly Conjunction[] {
   ];
 }
 
-/** The narrower of the two when it lies inside the other. */
+/** The narrower of two nested conditions. */
 function bothTexts(left?: TextMatch, right?: TextMatch): TextMatch | undefined | Contradiction {
   if (left === undefined || right === undefined) return left ?? right;
   if (isInside(left, right)) return left;
@@ -104,14 +104,14 @@ function bothSubjects(left?: SubjectMatch, right?: SubjectMatch): SubjectMatch |
   return bothTexts(left, right);
 }
 
-/** Whether every text that `inner` matches is matched by `outer`. */
+/** Returns true when `outer` matches every text that `inner` matches. */
 function isInside(inner: TextMatch, outer: TextMatch): boolean {
   return outer.kind === 'prefix'
     ? inner.value.startsWith(outer.value)
     : inner.kind === 'equals' && inner.value === outer.value;
 }
 
-/** Whether every event of `narrow` is one of `wide`. */
+/** Returns true when every event of `narrow` is one of `wide`. */
 function covers(wide: Conjunction, narrow: Conjunction): boolean {
   if (wide.source !== undefined && wide.source !== narrow.source) return false;
   return (

@@ -1,6 +1,6 @@
 /**
- * What a selector that somebody sent may be: the rules of its texts, and the limits of its size. Both the wire and the
- * JSON reader build selectors through this, so that they refuse alike.
+ * Rules for selectors of clients: valid texts and size limits. The wire reader and the JSON reader share them, so that
+ * they refuse alike.
  */
 import { encodeUtf8 } from '#base';
 import type { Faults } from './faults.ts';
@@ -23,7 +23,7 @@ import {
 } from './selector.ts';
 import { describeTextFault, nameFault, textFault } from './text-rules.ts';
 
-/** A letter or underscore, then letters, digits, `_` and `-`: it stands behind the dot of `{attribute}.{parameter}`. */
+/** A letter or underscore, then letters, digits, `_` and `-`; used as in `{attribute}.{parameter}`. */
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 const DEPTH_RULE = `must nest at most ${SELECTOR_DEPTH_MAX} deep`;
@@ -31,10 +31,10 @@ const NODES_RULE = `must consist of at most ${SELECTOR_NODES_MAX} selectors`;
 const FIELDS_RULE = `must have at most ${MESSAGE_FIELDS_MAX} fields`;
 const CONJUNCTIONS_RULE = `must come to at most ${SELECTOR_CONJUNCTIONS_MAX} alternatives when And is spread over Or`;
 
-/** The reading of one selector, from its root. */
+/** State of reading one selector, from its root. */
 export class SelectorReading {
   readonly faults: Faults;
-  /** Whether it is a State View's, in which terms may be open. */
+  /** True for a State View, in which terms may be open. */
   readonly #isTemplate: boolean;
   readonly #root: string;
   #nodeCount = 0;
@@ -47,7 +47,7 @@ export class SelectorReading {
     this.#isTemplate = isTemplate;
   }
 
-  /** Counts one selector at that depth (1 is the root). False when a limit is passed, which is a fault once. */
+  /** Counts one selector at that depth (1 is the root). Returns false beyond a limit, with one fault. */
   enter(depth: number): boolean {
     this.#nodeCount++;
     if (this.#tooBig) return false;
@@ -57,8 +57,8 @@ export class SelectorReading {
   }
 
   /**
-   * Counts one field of a message, of which a selector has a few: one that is repeated says nothing new, and two bytes
-   * are a field. False when there are too many, which is a fault once.
+   * Counts one field of a message: repeated fields of two bytes are cheap to send. Returns false beyond the limit, with
+   * one fault.
    */
   takesField(): boolean {
     this.#fieldCount++;
@@ -93,14 +93,14 @@ export class SelectorReading {
     return this.#refuse(CONJUNCTIONS_RULE, SELECTOR_CONJUNCTIONS_MAX + 1);
   }
 
-  /** Nothing is counted beyond its limit. */
+  /** Adds the fault; counting stops at the limit. */
   #refuse(rule: string, found: number): undefined {
     this.#tooBig = true;
     return this.faults.add(this.#root, rule, { said: `${found} or more` });
   }
 }
 
-/** Whether nothing in it is open. */
+/** Returns true when no term is open. */
 export function isBound(template: SelectorTemplate): template is Selector {
   return isCompound(template) ? template.selectors.every(isBound) : template.kind !== 'parameter';
 }
@@ -116,7 +116,7 @@ export function termFault(kind: TermKind, value: string): string | undefined {
   return fault === undefined ? undefined : describeTextFault(fault, bytesMax);
 }
 
-/** What is wrong with the size of a finished template, if anything: the limits under which one is read. */
+/** Why a finished template is too large, or undefined: the limits of its readers. */
 export function sizeFault(template: SelectorTemplate): { readonly rule: string; readonly found: number } | undefined {
   const { nodes, depth } = sizeOf(template);
   if (depth > SELECTOR_DEPTH_MAX) return { rule: DEPTH_RULE, found: depth };
@@ -132,7 +132,7 @@ function sizeOf(template: SelectorTemplate): { readonly nodes: number; readonly 
   return { nodes, depth: 1 + sizes.reduce((most, size) => Math.max(most, size.depth), 0) };
 }
 
-/** Conjunctions of the disjunctive form before anything is simplified; stops counting once it is too many. */
+/** Number of conjunctions of the disjunctive form before simplification; stops counting beyond the limit. */
 export function conjunctionCount(selector: SelectorTemplate): number {
   if (!isCompound(selector)) return 1;
   const counts = selector.selectors.map(conjunctionCount);

@@ -1,9 +1,8 @@
 /**
- * What a State View selects, and what a read makes of it: every parameter of the template gets the value that the read
- * binds to it, and what comes out is a selector like any other.
+ * Templates of State Views: a read binds a value to every parameter, and the result is an ordinary selector.
  *
- * A parameter is bound by the name `{attribute}.{parameter}`, where attribute is stream, subject or event_type. The
- * same name in several places is one parameter. Every parameter must be bound, and nothing else may be.
+ * A parameter is bound by the name `{attribute}.{parameter}`, where attribute is stream, subject or event_type. Equal
+ * names are one parameter. Every parameter must be bound, and no other name.
  */
 import { assert, compareBytes, encodeUtf8, quote } from '#base';
 import type { Faults } from './faults.ts';
@@ -19,7 +18,7 @@ import {
 } from './selector.ts';
 import { conjunctionCount, isBound, termFault } from './selector-rules.ts';
 
-/** Values by the whole names of the parameters, such as `subject.account_id`. */
+/** Values by the full names of the parameters, such as `subject.account_id`. */
 export type Bindings = ReadonlyMap<string, string>;
 
 const ATTRIBUTES: Record<ParameterTerm, string> = {
@@ -31,18 +30,18 @@ const ATTRIBUTES: Record<ParameterTerm, string> = {
   'by-subject-prefix': 'subject',
 };
 
-/** The name by which a read binds it. */
+/** The full name of a parameter. */
 function bindingOf({ term: kind, name }: ParameterSelector): string {
   return `${ATTRIBUTES[kind]}.${name}`;
 }
 
-/** The names that a read must bind, each once, in the order of their bytes. */
+/** The names that a read must bind, without duplicates, in the order of their bytes. */
 export function parametersOf(template: SelectorTemplate): readonly string[] {
   const names = new Set(openTerms(template).map(bindingOf));
   return [...names].toSorted((left, right) => compareBytes(encodeUtf8(left), encodeUtf8(right)));
 }
 
-/** The selector of a read, or undefined with faults added: each names the parameter behind `field`. */
+/** The selector of a read, or undefined with faults added: each names the parameter after `field`. */
 export function bindTemplate(
   template: SelectorTemplate,
   bindings: Bindings,
@@ -75,7 +74,7 @@ function openTerms(template: SelectorTemplate): readonly ParameterSelector[] {
 }
 
 function filled(template: SelectorTemplate, bindings: Bindings): Selector {
-  // A template was counted when it was read, and gets no more alternatives by values.
+  // The template was counted when it was read, and values add no alternatives.
   if (isBound(template)) return template;
   if (template.kind === 'parameter') {
     const value = bindings.get(bindingOf(template));

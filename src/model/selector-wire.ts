@@ -1,8 +1,7 @@
 /**
- * `cairn.v1.EventSelector` and `EventSelection`. Reading takes the flat form, which means And, and the nested one, in
- * any valid protobuf without unknown fields; writing gives the nested form of a canonical selector, so that equal
- * selectors have equal bytes (M6). What a State View selects may have
- * parameters; anywhere else one is a fault.
+ * `cairn.v1.EventSelector` and `EventSelection`. Reads the flat form, which means And, and the nested one, in any valid
+ * protobuf without unknown fields; writes the nested form of a canonical selector, so that equal selectors have equal
+ * bytes (M6). Only the selector of a State View may have parameters.
  */
 import {
   ByteWriter,
@@ -34,7 +33,7 @@ interface TermField {
   readonly name: string;
 }
 
-/** By tag. */
+/** Keyed on the tag. */
 const FLAT_FIELDS: ReadonlyMap<number, TermField> = new Map([
   [0x0a, { kind: 'by-stream', name: 'stream' }],
   [0x12, { kind: 'by-type', name: 'event_type' }],
@@ -42,7 +41,7 @@ const FLAT_FIELDS: ReadonlyMap<number, TermField> = new Map([
   [0x22, { kind: 'by-source', name: 'source' }],
 ]);
 
-/** By tag. */
+/** Keyed on the tag. */
 const KIND_FIELDS: ReadonlyMap<number, TermField> = new Map([
   [0x52, { kind: 'by-type', name: 'by_type' }],
   [0x5a, { kind: 'by-type-prefix', name: 'by_type_prefix' }],
@@ -56,7 +55,7 @@ const KIND_FIELDS: ReadonlyMap<number, TermField> = new Map([
 const NO_SUBJECT_TAG = 0x8a;
 const AND_TAG = 0x92;
 const OR_TAG = 0x9a;
-/** Of a State View alone. */
+/** Fields of a State View's selector only. */
 const PARAMETER_TAG = 0xaa;
 const SELECTORS_TAG = 0x0a;
 const PARAMETER_NAME_TAG = 0x0a;
@@ -72,13 +71,13 @@ export function decodeSelector(bytes: Uint8Array, field: string, faults: Faults)
   return reading.finish(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
 }
 
-/** An event is selected when any selector matches; no selector at all selects every event. */
+/** The selectors of a selection, any of which may match; an empty selection selects every event. */
 export function decodeSelection(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
   return reading.finish(selectionIn(bytes, reading, field));
 }
 
-/** The same of a State View. */
+/** The selection of a State View. */
 export function decodeTemplateSelection(
   bytes: Uint8Array,
   field: string,
@@ -88,7 +87,7 @@ export function decodeTemplateSelection(
   return reading.finishTemplate(selectionIn(bytes, reading, field));
 }
 
-/** What a State View selects, or undefined with faults added. */
+/** The template of a State View, or undefined with faults added. */
 export function decodeTemplate(bytes: Uint8Array, field: string, faults: Faults): SelectorTemplate | undefined {
   const reading = new SelectorReading(field, faults, { isTemplate: true });
   return reading.finishTemplate(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
@@ -147,7 +146,7 @@ export function writeSelector(writer: ByteWriter, selector: SelectorTemplate): v
   }
 }
 
-/** Where the reader stands: path and depth of the selector that it reads. */
+/** Path and depth of the selector that is being read. */
 interface Place {
   readonly reading: SelectorReading;
   readonly field: string;
@@ -161,9 +160,9 @@ function placeOf({ field, reading }: Place): { readonly field: string; readonly 
 const NOTHING: readonly SelectorTemplate[] = [];
 
 interface Draft {
-  /** Of the flat form, one for each attribute: the last one wins. */
+  /** Fields of the flat form, one for each attribute: the last one wins. */
   flat: readonly SelectorTemplate[];
-  /** Of the nested form. The last kind wins; the lists of an And or Or that is given in parts are joined. */
+  /** The nested form. The last kind wins; the lists of an And or Or in several parts are concatenated. */
   nested: { readonly tag: number; readonly selectors: readonly SelectorTemplate[] } | undefined;
 }
 

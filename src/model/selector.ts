@@ -1,12 +1,12 @@
 /**
- * Which events: the selector tree.
+ * Selectors of events, as trees.
  *
- * A selector is built by the functions below, which keep it in canonical form: And and Or are flattened, sorted and
- * free of repetitions, have at least two parts, and `all` never stands inside them. Two spellings of one selector, flat
- * or nested, in whatever order, therefore give deeply equal trees and equal bytes. (M6)
+ * The functions below build selectors in canonical form: And and Or are flattened, sorted, without duplicates, and have
+ * at least two parts, none of which is `all`. So every spelling of a selector, flat or nested, in any order, gives
+ * deeply equal trees and equal bytes. (M6)
  *
- * What a State View selects is a template: a selector in which terms may stand open, each with the name of the
- * parameter that a read fills it with (selector-template.ts). The same functions build it, by the same rules.
+ * The selector of a State View is a template: terms may be open, each with the name of the parameter that a read binds
+ * (selector-template.ts). The same functions build it, by the same rules.
  */
 import { assert, compareBytes, encodeUtf8 } from '#base';
 
@@ -21,7 +21,7 @@ export interface NoSubjectSelector {
   readonly kind: 'no-subject';
 }
 
-/** Equality, or (kinds ending in -prefix) a common beginning of the UTF-8 bytes. */
+/** Equality, or (kinds ending in -prefix) a common prefix of the UTF-8 bytes. */
 export interface TermSelector {
   readonly kind: TermKind;
   readonly value: string;
@@ -33,14 +33,14 @@ export interface CompoundSelector {
   readonly selectors: readonly Selector[];
 }
 
-/** A selector in which parameters stand for values. Every selector is one. */
+/** A selector that may have parameters in place of values. Every selector is a template. */
 export type SelectorTemplate = Exclude<Selector, CompoundSelector> | ParameterSelector | CompoundTemplate;
 
-/** A term whose value a read gives. */
+/** A term whose value a read binds. */
 export interface ParameterSelector {
   readonly kind: 'parameter';
   readonly term: ParameterTerm;
-  /** Without the attribute, as in `account_id`. */
+  /** Name without the attribute, such as `account_id`. */
   readonly name: string;
 }
 
@@ -50,7 +50,7 @@ export interface CompoundTemplate {
   readonly selectors: readonly SelectorTemplate[];
 }
 
-/** What a parameter may stand for: a stream, an event type or a subject, or the beginning of one. */
+/** Kinds of open terms: a stream, an event type or a subject, or a prefix of one. */
 export type ParameterTerm = Exclude<TermKind, 'by-source'>;
 
 /** In canonical order. */
@@ -69,20 +69,18 @@ export type TermKind = (typeof TERM_KINDS)[number];
 export const ALL: AllSelector = Object.freeze({ kind: 'all' });
 export const NO_SUBJECT: NoSubjectSelector = Object.freeze({ kind: 'no-subject' });
 
-/**
- * The empty beginning of a stream or type begins all of them; that of a subject begins all there are, and may be none.
- */
+/** An empty prefix of a stream or type matches every event; that of a subject only events that have one. */
 export function term(kind: TermKind, value: string): Selector {
   const anyEvent = value === '' && (kind === 'by-stream-prefix' || kind === 'by-type-prefix');
   return anyEvent ? ALL : { kind, value };
 }
 
-/** A term that is open. */
+/** An open term. */
 export function parameter(kind: ParameterTerm, name: string): ParameterSelector {
   return { kind: 'parameter', term: kind, name };
 }
 
-/** All of them must match; none at all is every event. */
+/** All parts must match; an empty And selects every event. */
 export function and(selectors: readonly Selector[]): Selector;
 export function and(selectors: readonly SelectorTemplate[]): SelectorTemplate;
 export function and(selectors: readonly SelectorTemplate[]): SelectorTemplate {
@@ -90,9 +88,7 @@ export function and(selectors: readonly SelectorTemplate[]): SelectorTemplate {
   return compound('and', parts);
 }
 
-/**
- * One of them must match. At least one is needed: an Or of nothing would be a selector of nothing, which has no form.
- */
+/** One part must match. It needs at least one: an empty Or would select nothing, which selectors cannot express. */
 export function or(selectors: readonly Selector[]): Selector;
 export function or(selectors: readonly SelectorTemplate[]): SelectorTemplate;
 export function or(selectors: readonly SelectorTemplate[]): SelectorTemplate {
@@ -115,7 +111,7 @@ function canonicalParts(kind: 'and' | 'or', selectors: readonly SelectorTemplate
   return sorted.filter((part, index) => index === 0 || compareSelectors(part, sorted[index - 1] ?? part) !== 0);
 }
 
-/** Canonical order: by kind, then value, then parts. Zero only for equal selectors. */
+/** Canonical order: by kind, then value, then parts. 0 only for equal selectors. */
 function compareSelectors(left: SelectorTemplate, right: SelectorTemplate): number {
   const rank = rankOf(left) - rankOf(right);
   if (rank !== 0) return rank;

@@ -1,15 +1,15 @@
 /**
- * What texts may be, decided on their UTF-8 bytes without building strings: ids, types, subjects, and attribute values.
+ * Rules for texts, checked on their UTF-8 bytes without building strings: ids, types, subjects, and attribute values.
  *
- * Control characters are U+0000 to U+001F and U+007F to U+009F. Blank is a text of nothing but white space (Unicode's
- * property White_Space). A null byte therefore never reaches an index key. (M2)
+ * Control characters are U+0000 to U+001F and U+007F to U+009F. A blank text has only white space (Unicode's property
+ * White_Space). So an index key never contains a null byte. (M2)
  */
 import { codePointAt, sequenceLength } from '#base';
 import { NAME_BYTES_MAX } from './limits.ts';
 
 export type TextFault = 'empty' | 'too-long' | 'ill-formed' | 'control' | 'blank';
 
-/** The first rule of names that the range breaks: 1 to 255 bytes of UTF-8, not blank, no control characters. */
+/** The first violated rule of names: 1 to 255 bytes of UTF-8, not blank, no control characters. */
 export function nameFault(bytes: Uint8Array, from: number, to: number): TextFault | undefined {
   if (from === to) return 'empty';
   if (to - from > NAME_BYTES_MAX) return 'too-long';
@@ -28,14 +28,14 @@ export function textFault(bytes: Uint8Array, from: number, to: number): TextFaul
     if (byte <= 0x7f) return 'control';
     const length = sequenceLength(bytes, i, to);
     if (length === 0) return 'ill-formed';
-    // C2 80 to C2 9F are the controls of the second block.
+    // C2 80 to C2 9F are U+0080 to U+009F.
     if (byte === 0xc2 && (bytes[i + 1] ?? 0) < 0xa0) return 'control';
     i += length;
   }
   return undefined;
 }
 
-/** Of well-formed UTF-8. The first character decides for nearly every text. */
+/** Expects well-formed UTF-8. The first character decides for nearly every text. */
 function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
   let i = from;
   while (i < to) {

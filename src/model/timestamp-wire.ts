@@ -1,6 +1,6 @@
 /**
  * `google.protobuf.Timestamp`, written, read strictly (canonical bytes) and read leniently (any valid protobuf).
- * Whether the instant lies in the years 0001 to 9999 is judged by whoever uses it.
+ * The caller checks that the instant lies in the years 0001 to 9999.
  */
 import { type ByteWriter, beginMessage, type Instant, isInstant, ProtoReader, writeSignedField } from '#base';
 
@@ -8,7 +8,7 @@ const SECONDS_TAG = 0x08;
 const NANOS_TAG = 0x10;
 const EPOCH: Instant = Object.freeze({ seconds: 0, nanos: 0 });
 
-/** As the value of that field. */
+/** Writes it as the value of that field. */
 export function writeTimestamp(writer: ByteWriter, field: number, instant: Instant): void {
   const mark = beginMessage(writer, field);
   if (instant.seconds !== 0) writeSignedField(writer, 1, instant.seconds);
@@ -16,7 +16,7 @@ export function writeTimestamp(writer: ByteWriter, field: number, instant: Insta
   writer.endLength(mark);
 }
 
-/** The instant of a canonical message, or undefined when another spelling of it is canonical. */
+/** The instant of a canonical message, or undefined for any other encoding. */
 export function readTimestamp(bytes: Uint8Array, from: number, to: number): Instant | undefined {
   const reader = new ProtoReader(bytes, from, to);
   let seconds = 0;
@@ -29,27 +29,27 @@ export function readTimestamp(bytes: Uint8Array, from: number, to: number): Inst
   if (!reader.done) {
     if (reader.tag() !== NANOS_TAG) return undefined;
     nanos = reader.signedVarint();
-    // Beyond 32 bits another decoder would cut the number short and read another instant.
+    // Beyond 32 bits another decoder would truncate the number.
     if (nanos === 0 || nanos !== (nanos | 0)) return undefined;
   }
   return reader.done && !reader.failed && !reader.overlong ? { seconds, nanos } : undefined;
 }
 
-/** What somebody sent as a time; no instant unless `isInstant` says so. */
+/** A time as received; valid only if `isInstant` says so. */
 export interface SentTimestamp {
   readonly seconds: number | bigint;
   readonly nanos: number;
 }
 
-/** What a time must be, in words. */
+/** Rule of a time. */
 export const TIMESTAMP_RULE = 'must lie in the years 0001 to 9999, with 0 to 999,999,999 nanoseconds';
 
-/** For the value of a fault. */
+/** The value of a fault. */
 export function showTimestamp({ seconds, nanos }: SentTimestamp): string {
   return `${seconds} s ${nanos} ns`;
 }
 
-/** Undefined when it names no instant. */
+/** Undefined for an invalid instant. */
 export function instantOfTimestamp({ seconds, nanos }: SentTimestamp): Instant | undefined {
   return typeof seconds === 'number' && isInstant(seconds, nanos) ? { seconds, nanos } : undefined;
 }

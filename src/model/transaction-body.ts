@@ -1,11 +1,11 @@
 /**
- * `cairn.v1.TransactionBody`: the bytes of a transaction that are logged, hashed and kept.
+ * `cairn.v1.TransactionBody`: the bytes of a transaction that are logged, hashed and stored.
  *
  * ```
- * 09 recorded_time_ms (8 bytes LE)   first and of fixed width, so that the leader stamps it in place
+ * 09 recorded_time_ms (8 bytes LE)   first and of fixed width, so that the leader writes it in place
  * 12 10 transaction_id (16 bytes)
- * 18 origin                          left out when unspecified
- * 22 options                         left out when there are none
+ * 18 origin                          omitted when unspecified
+ * 22 options                         omitted when there are none
  * 7A event                           one for each, in canonical form
  * ```
  */
@@ -25,7 +25,7 @@ import { isOrigin, NO_OPTIONS, type Origin, type TransactionOptions } from './tr
 import { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 
 const UUID_BYTES = 16;
-/** Place of the 8 bytes of recorded_time_ms in a body. */
+/** Offset of the 8 bytes of recorded_time_ms in a body. */
 const RECORDED_TIME_AT = 1;
 const RECORDED_TIME_TAG = 0x09;
 const TRANSACTION_ID_TAG = 0x12;
@@ -39,16 +39,16 @@ export interface TransactionBody {
   readonly transactionId: Uint8Array;
   readonly origin: Origin;
   readonly options: TransactionOptions;
-  /** Canonical bytes of each. */
+  /** Canonical bytes of each event. */
   readonly events: readonly Uint8Array[];
 }
 
-/** Where everything is in a body; offsets into `bytes`. */
+/** Offsets into `bytes`. */
 export interface TransactionBodyView {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** Unix milliseconds; 0 until the leader stamps it. */
+  /** Unix milliseconds; 0 until the leader sets it. */
   readonly recordedTimeMs: number;
   readonly transactionIdStart: number;
   readonly origin: Origin;
@@ -82,7 +82,7 @@ export function stampRecordedTime(bytes: Uint8Array, bodyStart: number, recorded
   }
 }
 
-/** Reads a body that `writeTransactionBody` wrote; anything else is our own data, broken. */
+/** Reads a body that `writeTransactionBody` wrote; other bytes are a corruption of stored data. */
 export function readTransactionBody(bytes: Uint8Array, start: number, end: number): TransactionBodyView {
   const reader = new ProtoReader(bytes, start, end);
   let tag = reader.tag();
@@ -124,7 +124,7 @@ export function readTransactionBody(bytes: Uint8Array, start: number, end: numbe
   };
 }
 
-/** The options of a body that was stored. */
+/** The options of a stored body. */
 export function optionsOfBody(body: TransactionBodyView): TransactionOptions {
   if (body.optionsStart === -1) return NO_OPTIONS;
   const faults = new Faults();

@@ -1,7 +1,7 @@
 /**
- * The options of a transaction in JSON: members of the request body, in the words of the specification.
+ * The options of a transaction in JSON: members of the request body, with the names of the specification.
  * `last_read_revision`, `principal_attributes` (an object of strings), `commit_message`, `correlation_id`,
- * `causation_id`; camel case is understood.
+ * `causation_id`; camel case is accepted.
  */
 import { quote } from '#base';
 import type { JsonNode, JsonObject } from './json.ts';
@@ -15,7 +15,7 @@ const COMMIT_MESSAGE = ['commit_message', 'commitMessage'];
 const CORRELATION = ['correlation_id', 'correlationId'];
 const CAUSATION = ['causation_id', 'causationId'];
 
-/** All members of a body that are options, for whoever refuses unknown ones. */
+/** All option members of a body, for callers that refuse unknown members. */
 export const OPTION_NAMES: readonly string[] = [
   ...LAST_READ,
   ...PRINCIPAL,
@@ -24,7 +24,7 @@ export const OPTION_NAMES: readonly string[] = [
   ...CAUSATION,
 ];
 
-/** The options among the members of the object, or undefined with faults added. Other members are not looked at. */
+/** The options among the members of the object, or undefined with faults added. Other members are ignored. */
 export function optionsFromJson(object: JsonObject, place: JsonPlace): TransactionOptions | undefined {
   const countBefore = place.faults.count;
   const options: TransactionOptions = {

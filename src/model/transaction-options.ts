@@ -1,5 +1,5 @@
 /**
- * `cairn.v1.TransactionOptions` both ways, and the limits on what a sender may have remembered.
+ * Encodes and decodes `cairn.v1.TransactionOptions`, and checks its limits.
  */
 import {
   ByteWriter,
@@ -77,7 +77,7 @@ function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
   else refuseField(reader, tag, { ...place, type: 'cairn.v1.TransactionOptions' });
 }
 
-/** It is given back as it was sent, so that it cannot be taken for another number. */
+/** A revision is returned as it was sent, so it must not be rounded. */
 function readLastRead(reader: ProtoReader, place: Place): number {
   const value = reader.uint64();
   if (typeof value === 'number') return value;
@@ -110,7 +110,7 @@ function readPrincipalAttribute(reader: ProtoReader, draft: Draft, place: Place)
   draft.principalAttributes.set(key, value);
 }
 
-/** The limits of options, whichever way they came. Faults name the fields as the wire does. */
+/** Checks the limits of options from any source. Faults name the fields as the wire does. */
 export function checkTransactionOptions(options: TransactionOptions, place: Place): void {
   const { principalAttributes, commitMessage, correlationId, causationId } = options;
   if (principalAttributes.size > PRINCIPAL_ATTRIBUTES_MAX) {
@@ -139,7 +139,7 @@ function checkName(text: string, name: string, place: Place): void {
   if (fault !== undefined) addFault(place, name, describeTextFault(fault, NAME_BYTES_MAX), text);
 }
 
-/** Messages may span lines, so that their characters are not judged. */
+/** Messages may have line breaks and other control characters. */
 function checkLength(text: string, bytesMax: number, place: Place & { readonly name: string }): void {
   if (utf8Length(text) > bytesMax) addFault(place, place.name, `must be at most ${bytesMax} bytes of UTF-8`, text);
 }

@@ -1,4 +1,4 @@
-/** The size of a transaction, judged before its events are (decisions 4.4). */
+/** The size of a transaction, checked before its events are (decisions 4.4). */
 import { DatabaseError } from '#base';
 import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from './limits.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What a transaction is apart from its events: how it came, and what its sender wants remembered.
+ * Parts of a transaction apart from its events: its origin, and the client's options.
  */
 
 /** The numbers are those of the wire. */
@@ -15,7 +15,7 @@ export const ORIGIN = {
 
 export type Origin = (typeof ORIGIN)[keyof typeof ORIGIN];
 
-/** The specification's names. */
+/** Names of the specification. */
 export const ORIGIN_NAMES: Record<Origin, string> = {
   0: 'Unspecified',
   1: 'HttpTransaction',
@@ -30,7 +30,7 @@ export function isOrigin(value: number): value is Origin {
   return value in ORIGIN_NAMES;
 }
 
-/** Stored beside the events and given back as it came. */
+/** Stored with the events and returned unchanged. */
 export interface TransactionOptions {
   readonly lastReadRevision?: number | undefined;
   readonly principalAttributes: ReadonlyMap<string, string>;

@@ -1,12 +1,12 @@
 /**
- * URI-references (RFC 3986) on bytes: their grammar as far as it decides validity, and the stream inside a source.
+ * URI-references (RFC 3986) on bytes: checks their grammar, and finds the stream inside a source.
  *
- * Only the characters, percent escapes, scheme and authority shape are judged; nothing is decoded, resolved or folded
- * in case, because a source is stored and compared as it was written.
+ * It checks characters, percent escapes, scheme and authority only; nothing is decoded, resolved or folded in case,
+ * because a source is stored and compared as written.
  *
  * The stream of a source (decisions 2.4) is the last non-empty segment of its path; without one, the host; without a
- * host, the whole source. It is kept as written, percent escapes included. Query and fragment are not part of a path,
- * and what follows a scheme without a slash is no segment. (M3)
+ * host, the whole source. It is kept as written, percent escapes included. The path excludes query and fragment, and
+ * the part after a scheme without a slash is no segment. (M3)
  * ```
  * orders                           -> orders
  * /db/shop/streams/orders/         -> orders
@@ -25,7 +25,7 @@ const AT = 0x40;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Bit sets by byte. */
+/** Character classes as bit sets, by byte. */
 const URI_CHARACTER = 1;
 const HEX_DIGIT = 2;
 const SCHEME_CHARACTER = 4;
@@ -54,7 +54,7 @@ interface UriParts {
   readonly pathEnd: number;
 }
 
-/** Finds the parts of any text; `isUriReference` says whether they are valid. */
+/** Finds the parts of any text; `isUriReference` checks them. */
 function uriParts(bytes: Uint8Array, from: number, to: number): UriParts {
   const schemeEnd = endOfScheme(bytes, from, to);
   let pathStart = schemeEnd === -1 ? from : schemeEnd + 1;
@@ -66,7 +66,7 @@ function uriParts(bytes: Uint8Array, from: number, to: number): UriParts {
   return { schemeEnd, pathStart, pathEnd };
 }
 
-/** Index of the colon behind the first segment's scheme-like beginning, or −1. */
+/** Index of the colon after the first segment's scheme-like beginning, or −1. */
 function endOfScheme(bytes: Uint8Array, from: number, to: number): number {
   for (let i = from; i < to; i++) {
     const byte = bytes[i] ?? 0;
@@ -89,7 +89,7 @@ export interface StreamSpan {
   readonly end: number;
 }
 
-/** Where the stream of the source `[from, to)` is. It has bytes when the source has. */
+/** The range of the stream of the source `[from, to)`. It is non-empty when the source is. */
 export function streamSpan(bytes: Uint8Array, from: number, to: number): StreamSpan {
   const { schemeEnd, pathStart, pathEnd } = uriParts(bytes, from, to);
   let end = pathEnd;
@@ -102,7 +102,7 @@ export function streamSpan(bytes: Uint8Array, from: number, to: number): StreamS
   return host.start < host.end ? host : { start: from, end: to };
 }
 
-/** The host of the authority `//user@host:port`, which may be empty; without brackets a colon begins the port. */
+/** The host of the authority `//user@host:port`, which may be empty; outside brackets a colon begins the port. */
 function hostSpan(bytes: Uint8Array, from: number, to: number): StreamSpan {
   let start = Math.min(from + 2, to);
   for (let i = start; i < to; i++) if (bytes[i] === AT) start = i + 1;
@@ -114,21 +114,21 @@ function hostSpan(bytes: Uint8Array, from: number, to: number): StreamSpan {
   return { start, end };
 }
 
-/** Whether the range is a URI-reference that is not empty. */
+/** Returns true for a non-empty URI-reference. */
 export function isUriReference(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to || !hasUriCharacters(bytes, from, to)) return false;
   const { schemeEnd } = uriParts(bytes, from, to);
   return schemeEnd === -1 || isScheme(bytes, from, schemeEnd);
 }
 
-/** Whether the range is a URI with a scheme, and with something behind it. */
+/** Returns true for a URI with a scheme and a non-empty rest. */
 export function isAbsoluteUri(bytes: Uint8Array, from: number, to: number): boolean {
   if (!isUriReference(bytes, from, to)) return false;
   const { schemeEnd } = uriParts(bytes, from, to);
   return schemeEnd !== -1 && schemeEnd + 1 < to;
 }
 
-/** Characters of RFC 3986, complete percent escapes, brackets only around an address in the authority, one fragment. */
+/** Checks characters of RFC 3986, percent escapes, brackets only around an address in the authority, one fragment. */
 function hasUriCharacters(bytes: Uint8Array, from: number, to: number): boolean {
   let fragment = false;
   for (let i = from; i < to; i++) {
@@ -161,7 +161,7 @@ function isScheme(bytes: Uint8Array, from: number, to: number): boolean {
   return true;
 }
 
-/** The rare case, an IPv6 address: the one pair of brackets is inside the authority; the rest is as without them. */
+/** Handles an IPv6 address, which is rare: its one pair of brackets is in the authority; the rest is the same. */
 function hasBracketsInAuthority(bytes: Uint8Array, from: number, to: number): boolean {
   const { schemeEnd, pathStart } = uriParts(bytes, from, to);
   const authorityStart = schemeEnd === -1 ? from : schemeEnd + 1;

@@ -1,8 +1,8 @@
 /**
- * Whether bytes are JSON (RFC 8259): what is asked of each payload that is folded, millions of times, so one pass
- * answers it that makes nothing. Where it is not JSON and what was expected there says the scanner of json-scan.ts.
+ * Validates JSON (RFC 8259) in one pass without allocations, because a fold checks millions of payloads. The scanner of
+ * json-scan.ts finds the offset and the expectation of an error.
  *
- *   M12 It answers what the scanner and a look at the UTF-8 of the range answer together.
+ *   M12 The result equals that of the scanner and a UTF-8 check of the range.
  */
 import { sequenceLength } from '#base';
 import { JSON_DEPTH_MAX } from './limits.ts';
@@ -21,13 +21,13 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const NOT_JSON = -1;
 
-/** What is open at each depth: 1 an object, 0 an array. One answer is given at a time. */
+/** The open containers by depth: 1 an object, 0 an array. Shared, because validation is synchronous. */
 const IS_OBJECT = new Uint8Array(JSON_DEPTH_MAX);
-/** Behind a backslash, without `u`. */
+/** Characters after a backslash, without `u`. */
 const ESCAPES = new Uint8Array(256);
 for (const escape of '"\\/bfnrt') ESCAPES[escape.charCodeAt(0)] = 1;
 
-/** Whether the range is one JSON value in well-formed UTF-8, with white space around it at most. */
+/** Returns true when the range is one JSON value in well-formed UTF-8, with optional surrounding white space. */
 export function isWellFormedJson(bytes: Uint8Array, from: number, to: number): boolean {
   let depth = 0;
   let at = spaceEnd(bytes, from, to);
@@ -45,7 +45,7 @@ export function isWellFormedJson(bytes: Uint8Array, from: number, to: number): b
       at++;
     } else at = scalarEnd(bytes, at, to);
     if (at === NOT_JSON) return false;
-    // A value ends here, and with it whatever closes behind it.
+    // A value ends here; close the containers that end after it.
     for (; depth > 0; depth--) {
       at = spaceEnd(bytes, at, to);
       const isObject = IS_OBJECT[depth - 1] === 1;
@@ -71,7 +71,7 @@ function spaceEnd(bytes: Uint8Array, from: number, to: number): number {
   return at;
 }
 
-/** The name of a member and its colon; the value begins at the end. */
+/** Skips the name of a member and its colon. */
 function nameEnd(bytes: Uint8Array, from: number, to: number): number {
   if (from >= to || bytes[from] !== QUOTE) return NOT_JSON;
   const name = stringEnd(bytes, from + 1, to);
@@ -90,12 +90,12 @@ function scalarEnd(bytes: Uint8Array, at: number, to: number): number {
   return literalEnd(bytes, at, to, 'null');
 }
 
-/** Begins behind the quote. */
+/** Starts after the quote. */
 function stringEnd(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to) {
     const byte = bytes[at] ?? 0;
-    // Small letters, which most texts are made of.
+    // Fast path: most texts are mostly lowercase letters.
     if (byte > BACKSLASH && byte < 0x80) at++;
     else if (byte === QUOTE) return at + 1;
     else if (byte < 0x20) return NOT_JSON;
@@ -112,7 +112,7 @@ function stringEnd(bytes: Uint8Array, from: number, to: number): number {
   return NOT_JSON;
 }
 
-/** Begins behind the backslash. */
+/** Starts after the backslash. */
 function escapeEnd(bytes: Uint8Array, at: number, to: number): number {
   const byte = at < to ? (bytes[at] ?? 0) : 0;
   if (byte !== 0x75) return ESCAPES[byte] === 1 ? at + 1 : NOT_JSON;
@@ -131,7 +131,7 @@ function numberEnd(bytes: Uint8Array, from: number, to: number): number {
   return digitsEnd(bytes, at, to);
 }
 
-/** One at least. */
+/** At least one digit. */
 function digitsEnd(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to && isDigit(bytes[at] ?? 0)) at++;
