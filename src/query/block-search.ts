@@ -1,11 +1,11 @@
 /**
- * Where a rank falls in a run of posting entries.
+ * Search for a rank in a run of posting entries.
  */
 import type { PostingBlock } from '#database';
 import type { Direction } from '#model';
 import { positionOf } from './rank.ts';
 
-/** The place of the first entry at or above the rank, in the order of the direction; −1 when all are below it. */
+/** Index of the first entry at or above the rank, in the order of the direction; −1 when all are below it. */
 export function placeInBlock(block: PostingBlock, rank: number, direction: Direction): number {
   const position = positionOf(rank);
   const place = block.firstAtOrAfter(position);

@@ -1,5 +1,5 @@
 /**
- * Which part of a database a walk may show: from one event to another, in a direction.
+ * The events that a walk may return: between two revisions or events, in a direction.
  */
 import { nearestRevision } from '#base';
 import type { DatabaseReader } from '#database';
@@ -8,19 +8,19 @@ import { INDEX_MAX, type RankRange, rankOf, rankRange } from './rank.ts';
 
 export interface Bounds {
   readonly direction: Direction;
-  /** Revisions, both inclusive; none when `first` is above `last`. */
+  /** Revisions, both inclusive; empty when `first` is above `last`. */
   readonly first: number;
   readonly last: number;
-  /** The same, narrowed by the event that a walk goes on behind. */
+  /** The same range, narrowed by the event that a walk continues after. */
   readonly ranks: RankRange;
 }
 
 export interface BoundsOf {
-  /** The revision that is read at. */
+  /** The revision of the read. */
   readonly at: number;
   readonly revisions: RevisionBounds;
   readonly direction: Direction;
-  /** Only events behind it, in the direction. */
+  /** Only events after it, in the direction. */
   readonly after?: Position | undefined;
 }
 
@@ -41,7 +41,7 @@ export function isEmpty(bounds: Bounds): boolean {
   return bounds.first > bounds.last || bounds.ranks.first > bounds.ranks.last;
 }
 
-/** The same, without what lies above a revision. */
+/** The bounds without the revisions above one. */
 export function upTo(bounds: Bounds, revision: number): Bounds {
   if (revision >= bounds.last) return bounds;
   const { direction, first, ranks } = bounds;
@@ -50,7 +50,7 @@ export function upTo(bounds: Bounds, revision: number): Bounds {
   return { direction, first, last: revision, ranks: within };
 }
 
-/** How many events the revisions of the bounds have. Takes the headers of two pages. */
+/** Number of events in the revisions of the bounds. Reads the headers of two pages. */
 export function eventCount(reader: DatabaseReader, { first, last }: Pick<Bounds, 'first' | 'last'>): number {
   return eventsUpTo(reader, last) - eventsUpTo(reader, first - 1);
 }

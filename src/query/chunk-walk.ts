@@ -1,10 +1,10 @@
 /**
  * A walk over the chunks of one posting list, below a ceiling that lies above all of them.
  *
- * A chunk's key is the position of its last entry. Upwards, the first chunk at or above a position is the one where a
- * search for the position begins. Downwards that chunk may hold the answer too; otherwise the answer is the last entry
- * of the chunk below it. Chunks are read ahead, a few at first, more while the walk goes on; a leap beyond everything
- * that was read ahead opens the range anew at its goal, so that a leap costs the same however far it goes.
+ * The key of a chunk is the position of its last entry. Upwards, a search for a position starts in the first chunk at
+ * or above it. Downwards that chunk may hold the answer too; otherwise the answer is the last entry of the chunk below
+ * it. Chunks are read ahead, a few at first, then more. A seek beyond the chunks that were read ahead opens the range
+ * again at its target, so that its cost does not depend on the distance.
  */
 import { type DatabaseReader, type HeadName, PostingBlock, positionOfChunk, readChunk } from '#database';
 import type { KvRange, KvRow } from '#kv';
@@ -17,7 +17,7 @@ const READ_AHEAD_GROWTH = 4;
 const READ_AHEAD_MAX = 32;
 const LOWEST: Position = { revision: 0, index: 0 };
 
-/** Where the chunks are: `ceiling` is the oldest inline entry of the list's head. */
+/** Location of the chunks: `ceiling` is the oldest inline entry of the list's head. */
 export interface ChunkPlace {
   readonly reader: DatabaseReader;
   readonly name: HeadName;
@@ -27,7 +27,7 @@ export interface ChunkPlace {
 
 export class ChunkWalk {
   readonly #at: ChunkPlace;
-  /** The chunk that was searched last, and where the search ended in it. */
+  /** The chunk that was searched last, and the index where the search ended. */
   block: PostingBlock = PostingBlock.EMPTY;
   place = 0;
 
@@ -35,10 +35,10 @@ export class ChunkWalk {
   #ahead: readonly KvRow[] = [];
   #next = 0;
   #readAhead = READ_AHEAD_MIN;
-  /** Whether something was found in the chunks read ahead; if not, the walk leapt over all of them. */
+  /** True when an entry was found in the chunks read ahead; otherwise the walk skipped all of them. */
   #used = false;
   #exhausted = false;
-  /** Downwards: the walk has passed every chunk whose last entry is at or above this. */
+  /** Downwards, every chunk whose last entry is at or above this has been passed. */
   #floor: Position;
 
   constructor(at: ChunkPlace) {
@@ -46,7 +46,7 @@ export class ChunkWalk {
     this.#floor = at.ceiling;
   }
 
-  /** Finds the first entry at or above the rank among the chunks in memory: `block` and `place` then say where. */
+  /** Finds the first entry at or above the rank among the chunks in memory, and sets `block` and `place` to it. */
   seek(rank: number): 'found' | 'waiting' | 'end' {
     if (this.#search(rank)) return 'found';
     while (this.#next < this.#ahead.length) {
@@ -61,7 +61,7 @@ export class ChunkWalk {
     return this.#exhausted ? 'end' : 'waiting';
   }
 
-  /** Reads on towards the rank. */
+  /** Reads more chunks towards the rank. */
   async settle(rank: number): Promise<void> {
     if (this.#range !== undefined && !this.#used) await this.release();
     if (this.#range === undefined) await this.#open(rank);
@@ -82,14 +82,14 @@ export class ChunkWalk {
     return true;
   }
 
-  /** Whether the chunk cannot hold what is looked for, so that it need not be unpacked. */
+  /** Returns true when the chunk cannot hold the target, so that it need not be unpacked. */
   #leapsOver(row: KvRow, rank: number): boolean {
     const { direction } = this.#at;
     const decisive = direction === 'forward' ? row : this.#ahead[this.#next];
     if (decisive === undefined) return false;
     const last = positionOfChunk(decisive.key);
     const lastRank = rankOf(last.revision, last.index, direction);
-    // Downwards the chunk below decides: when it too reaches up to the goal, this one lies wholly above it.
+    // Downwards the chunk below decides: when it also reaches up to the target, this one lies entirely above it.
     return direction === 'forward' ? lastRank < rank : lastRank <= rank;
   }
 

@@ -1,5 +1,5 @@
 /**
- * What an event's own bytes say: whether a selector matches it, and when it took effect.
+ * Tests on an event's own bytes: whether a selector matches, and its effective time.
  */
 import { type Instant, instantFromMs } from '#base';
 import type { StoredEvent } from '#database';
@@ -9,21 +9,21 @@ import type { PassingEvent } from './passing-event.ts';
 export type EventTest = (event: StoredEvent) => boolean;
 export type PassingTest = (event: PassingEvent) => boolean;
 
-/** Absent for the selector of every event. */
+/** Absent for a selector of every event. */
 export function testOf(selector: Selector): EventTest | undefined {
   if (selector.kind === 'all') return undefined;
   const matches = storedMatcherOf(selector);
   return ({ bytes }) => matches(bytes, 0, bytes.length);
 }
 
-/** The same, of an event where it lies. */
+/** The same test for an event in place. */
 export function passingTestOf(selector: Selector): PassingTest | undefined {
   if (selector.kind === 'all') return undefined;
   const matches = storedMatcherOf(selector);
   return ({ bytes, from, to }) => matches(bytes, from, to);
 }
 
-/** Its time, or the time it was recorded when it has none of its own. */
+/** Its own time, or the recorded time when it has none. */
 export function effectiveTimeOf(event: StoredEvent): Instant {
   const { bytes } = event;
   const { hasTime, seconds, nanos } = eventFacts(bytes, 0, bytes.length);

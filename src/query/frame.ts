@@ -1,5 +1,5 @@
 /**
- * Events on their way out: the stored bytes, and behind them what the server adds, gathered in one buffer.
+ * Encodes events for the wire: the stored bytes, followed by the server fields, collected in one buffer.
  *
  * ```
  * event      canonical bytes | suffix
@@ -9,23 +9,23 @@
  * replies    (00 length(u32 BE) 0A length event)*            the same, each inside a SubscribeEventsReply
  * batch       00 length(u32 BE) (0A length event)* 10 read at   one EventBatch
  * ```
- * A field that comes twice in protobuf has its last value, so the stored id goes behind the one that the client wrote.
- * An event is copied once, from its page to here; what the events of a transaction share in the suffix is encoded once
- * for all of them. Nothing is decoded, and nothing is allocated for an event. (Q9)
+ * The last value of a repeated protobuf field wins, so the stored id goes after the client's. An event is copied once,
+ * from its page to the buffer; the common suffix of a transaction is encoded once. Nothing is decoded, and nothing is
+ * allocated per event. (Q9)
  */
 import { assert, encodeUtf8 } from '#base';
 import type { StoredEvent } from '#database';
 
-/** How the events are wrapped; see the picture above. */
+/** Wrapping of the events, as pictured above. */
 export type Framing = 'messages' | 'replies' | 'batch';
 
 export interface FrameOptions {
   readonly framing: Framing;
   /** True adds the extension attribute "revision", which ScanDatabaseLog promises. Default false. */
   readonly logScan?: boolean;
-  /** The revision that each batch says it was read at; it says none unless given. */
+  /** The revision that each batch reports as its read revision; absent: none. */
   readonly readAt?: number;
-  /** Room to start with; a buffer that is taken before it is full never grows. Default 64 KiB. */
+  /** Initial capacity; a buffer that is taken before it is full never grows. Default 64 KiB. */
   readonly startBytes?: number;
 }
 
@@ -35,7 +35,7 @@ const HEADER_BYTES = 5;
 const SUFFIX_BYTES_MAX = 64;
 /** Header, tag and length of the wrapped event, field 14. */
 const WRAPPING_BYTES_MAX = HEADER_BYTES + 6 + 6;
-/** From here on a view and a copy by the engine cost less than a loop. */
+/** Length from which a view and a native copy cost less than a loop. */
 const LONG_RUN_BYTES = 64;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 
@@ -47,23 +47,23 @@ const TAG_EXTENSIONS = 0x42;
 const TAG_REVISION = 0x68;
 const TAG_INDEX = 0x70;
 const TAG_RECORDED_TIME = 0x7a;
-/** An entry of the extensions up to the text: the key, and a CloudEventAttributeValue of kind ce_string. */
+/** Beginning of an entry of the extensions: the key, and a CloudEventAttributeValue of kind ce_string. */
 const REVISION_KEY = encodeUtf8('\n\brevision');
 const TAG_ENTRY_VALUE = 0x12;
 const TAG_CE_STRING = 0x1a;
 
-/** A buffer of framed events: append until it is large enough, take it, go on. */
+/** A buffer of framed events: append until it is large enough, then take it. */
 export class EventFrames {
   readonly #framing: Framing;
   readonly #logScan: boolean;
   readonly #readAt: number | undefined;
   readonly #startBytes: number;
-  /** None until the first event, and none again once they are taken. */
+  /** Empty until the first event, and again after `take`. */
   #bytes: Uint8Array = NO_BYTES;
   #length = 0;
   #eventCount = 0;
 
-  /** The suffix of one transaction: the part before field 14, then the part behind it. */
+  /** The suffix of one transaction: the part before field 14, then the part after it. */
   readonly #suffix: Uint8Array = new Uint8Array(SUFFIX_BYTES_MAX);
   #suffixMiddle = 0;
   #suffixLength = 0;
@@ -77,12 +77,12 @@ export class EventFrames {
     this.#startBytes = options.startBytes ?? START_BYTES;
   }
 
-  /** Bytes gathered since the last `take`. */
+  /** Bytes since the last `take`. */
   get byteLength(): number {
     return this.#length;
   }
 
-  /** Events gathered since the last `take`. */
+  /** Events since the last `take`. */
   get eventCount(): number {
     return this.#eventCount;
   }
@@ -93,7 +93,7 @@ export class EventFrames {
     else this.#appendRenamed(event, encodeUtf8(event.storedId));
   }
 
-  /** What the events that follow have in common. Costs nothing while it stays the same. */
+  /** Sets the fields that the following events share. Free while they do not change. */
   beginTransaction(revision: number, recordedTimeMs: number): void {
     if (revision === this.#revision && recordedTimeMs === this.#recordedTimeMs) return;
     this.#revision = revision;
@@ -105,7 +105,7 @@ export class EventFrames {
     this.#suffixLength = at;
   }
 
-  /** The event whose canonical bytes are `[from, to)` of `source`, of the transaction that was begun. */
+  /** Appends the event `[from, to)` of `source`, which belongs to the current transaction. */
   appendBytes(source: Uint8Array, from: number, to: number, index: number): void {
     const indexBytes = index === 0 ? 0 : 1 + varintLength(index);
     const count = to - from;
@@ -118,7 +118,7 @@ export class EventFrames {
     this.#eventCount++;
   }
 
-  /** Hands the buffer over: whole gRPC messages, one after the other; empty when nothing was appended. */
+  /** Returns the buffer: whole gRPC messages; empty when nothing was appended. */
   take(): Uint8Array {
     if (this.#eventCount === 0) return NO_BYTES;
     if (this.#framing === 'batch') this.#closeBatch();
@@ -150,7 +150,9 @@ export class EventFrames {
     this.#eventCount++;
   }
 
-  /** Makes room for an event of this size with its suffix, writes what goes before it, and says where it goes. */
+  /**
+   * Reserves room for an event of this size with its suffix, writes its prefix, and returns the offset of the event.
+   */
   #open(eventBytes: number): number {
     assert(this.#revision >= 0, 'A transaction is begun before its events are framed');
     this.#reserve(eventBytes + WRAPPING_BYTES_MAX);
@@ -158,7 +160,7 @@ export class EventFrames {
     if (this.#framing === 'messages') return putHeader(bytes, this.#length, eventBytes);
     let at = this.#length;
     if (this.#framing === 'replies') at = putHeader(bytes, at, 1 + varintLength(eventBytes) + eventBytes);
-    // The header of a batch is written when its length is known.
+    // The header of a batch is written once its length is known.
     else if (at === 0) at = HEADER_BYTES;
     return putVarint(bytes, putByte(bytes, at, TAG_WRAPPED_EVENT), eventBytes);
   }

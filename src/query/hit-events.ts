@@ -11,12 +11,12 @@ import type { SlicePace } from './slice-pace.ts';
 
 export interface HitEventsOptions {
   readonly hits: Hits;
-  /** Of each event that the index names; absent when the index is sure. */
+  /** Test of each candidate; absent when the index is exact. */
   readonly test: EventTest | undefined;
   readonly pace: SlicePace;
 }
 
-/** Reads of the store for one slice, each of which may give some thousand entries. */
+/** Reads of the store for one slice, each of which may return some thousand entries. */
 const SLICE_READS = 64;
 
 export function hitEvents(reader: DatabaseReader, options: HitEventsOptions): EventChunks {
@@ -30,7 +30,7 @@ export function hitEvents(reader: DatabaseReader, options: HitEventsOptions): Ev
       const slice = new Slice(left, pace);
       for (let reads = 0; !slice.full && !isOver; ) {
         if (!hits.ready) {
-          // Lists that have hardly an event in common are long walked in vain: the reader has a turn meanwhile.
+          // Lists with few common events need long walks without a match, so the slice ends here.
           if (++reads > SLICE_READS) break;
           await hits.settle();
           continue;

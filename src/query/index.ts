@@ -1,25 +1,25 @@
 /**
- * #query: answers from what is applied: which events, in which order, at which revision.
+ * #query: reads of applied data: which events, in which order, at which revision.
  *
  * For: events by selector, revision range and effective time; the log itself; names of streams, subjects and event
- * types; single events and transactions; following a database; and framing events for the wire. Every answer comes in
- * slices that the reader pulls.
+ * types; single events and transactions; following a database; and framing events for the wire. Readers pull every
+ * answer in slices.
  *
- * Not here: which revision a read runs at and the waiting for it (#service), what the rows look like (#database),
- * whether the reader is still there (it pulls, or it does not). Nothing here writes.
+ * Not here: choosing and awaiting the revision of a read (#service), the format of the rows (#database), and whether
+ * the reader is still connected. Nothing here writes.
  *
  * Invariants:
- *   Q1  A read at a revision has one answer: the same events in the same order, however it is sliced or paged, and
- *       whatever is written meanwhile. A page that goes on after the last event of the one before completes it.
- *   Q2  A walk over a list needs no read view: it sees each entry up to its revision once, and none above it.
+ *   Q1  A read at a revision has one answer: the same events in the same order, in any slices or pages and under
+ *       concurrent writes. A page that continues after the last event of the previous one completes it.
+ *   Q2  A walk over a list needs no read view: it returns each entry up to its revision once, and none above it.
  *   Q3  The memory of a walk has a bound that depends neither on the size of the database nor on the answer.
- *   Q4  The work of a read grows with what it returns and with the least of what its ways walk, the lists that its
- *       selector names or the range that it asks about, times a small number; docs/http.md says what by kind of read.
- *   Q5  Between two slices nothing of the store is held: a slow reader hinders nobody.
- *   Q6  A walk over the log reads each page once, and a page that is missing is an error, never a shorter answer.
- *   Q7  A tail delivers every selected event once, in the order of position, wherever it was left and taken up again.
- *   Q8  A slice is bounded in bytes, in events and in the work behind it. An event or page that alone is more waits,
- *       and is not held meanwhile, until its reader has room for it.
+ *   Q4  The work of a read grows with its result and with the cheapest of its ways, the lists that its selector names
+ *       or the range that it covers, times a small number; docs/http.md gives it by kind of read.
+ *   Q5  Between two slices no resource of the store is held: a slow reader blocks no other.
+ *   Q6  A walk over the log reads each page once, and a missing page is an error, never a shorter answer.
+ *   Q7  A tail delivers every selected event once, in the order of position, across any interruption.
+ *   Q8  A slice is bounded in bytes, in events and in work. A larger single event or page waits, and is not held in the
+ *       meantime, until its reader has room for it.
  *   Q9  A framed event decodes to the stored one and the server's fields; its stored bytes are copied, never decoded.
  */
 export {

@@ -1,12 +1,11 @@
 /**
- * The index entries that the lists of a selector have in common, or any of them has, as its plan says; in the order of
- * position, a bounded number of them at a time.
+ * The index entries of the combined lists of a plan, in the order of position, a bounded number at a time.
  */
 import type { PostingEntry } from '#database';
 import type { Hits } from './hits.ts';
 import { END_RANK } from './rank.ts';
 
-/** Of one step: entries, and reads of the store, each of which may pass a thousand more. */
+/** Limits of one step: entries, and reads of the store, each of which may skip a thousand more. */
 const STEP_ENTRIES = 16_384;
 const STEP_READS = 32;
 
@@ -17,7 +16,7 @@ export class ListEntries {
     this.#hits = hits;
   }
 
-  /** Offers the next entries. False at the end. */
+  /** Offers the next entries. Returns false at the end. */
   async step(offer: (entry: PostingEntry) => void): Promise<boolean> {
     const hits = this.#hits;
     for (let entries = 0, reads = 0; entries < STEP_ENTRIES && reads < STEP_READS; ) {
@@ -35,7 +34,7 @@ export class ListEntries {
     return true;
   }
 
-  /** Gives back what the walk holds of the store; it goes on from where it is when it is used again. */
+  /** Releases resources of the store; the walk continues from its position when it is used again. */
   release(): Promise<void> {
     return this.#hits.release();
   }

@@ -4,8 +4,8 @@
  * ```
  * positions →   [chunk][chunk][chunk] … [chunk][inline entries of the head]
  * ```
- * The head is read before any chunk, and a chunk never changes once its entries have left a head. So everything below
- * the oldest inline entry is in the chunks, whatever is written meanwhile, and no read view has to be held. (Q2)
+ * The head is read before any chunk, and chunks are immutable once their entries have left a head. So all entries below
+ * the oldest inline one are in the chunks, whatever is written concurrently, and no read view is needed. (Q2)
  */
 import { type DatabaseReader, type HeadContent, inlineEntries, PostingBlock, type PostingEntry } from '#database';
 import { placeInBlock } from './block-search.ts';
@@ -27,7 +27,7 @@ class ListHits implements Hits {
   rank: number;
   ready = false;
 
-  /** Unpacked when they are first needed: many lists of a union never are. */
+  /** Unpacked on first use: many lists of a union are never used. */
   #inline: PostingBlock | undefined;
   #chunks: ChunkWalk | undefined;
   #block: PostingBlock = PostingBlock.EMPTY;
@@ -66,7 +66,7 @@ class ListHits implements Hits {
     await this.#chunks?.release();
   }
 
-  /** Chunks first, then what is inline. */
+  /** Searches the chunks, then the inline entries. */
   #seekUp(inline: PostingBlock): void {
     const isBelowInline = this.rank < rankOf(inline.revision(0), inline.index(0), this.#direction);
     if (isBelowInline && this.#seekChunks() !== 'end') return;
@@ -74,7 +74,7 @@ class ListHits implements Hits {
     if (!this.ready) this.#end();
   }
 
-  /** What is inline first, then chunks. */
+  /** Searches the inline entries, then the chunks. */
   #seekDown(inline: PostingBlock): void {
     this.#seekInline(inline);
     if (!this.ready && this.#seekChunks() === 'end') this.#end();

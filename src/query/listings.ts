@@ -1,5 +1,5 @@
 /**
- * Which streams, subjects and event types a database has, at a revision.
+ * Lists the streams, subjects and event types of a database at a revision.
  */
 import { assert, decodeUtf8, encodeUtf8 } from '#base';
 import { DatabaseReader, type DatabaseSource, HEAD_KIND, type HeadKind, walkHeads } from '#database';
@@ -14,13 +14,13 @@ export interface ListedName {
 }
 
 export interface Listing {
-  /** The revision to read at. It is applied before the listing begins. */
+  /** The revision of the read. It must be applied before. */
   readonly at: number;
-  /** Only names that begin with it. */
+  /** Only names with this prefix. */
   readonly prefix?: string | undefined;
-  /** Only names behind it, in the order of their UTF-8 bytes. */
+  /** Only names after it, in the order of their UTF-8 bytes. */
   readonly after?: string | undefined;
-  /** Names at most; absent: all. */
+  /** Maximum number of names; absent: all. */
   readonly limit?: number | undefined;
   readonly signal?: Cancellation | undefined;
 }
@@ -37,30 +37,30 @@ export function listEventTypes(source: DatabaseSource, listing: Listing): AsyncG
   return listNames(source, { kind: HEAD_KIND.TYPE, listing });
 }
 
-/** Heads of later names that are passed over before the pages are thought of. */
+/** Minimum number of skipped heads of later names before the pages are considered. */
 const HEADS_IN_VAIN_MIN = 256;
-/** Of pages, so many events cost as much to look at as a head. */
+/** Events in pages that cost as much to read as one head. */
 const PAGE_EVENTS_PER_HEAD = 4;
-/** Names that one walk over the pages may hold. */
+/** Maximum number of names in memory during one walk over the pages. */
 const NAMES_MAX = 16_384;
 const NAMES_PER_SLICE = 256;
 
 export interface NamesToList {
   readonly kind: HeadKind;
   readonly listing: Listing;
-  /** Heads of later names that are passed over before a walk over the pages; default what the pages cost. */
+  /** Skipped heads of later names before a walk over the pages; default: the cost of the pages. */
   readonly headsInVain?: number;
-  /** Names that a walk over the pages holds; default NAMES_MAX. */
+  /** Names in memory during a walk over the pages; default NAMES_MAX. */
   readonly namesMax?: number;
 }
 
 /**
  * Names in the order of their UTF-8 bytes, in slices that may be empty.
  *
- * There are two ways. The heads are in the right order, but those of names that came later are among them; the pages up
- * to the revision have no later names, but all have to be looked at before the first name is known. So the listing goes
- * the first way until it has cost in vain what the second would, then the second for the next NAMES_MAX names, and so
- * on in turns. (Q4)
+ * There are two ways. The heads are in order, but include names that appeared after the revision; the pages up to the
+ * revision have no later names, but all must be read before the first name is known. So the listing reads heads until
+ * the skipped ones have cost as much as the pages would, then finds the next NAMES_MAX names in the pages, and
+ * alternates. (Q4)
  */
 export async function* listNames(source: DatabaseSource, wanted: NamesToList): AsyncGenerator<readonly ListedName[]> {
   const { at, after, limit = Number.POSITIVE_INFINITY } = wanted.listing;
@@ -74,13 +74,13 @@ export async function* listNames(source: DatabaseSource, wanted: NamesToList): A
   }
 }
 
-/** How far a listing has come. */
+/** Progress of a listing. */
 interface Place {
   behind: Uint8Array | undefined;
   left: number;
 }
 
-/** By the heads. True when they have become too dear, false when the listing is done. */
+/** Lists from the heads. Returns true when they have become too expensive, false when the listing is done. */
 async function* listHeads(
   reader: DatabaseReader,
   { kind, listing, headsInVain }: NamesToList,
@@ -108,7 +108,7 @@ function inVainMaxOf(reader: DatabaseReader, at: number): number {
   return Math.max(HEADS_IN_VAIN_MIN, eventCount(reader, { first: 1, last: at }) / PAGE_EVENTS_PER_HEAD);
 }
 
-/** By the pages. True when there may be more names behind, false when the listing is done. */
+/** Lists from the pages. Returns true when there may be more names, false when the listing is done. */
 async function* listPages(
   reader: DatabaseReader,
   { kind, listing, namesMax = NAMES_MAX }: NamesToList,

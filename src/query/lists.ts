@@ -1,20 +1,20 @@
 /**
- * Which posting lists an alternative of a selector names.
+ * The posting lists of an alternative of a selector.
  */
 import { encodeUtf8 } from '#base';
 import { HEAD_KIND, type HeadKind, type HeadName, NO_SUBJECT_HEAD } from '#database';
 import type { Conjunction, TextMatch } from '#model';
 
-/** All lists of a kind whose names begin so. */
+/** All lists of a kind whose names have this prefix. */
 export interface Prefix {
   readonly kind: HeadKind;
   readonly prefix: Uint8Array;
 }
 
 export interface Lists {
-  /** Lists that hold all the events of a conjunction… */
+  /** Lists, each of which contains all the events of a conjunction… */
   readonly names: readonly HeadName[];
-  /** …and prefixes, the lists of each of which do so together. */
+  /** …and prefixes, whose lists together contain them. */
   readonly prefixes: readonly Prefix[];
 }
 
@@ -25,7 +25,7 @@ export function listsOf({ source, stream, type, subject }: Conjunction): Lists {
     if (match?.kind === 'equals') names.push({ kind, term: encodeUtf8(match.value) });
     if (match?.kind === 'prefix') prefixes.push({ kind, prefix: encodeUtf8(match.value) });
   };
-  // The list of a source lies inside the list of its stream.
+  // The list of a source is a subset of the list of its stream.
   if (source === undefined) add(HEAD_KIND.STREAM, stream);
   else names.push({ kind: HEAD_KIND.SOURCE, term: encodeUtf8(source) });
   add(HEAD_KIND.TYPE, type);
@@ -34,7 +34,7 @@ export function listsOf({ source, stream, type, subject }: Conjunction): Lists {
   return { names, prefixes };
 }
 
-/** What an alternative asks for besides prefixes: no event that it selects is later than the latest of these. */
+/** The alternative without its prefixes: no event that it selects is later than the latest of these. */
 export function equalitiesOf({ stream, type, subject, ...rest }: Conjunction): Conjunction {
   return {
     ...rest,

@@ -1,5 +1,5 @@
 /**
- * Single answers: an event, a transaction, what a database was at a revision or at a time.
+ * Lookups of one event, one transaction, or the facts of a database at a revision or time.
  */
 import { assert, type Instant, instantToMs } from '#base';
 import {
@@ -21,7 +21,7 @@ export function eventAt(source: DatabaseSource, position: Position): StoredEvent
   return new DatabaseReader(source).eventAt(position);
 }
 
-/** The event known by this id, the stored one, in this stream, if it was committed in the revisions up to `at`. */
+/** The event with this stored id in this stream, if it was committed at or before revision `at`. */
 export function eventById(
   source: DatabaseSource,
   at: number,
@@ -35,19 +35,19 @@ export function transactionAt(source: DatabaseSource, revision: number): StoredT
   return new DatabaseReader(source).transaction(revision);
 }
 
-/** The transaction with this id, its 16 bytes, if it was committed in the revisions up to `at`. */
+/** The transaction with this id (16 bytes), if it was committed at or before revision `at`. */
 export function transactionById(source: DatabaseSource, at: number, id: Uint8Array): StoredTransaction | undefined {
   const reader = new DatabaseReader(source);
   const revision = reader.transactionRevision(id);
   return revision === undefined || revision > at ? undefined : reader.transaction(revision);
 }
 
-/** The latest refusal of this id that is kept, whether or not the id was committed since. */
+/** The latest stored refusal of this id, whether or not the id was committed since. */
 export function refusalById(source: DatabaseSource, id: Uint8Array): KeptRefusal | undefined {
   return refusalOf(new DatabaseReader(source), id);
 }
 
-/** The facts of a revision, which is applied. */
+/** The facts of an applied revision. */
 export function databaseAtRevision(source: DatabaseSource, revision: number): DatabaseFacts {
   const reader = new DatabaseReader(source);
   const applied = reader.applied();
@@ -59,7 +59,7 @@ export function databaseAtRevision(source: DatabaseSource, revision: number): Da
   return databaseAt(reader, applied, revision);
 }
 
-/** The latest revision, at most `at`, that was recorded at the time or before; undefined before its creation. */
+/** The latest revision, at most `at`, recorded at or before the time; undefined before the database was created. */
 export function revisionAtTimestamp(source: DatabaseSource, at: number, time: Instant): number | undefined {
   const reader = new DatabaseReader(source);
   const applied = reader.applied();

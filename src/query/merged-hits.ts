@@ -1,9 +1,9 @@
 /**
- * Lists combined: the entries that all of them have (And), and those that any of them has (Or).
+ * Combined lists: the entries in all of them (And), and those in any of them (Or).
  *
- * An intersection leaps: whoever lags behind is moved to where the foremost already is, the shortest list first, so
- * that a short list decides how much of a long one is read. A union keeps its parts in a heap by rank and gives an
- * entry that several parts have once. Neither holds more than its parts do. (Q3)
+ * An intersection seeks: each part moves to the rank of the foremost, the shortest list first, so that a short list
+ * determines how much of a long one is read. A union keeps its parts in a heap by rank and returns an entry of several
+ * parts once. Neither uses more memory than its parts. (Q3)
  */
 
 import { assert } from '#base';
@@ -28,7 +28,7 @@ export function union(parts: readonly Hits[]): Hits {
 class IntersectedHits implements Hits {
   readonly #first: Hits;
   readonly #parts: readonly Hits[];
-  /** The part that everything waits for, when not ready. */
+  /** The part that must be settled, when not ready. */
   #awaited: Hits;
   rank = Number.NEGATIVE_INFINITY;
   ready = false;
@@ -59,7 +59,7 @@ class IntersectedHits implements Hits {
     for (const part of this.#parts) await part.release();
   }
 
-  /** Brings every part to the rank. False when one of them leapt beyond it, so that the rank moved. */
+  /** Moves every part to the rank. Returns false when a part moved beyond it, which raises the rank. */
   #meet(): boolean {
     this.ready = false;
     for (const part of this.#parts) {
@@ -79,7 +79,7 @@ class IntersectedHits implements Hits {
 }
 
 class UnitedHits implements Hits {
-  /** A binary heap by rank: the parent of place n is (n − 1) >> 1. */
+  /** A binary heap by rank: the parent of index n is (n − 1) >> 1. */
   readonly #heap: Hits[];
   rank: number;
   ready = false;
@@ -96,7 +96,7 @@ class UnitedHits implements Hits {
     while (top.rank < rank || !top.ready) {
       const before = top.rank;
       top.seek(Math.max(rank, before));
-      // It can go no further in memory, and nothing is below it: here the walk waits.
+      // The lowest part needs the store: the walk waits for it.
       if (!top.ready && top.rank === before) break;
       this.#sink(0);
       top = this.#top;

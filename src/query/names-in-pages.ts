@@ -1,6 +1,6 @@
 /**
- * The names that the events of the revisions up to one have, from their pages: what a listing at an early revision of a
- * large database costs is its pages, not the names that came later. (Q4)
+ * Finds the names of the events up to a revision in their pages: a listing at an early revision of a large database
+ * then costs the pages up to it, not the names that appeared later. (Q4)
  */
 import { assert, compareBytes, decodeUtf8, hasBytesAt } from '#base';
 import { type DatabaseReader, eventsOf, HEAD_KIND, type HeadKind, type StoredEvent } from '#database';
@@ -17,12 +17,12 @@ export interface FoundName {
 
 export interface NamesInPagesOptions {
   readonly kind: HeadKind;
-  /** Of the revisions 1 to this one. */
+  /** The last revision; the first is 1. */
   readonly at: number;
   readonly prefix: Uint8Array;
-  /** Only names behind it. */
+  /** Only names after it. */
   readonly after: Uint8Array | undefined;
-  /** Names that are wanted at most. */
+  /** Maximum number of names. */
   readonly max: number;
 }
 
@@ -30,9 +30,9 @@ export class NamesInPages {
   readonly #reader: DatabaseReader;
   readonly #options: NamesInPagesOptions;
   readonly #scan: PageScan;
-  /** By their text. The pages are walked upwards, so the first event that has a name is its first. */
+  /** Keyed on the text. The pages are walked upwards, so the first event found with a name is its first. */
   readonly #found: Map<string, FoundName> = new Map();
-  /** Once something was left out: the last name that is still of interest. */
+  /** The largest name that can still be in the result, once the maximum was exceeded. */
   #last: Uint8Array | undefined;
 
   constructor(reader: DatabaseReader, options: NamesInPagesOptions) {
@@ -41,7 +41,7 @@ export class NamesInPages {
     this.#scan = new PageScan(reader, { direction: 'forward', first: 1, last: options.at, pace: pulled() });
   }
 
-  /** Looks at the next pages. False at the end. */
+  /** Reads the next pages. Returns false at the end. */
   async step(): Promise<boolean> {
     const pages = await this.#scan.next();
     if (pages === undefined) return false;
@@ -53,7 +53,7 @@ export class NamesInPages {
     return true;
   }
 
-  /** The first ones, in the order of their bytes; `overflowed` when there are more. */
+  /** The first names, in the order of their bytes; `overflowed` when there are more. */
   take(): { readonly names: readonly FoundName[]; readonly overflowed: boolean } {
     const names = this.#inOrder();
     const overflowed = this.#last !== undefined || names.length > this.#options.max;

@@ -1,9 +1,9 @@
 /**
  * The next revision that can hold a selected event, from the heads of the selector's lists.
  *
- * A walk over the pages tests every event. Where nothing is selected for a long while, this is how it gets on: reading
- * the heads of all lists that the selector names, thousands of them for a prefix, costs about as much as testing some
- * ten thousand events, and tells how far the next one is. (Q4)
+ * A walk over the pages tests every event. It uses this when it has found no match for a long time: reading the heads
+ * of all lists of the selector, thousands of them for a prefix, costs about as much as testing some ten thousand
+ * events, and tells how far the next match is. (Q4)
  */
 import { type DatabaseReader, type HeadContent, walkHeads } from '#database';
 import { normalise, type Selector } from '#model';
@@ -15,19 +15,19 @@ import { END_RANK, positionOf, type RankRange, rankRange } from './rank.ts';
 
 export interface NextMatch {
   /**
-   * In the direction of the bounds, at or behind the revision that was asked from; undefined: there is none. Where too
-   * many heads would have to be read, the one that was asked from.
+   * At or after the start, in the direction of the bounds; undefined: no further match. With too many heads to read,
+   * the start itself.
    */
   readonly revision: number | undefined;
-  /** Heads that had to be read for it. */
+  /** Number of heads that were read. */
   readonly headCount: number;
 }
 
 export interface NextMatchOptions {
   readonly selector: Selector;
-  /** Asked from their first revision on, in their direction. */
+  /** The search starts at the first revision of the bounds, in their direction. */
   readonly bounds: Bounds;
-  /** Heads that may be read. */
+  /** Maximum number of heads to read. */
   readonly headsMax: number;
 }
 
@@ -55,7 +55,7 @@ class Search {
     this.#range = rankRange(bounds.first, bounds.last, bounds.direction);
   }
 
-  /** No event that is in all of them comes before this. */
+  /** Lower bound of the events that are in all lists. */
   async ofAll({ names, prefixes }: Lists): Promise<number> {
     let least = this.#range.first;
     for (const name of names) {
@@ -78,7 +78,7 @@ class Search {
     return least;
   }
 
-  /** The first entry of a list, or something above `known` when it does not come before that. */
+  /** Rank of the first entry of a list, or a lower bound of it at or above `known`. */
   async #ofList(head: HeadContent, known: number): Promise<number> {
     this.headCount++;
     if (head.firstRevision > this.#bounds.last) return END_RANK;

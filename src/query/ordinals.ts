@@ -1,13 +1,13 @@
 /**
- * The numbers that the EvidentSource SDK counts events by: the first event of a database is 1, the next one 2, whatever
- * transactions they came in. Each stored page says how many events came before it, so neither way walks the log.
+ * Event ordinals of the EvidentSource SDK: the first event of a database is 1, the next one 2, across transactions.
+ * Each stored page has the number of events before it, so neither direction walks the log.
  */
 import { DatabaseReader, type DatabaseSource } from '#database';
 import type { Position } from '#model';
 
 export class EventOrdinals {
   readonly #reader: DatabaseReader;
-  /** The transaction asked for last: neighbours share it. */
+  /** The last transaction that was looked up: neighbours share it. */
   #revision = 0;
   #before = 0;
 
@@ -15,12 +15,12 @@ export class EventOrdinals {
     this.#reader = new DatabaseReader(source);
   }
 
-  /** Of an event that is applied. */
+  /** Ordinal of an applied event. */
   of({ revision, index }: Position): number {
     return this.before(revision) + index + 1;
   }
 
-  /** How many events came before the revision, which is applied and not 0. */
+  /** Number of events before the revision, which is applied and not 0. */
   before(revision: number): number {
     if (revision !== this.#revision) {
       const { totalEvents, eventCount } = this.#reader.pageOf(revision).record(revision);
@@ -30,7 +30,7 @@ export class EventOrdinals {
     return this.#before;
   }
 
-  /** The last revision up to `at` that has fewer than so many events before it: where that event is, if it is there. */
+  /** The last revision up to `at` with fewer events before it than the ordinal; it contains the event if any does. */
   revisionOf(ordinal: number, at: number): number {
     let low = 1;
     let high = at;

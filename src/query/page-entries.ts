@@ -1,6 +1,6 @@
 /**
- * The index entries of selected events, from the pages of a range of revisions: each event is tested where it lies, and
- * an entry made for it as a list would have one. A short range costs its pages, whatever else the database holds. (Q4)
+ * The index entries of selected events, from the pages of a range of revisions: each event is tested in place, and an
+ * entry is made for it as in a list. The cost of a short range does not depend on the size of the database. (Q4)
  */
 import { type Instant, instantFromMs, varintLength } from '#base';
 import type { DatabaseReader, Page, PostingEntry, StoredTransaction } from '#database';
@@ -31,7 +31,7 @@ export class PageEntries {
     this.#matches = matcherOf(selector);
   }
 
-  /** Offers the entries of the next pages, in no order. False at the end. */
+  /** Offers the entries of the next pages, unordered. Returns false at the end. */
   async step(offer: (entry: PostingEntry) => void): Promise<boolean> {
     const pages = await this.#scan.next();
     if (pages === undefined) return false;
@@ -47,14 +47,14 @@ export class PageEntries {
     return true;
   }
 
-  /** It holds nothing of the store. */
+  /** Nothing to release: it keeps no range open. */
   async release(): Promise<void> {}
 }
 
 interface PlacedTransaction {
   readonly page: Page;
   readonly transaction: StoredTransaction;
-  /** Where in the body of the page its bytes begin. */
+  /** Offset of its bytes in the body of the page. */
   readonly start: number;
 }
 
@@ -71,7 +71,7 @@ function offerEvents(
     const facts = eventFacts(bytes, from, to);
     if (!matches(bytes, facts)) continue;
     const { seconds, nanos } = facts.hasTime ? facts : recorded;
-    // The length of an event stands before it.
+    // The length of an event precedes it.
     const offset = start + from - varintLength(to - from);
     offer({ revision, index, pageOffset, offset, seconds, nanos });
   }

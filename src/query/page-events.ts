@@ -1,8 +1,8 @@
 /**
- * The events of the log itself, page after page in a direction, each page read once. (Q6)
+ * The events of the log itself, page by page in a direction, each page read once. (Q6)
  *
- * Where events are tested and none is selected for a long while, the walk asks the heads how far the next one is, and
- * goes on there: it reads what lies between the selected events only as far as that is cheaper than asking. (Q4)
+ * When many tested events in a row are not selected, the walk finds the next match from the heads and skips to it: it
+ * reads the pages between selected events only while that is cheaper. (Q4)
  */
 import { type DatabaseReader, eventsOf, type Page, type StoredEvent } from '#database';
 import type { Selector } from '#model';
@@ -19,16 +19,16 @@ export interface PageEventsOptions {
   readonly selector: Selector;
   readonly bounds: Bounds;
   readonly pace: SlicePace;
-  /** Events that are tested in vain before the heads are asked. Default TESTS_IN_VAIN_MIN. */
+  /** Tested events without a match before the heads are read. Default TESTS_IN_VAIN_MIN. */
   readonly testsInVain?: number;
-  /** Heads that may be asked the first time. Default HEADS_MIN. */
+  /** Maximum number of heads to read the first time. Default HEADS_MIN. */
   readonly headsMin?: number;
 }
 
 const TESTS_IN_VAIN_MIN = 16_384;
-/** Reading a head costs about as much as testing so many events. */
+/** Tests of an event that cost as much as reading a head. */
 const TESTS_PER_HEAD = 4;
-/** Heads that may be asked at once; later as many as the tests in vain have cost. */
+/** Maximum number of heads to read at once; later it grows with the cost of the tests without a match. */
 const HEADS_MIN = 4096;
 
 export function pageEvents(reader: DatabaseReader, options: PageEventsOptions): EventChunks {
@@ -43,7 +43,7 @@ class PageEvents implements EventChunks {
   readonly #passingTest: PassingTest | undefined;
   readonly #passing: PassingEvent = new PassingEvent();
   #testsInVain = 0;
-  /** So many of them, and the heads are asked. */
+  /** Number of tests without a match after which the heads are read. */
   #patience: number;
 
   constructor(reader: DatabaseReader, options: PageEventsOptions) {
@@ -104,7 +104,7 @@ class PageEvents implements EventChunks {
     return this.#scan.next();
   }
 
-  /** Goes on where the next event may be selected. False when there is none. */
+  /** Skips to the next possible match. Returns false when there is none. */
   async #leap(): Promise<boolean> {
     const { selector, bounds, testsInVain = TESTS_IN_VAIN_MIN, headsMin = HEADS_MIN } = this.#options;
     const { first, last } = this.#scan.rest;

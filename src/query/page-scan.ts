@@ -1,9 +1,9 @@
 /**
  * A walk over the pages of a range of revisions, in slices.
  *
- * The first slice is read page by page, which may be kept (D18): most walks end in it. Each other slice opens a range,
- * reads, and closes it: the next one begins at the revision behind the last. That the pages lie without a gap is
- * checked on the way: a missing page is corruption, never a shorter answer. (Q6)
+ * The first slice reads single pages, which may be cached (D18): most walks end in it. Each later slice opens a range,
+ * reads it, and closes it; the next slice begins after its last revision. The scan checks that there is no gap between
+ * the pages: a missing page is corruption, never a shorter answer. (Q6)
  */
 import type { DatabaseReader, Page } from '#database';
 import type { KvRow } from '#kv';
@@ -15,11 +15,11 @@ export interface PageScanOptions {
   /** Revisions, both inclusive. */
   readonly first: number;
   readonly last: number;
-  /** How many bytes of pages one slice may hold, once the walk has gone on for a while. */
+  /** Limits the bytes of pages in one slice, after the first slices. */
   readonly pace: SlicePace;
 }
 
-/** The first slice ends with what reaches either: somebody may want one event only. */
+/** Limits of the first slice, which is small because the reader may want one event only. */
 const SLICE_BYTES_FIRST = 16 * 1024;
 const PAGES_FIRST = 8;
 const SLICE_GROWTH = 4;
@@ -30,7 +30,7 @@ export class PageScan {
   readonly #options: PageScanOptions;
   /** 0: nothing was read yet. */
   #sliceBytes = 0;
-  /** What is still to be read: revisions, both inclusive. */
+  /** The remaining revisions, both inclusive. */
   #first: number;
   #last: number;
 
@@ -42,7 +42,7 @@ export class PageScan {
   }
 
   /**
-   * The next pages that hold a revision of the range, in its direction; none when the next one must wait for room;
+   * The next pages with a revision of the range, in its direction; empty when the next one must wait for room;
    * undefined at the end.
    */
   async next(): Promise<readonly Page[] | undefined> {
@@ -56,7 +56,7 @@ export class PageScan {
     return pages;
   }
 
-  /** None, when the first must wait for room. */
+  /** Empty when the first page must wait for room. */
   #firstPages(): readonly Page[] {
     const { direction, pace } = this.#options;
     const pages: Page[] = [];
@@ -72,7 +72,7 @@ export class PageScan {
     return pages;
   }
 
-  /** `isBehind`: behind one that was passed. */
+  /** `isBehind`: the page follows one that was passed. */
   #nextPage(isBehind: boolean): Page {
     if (isBehind) return this.#reader.page(this.#first);
     return this.#reader.pageOf(this.#options.direction === 'forward' ? this.#first : this.#last);
@@ -93,7 +93,7 @@ export class PageScan {
     return this.#admitted(rows).map((row) => this.#reader.openPage(row));
   }
 
-  /** As many of the rows as there is room for. */
+  /** The rows that there is room for. */
   #admitted(rows: readonly KvRow[]): readonly KvRow[] {
     const { pace } = this.#options;
     let bytes = 0;
@@ -106,12 +106,12 @@ export class PageScan {
     return rows.slice(0, end);
   }
 
-  /** What is still to be read: revisions, both inclusive. */
+  /** The remaining revisions, both inclusive. */
   get rest(): { readonly first: number; readonly last: number } {
     return { first: this.#first, last: this.#last };
   }
 
-  /** Goes on at this revision, which lies in the rest. */
+  /** Skips to this revision, which is a remaining one. */
   skipTo(revision: number): void {
     if (this.#options.direction === 'reverse') this.#last = revision;
     else this.#first = this.#reader.pageStart(revision);

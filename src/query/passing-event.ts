@@ -1,7 +1,7 @@
 /**
- * An event on its way past: where it lies in its page, without an object of its own.
+ * An event in place in its page, without an object of its own.
  *
- * One object is filled anew for each event, so whoever is shown it takes what it needs before the next one comes.
+ * One object is reused for all events, so a visitor must read it before the next event.
  */
 import { NO_BYTES } from '#base';
 import type { StoredEvent, StoredTransaction } from '#database';
@@ -9,17 +9,17 @@ import type { StoredEvent, StoredTransaction } from '#database';
 export type EventVisitor = (event: PassingEvent) => void;
 
 export class PassingEvent {
-  /** The event is `[from, to)` of these. */
+  /** The event is `[from, to)` of these bytes. */
   bytes: Uint8Array = NO_BYTES;
   from = 0;
   to = 0;
   revision = 0;
   index = 0;
   recordedTimeMs = 0;
-  /** The id it is known by, when that is not the one in its bytes. */
+  /** Its stored id, when that differs from the one in its bytes. */
   storedId: string | undefined;
 
-  /** The one at a place of the transaction. */
+  /** Sets it to the event of the transaction at this index. */
   inTransaction({ revision, recordedTimeMs, bytes, view }: StoredTransaction, index: number): void {
     this.bytes = bytes;
     this.from = view.body.eventStarts[index] ?? 0;

@@ -1,19 +1,19 @@
 /**
- * How to find the events of a selector without looking at the others. (Q4)
+ * Plans how to find the events of a selector without reading the others. (Q4)
  *
- * The heads of an alternative's lists, and their tips, say what the latest event of its equalities is: where there is
- * none in the bounds there is nothing to walk, however long the lists are, and no walk begins above it.
+ * The heads of an alternative's lists, and their tips, give the latest event of its equalities: when it is outside the
+ * bounds nothing is walked, however long the lists are, and no walk begins above it.
  *
- * The selector comes as alternatives, each of which asks at most one thing of each attribute:
+ * The selector has alternatives, each with at most one condition per attribute:
  * ```
  * equal to a name, no subject    one posting list
- * prefix                         the union of the lists whose names begin so
- * an alternative                 the intersection of these, the shortest list leading
+ * prefix                         the union of the lists whose names have the prefix
+ * an alternative                 the intersection of these, starting with the shortest list
  * the selector                   the union of its alternatives
  * ```
- * A part that would cost more than it saves is left out of an intersection: every event that the others agree on is
- * then tested by its bytes (`exact` is false). And where a selector names more lists than a walk should hold, or the
- * range is so short that its pages say it all, the plan is to walk the pages and test each event.
+ * A part that would cost more than it saves is left out of an intersection, and every event of the others is tested on
+ * its bytes (`exact` is false). When a selector names too many lists for one walk, or the pages of a short range are
+ * cheaper, the plan is to walk the pages and test each event.
  */
 import { assert, compareBytes } from '#base';
 import { type DatabaseReader, type HeadContent, type HeadLookup, latestOf, walkHeads } from '#database';
@@ -26,45 +26,45 @@ import { intersection, union } from './merged-hits.ts';
 
 export type Plan =
   | { readonly kind: 'nothing' }
-  /** Every event in the bounds is a candidate. */
+  /** Walks all events in the bounds and tests each. */
   | { readonly kind: 'pages' }
   | HitsPlan;
 
 export interface HitsPlan {
   readonly kind: 'hits';
   readonly hits: Hits;
-  /** No more entries than these. */
+  /** Maximum number of entries. */
   readonly countMax: number;
-  /** Lists that are walked… */
+  /** Number of lists to walk… */
   readonly listCount: number;
-  /** …and, at most, the rows of all of them. */
+  /** …and maximum number of their rows. */
   readonly rowsMax: number;
-  /** False: entries are candidates, to be tested by the whole selector. */
+  /** False: entries are candidates, to be tested with the whole selector. */
   readonly exact: boolean;
 }
 
-/** Lists that one prefix may unite: each may hold a chunk of some kilobytes. */
+/** Maximum lists of one prefix: each may hold a chunk of some kilobytes. */
 const PREFIX_LISTS_MAX = 1024;
-/** Heads that may be read to find them: in a range at the beginning, nearly all may be of later names… */
+/** Maximum heads to read for them: in an early range, nearly all may be of later names… */
 const PREFIX_HEADS_MIN = 256;
 const PREFIX_HEADS_MAX = 4096;
-/** …and walking so many events in their pages is cheaper than reading a head. */
+/** …and walking so many events in their pages costs as much as reading a head. */
 const PAGE_EVENTS_PER_HEAD = 4;
-/** In a range of so few revisions, reading them is cheaper than finding the lists of a prefix. */
+/** Up to so many revisions, reading their pages is cheaper than finding the lists of a prefix. */
 const PREFIX_REVISIONS_MIN = 64;
-/** A list of so few entries needs no read beyond its head; of a longer one each row has so many. */
+/** A list of up to so many entries needs no read beyond its head; a row of a longer one has so many. */
 const CHUNK_ENTRIES = 64;
-/** With so few candidates, testing them is cheaper than opening another list. */
+/** Up to so many candidates, testing them is cheaper than opening another list. */
 const TESTED_MAX = 16;
-/** With so few candidates, testing them is cheaper than finding the lists of a prefix. */
+/** Up to so many candidates, testing them is cheaper than finding the lists of a prefix. */
 const PREFIX_TESTED_MAX = 256;
-/** Testing a candidate costs about as much as walking so many entries of a list. */
+/** Entries of a list that cost as much to walk as testing a candidate. */
 const ENTRIES_PER_TEST = 64;
 
 const NOTHING: Plan = { kind: 'nothing' };
 const PAGES: Plan = { kind: 'pages' };
 
-/** The heads are read when this is called, so call it after the revision of the bounds was applied. */
+/** Reads the heads, so call it after the revision of the bounds was applied. */
 export async function planSelector(reader: DatabaseReader, selector: Selector, bounds: Bounds): Promise<Plan> {
   const plans: HitsPlan[] = [];
   for (const conjunction of normalise(selector)) {
@@ -88,7 +88,7 @@ async function planConjunction(reader: DatabaseReader, conjunction: Conjunction,
   const plans = heads.map((head) => planList(reader, head, bounds));
   let exact = true;
   for (const prefix of prefixes) {
-    // With a short list at hand, the lists that a prefix stands for need not be found.
+    // With a short list available, the lists of a prefix are not needed.
     const isShort = plans.some((plan) => plan.countMax <= PREFIX_TESTED_MAX);
     const plan = isShort ? PAGES : await planPrefix(reader, prefix, bounds);
     if (plan.kind === 'nothing') return NOTHING;
@@ -98,7 +98,7 @@ async function planConjunction(reader: DatabaseReader, conjunction: Conjunction,
   return plans.length === 0 ? PAGES : intersectionOf(plans, exact);
 }
 
-/** Heads that were read already, and their tips. */
+/** The heads and tips that were read already. */
 function lookupIn(reader: DatabaseReader, heads: readonly HeadContent[]): HeadLookup {
   return {
     head: (kind, term) => heads.find(({ name }) => name.kind === kind && isSameTerm(name.term, term)),
@@ -128,7 +128,7 @@ async function planPrefix(reader: DatabaseReader, { kind, prefix }: Prefix, boun
 
 function planList(reader: DatabaseReader, head: HeadContent, bounds: Bounds): HitsPlan {
   const hits = listHits(reader, head, bounds.ranks);
-  // A list that is inline in its head counts as a row, too: whoever walks it again reads the head again.
+  // An inline list counts as a row too: walking it again reads the head again.
   const rowsMax = 1 + Math.ceil(head.count / CHUNK_ENTRIES);
   return { kind: 'hits', hits, countMax: head.count, listCount: 1, rowsMax, exact: true };
 }

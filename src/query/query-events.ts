@@ -1,5 +1,5 @@
 /**
- * The events that a query selects, in the order it asks for, slice by slice. (Q1)
+ * The events of a query, in its order, slice by slice. (Q1)
  */
 import { assert } from '#base';
 import { DatabaseReader, type DatabaseSource, type StoredEvent } from '#database';
@@ -14,29 +14,26 @@ import { planSelector } from './plan.ts';
 import { pulled, type SlicePace } from './slice-pace.ts';
 import { timeEvents } from './time-events.ts';
 
-/** What an `AbortSignal` says; the pure layers do not know the type. */
+/** The part of `AbortSignal` that is used here; the pure layers do not know that type. */
 export interface Cancellation {
   readonly aborted: boolean;
 }
 
 export interface EventRead {
-  /** The revision to read at. It is applied before the read begins. */
+  /** The revision of the read. It must be applied before. */
   readonly at: number;
   readonly query: EventQuery;
-  /** Asked between two slices: whoever aborts gets no more, and no error. */
+  /** Checked between two slices: after an abort the events end, without an error. */
   readonly signal?: Cancellation | undefined;
-  /** When the next slice may be read, and how large it may be. Default: when it is pulled, 256 KiB. */
+  /** Time and size of the next slice. Default: when it is pulled, 256 KiB. */
   readonly pace?: SlicePace | undefined;
-  /**
-   * True: a slice is lent. Its events may be looked at until the next slice is asked for, and then their memory is
-   * given back. Default false: they stay as long as somebody holds them.
-   */
+  /** True: the events of a slice are valid until the next slice is pulled. Default false: as long as referenced. */
   readonly lent?: boolean | undefined;
 }
 
 /**
- * The answer in slices. A slice may be empty: the search took a while without finding anything, and whoever awaits a
- * turn of the event loop after each slice keeps the process responsive. Leaving the loop early leaves nothing behind.
+ * The answer in slices. A slice may be empty when a search took long without a match: yield to the event loop after
+ * each slice to keep the process responsive. Leaving the loop early releases everything.
  */
 export async function* queryEvents(source: DatabaseSource, read: EventRead): AsyncGenerator<readonly StoredEvent[]> {
   const { pace = pulled() } = read;
@@ -60,9 +57,8 @@ export async function* queryEvents(source: DatabaseSource, read: EventRead): Asy
 }
 
 /**
- * The same events, forward, each shown to the visitor where it lies; yields after each slice, and gives its memory back
- * when the next one is asked for. For whoever turns events into something else: no object is made of any where the log
- * itself is walked. (Q1, Q5)
+ * The same events, forward, each passed to the visitor in place; yields after each slice, and releases its memory when
+ * the next one is pulled. A walk over the log itself makes no objects. (Q1, Q5)
  */
 export async function* visitEvents(
   source: DatabaseSource,

@@ -1,8 +1,8 @@
 /**
- * The log in the order of revisions: whole transactions as they are kept, for whoever wants everything.
+ * The log in the order of revisions: whole transactions as stored.
  *
- * Upwards, a page goes out as it is stored: its verified body is a LogBatch. Only the page in which a scan starts or
- * ends is cut, between two transactions; and downwards each page is turned around, record by record. (Q6)
+ * Upwards, a page is returned as stored: its verified body is a LogBatch. Only the first and last pages of a scan are
+ * cut, between two transactions; downwards the records of each page are reversed. (Q6)
  */
 import { DatabaseReader, type DatabaseSource, type Page, type PageRecord, type StoredEvent } from '#database';
 import type { Direction } from '#model';
@@ -13,17 +13,17 @@ import { type Cancellation, queryEvents } from './query-events.ts';
 import { pulled, type SlicePace } from './slice-pace.ts';
 
 export interface LogScan {
-  /** The revision to read at. It is applied before the scan begins. */
+  /** The revision of the read. It must be applied before. */
   readonly at: number;
-  /** Inclusive; absent or 0: from the first in the direction. */
+  /** Inclusive; absent or 0: the first one in the direction. */
   readonly start?: number | undefined;
   readonly direction: Direction;
-  /** Transactions at most for `scanLogBatches`, events for `scanLogEvents`; absent: all. */
+  /** Maximum transactions for `scanLogBatches`, events for `scanLogEvents`; absent: all. */
   readonly limit?: number | undefined;
   readonly signal?: Cancellation | undefined;
-  /** When the next slice may be read, and how large it may be. Default: when it is pulled, 256 KiB. */
+  /** Time and size of the next slice. Default: when it is pulled, 256 KiB. */
   readonly pace?: SlicePace | undefined;
-  /** True: a slice may be looked at until the next one is asked for; then its memory is given back. Default false. */
+  /** True: a slice is valid until the next one is pulled. Default false: as long as referenced. */
   readonly lent?: boolean | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface LogSlice {
   /** The first and the last in the order of the scan, both inclusive. */
   readonly firstRevision: number;
   readonly lastRevision: number;
-  /** A `LogBatch`: a view into a page, or a copy where the page had to be turned around. */
+  /** A `LogBatch`: a view into a page, or a copy of a reversed page. */
   readonly bytes: Uint8Array;
 }
 
@@ -111,7 +111,7 @@ function sliceDown(page: Page, firstRevision: number, lastRevision: number): Log
   return { firstRevision, lastRevision, bytes };
 }
 
-/** Where the tag of a revision's record stands: right behind the record before. */
+/** Offset of the tag of a revision's record: directly after the record before. */
 function tagStart(page: Page, revision: number): number {
   return revision === page.firstRevision ? 0 : page.record(revision - 1).end;
 }

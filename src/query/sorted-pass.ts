@@ -1,18 +1,18 @@
 /**
- * Index entries in the order of effective time, from a walk that gives them in another: all of them are walked, and
- * those that come next are selected, as many as memory has room for. (Q3)
+ * Index entries in the order of effective time, from a walk in another order: it walks all of them and selects the next
+ * ones, as many as memory allows. (Q3)
  *
- * A pass goes in steps, between which nothing of the store is held (Q5, Q8). One that found more than there was room
- * for is followed by another, behind its last entry.
+ * A pass has steps, between which no resource of the store is held (Q5, Q8). When it found more entries than it could
+ * keep, another pass continues after its last entry.
  */
 import type { PostingEntry } from '#database';
 import type { Direction, EffectiveTimeBounds } from '#model';
 import { Selection, type TimePlace } from './time-place.ts';
 import { isWithin, SELECTED_MAX } from './time-scan.ts';
 
-/** Whatever finds entries, step by step, in any order. */
+/** Finds entries, step by step, in any order. */
 export interface EntryWalk {
-  /** Offers some entries. False at the end. */
+  /** Offers some entries. Returns false at the end. */
   step(offer: (entry: PostingEntry) => void): Promise<boolean>;
   release(): Promise<void>;
 }
@@ -20,9 +20,9 @@ export interface EntryWalk {
 export interface SortedPassOptions {
   readonly times: EffectiveTimeBounds;
   readonly direction: Direction;
-  /** The entries go on behind this place. */
+  /** The entries continue after this one. */
   readonly after: TimePlace | undefined;
-  /** Entries that are selected at most; default SELECTED_MAX. */
+  /** Maximum number of selected entries; default SELECTED_MAX. */
   readonly selectedMax?: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export class SortedPass {
     this.#selection = new Selection(direction, selectedMax, after);
   }
 
-  /** The entries, in order, once all have been walked; until then undefined, each time a step further. */
+  /** The entries, in order, once all have been walked; undefined after each earlier step. */
   async next(): Promise<readonly PostingEntry[] | undefined> {
     const goesOn = await this.#walk.step((entry) => {
       if (isWithin(entry, this.#times)) this.#selection.offer(entry);
@@ -48,12 +48,12 @@ export class SortedPass {
     return goesOn ? undefined : this.#selection.take();
   }
 
-  /** Whether it has given its entries. */
+  /** True once it has returned its entries. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Once it has given its entries: whether there are more behind them. */
+  /** True when there are more entries than it has returned. */
   get overflowed(): boolean {
     return this.#selection.overflowed;
   }

@@ -1,9 +1,9 @@
 /**
- * Following a database: what a selector selects, from a position on, as far as the database has come, and then again.
+ * Follows a database: the selected events after a position, up to the latest revision, repeatedly.
  *
- * The reader pulls. Nothing is kept for it but the place where it is, so a slow reader costs nobody anything, and one
- * that goes away and comes back with its position goes on where it was. Waiting for the next revision is the business
- * of whoever owns the tail. A step that finds nothing new costs one read for each list of the selector. (Q7)
+ * The reader pulls. Only its position is kept, so a slow reader costs nothing, and a reader that returns with its
+ * position continues there. The owner of the tail waits for the next revision. A step without new events costs one read
+ * for each list of the selector. (Q7)
  */
 import type { DatabaseSource, StoredEvent } from '#database';
 import { type Position, type Selector, TRANSACTION_EVENTS_MAX } from '#model';
@@ -12,11 +12,11 @@ import type { SlicePace } from './slice-pace.ts';
 
 export interface TailOptions {
   readonly selector: Selector;
-  /** Where to go on behind; absent: before the first event. */
+  /** The position to continue after; absent: before the first event. */
   readonly after?: Position | undefined;
-  /** When the next slice may be read, and how large it may be. Default: when it is pulled, 256 KiB. */
+  /** Time and size of the next slice. Default: when it is pulled, 256 KiB. */
   readonly pace?: SlicePace | undefined;
-  /** True: a slice may be looked at until the next one is asked for; then its memory is given back. Default false. */
+  /** True: a slice is valid until the next one is pulled. Default false: as long as referenced. */
   readonly lent?: boolean | undefined;
 }
 
@@ -31,16 +31,14 @@ export class EventTail {
     this.#position = options.after ?? endOf(0);
   }
 
-  /**
-   * Whatever is selected up to and including this place was delivered: a tail that goes on behind it misses nothing.
-   */
+  /** All selected events up to and including this position were delivered; a tail may continue after it. */
   get position(): Position {
     return this.#position;
   }
 
   /**
-   * What is selected behind the position, up to and including revision `at`, which is applied. A slice that is not
-   * asked for is not read; the position moves with each one that is. One call at a time.
+   * The selected events after the position, up to and including revision `at`, which is applied. Slices are read on
+   * demand, and each one moves the position. One call at a time.
    */
   async *advance(at: number, signal?: Cancellation): AsyncGenerator<readonly StoredEvent[]> {
     const after = this.#position;
@@ -55,7 +53,7 @@ export class EventTail {
   }
 }
 
-/** Behind every event that the revision can have. */
+/** The last position that the revision can have. */
 function endOf(revision: number): Position {
   return { revision, index: TRANSACTION_EVENTS_MAX - 1 };
 }

@@ -1,20 +1,20 @@
 /**
  * Selected events in the order of effective time.
  *
- * There are three ways. The rows of the time index come in the right order, but every event in the range of time has to
- * be tested by the selector. The selector's own lists name only events that are selected, and the pages of the range of
- * revisions hold only events of that range; but all of either have to be walked before the first event is known.
+ * There are three ways. The rows of the time index are in order, but every event of the time range must be tested with
+ * the selector. The selector's own lists contain only selected events, and the pages of the revision range only events
+ * of that range, but all of either must be walked before the first event is known.
  *
  * ```
- * scan     costs, in vain, the rows without an event of the range, and the events that are not selected
+ * scan     wastes the rows without an event of the range, and the events that are not selected
  * pass     costs the rows of the lists, or the pages, whichever is less; gives the next SELECTED_MAX events
  *
- *        scan ──when it has cost in vain what a pass would cost──► pass
- *             ◄──────────when there are more events behind it──────
+ *        scan ──when it has wasted as much as a pass would cost──► pass
+ *             ◄──────────when there are more events after it──────
  * ```
- * Which is cheaper depends on what nobody knows beforehand: how the selected events lie in time. Done in turns, what is
- * read in vain is never more than about twice that of the better way, for each SELECTED_MAX events of the answer. What
- * is cheaper than a few rows of the time index is done by a pass at once. (Q4)
+ * The cheaper way depends on the unknown distribution of the selected events over time. Alternating wastes at most
+ * about twice the cost of the better way, for each SELECTED_MAX events of the answer. When a pass is cheaper than a few
+ * rows of the time index, it comes first. (Q4)
  */
 import { assert } from '#base';
 import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
@@ -32,28 +32,28 @@ import type { TimePlace } from './time-place.ts';
 import { TimeScan } from './time-scan.ts';
 
 export interface TimeEventsOptions {
-  /** The revision that is read at. */
+  /** The revision of the read. */
   readonly at: number;
   readonly selector: Selector;
-  /** In the order of position, whatever the direction of the walk, and not narrowed by `after`. */
+  /** In the order of position, for any direction of the walk, and not narrowed by `after`. */
   readonly bounds: Bounds;
   readonly times: EffectiveTimeBounds;
   readonly direction: Direction;
   readonly after: Position | undefined;
   readonly pace: SlicePace;
-  /** Entries that are held at once; default SELECTED_MAX. */
+  /** Maximum number of entries in memory; default SELECTED_MAX. */
   readonly selectedMax?: number;
   /** Default ROWS_AT_ONCE_MAX. */
   readonly rowsAtOnceMax?: number;
 }
 
-/** A pass of so few rows is cheaper than the beginning of a scan; a scan may cost as much before one is thought of. */
+/** A pass of so few rows is cheaper than starting a scan; also the first allowance of a scan. */
 const ROWS_AT_ONCE_MAX = 36;
-/** Testing an event mostly takes a page of its own, which costs more than a row of a list. */
+/** Testing an event usually reads its own page, which costs more than a row of a list. */
 const ROWS_PER_TEST = 4;
-/** Of pages, so many events cost as much to walk as a row of a list or of the time index. */
+/** Events in pages that cost as much to walk as a row of a list or of the time index. */
 const PAGE_EVENTS_PER_ROW = 4;
-/** Rows of one list that a range of revisions touches besides those that lie in it. */
+/** Rows of one list that a range of revisions touches beside its own rows. */
 const ROWS_BESIDE = 2;
 const ENTRIES_PER_ROW = 64;
 const PAGES: Plan = { kind: 'pages' };
@@ -67,17 +67,14 @@ export async function timeEvents(reader: DatabaseReader, options: TimeEventsOpti
   return plan.kind === 'nothing' ? undefined : new TimeEvents(reader, { ...options, bounds }, { plan, after });
 }
 
-/** Where the event at a position stands in time; undefined when there is none up to the revision that is read at. */
+/** The place in time of the event at a position; undefined when there is none up to the revision of the read. */
 function placeOf(reader: DatabaseReader, position: Position, at: number): TimePlace | undefined {
   const { revision, index } = position;
   const event = revision >= 1 && revision <= at ? reader.eventAt(position) : undefined;
   return event && { ...effectiveTimeOf(event), revision, index };
 }
 
-/**
- * The bounds, narrowed by a position that has no event, and so no time: whatever it names comes after all events of its
- * revision.
- */
+/** The bounds, narrowed by a position without an event, and so without a time: it counts as the end of its revision. */
 function beyond({ bounds, after, direction }: TimeEventsOptions): Bounds {
   if (after === undefined) return bounds;
   const revision = Math.min(after.revision, bounds.last);
@@ -86,7 +83,7 @@ function beyond({ bounds, after, direction }: TimeEventsOptions): Bounds {
   return { ...bounds, first, ranks: rankRange(first, bounds.last, bounds.direction) };
 }
 
-/** What a pass over the lists or the pages reads, in rows. */
+/** Cost of a pass over the lists or the pages, in rows. */
 interface PassCost {
   readonly way: 'lists' | 'pages';
   readonly rows: number;
@@ -101,20 +98,20 @@ class TimeEvents implements EventChunks {
   readonly #reader: DatabaseReader;
   readonly #options: TimeEventsOptions;
   readonly #test: EventTest | undefined;
-  /** Until a pass walks it: the next one has to plan anew. */
+  /** Cleared when a pass walks it: the next pass needs a new one. */
   #plan: Plan | undefined;
-  /** Found out when a scan has cost more than finding it out. */
+  /** Computed once a scan has cost more than computing it. */
   #passCost: PassCost | undefined;
-  /** One of the two. */
+  /** Exactly one of the two is set. */
   #scan: TimeScan | undefined;
   #pass: SortedPass | undefined;
-  /** What the scan may still cost in vain before a pass: rows without an event, and events that are not selected. */
+  /** Remaining waste of the scan before a pass: rows without an event, and events that are not selected. */
   #vainLeft: number;
-  /** Whether the entries are surely selected. */
+  /** True when the entries are known to be selected. */
   #isExact = false;
   #entries: readonly PostingEntry[] = [];
   #next = 0;
-  /** The last place that was looked at. */
+  /** The last place that was read. */
   #after: TimePlace | undefined;
 
   constructor(reader: DatabaseReader, options: TimeEventsOptions, { plan, after }: Start) {
@@ -158,13 +155,13 @@ class TimeEvents implements EventChunks {
     if (this.#vainLeft <= 0) await this.#reconsider();
   }
 
-  /** `nothing`: so far; whoever reads has a turn, and comes back. */
+  /** `nothing`: no entries yet; the reader yields and calls again. */
   async #refill(): Promise<'entries' | 'nothing' | 'end'> {
     this.#entries = [];
     this.#next = 0;
     const entries = this.#pass === undefined ? await this.#scanned(this.#scan) : await this.#passed(this.#pass);
     if (entries === undefined) return 'end';
-    // What was scanned is left to the pass if the scan has been given up meanwhile.
+    // A pass that has replaced the scan in the meantime finds these entries again.
     this.#entries = entries;
     return entries.length === 0 ? 'nothing' : 'entries';
   }
@@ -177,7 +174,7 @@ class TimeEvents implements EventChunks {
     if (this.#vainLeft > 0 || entries === undefined) return entries;
     await this.#reconsider();
     if (this.#scan === undefined) return [];
-    // A scan that gave a slice up is of no use any more.
+    // A scan that abandoned a slice cannot continue.
     if (scan.rowsInVain > most) this.#startScan();
     return entries;
   }
@@ -190,7 +187,7 @@ class TimeEvents implements EventChunks {
     return [];
   }
 
-  /** The scan has cost what it may: either that was less than a pass would cost, or a pass comes now. */
+  /** Called when the scan has used its allowance: extends it up to the cost of a pass, or starts a pass. */
   async #reconsider(): Promise<void> {
     if (this.#passCost === undefined) {
       const spent = (this.#options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX) - this.#vainLeft;

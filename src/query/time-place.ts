@@ -4,10 +4,10 @@
 import type { PostingEntry } from '#database';
 import type { Direction } from '#model';
 
-/** Where an event stands in the order of effective time. */
+/** A place in the order of effective time. */
 export type TimePlace = Pick<PostingEntry, 'seconds' | 'nanos' | 'revision' | 'index'>;
 
-/** Negative when a walk in the direction comes to `left` before `right`. */
+/** Negative when `left` comes before `right` in the direction. */
 export function compareTimePlaces(left: TimePlace, right: TimePlace, direction: Direction): number {
   const order =
     left.seconds - right.seconds ||
@@ -18,15 +18,15 @@ export function compareTimePlaces(left: TimePlace, right: TimePlace, direction: 
 }
 
 /**
- * The entries that come next in the order of effective time, out of any number that are offered, in memory for `max`
- * of them twice over. What does not fit is left for the next selection, which goes on behind the last one taken. (Q3)
+ * Selects the next `max` entries in the order of effective time out of any number, in memory for twice as many. The
+ * next selection continues after the last one taken. (Q3)
  */
 export class Selection {
   readonly #direction: Direction;
   readonly #max: number;
   readonly #after: TimePlace | undefined;
   #entries: PostingEntry[] = [];
-  /** Once something was left out: the last place that is still of interest. */
+  /** The last place that can still be in the result, once an entry was dropped. */
   #last: TimePlace | undefined;
 
   constructor(direction: Direction, max: number, after: TimePlace | undefined) {
@@ -39,7 +39,7 @@ export class Selection {
     return this.#entries.length;
   }
 
-  /** Whether there were more than fit. */
+  /** True when there were more entries than fit. */
   get overflowed(): boolean {
     return this.#last !== undefined;
   }
@@ -51,7 +51,7 @@ export class Selection {
     if (this.#entries.length >= 2 * this.#max) this.#cut();
   }
 
-  /** In order. */
+  /** Returns the entries in order. */
   take(): readonly PostingEntry[] {
     if (this.#entries.length > this.#max) this.#cut();
     else this.#sort();

@@ -1,13 +1,13 @@
 /**
- * Index entries in the order of effective time, from the rows that list the events of a page by the second they took
- * effect in.
+ * Index entries in the order of effective time, from rows that list the events of a page by the second of their
+ * effective time.
  *
  * ```
  * second 17   page 1: …   page 5: …   page 9: …        a second's rows are merged by sorting
  * second 18   page 2: …
  * ```
- * One slice takes whole seconds until it has enough. A second with more events than fit is taken in several slices,
- * each of which reads it again: what grows then is the time, not the memory. (Q3)
+ * A slice has whole seconds until it has enough. A second with more events than fit is read in several slices, each of
+ * which reads all its rows: the time grows, not the memory. (Q3)
  */
 import { compareInstants, INSTANT_SECONDS_MAX, INSTANT_SECONDS_MIN, type Instant } from '#base';
 import { type DatabaseReader, type PostingEntry, readTimeKey, readTimeRow } from '#database';
@@ -21,16 +21,16 @@ export interface TimeScanOptions {
   /** Revisions, both inclusive. */
   readonly first: number;
   readonly last: number;
-  /** The scan goes on behind this place. */
+  /** The scan continues after this place. */
   readonly after: TimePlace | undefined;
-  /** Entries of one second that are held at once; default SELECTED_MAX. */
+  /** Maximum number of entries of one second in memory; default SELECTED_MAX. */
   readonly selectedMax?: number;
 }
 
 /** A slice ends with the second in which it reaches so many entries, or has read so many rows… */
 const SLICE_ENTRIES = 512;
 const SLICE_ROWS = 4096;
-/** …unless there are more entries than these: then the next slice goes on in the same second. */
+/** …unless there are more entries than these: the next slice then continues in the same second. */
 export const SELECTED_MAX: number = 65_536;
 const ROWS_AHEAD_MIN = 8;
 const ROWS_AHEAD_GROWTH = 4;
@@ -57,14 +57,14 @@ export class TimeScan {
     this.#second = isForward ? Math.max(edge, behind) : Math.min(edge, behind);
   }
 
-  /** Rows that the last slice read beyond one for each of its entries. */
+  /** Rows that the last slice read in addition to one for each of its entries. */
   get rowsInVain(): number {
     return this.#rowsInVain;
   }
 
   /**
-   * The next entries, in order; none when there were none so far; undefined at the end. A slice that would read more
-   * than `rowsInVainMax` is given up: it has no entries, and the scan is of no use any more.
+   * The next entries, in order; empty when none were found yet; undefined at the end. A slice that would read more than
+   * `rowsInVainMax` is abandoned: it has no entries, and the scan cannot continue.
    */
   async next(rowsInVainMax: number = Number.POSITIVE_INFINITY): Promise<readonly PostingEntry[] | undefined> {
     if (this.#over) return undefined;
@@ -87,7 +87,7 @@ export class TimeScan {
     return entries;
   }
 
-  /** Offers whole seconds until that was enough, or none is left. */
+  /** Offers whole seconds until there is enough, or none is left. */
   async #fill(selection: Selection, range: KvRange, rowsInVainMax: number): Promise<void> {
     let rowCount = 0;
     this.#rowsInVain = 0;
@@ -127,7 +127,7 @@ export class TimeScan {
   }
 }
 
-/** Whether an instant is within the bounds, both inclusive. */
+/** Returns true when an instant is within the bounds, both inclusive. */
 export function isWithin(instant: Instant, { start, end }: EffectiveTimeBounds): boolean {
   return (
     (start === undefined || compareInstants(instant, start) >= 0) &&
