@@ -1,9 +1,9 @@
 /**
- * Beats: how a leader shows that it leads, and how it notices that it does not any more.
+ * Heartbeats: the leader asserts its leadership, and detects the loss of its quorum.
  *
- * A beat says term, commit index and round, and nothing else, so that a process that leads many groups can send those
- * of all groups to one peer as one frame, and leave out what has not changed. For that all its leaders beat at the same
- * instants, the multiples of `beatMs`. Beats and their answers never wait for a disk.
+ * A heartbeat has term, commit index and round only, so that a process that leads many groups can send those of all
+ * groups to one peer as one frame, and omit unchanged ones. For that all leaders of a process send them at the same
+ * instants, the multiples of `beatMs`. Heartbeats and their answers never wait for a disk.
  */
 import type { Effect } from './effect.ts';
 import { follow } from './follow.ts';
@@ -16,23 +16,23 @@ import type { Peer } from './role.ts';
 import { andThen, type RaftState, type Step, send } from './state.ts';
 import { arm, disarm } from './timers.ts';
 
-/** Sets the next beat; a leader without others has nobody to beat for. */
+/** Arms the next heartbeat; a leader without other members sends none. */
 export function armBeat(state: RaftState, nowMs: number): RaftState {
   if (leaderOf(state).peers.size === 0) return { ...state, timers: disarm(state.timers, 'beat') };
   return { ...state, timers: arm(state.timers, 'beat', nextBeat(state, nowMs)) };
 }
 
-/** When whoever beats at that time beats next. */
+/** Time of the heartbeat after one at that time. */
 export function nextBeat({ config }: RaftState, nowMs: number): number {
   return nextBeatAt(nowMs, config.replication.beatMs);
 }
 
-/** The same of every leader that beats so often. */
+/** The same for any leader with this interval. */
 export function nextBeatAt(nowMs: number, beatMs: number): number {
   return (Math.floor(nowMs / beatMs) + 1) * beatMs;
 }
 
-/** Beats, unless too few have answered for a whole window: then somebody else may lead, and this one gives way. */
+/** Sends heartbeats, or steps down when no quorum has answered for an election window: another replica may lead. */
 export function beat(state: RaftState, nowMs: number): Step {
   const { term } = state.hardState;
   if (!hasQuorum(state, nowMs)) {
@@ -53,20 +53,20 @@ export function beat(state: RaftState, nowMs: number): Step {
   return andThen({ state: beating, effects }, replicate);
 }
 
-/** It answers, lacks something that was sent, and has not moved since the beat before: something may be lost. */
+/** The member answers, lacks sent entries, and has not advanced since the last heartbeat: a message may be lost. */
 function isStuck(state: RaftState, peer: Peer, nowMs: number): boolean {
   const { progress, matchAtBeat } = peer;
   if (progress.kind !== 'replicate' || progress.waitsFor !== 'nothing' || !isActive(state, peer, nowMs)) return false;
   return progress.match < lastId(state.log).index && progress.match === matchAtBeat;
 }
 
-/** What was sent before one that lost its place in memory cannot be asked about: it begins again. */
+/** Resets the stream to a stuck member when `ask` has nothing to ask about, because the entries left memory. */
 function beaten(state: RaftState, peer: Peer, mustBegin: boolean): Peer {
   const progress = mustBegin ? transition(peer.progress, { kind: 'unreachable' }) : peer.progress;
   return { ...peer, progress, matchAtBeat: progress.match, toldCommit: state.commit };
 }
 
-/** Takes an answer to a beat in; what may be sent and answered because of it is the caller's business. */
+/** Records an answer to a heartbeat; the caller sends and answers what it permits. */
 export function takeBeatAck(state: RaftState, from: ReplicaId, { round }: BeatAck): RaftState {
   const role = leaderOf(state);
   const peer = role.peers.get(from);
@@ -74,7 +74,7 @@ export function takeBeatAck(state: RaftState, from: ReplicaId, { round }: BeatAc
   return withPeer(state, from, { ...peer, round: Math.min(round, role.round) });
 }
 
-/** Whether something was heard of a member within the last election window. */
+/** Returns true when a message of the member arrived within the last election window. */
 export function isActive(state: RaftState, peer: Peer, nowMs: number): boolean {
   return nowMs < peer.heardMs + state.config.electionWindowMs;
 }

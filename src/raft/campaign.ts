@@ -1,8 +1,8 @@
 /**
- * The two ways into an election.
+ * The two ways to start an election.
  *
  *   deadline, campaign --> pre-candidate --> quorum would vote --> candidate (term + 1)
- *   the leader's wish  ----------------------------------------->
+ *   leader transfer    ----------------------------------------->
  *
  * A pre-candidate changes nothing, so that a replica that cannot win does not drive the others into new terms.
  */
@@ -17,7 +17,7 @@ import type { Votes } from './role.ts';
 import { armElection, askVoters, commitId, mayVote, persist, type RaftState, type Step } from './state.ts';
 import { NO_TIMERS } from './timers.ts';
 
-/** Asks whether an election could be won. Who decides alone knows the answer, and asks nobody. */
+/** Asks whether it would win an election. A sole voter skips the question. */
 export function preCampaign(state: RaftState, nowMs: number): Step {
   const reason = obstacle(state);
   if (reason !== undefined) return ignoreCampaign(mayVote(state) ? armElection(state, nowMs) : state, reason);
@@ -30,15 +30,15 @@ export function preCampaign(state: RaftState, nowMs: number): Step {
   return { state: armed, effects: [fact, ...refuseReads(state.role, undefined), ...askForPreVotes(state)] };
 }
 
-/** Asks everybody whether they would vote; again, when some may not have been ready to listen the last time. */
+/** Sends pre-vote requests to all other voters; repeated, because a voter may have ignored the previous ones. */
 export function askForPreVotes(state: RaftState): readonly Effect[] {
   const { term } = state.hardState;
   return askVoters(state, { kind: 'pre-vote-request', term, last: lastId(state.log), commit: commitId(state) });
 }
 
 /**
- * Enters the next term as a candidate that votes for itself. It asks the others once that vote is on disk (R9): the
- * votes they give are for the log that it has now, and after a crash it must not count them for a shorter one.
+ * Enters the next term as a candidate that votes for itself. It requests votes once its own vote is on disk (R9): the
+ * votes apply to its current log, and after a crash it must not count them for a shorter one.
  */
 export function campaign(state: RaftState, nowMs: number, isTransfer: boolean): Step {
   const reason = obstacle(state);

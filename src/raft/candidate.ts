@@ -1,13 +1,13 @@
 /**
- * A candidate: it asks for votes in a term of its own.
+ * A candidate: requests votes in a term of its own.
  *
  *   campaign --> term + 1, vote for itself --> persist --> its own vote counts, the others are asked --> quorum -->
  *   leader
  *                                                                   |
  *                                   election deadline --> pre-candidate, once its own vote is on disk
  *
- * A candidate whose own vote is not on disk could, after a crash, vote for somebody else in the same term; so its own
- * vote is counted only when the disk says so (R7). In a group of one voter that is the whole election.
+ * A candidate whose own vote is not on disk could, after a crash, vote for another one in the same term; so its own
+ * vote is counted only once it is on disk (R7). In a group of one voter that is the whole election.
  */
 import { unreachable } from '#base';
 import { preCampaign } from './campaign.ts';
@@ -48,7 +48,7 @@ export function stepCandidate(state: RaftState, role: Candidate, input: RoleInpu
   }
 }
 
-/** Counts an answer: with a quorum it leads, without hope it waits for its next deadline. */
+/** Counts a vote: a quorum makes it leader; when it cannot win it waits for its next deadline. */
 export function countVote(
   state: RaftState,
   role: Candidate,
@@ -68,8 +68,8 @@ export function countVote(
 }
 
 /**
- * A new attempt; but while its own vote is still on its way to the disk another term would only make the disk's answer
- * worthless (R6), and a disk slower than the election window would never elect anybody.
+ * Starts another attempt, unless its own vote is not on disk yet: a new term would invalidate the completion of that
+ * write (R6), and a disk slower than the election window would prevent every election.
  */
 function tryAgain(state: RaftState, role: Candidate, nowMs: number): Step {
   return role.votes.has(state.config.self) ? preCampaign(state, nowMs) : unchanged(armElection(state, nowMs));

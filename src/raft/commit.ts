@@ -1,10 +1,10 @@
 /**
- * The commit index moves, and memberships take effect: the same for every role.
+ * Advances the commit index and applies memberships, in every role.
  *
- * A membership holds from the moment that its entry is known to be committed (R11). That is later than its place in the
- * log, and any two replicas that know of different ones may both be right for a while. It is safe because a leader
- * appends no change before the one before it is committed: whoever holds a change therefore knows that the one before
- * it is committed, is at most one change behind, and neighbours share a quorum.
+ * A membership takes effect once its entry is known to be committed (R11), which is later than its position in the log,
+ * so two replicas may use different memberships for a while. This is safe because a leader appends no change before the
+ * previous one is committed: a replica with a change in its log knows that the previous one is committed, is at most
+ * one change behind, and consecutive memberships share a quorum.
  */
 import type { LogIndex } from '#base';
 import type { Effect } from './effect.ts';
@@ -14,7 +14,7 @@ import { termAt } from './log.ts';
 import { andThen, armElection, mayVote, type RaftState, type Step, unchanged } from './state.ts';
 import { disarm } from './timers.ts';
 
-/** Commits everything up to `index`, which is in the log. A lower index changes nothing. */
+/** Commits everything up to `index`, which is in the log. A lower index has no effect. */
 export function commitThrough(state: RaftState, index: LogIndex): Step {
   if (index <= state.commit) return unchanged(state);
   const committed: RaftState = { ...state, commit: index };
@@ -27,22 +27,22 @@ export function commitThrough(state: RaftState, index: LogIndex): Step {
   return { state: { ...committed, membership, changes }, effects: [fact, changed] };
 }
 
-/** What anybody but a leader does when it hears that `index` is committed. */
+/** Advances the commit index of a replica that is not the leader. */
 export function learnCommit(state: RaftState, index: LogIndex, nowMs: number): Step {
   if (index <= state.commit || state.installing !== undefined) return unchanged(state);
   return andThen(commitThrough(state, index), (committed) => settleMembership(committed, nowMs));
 }
 
 /**
- * Somebody knows this entry to be committed. A leader has no use for it: it commits by its own count (R4). Everybody
- * else may need it to know the membership that it is to campaign with, or to grant votes for.
+ * Learns that this entry is committed. A leader ignores it: it commits by its own count (R4). Other replicas may need
+ * it to learn the membership in which they campaign or vote.
  */
 export function learnCommitId(state: RaftState, id: EntryId, nowMs: number): Step {
   if (state.role.kind === 'leader' || termAt(state.log, id.index) !== id.term) return unchanged(state);
   return learnCommit(state, id.index, nowMs);
 }
 
-/** Only a voter has an election deadline, and only a voter campaigns. */
+/** Arms the election deadline of a voter, and disarms that of any other replica, which must not campaign. */
 export function settleMembership(state: RaftState, nowMs: number): Step {
   if (mayVote(state)) {
     return unchanged(state.timers.election === undefined ? armElection(state, nowMs) : state);

@@ -1,31 +1,31 @@
 /**
- * What a replica is told once and for all: who it is, its windows and its bounds.
+ * Fixed configuration of a replica: its id, timeouts and limits.
  */
 import type { ReplicaId } from './quorum.ts';
 
 export interface Config {
   readonly self: ReplicaId;
-  /** Without a leader for this long, plus up to `electionJitterMs`, a voter campaigns. */
+  /** Election timeout: after this long without a leader, plus up to `electionJitterMs`, a voter campaigns. */
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
-  /** Bytes of payloads that may wait for a quorum; one proposal always fits when none wait. */
+  /** Maximum bytes of uncommitted payloads; one proposal always fits when there are none. */
   readonly uncommittedBytesMax: number;
   readonly pendingReadsMax: number;
   readonly replication: ReplicationConfig;
 }
 
-/** What matters as soon as a group has more than one member. */
+/** Settings for groups of more than one member. */
 export interface ReplicationConfig {
-  /** Time between two beats of a leader. All leaders of a process beat at the multiples of it. */
+  /** Heartbeat interval. All leaders of a process send heartbeats at its multiples. */
   readonly beatMs: number;
   /** Bytes of payloads in one append; one entry always fits. */
   readonly appendBytesMax: number;
-  /** Appends to one member that may be unanswered, and the bytes in them; one append always fits when none are. */
+  /** Maximum unacknowledged appends to one member, and their bytes; one append always fits when there are none. */
   readonly inFlightMessagesMax: number;
   readonly inFlightBytesMax: number;
-  /** What has fewer bytes waits for more while something is unanswered and this disk busy with what was sent. */
+  /** Smaller appends wait for more entries while another is unanswered and this disk still writes its entries. */
   readonly gatherBytes: number;
-  /** Bytes of applied entries that a leader keeps in memory for members that are behind. */
+  /** Bytes of applied entries that a leader keeps in memory for lagging members. */
   readonly retainedBytesMax: number;
   /** A learner that lacks at most this many entries may become a voter. */
   readonly catchUpEntriesMax: number;

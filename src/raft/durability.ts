@@ -1,5 +1,5 @@
 /**
- * What every role does with the progress of its own disk and of its own state machine.
+ * Progress of the replica's disk and state machine, in every role.
  */
 import { assert, type LogIndex } from '#base';
 import type { Effect } from './effect.ts';
@@ -10,10 +10,10 @@ import { commitId, type RaftState, type Step, send, unchanged } from './state.ts
 type Applied = Extract<Input, { readonly kind: 'applied' }>;
 
 /**
- * What the state is once the disk holds what the completion says; undefined when it was issued in another term (R6).
- * After a change of term its entries may have been overwritten by others with the same index, so only the term it was
- * issued in may believe it; a later `persist` covers the rest. Of a log that has given way since, to another leader's
- * entries or to a snapshot, it says nothing any more; the term and the vote are on disk all the same.
+ * The state after the disk holds the entries of the completion; undefined when it was issued in another term (R6).
+ * After a change of term its entries may have been overwritten at the same index, so it counts only in the term of its
+ * write; a later `persist` covers the rest. A completion from before a truncation or a snapshot says nothing about the
+ * log; its term and vote are durable all the same.
  */
 export function believe(state: RaftState, completion: Persisted): RaftState | undefined {
   if (completion.term !== state.hardState.term) return undefined;
@@ -28,7 +28,7 @@ export function ignoreCompletion(state: RaftState, { term, index }: Persisted): 
   return { state, effects: [{ kind: 'fact', fact: { kind: 'completion-ignored', term, index } }] };
 }
 
-/** Takes the completion in, and sends the vote that has just become durable, if one has (R9). */
+/** Handles the completion, and sends the vote that became durable by it, if any (R9). */
 export function acknowledge(state: RaftState, completion: Persisted): Step {
   const believed = believe(state, completion);
   if (believed === undefined) return ignoreCompletion(state, completion);
@@ -36,8 +36,8 @@ export function acknowledge(state: RaftState, completion: Persisted): Step {
 }
 
 /**
- * Moves the applied index and forgets the entries that nobody will ask for again, or that there is no room for. Said of
- * the same index again, it forgets what members have got since.
+ * Advances the applied index and releases entries that no member needs, or that exceed the limit. The same index again
+ * releases entries that members have acknowledged since.
  */
 export function recordApplied(state: RaftState, { index, retainedBytesMax }: Applied): Step {
   assert(index <= state.applying, 'R1: only what was handed out is applied', index);
@@ -46,7 +46,7 @@ export function recordApplied(state: RaftState, { index, retainedBytesMax }: App
   return unchanged({ ...applied, log: releaseThrough(applied.log, releasable(applied, retainedBytesMax)) });
 }
 
-/** Hands out what has become committed and durable here, once and in order (R1). */
+/** Emits the committed and durable entries, each once and in order (R1). */
 export function handOut(state: RaftState): Step {
   const to = Math.min(state.commit, state.log.persisted);
   if (to <= state.applying || state.installing !== undefined) return unchanged(state);
@@ -56,7 +56,7 @@ export function handOut(state: RaftState): Step {
   return { state: { ...state, applying: last.index }, effects: [{ kind: 'apply', entries }] };
 }
 
-/** A leader keeps what members that are behind will ask for, within a bound; what it has released it can load. */
+/** Highest index to release: a leader keeps entries for lagging members within a limit, and loads released ones. */
 function releasable(state: RaftState, room: number = Number.POSITIVE_INFINITY): LogIndex {
   const { role, log, applied, config } = state;
   if (role.kind !== 'leader' || role.peers.size === 0) return applied;

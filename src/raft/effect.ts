@@ -1,13 +1,13 @@
 /**
- * Everything a group can ask of the world: the whole output alphabet of `step`.
+ * The effects of `step`: all outputs of a group.
  *
- * The runtime carries effects out in the order given, and:
+ * The runtime executes effects in the order given:
  *   - `persist` effects of one group reach the disk in order; each is answered by one `persisted` input, which
  *     carries its `term`, `vote`, `index` and `logTerm` back;
- *   - `install-snapshot` takes its place in that order, and is answered by `snapshot-installed`;
- *   - `apply` effects are applied in order; an `applied` input says how far that has come;
+ *   - `install-snapshot` is executed in that order, and is answered by `snapshot-installed`;
+ *   - `apply` effects are applied in order; an `applied` input reports the progress;
  *   - `load-entries` is answered by `entries-loaded`, `send-snapshot` by `snapshot-sent`;
- *   - anything else is answered by nothing.
+ *   - all other effects have no answer.
  */
 import type { LogIndex, Term } from '#base';
 import type { Entry, EntryId, Snapshot } from './entry.ts';
@@ -15,7 +15,7 @@ import type { Membership } from './membership.ts';
 import type { Message } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
 
-/** What a replica must never forget: its term, and for whom it voted in it. */
+/** The durable state of a replica: its term, and its vote in it. */
 export interface HardState {
   readonly term: Term;
   readonly vote: ReplicaId | undefined;
@@ -23,15 +23,15 @@ export interface HardState {
 
 export interface Persist {
   readonly kind: 'persist';
-  /** Present when it changed. On disk before, or together with, the entries. */
+  /** Present when it changed. It must reach the disk before, or together with, the entries. */
   readonly hardState: HardState | undefined;
-  /** Entries that are on disk from here on are dropped first: another leader has written others in their place. */
+  /** Drop the entries on disk from here on first: another leader has overwritten them. */
   readonly truncateFrom: LogIndex | undefined;
   readonly entries: readonly Entry[];
   /** The term and the vote at the time of this effect. */
   readonly term: Term;
   readonly vote: ReplicaId | undefined;
-  /** The last entry of the log at the time of this effect: once it is on disk, everything up to here is. */
+  /** The last entry of the log at the time of this effect: once it is durable, so is everything before it. */
   readonly index: LogIndex;
   readonly logTerm: Term;
 }
@@ -47,41 +47,41 @@ export interface Proposed {
 
 export type Refusal =
   | { readonly kind: 'not-leader'; readonly leader: ReplicaId | undefined }
-  /** Too many bytes wait for a quorum; some must commit first. */
+  /** The limit of uncommitted bytes is reached; some must commit first. */
   | { readonly kind: 'uncommitted-full'; readonly bytesMax: number }
-  /** Too many reads wait for a quorum. */
+  /** The limit of pending reads is reached. */
   | { readonly kind: 'reads-full'; readonly countMax: number }
-  /** Leadership is being handed over to this voter. */
+  /** A leadership transfer to this voter is in progress. */
   | { readonly kind: 'transferring'; readonly to: ReplicaId }
   /** The leader did not answer a forwarded read in time. */
   | { readonly kind: 'no-answer'; readonly leader: ReplicaId | undefined };
 
 export type MembershipRefusal =
   | Extract<Refusal, { readonly kind: 'not-leader' | 'transferring' }>
-  /** The group is this already. */
+  /** The group has this membership already. */
   | { readonly kind: 'no-change' }
-  /** The target cannot be a membership. */
+  /** The target is no valid membership. */
   | { readonly kind: 'malformed'; readonly fault: string }
-  /** One change at a time: this entry, or the joint membership that it led to, is still under way. */
+  /** One change at a time: this entry, or the joint membership that it led to, is still pending. */
   | { readonly kind: 'change-in-flight'; readonly index: LogIndex }
-  /** The leader has not committed in its term yet, and may not know the membership that holds. */
+  /** The leader has not committed in its term yet, and may not know the current membership. */
   | { readonly kind: 'term-not-committed' }
-  /** A voter is a caught-up learner before it is a voter. */
+  /** A new voter must be a caught-up learner first. */
   | { readonly kind: 'not-caught-up'; readonly replica: ReplicaId }
-  /** So few of the voters to be are within reach that the group could not go on. */
+  /** Too few of the new voters are reachable for a quorum. */
   | { readonly kind: 'quorum-at-risk'; readonly unreachable: readonly ReplicaId[] };
 
-/** Answers `change-membership`: the entry of the change, which may yet fail to commit, or why there is none. */
+/** Answers `change-membership`: the entry of the change, which may still fail to commit, or why there is none. */
 export type MembershipAnswer =
   | { readonly kind: 'membership-answered'; readonly index: LogIndex; readonly term: Term }
   | { readonly kind: 'membership-refused'; readonly refusal: MembershipRefusal };
 
-/** Entries that are no longer in memory, for a replica that is behind. Some of them are enough: it asks again. */
+/** Loads entries that are no longer in memory, for a lagging member. A part of them is enough: it asks again. */
 export interface LoadEntries {
   readonly kind: 'load-entries';
   readonly replica: ReplicaId;
   readonly from: LogIndex;
-  /** Not this one any more: from here on they are in memory. */
+  /** Exclusive end: from here on entries are in memory. */
   readonly to: LogIndex;
   readonly bytesMax: number;
 }
@@ -91,12 +91,12 @@ export type Effect =
   | Proposed
   | MembershipAnswer
   | { readonly kind: 'send'; readonly to: ReplicaId; readonly message: Message }
-  /** Committed and durable here (R1); each entry is handed out once, in order. */
+  /** Committed and durable entries (R1); each is emitted once, in order. */
   | { readonly kind: 'apply'; readonly entries: readonly Entry[] }
   | LoadEntries
-  /** A snapshot of what is applied here, which is at least `least`; the message `install-snapshot` goes with it. */
+  /** Send a snapshot of the applied state, at `least` or later, with the message `install-snapshot`. */
   | { readonly kind: 'send-snapshot'; readonly to: ReplicaId; readonly least: LogIndex; readonly term: Term }
-  /** State machine and log on disk become what the snapshot says: nothing before it counts, nothing is behind it. */
+  /** Replace state machine and log on disk by the snapshot: the log is then empty after it. */
   | { readonly kind: 'install-snapshot'; readonly snapshot: Snapshot }
   /** A read may be answered once `index` is applied, if this replica's term is still `term` at that moment (R5). */
   | { readonly kind: 'read-ready'; readonly id: number; readonly index: LogIndex; readonly term: Term }
@@ -106,7 +106,7 @@ export type Effect =
 export type CampaignIgnored = 'not-a-voter' | 'campaigning' | 'leading' | 'installing' | 'owing';
 export type TransferIgnored = 'not-leader' | 'not-a-voter' | 'already-leader' | 'already-transferring';
 
-/** What happened, for logs and metrics. Nothing depends on it. */
+/** Events for logs and metrics. Nothing depends on them. */
 export type Fact =
   | { readonly kind: 'became-pre-candidate'; readonly term: Term }
   | { readonly kind: 'became-candidate'; readonly term: Term }
@@ -116,7 +116,7 @@ export type Fact =
   | { readonly kind: 'membership-changed'; readonly index: LogIndex; readonly membership: Membership }
   | { readonly kind: 'campaign-ignored'; readonly reason: CampaignIgnored }
   | { readonly kind: 'completion-ignored'; readonly term: Term; readonly index: LogIndex }
-  /** The leader has another entry where this replica has a committed one, and nobody changes what is committed. */
+  /** The leader's log differs from this one at a committed entry, which must never change. */
   | {
       readonly kind: 'diverged';
       readonly leader: ReplicaId;
@@ -124,13 +124,13 @@ export type Fact =
       readonly here: Term;
       readonly there: Term;
     }
-  /** A member lacks an entry that it had acknowledged, up to this one: its disk was put back. It gets them again. */
+  /** A member lacks entries that it had acknowledged, up to this one: its disk was restored. They are sent again. */
   | { readonly kind: 'acknowledged-lost'; readonly replica: ReplicaId; readonly acknowledged: EntryId }
-  /** Two lead in one term: a voter has forgotten its vote, for its disk was put back. */
+  /** There are two leaders in one term: a voter has lost its vote, because its disk was restored. */
   | { readonly kind: 'second-leader'; readonly term: Term; readonly from: ReplicaId }
-  /** A vote was asked for while the leader is alive. */
+  /** A vote was requested while the leader is alive. */
   | { readonly kind: 'vote-request-ignored'; readonly from: ReplicaId; readonly term: Term }
-  /** Too few voters have answered for a whole election window. */
+  /** No quorum has answered for a whole election window. */
   | { readonly kind: 'quorum-lost'; readonly term: Term }
   | { readonly kind: 'transfer-started'; readonly to: ReplicaId }
   | { readonly kind: 'transfer-given-up'; readonly to: ReplicaId }

@@ -1,10 +1,11 @@
 /**
- * How any role ends: as a follower. What waited for the role that ends is refused here, so that nobody waits for ever.
+ * Ends any role: the replica becomes a follower, and requests that waited in the role are refused.
  *
- * And what a replica still does for its group when disks have lost what they had promised:
+ * It also defines the participation of a replica when disks have lost acknowledged entries:
  *
- *   R15 A replica whose committed entries are not those of its group votes, acknowledges and says nothing any more.
- *   R16 A replica that lacks what it is known to have acknowledged votes as if it had it, and does not campaign before.
+ *   R15 A replica whose committed entries differ from those of its group no longer votes, acknowledges or sends.
+ *   R16 A replica that lacks entries that it had acknowledged votes as if it had them, and does not campaign before it
+ *       has them again.
  */
 import type { Term } from '#base';
 import type { Effect } from './effect.ts';
@@ -15,7 +16,7 @@ import { followerOf, type Role } from './role.ts';
 import { andThen, armElection, mayVote, persist, type RaftState, type Step, unchanged } from './state.ts';
 import { NO_TIMERS } from './timers.ts';
 
-/** Follows `leader`, or nobody yet, in the term that it is in. */
+/** Follows `leader`, or no leader yet, in the current term. */
 export function follow(state: RaftState, leader: ReplicaId | undefined, nowMs: number): Step {
   const { term } = state.hardState;
   const followed: RaftState = { ...state, timers: NO_TIMERS, role: followerOf(leader, nowMs) };
@@ -26,7 +27,7 @@ export function follow(state: RaftState, leader: ReplicaId | undefined, nowMs: n
   };
 }
 
-/** Enters a later term as a follower that has not voted in it. */
+/** Enters a later term as a follower without a vote. */
 export function enterTerm(state: RaftState, term: Term, leader: ReplicaId | undefined, nowMs: number): Step {
   const entered: RaftState = { ...state, hardState: { term, vote: undefined } };
   return andThen(follow(entered, leader, nowMs), (followed) => ({
@@ -35,17 +36,14 @@ export function enterTerm(state: RaftState, term: Term, leader: ReplicaId | unde
   }));
 }
 
-/**
- * What is committed here is not what the group has committed: this replica takes part in nothing any more (R15). Its
- * log stays as it is.
- */
+/** Stops all participation, because a committed entry differs from the group's (R15). The log remains. */
 export function diverge(state: RaftState, nowMs: number): Step {
   return state.isDiverged ? unchanged(state) : follow({ ...state, isDiverged: true }, undefined, nowMs);
 }
 
 /**
- * This replica had acknowledged everything up to this entry, and a quorum may have counted on that: it votes for nobody
- * who lacks it, and does not lead before it has it again (R16).
+ * Records that this replica had acknowledged all entries up to this one, on which a quorum may have counted: it votes
+ * for no candidate that lacks them, and does not lead before it has them again (R16).
  */
 export function owe(state: RaftState, acknowledged: EntryId, nowMs: number): Step {
   if (isNotBehind(lastId(state.log), acknowledged) || isNotBehind(state.owed, acknowledged)) return unchanged(state);
@@ -53,7 +51,7 @@ export function owe(state: RaftState, acknowledged: EntryId, nowMs: number): Ste
   return state.role.kind === 'follower' ? unchanged(owing) : follow(owing, undefined, nowMs);
 }
 
-/** Refuses the reads of this replica that wait in the role. Those that others forwarded end with their own roles. */
+/** Refuses the reads of this replica that wait in the role. Other replicas refuse the reads that they forwarded. */
 export function refuseReads(role: Role, leader: ReplicaId | undefined): readonly Effect[] {
   const refusal = { kind: 'not-leader', leader } as const;
   switch (role.kind) {

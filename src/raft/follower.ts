@@ -1,5 +1,5 @@
 /**
- * A follower: it waits. Without a leader by its election deadline, or when it is told to, it campaigns.
+ * A follower. It campaigns when it has no leader at its election deadline, or on request.
  */
 import { unreachable } from '#base';
 import { preCampaign } from './campaign.ts';
@@ -43,7 +43,7 @@ function tick(state: RaftState, role: Follower, nowMs: number): Step {
   return isDue(state.timers, 'election', nowMs) ? andThen(asked, (late) => preCampaign(late, nowMs)) : asked;
 }
 
-/** It may vote at once now; its own election deadline stays where it is. */
+/** Allows votes at once; its own election deadline does not change. */
 function forgetLeader(state: RaftState, role: Follower): Step {
   const forgotten: RaftState = {
     ...state,

@@ -1,9 +1,8 @@
 /**
- * What a follower makes of its leader's messages.
+ * Handling of the leader's messages at a follower.
  *
- * It keeps one number about its log: up to where the appends of this term have shown it to be the leader's. What of
- * that its disk holds is what it acknowledges, once, when the disk says so (R9, R10); however many appends have come in
- * between, one answer covers them.
+ * `verified` is the index up to which appends of this term have shown its log to be equal to the leader's. It
+ * acknowledges the durable part of that, once it is on disk (R9, R10); one answer covers all appends received before.
  */
 import { assert, toLogIndex, unreachable } from '#base';
 import { campaign } from './campaign.ts';
@@ -33,13 +32,13 @@ function followerIn({ role }: RaftState): Follower {
   return role;
 }
 
-/** Takes a message of the leader of this term in. */
+/** Handles a message of the leader of this term. */
 export function hearLeader(state: RaftState, from: ReplicaId, message: LeaderMessage, nowMs: number): Step {
   const heard = hear(state, from, nowMs);
   return andThen(heard, (following) => answer(following, from, message, nowMs));
 }
 
-/** Acknowledges what is verified and durable, if an append waits for it (R9). */
+/** Acknowledges verified and durable entries, if an append waits for it (R9). */
 export function acknowledgeAppends(state: RaftState): Step {
   const role = followerIn(state);
   const { term } = state.hardState;
@@ -52,7 +51,7 @@ export function acknowledgeAppends(state: RaftState): Step {
   };
 }
 
-/** The snapshot has taken the place of the log, in the state machine and on disk. */
+/** The snapshot has replaced the log, in the state machine and on disk. */
 export function snapshotInstalled(state: RaftState, { last, membership }: Snapshot): Step {
   const { installing } = state;
   assert(installing?.last.index === last.index, 'R10: what is installed was asked for', last);
@@ -93,7 +92,7 @@ function answer(state: RaftState, from: ReplicaId, message: LeaderMessage, nowMs
   }
 }
 
-/** Knows the leader, and has heard of it just now. */
+/** Sets the leader, and the time of its last message. */
 function hear(state: RaftState, from: ReplicaId, nowMs: number): Step {
   const role = followerIn(state);
   const heard: RaftState = { ...state, role: { ...role, leader: from, heardMs: nowMs } };
@@ -125,8 +124,8 @@ function takeAppend(state: RaftState, from: ReplicaId, message: Append, nowMs: n
 }
 
 /**
- * The first entry of the leader that is not the one that is committed here. What is committed is in every leader's log
- * (R4), unless a disk has lost what it had acknowledged. Below the log in memory nothing is known of terms.
+ * The first entry of the leader that differs from a committed entry here. Committed entries are in every leader's log
+ * (R4), unless a disk has lost acknowledged entries. Terms below the log in memory are unknown.
  */
 function otherThan({ log, commit }: RaftState, { previous, entries }: Append): EntryId | undefined {
   if (previous.index > commit) return undefined;
@@ -140,7 +139,7 @@ function leaveHistory(state: RaftState, leader: ReplicaId, { index, term }: Entr
   return andThen({ state, effects: [fact] }, (told) => diverge(told, nowMs));
 }
 
-/** Adds the entries that are missing; the first that differs, and whatever is behind it, gives way (R10). */
+/** Appends the missing entries; truncates from the first entry that differs (R10). */
 function takeEntries(state: RaftState, entries: readonly Entry[]): Step {
   const at = entries.findIndex(({ index, term }) => index > state.commit && termAt(state.log, index) !== term);
   const first = entries[at];
@@ -161,9 +160,10 @@ function takeEntries(state: RaftState, entries: readonly Entry[]): Step {
 }
 
 /**
- * Believes the leader's commit index as far as the log is known to be the leader's: by its appends, or because the log
- * ends with an entry of its term, which it alone has written, behind the same entries everywhere. Without the second, a
- * follower whose process is another one would learn nothing of what it acknowledged before, until the next append.
+ * Accepts the leader's commit index as far as the log is known to equal the leader's: verified by appends, or because
+ * the log ends with an entry of the leader's term, which only this leader has written and whose predecessors are equal
+ * everywhere. Without the latter, a restarted follower would not learn the commit of acknowledged entries until the
+ * next append.
  */
 function takeCommit(state: RaftState, commit: number, nowMs: number): Step {
   const { verified } = followerIn(state);
@@ -172,7 +172,7 @@ function takeCommit(state: RaftState, commit: number, nowMs: number): Step {
   return learnCommit(state, toLogIndex(Math.min(commit, Math.max(known, verified))), nowMs);
 }
 
-/** Lets a snapshot take the place of a log that lacks its last entry; a log that has it is only committed so far. */
+/** Installs a snapshot when the log lacks its last entry; otherwise commits up to it. */
 function takeSnapshot(state: RaftState, snapshot: Snapshot, nowMs: number): Step {
   if (state.installing !== undefined) return unchanged(state);
   const { last } = snapshot;

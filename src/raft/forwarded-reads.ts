@@ -1,9 +1,9 @@
 /**
- * Linearizable reads at a follower: it asks its leader how far they must see.
+ * Linearizable reads at a follower: it asks the leader for the read index.
  *
- * Each question has a ticket of its own, and an answer counts only for it: the answer to a question that was given up
- * must not count for a later read, whatever number its caller gave it (R5). Tickets begin somewhere at random, so that
- * the answers to a replica that was started anew do not meet those of the one before.
+ * Each request has its own ticket, and an answer counts only for that ticket: the answer to an abandoned request must
+ * not count for a later read with the same id (R5). The first ticket is random, so that a restarted replica does not
+ * accept answers to its former requests.
  */
 import type { Effect } from './effect.ts';
 import { drawRandom } from './random.ts';
@@ -12,7 +12,7 @@ import type { Follower, ForwardedRead } from './role.ts';
 import { type RaftState, type Step, send } from './state.ts';
 import { arm, disarm } from './timers.ts';
 
-// A draw has 32 bits; with these behind it a ticket stays a safe integer.
+// A draw has 32 bits; multiplied by this, a ticket is still a safe integer.
 const TICKETS_PER_DRAW = 2 ** 20;
 
 export function askLeader(state: RaftState, role: Follower, id: number, nowMs: number): Step {
@@ -33,7 +33,7 @@ export function askLeader(state: RaftState, role: Follower, id: number, nowMs: n
   };
 }
 
-/** Refuses the reads whose deadline has passed: question or answer were lost. */
+/** Refuses the reads whose deadline has passed: the request or the answer was lost. */
 export function giveUpReads(state: RaftState, role: Follower, nowMs: number): Step {
   const reads = role.reads.filter(({ deadlineMs }) => deadlineMs > nowMs);
   const late = role.reads.filter(({ deadlineMs }) => deadlineMs <= nowMs);
@@ -46,7 +46,7 @@ export function giveUpReads(state: RaftState, role: Follower, nowMs: number): St
   };
 }
 
-/** One more than the ticket before, or a new beginning. */
+/** The previous ticket plus one, or a random first one. */
 function nextTicket(
   state: RaftState,
   before: ForwardedRead | undefined,

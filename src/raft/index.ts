@@ -10,8 +10,8 @@
  *
  * Not here: what an entry means, where it is stored, how messages travel, how many groups there are.
  *
- * Invariants (test/support/raft states them as code, which tests run after every step):
- *   R1  Base <= applied <= applying <= min(commit, persisted): an entry is handed out to be applied once, in order, and
+ * Invariants (test/support/raft checks them in code after every step of a test):
+ *   R1  Base <= applied <= applying <= min(commit, persisted): each entry is emitted to be applied once, in order, and
  *       only when a quorum has it and this disk has it.
  *   R2  Persisted and committed entries exist in the log.
  *   R3  The log has no gaps and its terms never fall, nor exceed the current term.
@@ -19,14 +19,14 @@
  *   R5  A read is answered by a leader that has committed in its term and was confirmed by a quorum after it arrived.
  *   R6  A disk completion counts only in the term in which its write was issued.
  *   R7  A term never goes back, a replica votes once in a term, and its own vote counts once it is on disk.
- *   R8  Whatever changes term, vote or log asks for it to be persisted in the same step.
+ *   R8  A step that changes term, vote or log also emits the effect that persists it.
  *   R9  A promise is sent once it is on disk: a vote, a request for votes, an acknowledgement of entries.
- *   R10 What is committed is never overwritten, and a follower acknowledges only what it has seen to be its leader's.
- *   R11 The membership that holds is the last committed one; at most one behind it is in the log, it is its neighbour,
- *       and it was appended by a leader that had committed in its own term.
- *   R12 What a leader knows a member to hold grows until that one denies it; what is in flight keeps within the window.
- *   R13 A term has one leader, and whoever has heard of one listens to no other.
- *   R14 Beats of a replica in which nothing happens may be noted, and its times set later: the state is the same.
+ *   R10 Committed entries are never overwritten, and a follower acknowledges only entries verified to be its leader's.
+ *   R11 The membership in effect is the last committed one; at most one uncommitted one is in the log, a neighbour of
+ *       it, appended by a leader that had committed in its own term.
+ *   R12 A leader's match index of a member grows until the member denies it; data in flight is within the window.
+ *   R13 A term has one leader; a replica that knows a leader of the term ignores any other.
+ *   R14 Heartbeats of an idle replica may be recorded and applied later in bulk: the resulting state is the same.
  */
 
 export { nextBeat, nextBeatAt } from './beats.ts';

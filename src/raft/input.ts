@@ -1,5 +1,5 @@
 /**
- * Everything that can happen to a group: the whole input alphabet of `step`. Every role answers every input.
+ * The inputs of `step`: every event of a group. Every role handles every input.
  */
 import type { LogIndex, Term } from '#base';
 import type { Entry, EntryId, Snapshot } from './entry.ts';
@@ -7,7 +7,9 @@ import type { Target } from './membership.ts';
 import type { Message } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
 
-/** A `persist` effect is on disk. Copied from that effect, so that a completion of an overwritten write shows (R6). */
+/**
+ * A `persist` effect is on disk. Its fields are copied from the effect, so that stale completions are detected (R6).
+ */
 export interface Persisted {
   readonly kind: 'persisted';
   readonly term: Term;
@@ -22,18 +24,18 @@ export interface Receive {
   readonly message: Message;
 }
 
-/** The group shall be this. Answered by `membership-answered`. */
+/** Requests this membership. Answered by `membership-answered`. */
 export interface ChangeMembership {
   readonly kind: 'change-membership';
   readonly target: Target;
   /**
-   * If the group is the target already, say so once more. When that is committed, most of the voters know from their
-   * logs alone that the first time was, and need nobody any more who belonged to the membership before it.
+   * Append the membership again even if the group has it already. Once that is committed, most voters know from their
+   * own logs that the first one was, and no longer need members that have left.
    */
   readonly isRepeated?: boolean;
 }
 
-/** Hand leadership over to this voter. It is done when somebody else leads, or given up after one election window. */
+/** Transfers leadership to this voter. It ends when another replica leads, or after one election window. */
 export interface TransferLeadership {
   readonly kind: 'transfer-leadership';
   readonly to: ReplicaId;
@@ -44,56 +46,53 @@ export interface EntriesLoaded {
   readonly kind: 'entries-loaded';
   readonly replica: ReplicaId;
   readonly from: LogIndex;
-  /** At least the first of the entries that were asked for; undefined when storage no longer holds them. */
+  /** The requested entries, at least the first; undefined when storage no longer has them. */
   readonly found: { readonly previousTerm: Term; readonly entries: readonly Entry[] } | undefined;
 }
 
-/** How `send-snapshot` ended: the last index of what was sent, or undefined when it did not arrive. */
+/** Result of `send-snapshot`: the last index of the snapshot, or undefined when it did not arrive. */
 export interface SnapshotSent {
   readonly kind: 'snapshot-sent';
   readonly replica: ReplicaId;
   readonly index: LogIndex | undefined;
 }
 
-/** What only a leader does something about; every other role says so or has nothing to say. */
+/** Inputs that only a leader handles; every other role refuses or ignores them. */
 export type LeaderInput =
   | ChangeMembership
   | TransferLeadership
   | EntriesLoaded
   | SnapshotSent
-  /** Messages to this replica were lost, as far as the transport can tell. */
+  /** Messages to this replica were lost, according to the transport. */
   | { readonly kind: 'unreachable'; readonly replica: ReplicaId };
 
 export type Input =
-  /** Time has passed; the deadlines that are due fire. */
+  /** Time has passed; due timers fire. */
   | { readonly kind: 'tick' }
-  /** Ask for leadership now instead of at the next election deadline. */
+  /** Campaign now instead of at the next election deadline. */
   | { readonly kind: 'campaign' }
-  /** The leader is gone for certain (all its connections were reset): no need to be loyal to it any longer. */
+  /** The leader is certainly gone (all its connections were reset): stop protecting it from other candidates. */
   | { readonly kind: 'forget-leader' }
   | Receive
-  /** What is committed here is not what the group has committed, as the runtime has found out. */
+  /** The runtime has found that a committed entry here differs from the group's. */
   | { readonly kind: 'diverge' }
-  /** The leader knows that this replica had acknowledged everything up to this entry, which it lacks. */
+  /** The leader knows that this replica had acknowledged all entries up to this one, which it lacks. */
   | { readonly kind: 'owe'; readonly acknowledged: EntryId }
-  /** Add entries with these payloads, in this order. Payloads are not empty: empty is the leader's no-op. */
+  /** Append entries with these payloads, in order. Payloads are not empty: an empty one is the leader's no-op. */
   | { readonly kind: 'propose'; readonly payloads: readonly Uint8Array[] }
   | Persisted
   /**
-   * Everything up to this index, all of it handed out by `apply` effects, has been applied. A leader that keeps some of
-   * it for others keeps less when there is less room for it than its bound allows; the same index may be said again
-   * when there is less.
+   * All entries up to this index, all emitted by `apply` effects, have been applied. `retainedBytesMax` lowers the
+   * limit of entries that a leader keeps for others; the input may be repeated with the same index to lower it further.
    */
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly retainedBytesMax?: number }
-  /** `install-snapshot` is done: state machine and log begin behind it, on disk as well. */
+  /** `install-snapshot` is done: state machine and log begin after it, on disk as well. */
   | { readonly kind: 'snapshot-installed'; readonly snapshot: Snapshot }
-  /**
-   * Ask how far a linearizable read must see. The id comes back in the answer; ids need not be distinct at a leader.
-   */
+  /** Request the read index of a linearizable read. The answer has the same id; a leader accepts duplicate ids. */
   | { readonly kind: 'read'; readonly id: number }
   | LeaderInput;
 
-/** What the role decides about; the rest is the same for every role (raft.ts). */
+/** Inputs that the role handles; raft.ts handles the others, alike in every role. */
 export type RoleInput = Exclude<
   Input,
   { readonly kind: 'receive' | 'diverge' | 'owe' | 'applied' | 'snapshot-installed' }

@@ -1,10 +1,9 @@
 /**
- * A leader: it appends, counts who holds what, and commits.
+ * A leader: appends entries, counts replicas, and commits.
  *
- * It opens its term with a no-op: an entry of an earlier term is committed only by committing one of its own behind it
- * (the paper's Figure 8), and before that it does not know what is committed at all (R4, R5).
- * Its own disk is one voter among the others: nothing commits because it was appended, only because a quorum reports
- * it durable.
+ * It starts its term with a no-op: an entry of an earlier term is committed only by committing a later one of its own
+ * term (the paper's Figure 8), and until then the leader does not know its commit index (R4, R5). Its own disk is one
+ * voter among the others: an entry commits when a quorum reports it durable, not when it is appended.
  */
 import { assert, type LogIndex, unreachable } from '#base';
 import { beat, takeBeatAck } from './beats.ts';
@@ -55,7 +54,7 @@ export function stepLeader(state: RaftState, role: Leader, input: RoleInput, now
   }
 }
 
-/** Takes a message of this term in, from whoever belongs to the group. */
+/** Handles a message of this term from a member of the group. */
 export function hearFollower(state: RaftState, from: ReplicaId, message: FollowerMessage, nowMs: number): Step {
   const heard = hear(state, from, nowMs);
   if (heard === undefined) return unchanged(state);
@@ -78,7 +77,7 @@ export function hearFollower(state: RaftState, from: ReplicaId, message: Followe
   }
 }
 
-/** Somebody holds more of what this replica has written in this term than it has itself: its disk was put back. */
+/** Steps down: a member has more of this leader's own entries than itself, so this disk was restored. */
 function leaveLead(state: RaftState, index: LogIndex, nowMs: number): Step {
   const acknowledged: EntryId = { index, term: state.hardState.term };
   const fact: Effect = { kind: 'fact', fact: { kind: 'acknowledged-lost', replica: state.config.self, acknowledged } };
@@ -92,7 +91,7 @@ function tick(state: RaftState, nowMs: number): Step {
   return isDue(state.timers, 'beat', nowMs) ? andThen(givenUp, (beating) => beat(beating, nowMs)) : givenUp;
 }
 
-/** Appends as many of the payloads as the bound on uncommitted bytes lets in, at least one when nothing waits. */
+/** Appends as many payloads as the limit of uncommitted bytes allows, at least one when there are none. */
 function propose(state: RaftState, role: Leader, payloads: readonly Uint8Array[]): Step {
   if (role.transfer !== undefined) return refuseProposals(state, { kind: 'transferring', to: role.transfer.to });
   const { uncommittedBytesMax } = state.config;

@@ -1,6 +1,5 @@
 /**
- * What a leadership consists of: it begins with a no-op, appends, commits what a quorum holds, and changes with the
- * membership, which may end it.
+ * The steps of a leadership: its no-op, appends, commits by quorum, and membership changes, which may end it.
  */
 import { assert, toLogIndex } from '#base';
 import { armBeat } from './beats.ts';
@@ -31,7 +30,7 @@ import { giveUpTransfer, handOver } from './transfer.ts';
 
 const NO_OP = new Uint8Array(0);
 
-/** Takes over after a won election: opens the term with a no-op. */
+/** Becomes leader after a won election: appends a no-op. */
 export function lead(state: RaftState, nowMs: number): Step {
   const { term } = state.hardState;
   const first = nextIndex(state);
@@ -50,13 +49,13 @@ export function lead(state: RaftState, nowMs: number): Step {
   return { state: opened.state, effects: [fact, ...opened.effects] };
 }
 
-/** Appends entries of its own, and sends them to the others while its disk still writes them. */
+/** Appends its own entries, and sends them to the others while its disk still writes them. */
 export function appendEntries(state: RaftState, entries: readonly Entry[]): Step {
   const appended: RaftState = { ...state, log: append(state.log, entries) };
   return andThen({ state: appended, effects: [persist(appended, entries, false)] }, replicate);
 }
 
-/** Appends a membership (R11); the caller has made sure that it may. */
+/** Appends a membership (R11); the caller has checked that it may. */
 export function appendMembership(state: RaftState, membership: Membership): Step {
   assert(state.changes.length === 0, 'R11: one change at a time', state.changes);
   const index = nextIndex(state);
@@ -64,7 +63,7 @@ export function appendMembership(state: RaftState, membership: Membership): Step
   return appendEntries({ ...state, changes: [{ index, membership }] }, [entry]);
 }
 
-/** Does everything that a move of some disk, or of the membership, has made possible. */
+/** Performs everything that progress of a disk, or of the membership, has made possible. */
 export function advance(state: RaftState, nowMs: number): Step {
   return andThen(commitReached(state), (committed) => {
     if (committed.membership !== state.membership) {
@@ -77,7 +76,7 @@ export function advance(state: RaftState, nowMs: number): Step {
   });
 }
 
-/** Commits what a quorum holds, if its last entry is of this term (R4). */
+/** Commits the entries that a quorum has, if the last one is of this term (R4). */
 function commitReached(state: RaftState): Step {
   const role = leaderOf(state);
   const { self } = state.config;
@@ -92,14 +91,14 @@ function commitReached(state: RaftState): Step {
 
 const NOTHING = toLogIndex(0);
 
-/** A joint membership is left as soon as this leader knows that it holds (R11). */
+/** Returns true when a joint membership is in effect at this leader, which then leaves it (R11). */
 function mustLeave(state: RaftState): boolean {
   if (!isJoint(state.membership) || state.changes.length > 0) return false;
   const role = leaderOf(state);
   return state.commit >= role.first && role.transfer === undefined;
 }
 
-/** Tracks who belongs to the group now. Whoever does not is told so, and a leader that does not vote gives way. */
+/** Tracks the members of the group. Sends removed members a last commit index, and steps down when it is no voter. */
 function adoptMembership(state: RaftState, nowMs: number): Step {
   const role = leaderOf(state);
   const { commit, hardState, membership } = state;
@@ -114,8 +113,8 @@ function adoptMembership(state: RaftState, nowMs: number): Step {
 }
 
 /**
- * Leaves the group to the others. The voter that holds the most campaigns at once, instead of after a window in which
- * nobody leads; it knows already that the membership holds, or learns it with its votes.
+ * Steps down as a removed leader. The voter with the longest log campaigns at once, which saves an election timeout;
+ * it knows already that the membership is in effect, or learns it with its votes.
  */
 function giveWay(state: RaftState, nowMs: number): Step {
   const { peers } = leaderOf(state);
@@ -140,7 +139,7 @@ function peersOf(state: RaftState, known: ReadonlyMap<ReplicaId, Peer>, nowMs: n
   return peers;
 }
 
-/** The beginning counts as having been heard: everybody gets one window to answer. */
+/** Counts as heard at the start of the leadership, so that each member has one window to answer. */
 function newPeer(next: Parameters<typeof unknownProgress>[0], nowMs: number): Peer {
   return {
     progress: unknownProgress(next),

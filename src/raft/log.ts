@@ -1,11 +1,11 @@
 /**
- * The log as the algorithm sees it: the recent tail in memory, immutable, with the place where it begins.
+ * The log in memory: its recent tail, immutable, with the position where it begins.
  *
  *     released to disk            in memory
  *   |------------------| base |------------------------------| last
  *                              ^ persisted lies anywhere here (or at the base)
  *
- * Entries at or below the base are durable and applied; whoever needs them loads them (they are not here).
+ * Entries at or below the base are durable and applied; they must be loaded from disk.
  * The tail is a list of runs. Two neighbours of like size are merged, so that a log of n entries has about log2(n)
  * runs and an append copies few of them; every older version of the log stays valid.
  */
@@ -15,15 +15,15 @@ import { type Entry, type EntryId, memoryBytes, payloadBytes } from './entry.ts'
 export interface Log {
   /** The entry just before the first one in memory; {0, 0} before the first of all. */
   readonly base: EntryId;
-  /** Invariant: not empty, and each continues the one before it (R3). */
+  /** Invariant: no run is empty, and each continues the previous one (R3). */
   readonly runs: readonly (readonly Entry[])[];
-  /** Everything up to here is on this node's disk. Invariant: base.index <= persisted <= last (R2). */
+  /** Last index on this node's disk. Invariant: base.index <= persisted <= last (R2). */
   readonly persisted: LogIndex;
   /** Bytes that the entries take in memory. */
   readonly bytes: number;
 }
 
-/** A log as it was found on disk: everything in it is persisted. */
+/** A log read from disk: all entries are persisted. */
 export function recoveredLog(base: EntryId, entries: readonly Entry[]): Log {
   const log = append({ base, runs: [], persisted: base.index, bytes: 0 }, entries);
   return { ...log, persisted: lastId(log).index };
@@ -33,13 +33,13 @@ export function lastId(log: Log): EntryId {
   return log.runs.at(-1)?.at(-1) ?? log.base;
 }
 
-/** The term of an entry, or undefined where the log in memory does not know it. */
+/** The term of an entry, or undefined when the entry is not in memory. */
 export function termAt(log: Log, index: LogIndex): Term | undefined {
   if (index === log.base.index) return log.base.term;
   return entryAt(log, index)?.term;
 }
 
-/** Adds entries behind the last. Invariant: they continue it (R3). */
+/** Appends entries. Invariant: they continue the log (R3). */
 export function append(log: Log, entries: readonly Entry[]): Log {
   const first = entries[0];
   if (first === undefined) return log;
@@ -48,7 +48,9 @@ export function append(log: Log, entries: readonly Entry[]): Log {
   return { base, runs: mergeTail([...log.runs, entries]), persisted, bytes: bytes + memoryBytes(entries) };
 }
 
-/** Drops the entries from `index` on, none of which is at or below the base. What is left of it may be durable. */
+/**
+ * Drops the entries from `index` on, which is above the base. The remaining entries stay durable as far as they were.
+ */
 export function truncateFrom(log: Log, index: LogIndex): Log {
   assert(index > log.base.index && index <= lastId(log).index, 'A truncation begins inside the log', index);
   const runs: (readonly Entry[])[] = [];
@@ -62,7 +64,7 @@ export function truncateFrom(log: Log, index: LogIndex): Log {
   return { base: log.base, runs, persisted, bytes: log.bytes - dropped };
 }
 
-/** The entries with `from <= index < to`, all of which are in memory. */
+/** The entries with `from <= index < to`, which are all in memory. */
 export function slice(log: Log, from: number, to: number): readonly Entry[] {
   assert(from > log.base.index && to <= lastId(log).index + 1, 'A slice lies in memory', [from, to]);
   const parts: Entry[] = [];
@@ -76,17 +78,17 @@ export function slice(log: Log, from: number, to: number): readonly Entry[] {
   return parts;
 }
 
-/** Everything that is in memory. */
+/** All entries in memory. */
 export function entriesOf(log: Log): readonly Entry[] {
   return slice(log, log.base.index + 1, lastId(log).index + 1);
 }
 
-/** Marks everything up to `index` as durable; a lower index changes nothing. */
+/** Marks everything up to `index` as durable; a lower index has no effect. */
 export function markPersisted(log: Log, index: LogIndex): Log {
   return index <= log.persisted ? log : { ...log, persisted: index };
 }
 
-/** Forgets the entries up to `index`, which must be durable. */
+/** Releases the entries up to `index`, which must be durable. */
 export function releaseThrough(log: Log, index: LogIndex): Log {
   if (index <= log.base.index) return log;
   assert(index <= log.persisted, 'Only durable entries are released', index);
@@ -104,7 +106,7 @@ export function releaseThrough(log: Log, index: LogIndex): Log {
   return { base: { index, term }, runs, persisted, bytes: log.bytes - dropped };
 }
 
-/** How far to release, at most up to `index`, for the entries to take at most `bytesMax`. */
+/** The index, at most `index`, up to which to release so that the entries take at most `bytesMax`. */
 export function releaseFor(log: Log, bytesMax: number, index: LogIndex): LogIndex {
   let { bytes } = log;
   for (const run of log.runs) {
@@ -117,8 +119,8 @@ export function releaseFor(log: Log, bytesMax: number, index: LogIndex): LogInde
 }
 
 /**
- * The last entry at or before `index` whose term is at most `term`: where a log with an entry of that term at `index`
- * can agree with this one at the latest. Where the log in memory ends it says no more than that.
+ * The last entry at or before `index` whose term is at most `term`: the latest one at which a log with an entry of that
+ * term at `index` can agree with this one. The search ends at the base of the log in memory.
  */
 export function lastWithin(log: Log, { index, term }: EntryId): EntryId {
   let at: number = Math.min(index, lastId(log).index);
@@ -127,7 +129,7 @@ export function lastWithin(log: Log, { index, term }: EntryId): EntryId {
   return { index: toLogIndex(at), term: termAt(log, toLogIndex(at)) ?? term };
 }
 
-/** As many of the entries from `from` on as `bytesMax` lets in, at least one. `from` is in memory. */
+/** Entries from `from` on within `bytesMax`, at least one. `from` is in memory. */
 export function chunk(log: Log, from: LogIndex, bytesMax: number): readonly Entry[] {
   const newest = log.runs.at(-1);
   if (newest?.[0]?.index === from && payloadBytes(newest) <= bytesMax) return newest;
@@ -156,7 +158,7 @@ function firstIndex(run: readonly Entry[]): number {
   return first.index;
 }
 
-/** Merges neighbours at the end until each run is longer than all behind it; `runs` is the caller's own array. */
+/** Merges runs at the end until each is longer than all later ones; `runs` is the caller's own array. */
 function mergeTail(runs: readonly (readonly Entry[])[]): readonly (readonly Entry[])[] {
   const merged = [...runs];
   for (;;) {

@@ -1,11 +1,11 @@
 /**
- * A membership as bytes: the one form in which it stands in the log, beside the applied index and in messages.
+ * The encoding of a membership in the log, next to the applied index, and in messages.
  *
  * ```
  * membership := members(incoming voters) members(outgoing voters) members(learners) members(learners next)
  * members    := varint count, (varint replica)*
  * ```
- * Whatever was encoded decodes to the same membership; bytes that are none are refused with what is wrong with them.
+ * An encoded membership decodes to itself; invalid bytes are refused with the reason.
  */
 import { ByteReader, ByteWriter, isReplicaId, type ReplicaId } from '#base';
 import { fault, type Membership } from './membership.ts';
@@ -19,7 +19,7 @@ export function encodeMembership({ voters, learners, learnersNext }: Membership)
   return bytes.take();
 }
 
-/** The membership; or, as text, why the bytes are none. */
+/** Returns the membership, or a text with the reason why the bytes are invalid. */
 export function decodeMembership(bytes: Uint8Array): Membership | string {
   const reader = new ByteReader(bytes);
   const incoming = readMembers(reader);
@@ -31,7 +31,7 @@ export function decodeMembership(bytes: Uint8Array): Membership | string {
   return fault(membership) ?? membership;
 }
 
-/** Sets no bound on the count but the bytes that there are: each member takes one at least. */
+/** The count is limited by the number of bytes: each member takes at least one. */
 function readMembers(reader: ByteReader): readonly ReplicaId[] {
   const count = reader.varint();
   const members: ReplicaId[] = [];

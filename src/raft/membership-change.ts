@@ -1,10 +1,10 @@
 /**
- * Which changes of membership a leader begins (R11).
+ * Conditions of a membership change at the leader (R11).
  *
- * One at a time, and none before it has committed in its own term: until then an earlier leader's change may be
- * committed without this one knowing it, and two changes in flight may have quorums that do not meet. Beyond that it
- * refuses what would leave the group without a quorum, as far as it can see: a voter must have been a learner that has
- * caught up, and a majority of the voters to be must be within reach.
+ * It begins one change at a time, and none before it has committed in its own term: an earlier leader's change may be
+ * committed without its knowledge, and two pending changes may have disjoint quorums. It also refuses a change that
+ * would leave the group without a quorum, as far as it can see: a new voter must be a learner that has caught up, and a
+ * majority of the new voters must be reachable.
  */
 import { isActive } from './beats.ts';
 import type { MembershipRefusal } from './effect.ts';
@@ -17,7 +17,7 @@ import { refuseMembership } from './refusals.ts';
 import { leaderOf } from './replication.ts';
 import { andThen, nextIndex, type RaftState, type Step } from './state.ts';
 
-/** Appends the first membership on the way to the target, or says why not. */
+/** Appends the first membership on the way to the target, or answers why not. */
 export function changeMembership(state: RaftState, change: ChangeMembership, nowMs: number): Step {
   const { target } = change;
   const refusal = obstacle(state, change, nowMs);
@@ -46,12 +46,12 @@ function obstacle(state: RaftState, change: ChangeMembership, nowMs: number): Me
   return 2 * silent.length >= target.voters.length ? { kind: 'quorum-at-risk', unreachable: silent } : undefined;
 }
 
-/** What a leader knows of a member: it is silent, or it answers and lacks much, or it answers and has nearly all. */
+/** State of a member in the view of the leader: silent, active but lagging, or active and nearly caught up. */
 export type Standing = 'silent' | 'behind' | 'ready';
 
 /**
- * Only a leader has an opinion. Of itself it thinks the best; of whoever is no member, or has not answered it yet, the
- * worst: a change must not count on somebody who may have been gone before this leadership began.
+ * The leader's view of a member; any other replica has none. The leader itself is ready. A replica that is no member or
+ * has not answered yet is silent: a change must not rely on one that was gone before this leadership began.
  */
 export function standingOf(state: RaftState, member: ReplicaId, nowMs: number): Standing {
   if (member === state.config.self) return 'ready';
@@ -62,7 +62,7 @@ export function standingOf(state: RaftState, member: ReplicaId, nowMs: number): 
   return hasCaughtUp ? 'ready' : 'behind';
 }
 
-/** Why a leader begins no change at this moment, whatever it is to be; undefined when it may. */
+/** Why this leader cannot begin any change now; undefined when it can. */
 export function changeInTheWay(
   state: Pick<RaftState, 'role' | 'membership' | 'changes' | 'commit'>,
 ): MembershipRefusal | undefined {

@@ -1,34 +1,34 @@
 /**
- * Who belongs to a group: voters, who decide, and learners, who only receive.
+ * The members of a group: voters, and learners, which only receive entries.
  *
  *   [1 2 3]  --change-->  [1 2 4] and [1 2 3]  --leave-->  [1 2 4]
  *    simple                  joint                          simple
  *
- * Every change of voters goes through a joint membership, in which each decision needs a majority of both halves; the
- * leader leaves it by itself (R11). A change of learners alone needs no such step, since it changes no majority.
- * A voter that becomes a learner stays a voter of the outgoing half until the change is left.
+ * Every change of voters uses a joint membership, in which each decision needs a majority of both halves; the leader
+ * leaves it automatically (R11). A change of learners only needs no such step, since no majority changes. A voter that
+ * becomes a learner remains a voter of the outgoing half until the change is left.
  *
- * An entry carries the whole membership that holds from it on, not the difference, so that a replica that starts from
- * a snapshot needs no history.
+ * An entry contains the whole membership, not a difference, so that a replica that starts from a snapshot needs no
+ * history.
  */
 import { assert } from '#base';
 import { isVoter, members, type ReplicaId, type VoterSet, voterSet } from './quorum.ts';
 
 export interface Membership {
   readonly voters: VoterSet;
-  /** Not voters. */
+  /** Learners; none of them is a voter. */
   readonly learners: readonly ReplicaId[];
-  /** Voters of the outgoing half that will be learners when the change is left. Empty outside of a change. */
+  /** Voters of the outgoing half that become learners when the change is left. Empty outside of a change. */
   readonly learnersNext: readonly ReplicaId[];
 }
 
-/** What somebody wants a group to be. */
+/** The requested membership. */
 export interface Target {
   readonly voters: readonly ReplicaId[];
   readonly learners: readonly ReplicaId[];
 }
 
-/** A membership outside of any change. */
+/** A membership outside of a change. */
 export function membershipOf(voters: readonly ReplicaId[], learners: readonly ReplicaId[] = []): Membership {
   assert(
     learners.every((learner) => !voters.includes(learner)),
@@ -42,14 +42,14 @@ export function isJoint(membership: Membership): boolean {
   return membership.voters.outgoing.length > 0;
 }
 
-/** Everybody, each once: voters of both halves, then learners. */
+/** All members without duplicates: voters of both halves, then learners. */
 export function everybody(membership: Membership): readonly ReplicaId[] {
   return membership.learners.length === 0
     ? members(membership.voters)
     : [...members(membership.voters), ...membership.learners];
 }
 
-/** Whether the membership is what is wanted already. */
+/** Returns true when the membership is the target already. */
 export function isAt(membership: Membership, target: Target): boolean {
   return (
     !isJoint(membership) &&
@@ -77,7 +77,7 @@ export function leave(membership: Membership): Membership {
   return { voters: voterSet(voters.incoming), learners: [...learners, ...learnersNext], learnersNext: [] };
 }
 
-/** Why a membership cannot be one; undefined when it can. */
+/** Why a membership is invalid; undefined when it is valid. */
 export function fault(membership: Membership): string | undefined {
   const { voters, learners, learnersNext } = membership;
   if (voters.incoming.length === 0) return 'a group has at least one voter';

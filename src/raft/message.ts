@@ -1,19 +1,18 @@
 /**
- * What replicas of one group say to each other: a record for each kind of message, and nothing optional in any of them.
+ * Messages between the replicas of one group: a record for each kind, without optional fields.
  *
- * Every message carries its sender's term. Messages may be lost, doubled, delayed and reordered; none is believed
- * beyond what is written here.
+ * Every message has its sender's term. Messages may be lost, duplicated, delayed and reordered.
  */
 import type { LogIndex, Term } from '#base';
 import type { Entry, EntryId, Snapshot } from './entry.ts';
 
-/** Would you vote for me in the term after mine? Changes nothing, neither here nor there. */
+/** Asks for a vote in the term after the sender's. Changes no state at either side. */
 export interface PreVoteRequest {
   readonly kind: 'pre-vote-request';
   readonly term: Term;
-  /** The candidate's last entry: nobody votes for a shorter log. */
+  /** The candidate's last entry: a voter refuses a candidate with a shorter log. */
   readonly last: EntryId;
-  /** An entry that the sender knows to be committed; so does now everybody who holds it. */
+  /** An entry that the sender knows to be committed; a receiver that has it learns that. */
   readonly commit: EntryId;
 }
 
@@ -24,17 +23,17 @@ export interface PreVoteReply {
   readonly commit: EntryId;
 }
 
-/** Vote for me in this term. Sent once the candidate's own vote is on disk (R9). */
+/** Requests a vote in this term. Sent once the candidate's own vote is on disk (R9). */
 export interface VoteRequest {
   readonly kind: 'vote-request';
   readonly term: Term;
   readonly last: EntryId;
   readonly commit: EntryId;
-  /** The leader itself has asked for this election: nobody refuses it for the leader's sake. */
+  /** True: the leader requested this election, so voters do not refuse it for the leader's sake. */
   readonly isTransfer: boolean;
 }
 
-/** A granted vote is on its voter's disk (R9). */
+/** A granted vote is on the voter's disk (R9). */
 export interface VoteReply {
   readonly kind: 'vote-reply';
   readonly term: Term;
@@ -42,9 +41,7 @@ export interface VoteReply {
   readonly commit: EntryId;
 }
 
-/**
- * Entries of the leader's log, in order, behind `previous`. Without entries it only asks whether `previous` is there.
- */
+/** Entries of the leader's log, in order, after `previous`. Without entries it only checks for `previous`. */
 export interface Append {
   readonly kind: 'append';
   readonly term: Term;
@@ -64,36 +61,36 @@ export interface AppendAck {
 export interface AppendReject {
   readonly kind: 'append-reject';
   readonly term: Term;
-  /** Index of the `previous` that was not there. */
+  /** Index of the missing `previous`. */
   readonly rejected: LogIndex;
-  /** The last entry at or before it whose term is not above that of `previous`: the logs part behind it or earlier. */
+  /** The last entry at or before it whose term is not above that of `previous`: the logs agree up to it at most. */
   readonly hint: EntryId;
 }
 
-/** How far the leader has committed, for a follower that it has nothing else to tell. Not answered. */
+/** The leader's commit index, for a follower that needs no entries. Not answered. */
 export interface Commit {
   readonly kind: 'commit';
   readonly term: Term;
   readonly commit: LogIndex;
 }
 
-/** I still lead. Answered at once, whatever the disk does. */
+/** Heartbeat of the leader. Answered at once, without waiting for the disk. */
 export interface Beat {
   readonly kind: 'beat';
   readonly term: Term;
   readonly commit: LogIndex;
-  /** The round of confirmation that the leader is in; counts from 0 in each term (R5). */
+  /** The current confirmation round of the leader; counts from 0 in each term (R5). */
   readonly round: number;
 }
 
-/** I still follow you; sent after the beat of that round arrived. */
+/** Answers a heartbeat; sent after that of the round arrived. */
 export interface BeatAck {
   readonly kind: 'beat-ack';
   readonly term: Term;
   readonly round: number;
 }
 
-/** A follower asks how far a linearizable read must see. */
+/** Asks the leader for the read index of a linearizable read. */
 export interface ReadRequest {
   readonly kind: 'read-request';
   readonly term: Term;
@@ -104,33 +101,33 @@ export interface ReadReply {
   readonly kind: 'read-reply';
   readonly term: Term;
   readonly id: number;
-  /** Undefined when the leader has no room for the read. */
+  /** Undefined when the leader's limit of pending reads is reached. */
   readonly index: LogIndex | undefined;
 }
 
-/** Campaign now: you hold everything I hold, and I want you to lead. */
+/** Asks the receiver to campaign now: it has all entries of the leader. */
 export interface TimeoutNow {
   readonly kind: 'timeout-now';
   readonly term: Term;
 }
 
-/** A snapshot has arrived and lies ready to take the place of the state machine and the log. */
+/** A snapshot has arrived and is ready to replace the state machine and the log. */
 export interface InstallSnapshot {
   readonly kind: 'install-snapshot';
   readonly term: Term;
   readonly snapshot: Snapshot;
 }
 
-/** Your term is over. Answers a message of an earlier term, so that a leader of that term learns of it. */
+/** Answers a message of an earlier term with the current one, so that a stale leader learns of it. */
 export interface TermNotice {
   readonly kind: 'term-notice';
   readonly term: Term;
 }
 
-/** What only the leader of the message's term sends. */
+/** Messages that only the leader of the message's term sends. */
 export type LeaderMessage = Append | Commit | Beat | ReadReply | TimeoutNow | InstallSnapshot;
 
-/** What is said to the leader of the message's term. */
+/** Messages to the leader of the message's term. */
 export type FollowerMessage = AppendAck | AppendReject | BeatAck | ReadRequest;
 
 export type Message =
@@ -142,7 +139,7 @@ export type Message =
   | FollowerMessage
   | TermNotice;
 
-/** Total: a new kind of message does not compile until it is said whose it is. */
+/** Total: a new kind of message does not compile without an entry. */
 const FROM_LEADER: Readonly<Record<Message['kind'], boolean>> = {
   'pre-vote-request': false,
   'pre-vote-reply': false,

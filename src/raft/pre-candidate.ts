@@ -1,5 +1,5 @@
 /**
- * A pre-candidate: it waits for a quorum to say that it would vote for it.
+ * A pre-candidate: waits until a quorum says that it would vote for it.
  */
 import { unreachable } from '#base';
 import { askForPreVotes, campaign, preCampaign } from './campaign.ts';
@@ -18,7 +18,7 @@ export function stepPreCandidate(state: RaftState, input: RoleInput, nowMs: numb
     case 'tick':
       return isDue(state.timers, 'election', nowMs) ? preCampaign(state, nowMs) : unchanged(state);
     case 'campaign':
-      // Who still heard of the leader did not listen. The deadline stays: after it, it asks anyway.
+      // Replicas with a live leader ignored the request. The deadline stays: it asks again then in any case.
       return { state, effects: askForPreVotes(state) };
     case 'forget-leader':
       return unchanged(state);
@@ -39,7 +39,7 @@ export function stepPreCandidate(state: RaftState, input: RoleInput, nowMs: numb
   }
 }
 
-/** Counts an answer: with a quorum it campaigns, without hope it waits for its next deadline. */
+/** Counts an answer: with a quorum it campaigns; when it cannot win it waits for its next deadline. */
 export function countPreVote(
   state: RaftState,
   role: PreCandidate,

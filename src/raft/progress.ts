@@ -1,29 +1,29 @@
 /**
- * What a leader knows of the log of one other member, as a state machine of its own.
+ * A leader's view of the log of one other member, as a state machine.
  *
  *              ack                        gone from storage
  *   probe ------------> replicate ---------------------------> snapshot
  *     ^  <------------                                            |
  *     |   reject, loss                                            |
  *     +-----------------------------------------------------------+
- *                        sent, failed, or an ack behind it
+ *                        sent, failed, or a later ack
  *
- *   probe      one message at a time, to find where the logs part
- *   replicate  a stream: the next entries go out before the last ones are answered, as far as the window lets them
- *   snapshot   nothing: a snapshot is on its way
+ *   probe      one message at a time, to find where the logs diverge
+ *   replicate  a stream: entries are sent before earlier ones are acknowledged, within the window
+ *   snapshot   nothing: a snapshot is being sent
  *
- * `transition` is the only way in which it changes, and is total: a state or event without its cell does not compile.
- * Invariant (R12): match < next; what is in flight lies in (match, next) and inside the window.
+ * Only `transition` changes it, and it is total: a state or event that it does not handle does not compile.
+ * Invariant (R12): match < next; entries in flight lie in (match, next) and inside the window.
  */
 import { assert, type LogIndex, toLogIndex, unreachable } from '#base';
 
 export interface Probe {
   readonly kind: 'probe';
-  /** The member's disk holds the leader's log up to here. Goes back only when the member says that it does not. */
+  /** Highest index known to be durable at the member. Decreases only when the member denies it. */
   readonly match: LogIndex;
   /** The next entry to send. */
   readonly next: LogIndex;
-  /** What it waits for before the next message. */
+  /** The condition for the next message. */
   readonly waitsFor: 'nothing' | 'answer' | 'storage';
 }
 
@@ -31,7 +31,7 @@ export interface Replicate {
   readonly kind: 'replicate';
   readonly match: LogIndex;
   readonly next: LogIndex;
-  /** The messages with entries that are not answered yet, oldest first. */
+  /** Unacknowledged messages with entries, oldest first. */
   readonly inFlight: readonly InFlight[];
   readonly inFlightBytes: number;
   readonly waitsFor: 'nothing' | 'storage';
@@ -41,11 +41,11 @@ export interface SnapshotUnderWay {
   readonly kind: 'snapshot';
   readonly match: LogIndex;
   readonly next: LogIndex;
-  /** An acknowledgement from here on says that the member has caught up, by whatever way. */
+  /** An acknowledgement at or above this ends the snapshot: the member has caught up. */
   readonly least: LogIndex;
 }
 
-/** One message. */
+/** An unacknowledged message. */
 interface InFlight {
   /** Its last entry. */
   readonly last: LogIndex;
@@ -64,24 +64,24 @@ export type ProgressEvent =
   | { readonly kind: 'sent'; readonly last: LogIndex; readonly bytes: number }
   /** An append without entries was sent. */
   | { readonly kind: 'asked' }
-  /** Entries were asked from storage; they came; they are not there any more. */
+  /** Entries were requested from storage; they arrived; they no longer exist. */
   | { readonly kind: 'loading' }
   | { readonly kind: 'loaded' }
   | { readonly kind: 'gone'; readonly least: LogIndex }
   | { readonly kind: 'acknowledged'; readonly match: LogIndex }
-  /** `previous` of an append was not there; the logs agree at `agreed` at the latest. */
+  /** `previous` of an append was missing; the logs agree up to `agreed` at most. */
   | { readonly kind: 'rejected'; readonly previous: LogIndex; readonly agreed: LogIndex }
   | { readonly kind: 'beat-acknowledged' }
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'snapshot-sent'; readonly index: LogIndex }
   | { readonly kind: 'snapshot-failed' };
 
-/** A member of which nothing is known: the first guess is that it has the whole log. */
+/** A new member: the first guess is that it has the whole log. */
 export function unknownProgress(next: LogIndex): Progress {
   return { kind: 'probe', match: toLogIndex(0), next, waitsFor: 'nothing' };
 }
 
-/** Whether an append with entries may be sent now. */
+/** Returns true when an append with entries may be sent now. */
 export function maySend(progress: Progress, window: Window): boolean {
   switch (progress.kind) {
     case 'probe':
@@ -125,17 +125,17 @@ function probing(progress: Probe, event: ProgressEvent): Progress {
     case 'gone':
       return { kind: 'snapshot', match, next, least: event.least };
     case 'acknowledged':
-      // An answer of earlier times says nothing about where the logs part now.
+      // A stale answer does not tell where the logs diverge now.
       return event.match < match ? progress : stream(event.match);
     case 'rejected': {
       if (event.previous !== next - 1 || progress.waitsFor === 'storage') return progress;
       const agreed = Math.min(event.agreed, event.previous - 1);
-      // What it had acknowledged is not there any more: its disk was put back, and counts for nothing.
+      // The member has lost an acknowledged entry: its disk was restored, so its match index is reset.
       const left = event.previous === match ? toLogIndex(0) : match;
       return { ...progress, match: left, next: toLogIndex(Math.max(agreed, left) + 1), waitsFor: 'nothing' };
     }
     case 'beat-acknowledged':
-      // It is there, and has not answered: the message or its answer was lost.
+      // The member is active but has not answered: the message or its answer was lost.
       return progress.waitsFor === 'answer' ? { ...progress, waitsFor: 'nothing' } : progress;
     case 'unreachable':
     case 'snapshot-sent':
@@ -194,7 +194,7 @@ function sendingSnapshot(progress: SnapshotUnderWay, event: ProgressEvent): Prog
       if (event.match >= least) return stream(event.match);
       return { ...progress, match: event.match, next: toLogIndex(Math.max(next, event.match + 1)) };
     case 'snapshot-sent': {
-      // Sent is not installed: the first append behind it waits for an answer, or for the next beat.
+      // Sent does not mean installed: the next append waits for an answer, or for a heartbeat.
       const behind = toLogIndex(Math.max(match, event.index) + 1);
       return { kind: 'probe', match, next: behind, waitsFor: 'answer' };
     }
@@ -211,7 +211,7 @@ function sendingSnapshot(progress: SnapshotUnderWay, event: ProgressEvent): Prog
   }
 }
 
-/** A stream from the entry behind `match`. */
+/** A stream that starts after `match`. */
 function stream(match: LogIndex): Replicate {
   return { kind: 'replicate', match, next: toLogIndex(match + 1), inFlight: [], inFlightBytes: 0, waitsFor: 'nothing' };
 }

@@ -1,30 +1,30 @@
 /**
- * Set arithmetic of voters: what a majority has agreed to. It knows nothing of terms, logs or roles.
+ * Quorums of a voter set, independent of terms, logs and roles.
  *
  * A voter set has two halves. Outside a membership change `outgoing` is empty; during one (joint consensus) every
- * decision needs a majority of both. A half without members agrees to anything, so that one formula serves both.
+ * decision needs a majority of both. An empty half agrees to everything, so that one formula serves both cases.
  */
 import { assert, type LogIndex, type ReplicaId, toLogIndex } from '#base';
 
 export { type ReplicaId, toReplicaId } from '#base';
 
 export interface VoterSet {
-  /** Those who vote now, or will alone once the change is complete. Not empty, no repetitions. */
+  /** Current voters, or those after the change that is under way. Not empty, no duplicates. */
   readonly incoming: readonly ReplicaId[];
-  /** Those who voted before the change that is under way; empty when there is none. */
+  /** Voters before the change that is under way; empty when there is none. */
   readonly outgoing: readonly ReplicaId[];
 }
 
 export type VoteResult = 'won' | 'lost' | 'pending';
 
-/** A set outside of any membership change. */
+/** A set outside of a membership change. */
 export function voterSet(replicas: readonly ReplicaId[]): VoterSet {
   assert(replicas.length > 0, 'A group has at least one voter');
   assert(new Set(replicas).size === replicas.length, 'A voter is named once', replicas);
   return { incoming: replicas, outgoing: [] };
 }
 
-/** Everybody who votes, each once, in the order of the two halves. */
+/** All voters without duplicates, in the order of the two halves. */
 export function members(voters: VoterSet): readonly ReplicaId[] {
   if (voters.outgoing.length === 0) return voters.incoming;
   return [...new Set([...voters.incoming, ...voters.outgoing])];
@@ -35,20 +35,20 @@ export function isVoter(voters: VoterSet, replica: ReplicaId): boolean {
 }
 
 /**
- * The highest index that a quorum has reached (R4). `matchOf` gives what each voter is known to hold durably,
- * 0 when nothing is known.
+ * The highest index that a quorum has reached (R4). `matchOf` gives the highest index known to be durable at each
+ * voter, or 0.
  */
 export function quorumIndex(voters: VoterSet, matchOf: (replica: ReplicaId) => LogIndex): LogIndex {
   return toLogIndex(quorumReached(voters, matchOf));
 }
 
-/** The highest number that a quorum has reached, of whatever each voter counts. */
+/** The highest number that a quorum has reached. */
 export function quorumReached(voters: VoterSet, reachedBy: (replica: ReplicaId) => number): number {
   const incoming = majorityReached(voters.incoming, reachedBy);
   return voters.outgoing.length === 0 ? incoming : Math.min(incoming, majorityReached(voters.outgoing, reachedBy));
 }
 
-/** What an election amounts to; `voteOf` is undefined for a voter that has not answered. */
+/** The result of an election; `voteOf` is undefined for a voter that has not answered. */
 export function tally(voters: VoterSet, voteOf: (replica: ReplicaId) => boolean | undefined): VoteResult {
   const incoming = majorityVote(voters.incoming, voteOf);
   const outgoing = majorityVote(voters.outgoing, voteOf);

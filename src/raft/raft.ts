@@ -1,6 +1,6 @@
 /**
- * `step`: one input in, the next state and the effects out. Synchronous, total over inputs and roles, and the only way
- * in which a state changes.
+ * `step`: computes the next state and the effects of one input. It is synchronous, total over inputs and roles, and the
+ * only function that changes a state.
  */
 import { unreachable } from '#base';
 import { stepCandidate } from './candidate.ts';
@@ -15,13 +15,13 @@ import { stepPreCandidate } from './pre-candidate.ts';
 import { receive } from './receive.ts';
 import { andThen, type RaftState, type Step } from './state.ts';
 
-/** Answers an input. `nowMs` is the caller's monotonic clock in milliseconds; it never goes back between steps. */
+/** Handles an input. `nowMs` is the caller's monotonic clock in milliseconds; it never decreases between steps. */
 export function step(state: RaftState, input: Input, nowMs: number): Step {
   return andThen(stepAny(state, input, nowMs), handOut);
 }
 
 function stepAny(state: RaftState, input: Input, nowMs: number): Step {
-  // What is left over is a `RoleInput`, over which every role is total.
+  // The remaining inputs are `RoleInput`, which every role handles.
   if (input.kind === 'receive') return receive(state, input.from, input.message, nowMs);
   if (input.kind === 'diverge') return diverge(state, nowMs);
   if (input.kind === 'owe') return owe(state, input.acknowledged, nowMs);

@@ -1,10 +1,10 @@
 /**
- * The generator that spreads elections: Marsaglia's xorshift of 32 bits. It is linear over bits, so many draws at once
- * cost little more than one: a group may have been at rest for days.
+ * The random generator of election jitter: Marsaglia's 32-bit xorshift. It is linear over bits, so many draws at once
+ * cost little more than one: a group may have been idle for days.
  */
 
 const BITS = 32;
-/** By k: what 2^k draws make of each single bit. Filled as far as it was needed. */
+/** For each k, the effect of 2^k draws on each single bit. Computed on demand. */
 const POWERS: number[][] = [];
 
 /** The next state of the generator, which is also what it draws; its only fixed point is 0. */
@@ -36,7 +36,7 @@ function powerOf(power: number): readonly number[] {
   return POWERS[power] ?? [];
 }
 
-/** What these make of all bits of a state together. */
+/** Combines the effects on all bits of a state. */
 function times(ofBits: readonly number[], state: number): number {
   let made = 0;
   for (let bit = 0; bit < BITS; bit += 1) if (((state >>> bit) & 1) === 1) made ^= ofBits[bit] ?? 0;

@@ -1,13 +1,13 @@
 /**
- * Read index: how far a linearizable read must see.
+ * Read index: the index that a linearizable read must see.
  *
  * A read may be answered at the leader's commit index once (a) the leader has committed an entry of its term, so that
- * it knows everything any earlier leader committed, and (b) a quorum has confirmed, after the read arrived, that it
- * still leads (R5). The runtime then waits until the index is applied, and checks again that the term is the same.
+ * it knows all commits of earlier leaders, and (b) a quorum has confirmed its leadership after the read arrived (R5).
+ * The runtime then waits until the index is applied, and checks again that the term is the same.
  *
- * Confirmation goes in rounds, which are numbered and never numbered again in a term. A read that arrives while a round
- * is under way waits for the next one: the answers to this one may have been given before it arrived. One round serves
- * all reads that wait for it, and every beat repeats the number of the last, so that a lost answer costs one beat.
+ * Confirmation has rounds, with numbers that are unique in a term. A read that arrives during a round waits for the
+ * next one: the answers to the current round may be older than the read. One round serves all reads that wait for it,
+ * and every heartbeat repeats the last number, so that a lost answer costs one heartbeat interval.
  */
 import type { Effect } from './effect.ts';
 import { quorumReached, type ReplicaId } from './quorum.ts';
@@ -16,7 +16,7 @@ import { leaderOf } from './replication.ts';
 import type { Leader, PendingRead } from './role.ts';
 import { andThen, askVoters, type RaftState, type Step, send, unchanged } from './state.ts';
 
-/** Takes a read in, of its own or of the follower `from`, and begins a round for it unless one is under way. */
+/** Adds a read of its own or of the follower `from`, and begins a round for it unless one is in progress. */
 export function addRead(state: RaftState, id: number, from: ReplicaId | undefined): Step {
   const role = leaderOf(state);
   const { pendingReadsMax } = state.config;
@@ -29,14 +29,14 @@ export function addRead(state: RaftState, id: number, from: ReplicaId | undefine
   return andThen(isUnderWay(added, role) ? unchanged(added) : beginRound(added), releaseReads);
 }
 
-/** Goes on after a member has confirmed a round: with the next one if reads wait for it. */
+/** Handles a confirmation: begins the next round if reads wait for it. */
 export function confirmReads(state: RaftState): Step {
   const role = leaderOf(state);
   const waits = role.reads.some((read) => read.round > role.round);
   return andThen(waits && !isUnderWay(state, role) ? beginRound(state) : unchanged(state), releaseReads);
 }
 
-/** Answers the reads that fulfil both conditions. */
+/** Answers the reads that meet both conditions. */
 export function releaseReads(state: RaftState): Step {
   const role = leaderOf(state);
   const { commit } = state;
@@ -62,12 +62,12 @@ function beginRound(state: RaftState): Step {
   return { state: begun, effects: askVoters(state, { kind: 'beat', term, commit, round }) };
 }
 
-/** Whether answers to the last round are still missing. */
+/** Returns true while the last round is not confirmed. */
 function isUnderWay(state: RaftState, role: Leader): boolean {
   return confirmedRound(state, role) < role.round;
 }
 
-/** The last round that a quorum has confirmed; the leader itself confirms at once, it knows its own term. */
+/** The last round that a quorum has confirmed; the leader itself counts as having confirmed. */
 function confirmedRound(state: RaftState, role: Leader): number {
   const { self } = state.config;
   return quorumReached(state.membership.voters, (voter) =>

@@ -1,10 +1,10 @@
 /**
- * A message arrives: what its term means comes before what it says.
+ * Receives a message: compares its term before its contents.
  *
- *   earlier term          its sender is told the current one, if it may be acting on it
- *   election, unwanted    not even its term is listened to (voting.ts)
+ *   earlier term          the sender receives the current one, if it may act on it
+ *   election, unwanted    ignored, even its term (voting.ts)
  *   later term            this replica enters it as a follower
- *   this term             whoever campaigns follows the leader of the term from now on
+ *   this term             a candidate follows the leader of the term from now on
  */
 import { unreachable } from '#base';
 import { countVote } from './candidate.ts';
@@ -33,15 +33,15 @@ export function receive(state: RaftState, from: ReplicaId, message: Message, now
 }
 
 /**
- * Whether the term has a leader already, which is another one (R13). Whoever has heard of one does not listen to the
- * other, so that one of them lacks a quorum, and gives way.
+ * Returns true when the term already has another leader (R13). The replica ignores the second one, so that one of the
+ * two lacks a quorum and steps down.
  */
 function isSecond({ hardState, role }: RaftState, from: ReplicaId, message: Message): boolean {
   if (message.term !== hardState.term || !isFromLeader(message)) return false;
   return role.kind === 'leader' || (role.kind === 'follower' && role.leader !== undefined && role.leader !== from);
 }
 
-/** Brings term and role to where the message can be answered. */
+/** Updates term and role as the message requires. */
 function align(state: RaftState, from: ReplicaId, message: Message, nowMs: number): Step {
   const leader = isFromLeader(message) ? from : undefined;
   if (message.term > state.hardState.term) return enterTerm(state, message.term, leader, nowMs);
@@ -90,9 +90,9 @@ function deliver(state: RaftState, from: ReplicaId, message: Message, nowMs: num
 }
 
 /**
- * Those who ask get an answer, and a leader of an earlier term learns that it is one; the rest came too late. A
- * candidate is only told the term: a refusal that carries this term would count in an election of this term, for which
- * nobody was asked (R9).
+ * Answers requests, and notifies a leader of an earlier term; other late messages are ignored. A candidate receives the
+ * term only: a refusal in the current term would count in an election of this term, in which no vote was requested
+ * (R9).
  */
 function answerStale(state: RaftState, from: ReplicaId, message: Message): Step {
   if (message.kind === 'pre-vote-request') return refuseStale(state, from);

@@ -1,5 +1,5 @@
 /**
- * How a replica says no: always with the reason, never by silence.
+ * Refusals: always with a reason, never silent.
  */
 import { unreachable } from '#base';
 import type { CampaignIgnored, MembershipRefusal, Refusal, TransferIgnored } from './effect.ts';
@@ -28,7 +28,7 @@ export function ignoreTransfer(state: RaftState, reason: TransferIgnored): Step 
   return { state, effects: [{ kind: 'fact', fact: { kind: 'transfer-ignored', reason } }] };
 }
 
-/** What anybody but a leader answers to what only a leader can do; completions for a leadership that ended are late. */
+/** Refuses inputs for a leader at any other role; completions of an ended leadership are ignored. */
 export function refuseAsNotLeader(state: RaftState, input: LeaderInput, leader: ReplicaId | undefined): Step {
   switch (input.kind) {
     case 'change-membership':

@@ -1,11 +1,11 @@
 /**
- * The stream to the other members: what a leader sends, and what it makes of the answers.
+ * Replication to the other members: sends entries, and handles the answers.
  *
- * Entries go out as soon as they are appended, before this disk has them; they count once a quorum of disks does (R4).
- * A few that follow others wait until this disk has those, or the member: then they have become more.
- * There is no empty append but these two: a probe of a member that lacks nothing as far as is known, and a nudge of
- * one that has not moved for a whole beat, whose last append may be lost. A commit index
- * without entries goes out as `commit`, which nobody answers.
+ * Entries are sent as soon as they are appended, before this disk has them; they commit once a quorum of disks does
+ * (R4). A few entries after others wait until this disk or the member has those, and so form larger appends. There are
+ * two kinds of empty appends: a probe of a member that seems to lack nothing, and a nudge of one that has not advanced
+ * for a whole heartbeat interval, whose last append may be lost. A commit index without entries is sent as `commit`,
+ * which is not answered.
  */
 import { assert, type LogIndex, toLogIndex } from '#base';
 import type { Effect } from './effect.ts';
@@ -28,7 +28,7 @@ export function leaderOf({ role }: Pick<RaftState, 'role'>): Leader {
   return role;
 }
 
-/** Sends every member what its window lets out. */
+/** Sends every member the messages that its window allows. */
 export function replicate(state: RaftState): Step {
   const role = leaderOf(state);
   if (role.peers.size === 0) return unchanged(state);
@@ -42,7 +42,7 @@ export function replicate(state: RaftState): Step {
   return effects.length === 0 ? unchanged(state) : { state: { ...state, role: { ...role, peers } }, effects };
 }
 
-/** Notes that something of this term was heard of a member; undefined for one that does not belong to the group. */
+/** Records a message of this term from a member; undefined when the sender is no member. */
 export function hear(state: RaftState, from: ReplicaId, nowMs: number): RaftState | undefined {
   const peer = leaderOf(state).peers.get(from);
   return peer === undefined ? undefined : withPeer(state, from, { ...peer, heardMs: nowMs, hasAnswered: true });
@@ -61,8 +61,8 @@ export function withPeer(state: RaftState, id: ReplicaId, peer: Peer): RaftState
 }
 
 /**
- * A member's log parts from this one: goes back as far as both sides know they must. One that lacks what it had
- * acknowledged has had its disk put back: nothing that it acknowledged counts any more, and it gets everything again.
+ * A member's log diverges: moves back to the latest possible agreement. A member that lacks acknowledged entries has
+ * had its disk restored: its acknowledgements no longer count, and it receives all entries again.
  */
 export function takeRejection(state: RaftState, from: ReplicaId, { rejected, hint }: AppendReject): Step {
   const agreed = lastWithin(state.log, hint).index;
@@ -70,13 +70,13 @@ export function takeRejection(state: RaftState, from: ReplicaId, { rejected, hin
   const acknowledged = leaderOf(state).peers.get(from)?.progress.match ?? toLogIndex(0);
   const left = leaderOf(taken).peers.get(from)?.progress.match ?? acknowledged;
   if (left === acknowledged) return unchanged(taken);
-  // Below the log in memory no entry is of a later term.
+  // Entries below the log in memory have at most the term of its base.
   const term = termAt(state.log, acknowledged) ?? state.log.base.term;
   const fact = { kind: 'acknowledged-lost', replica: from, acknowledged: { index: acknowledged, term } } as const;
   return { state: taken, effects: [{ kind: 'fact', fact }] };
 }
 
-/** Storage has answered: its entries go out, or a snapshot if it has dropped them. */
+/** Handles the answer of storage: sends its entries, or a snapshot if it no longer has them. */
 export function takeLoaded(state: RaftState, { replica, from, found }: EntriesLoaded): Step {
   const peer = leaderOf(state).peers.get(replica);
   if (peer === undefined || peer.progress.kind === 'snapshot' || peer.progress.waitsFor !== 'storage') {
@@ -150,8 +150,8 @@ function feed(state: RaftState, id: ReplicaId, peer: Peer): Fed {
 }
 
 /**
- * Whether these, which are all that is left, do better to wait for more: something before them is on its way to the
- * member, and this disk still writes it. They go with what comes meanwhile when either is done, or when they are many.
+ * Returns true when these last entries should wait for more: earlier ones are in flight to the member, and this disk
+ * still writes those. They are sent when either is done, or when there are enough of them.
  */
 function mayGather({ log, config }: RaftState, progress: Progress, entries: readonly Entry[]): boolean {
   if (progress.kind !== 'replicate' || progress.inFlight.length === 0) return false;

@@ -1,9 +1,9 @@
 /**
- * Replicas in which nothing happens: beats come and go, and change nothing but when somebody was heard of.
+ * Idle replicas, in which heartbeats change nothing but the time of the last message.
  *
- * Whoever runs thousands of them need not step each for each beat. It may note when a beat came or went, and set the
- * times of the last of them before it looks at the state again, or steps it (R14). So here stands, beside what a step
- * does, when it does nothing else.
+ * A process with thousands of them need not step each for each heartbeat. It may record the times, and apply the last
+ * ones before it reads the state again or steps it (R14). The functions here tell when a step would do nothing else,
+ * and apply the recorded times.
  */
 import { isActive, nextBeat } from './beats.ts';
 import { lastId } from './log.ts';
@@ -15,16 +15,16 @@ import type { Peer } from './role.ts';
 import { armElection, mayVote, type RaftState } from './state.ts';
 import { arm } from './timers.ts';
 
-/** Beats that a follower has heard since it was stepped: how many, and when the last of them came. */
+/** Heartbeats at a follower since its last step: their count, and the time of the last. */
 export interface BeatsHeard {
   readonly count: number;
   readonly lastMs: number;
 }
 
-/** When each member was heard of that has answered a leader since that was stepped. */
+/** Time of the last answer of each member since the leader's last step. */
 export type AnswersHeard = ReadonlyMap<ReplicaId, number>;
 
-/** Whether a step with this message would do nothing but note when it came, and answer it by `answerTo`. */
+/** Returns true when a step with this message would only record its time, and answer it with `answerTo`. */
 export function repeatsBeat(
   { role, hardState, commit, installing }: RaftState,
   from: ReplicaId,
@@ -34,12 +34,12 @@ export function repeatsBeat(
   return role.leader === from && message.term === hardState.term && message.commit <= commit && role.reads.length === 0;
 }
 
-/** What a beat that repeats is answered by. */
+/** The answer to such a heartbeat. */
 export function answerTo({ hardState }: RaftState, round: number): BeatAck {
   return { kind: 'beat-ack', term: hardState.term, round };
 }
 
-/** Whether a leader does nothing at the time of its beats but beat, as long as everybody answers. */
+/** Returns true when the leader would only send heartbeats at their times, while all members answer. */
 export function leadsAtRest(state: RaftState): boolean {
   const { role, log, commit } = state;
   if (role.kind !== 'leader' || role.reads.length > 0 || role.transfer !== undefined || role.peers.size === 0) {
@@ -53,14 +53,14 @@ export function leadsAtRest(state: RaftState): boolean {
   return true;
 }
 
-/** Whether a step of a leader at rest with this message would do nothing but note when it came. */
+/** Returns true when a step of an idle leader with this message would only record its time. */
 export function repeatsAnswer(state: RaftState, from: ReplicaId, message: Message): boolean {
   const peer = leaderOf(state).peers.get(from);
   if (peer === undefined || message.kind !== 'beat-ack') return false;
   return message.term === state.hardState.term && message.round <= peer.round;
 }
 
-/** Whether a leader at rest has heard everybody within a window, so that it goes on leading when it beats now. */
+/** Returns true when all members answered an idle leader within a window, so that a heartbeat now keeps it leading. */
 export function hearsEverybody(state: RaftState, answers: AnswersHeard, nowMs: number): boolean {
   for (const [id, peer] of leaderOf(state).peers) {
     const heardMs = answers.get(id) ?? peer.heardMs;
@@ -69,7 +69,7 @@ export function hearsEverybody(state: RaftState, answers: AnswersHeard, nowMs: n
   return true;
 }
 
-/** The state of a follower that was stepped with each of these beats. */
+/** The state of a follower after a step with each of these heartbeats. */
 export function withBeatsHeard(state: RaftState, { count, lastMs }: BeatsHeard): RaftState {
   const { role } = state;
   if (role.kind !== 'follower') return state;
@@ -78,7 +78,7 @@ export function withBeatsHeard(state: RaftState, { count, lastMs }: BeatsHeard):
   return armElection({ ...heard, random: drawRandoms(state.random, count - 1) }, lastMs);
 }
 
-/** The state of a leader at rest that was stepped with these answers, and beat last at `beatMs`, if it did. */
+/** The state of an idle leader after these answers, and its last heartbeats at `beatMs`, if any. */
 export function withAnswersHeard(state: RaftState, answers: AnswersHeard, beatMs: number | undefined): RaftState {
   const role = leaderOf(state);
   const peers = new Map<ReplicaId, Peer>();

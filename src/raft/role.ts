@@ -1,5 +1,5 @@
 /**
- * What only one role has: a follower cannot have a table of peers, and a leader cannot have votes.
+ * The state of each role: a follower cannot have a table of peers, and a leader cannot have votes.
  */
 import { type LogIndex, toLogIndex } from '#base';
 import type { Progress } from './progress.ts';
@@ -8,24 +8,24 @@ import type { ReplicaId } from './quorum.ts';
 export interface Follower {
   readonly kind: 'follower';
   readonly leader: ReplicaId | undefined;
-  /** When the leader was last heard of, by the caller's clock; meaningless without a leader. */
+  /** Time of the leader's last message, by the caller's clock; meaningless without a leader. */
   readonly heardMs: number;
-  /** Appends of this term have shown that the log up to here is the leader's (R10). */
+  /** Highest index up to which appends of this term have shown the log to equal the leader's (R10). */
   readonly verified: LogIndex;
-  /** An append of this term waits for the disk before it is acknowledged (R9). */
+  /** True: an append of this term waits for the disk before it is acknowledged (R9). */
   readonly owesAck: boolean;
-  /** Reads that the leader was asked about, in order. */
+  /** Reads forwarded to the leader, in order. */
   readonly reads: readonly ForwardedRead[];
 }
 
 export interface ForwardedRead {
   readonly id: number;
-  /** The number of the question to the leader; never used twice. */
+  /** The id of the request to the leader; unique. */
   readonly ticket: number;
   readonly deadlineMs: number;
 }
 
-/** Asks whether an election could be won, before it disturbs anybody by a new term. */
+/** Asks whether it would win an election, before it disturbs others with a new term. */
 export interface PreCandidate {
   readonly kind: 'pre-candidate';
   readonly votes: Votes;
@@ -38,56 +38,56 @@ export interface Candidate {
   readonly isTransfer: boolean;
 }
 
-/** Who has answered, and how. */
+/** The answers of voters. */
 export type Votes = ReadonlyMap<ReplicaId, boolean>;
 
 export interface Leader {
   readonly kind: 'leader';
-  /** The no-op that opened this leadership. Until it is committed nothing is known to be current (R5). */
+  /** Index of the no-op of this leadership. Until it is committed the commit index may be stale (R5). */
   readonly first: LogIndex;
-  /** Every other member. Of itself a leader knows what its disk holds (R4). */
+  /** All other members. The leader's own progress is that of its disk (R4). */
   readonly peers: ReadonlyMap<ReplicaId, Peer>;
-  /** Bytes of the payloads behind the commit index. */
+  /** Bytes of the payloads after the commit index. */
   readonly uncommittedBytes: number;
-  /** Reads that still need the first commit of the term or a quorum, in order of arrival. */
+  /** Reads that wait for the first commit of the term or a quorum, in order of arrival. */
   readonly reads: readonly PendingRead[];
-  /** The last round of confirmation that was begun: its number went out with beats (R5). */
+  /** The last confirmation round that was begun; heartbeats carry its number (R5). */
   readonly round: number;
-  /** To whom leadership is being handed over; nothing is proposed meanwhile. */
+  /** The leadership transfer in progress; proposals are refused during it. */
   readonly transfer: Transfer | undefined;
 }
 
 export interface Peer {
   readonly progress: Progress;
-  /** When anything of this term was last heard of it; the beginning of the leadership counts too. */
+  /** Time of its last message in this term; initially the beginning of the leadership. */
   readonly heardMs: number;
-  /** Whether anything was, beside the beginning. */
+  /** True once a message has arrived in this term. */
   readonly hasAnswered: boolean;
   /** The last round that it has confirmed. */
   readonly round: number;
-  /** The highest commit index that it was told. */
+  /** The highest commit index that was sent to it. */
   readonly toldCommit: LogIndex;
-  /** What it held at the beat before: when that has not moved, something may be lost. */
+  /** Its match index at the last heartbeat: without progress since, a message may be lost. */
   readonly matchAtBeat: LogIndex;
 }
 
 export interface PendingRead {
   readonly id: number;
-  /** The follower that forwarded it; undefined for one of this replica's own. */
+  /** The follower that forwarded it; undefined for a read of this replica. */
   readonly from: ReplicaId | undefined;
-  /** Confirmed when a quorum has confirmed this round or a later one. It began after the read arrived. */
+  /** The read is confirmed when a quorum has confirmed this round or a later one, begun after its arrival. */
   readonly round: number;
 }
 
 export interface Transfer {
   readonly to: ReplicaId;
-  /** It has everything and was told to campaign. */
+  /** True: it has all entries and was asked to campaign. */
   readonly isTold: boolean;
 }
 
 export type Role = Follower | PreCandidate | Candidate | Leader;
 
-/** A follower that has heard nothing in this term yet, or only just of this leader. */
+/** A follower without any message in this term yet, except the first one of this leader. */
 export function followerOf(leader: ReplicaId | undefined, heardMs: number): Follower {
   return { kind: 'follower', leader, heardMs, verified: toLogIndex(0), owesAck: false, reads: [] };
 }

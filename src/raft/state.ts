@@ -1,8 +1,8 @@
 /**
- * The state of one replica of one group: immutable, so that every earlier state stays readable (tests, simulation and
- * search compare them).
+ * The state of one replica of one group: immutable, so that tests, simulation and search can keep and compare earlier
+ * states.
  *
- * What every role has stands in `RaftState`; what only one role has stands in that role (role.ts).
+ * `RaftState` has the fields common to all roles; role.ts has those of each role.
  */
 import { assert, type LogIndex, toLogIndex } from '#base';
 import type { Config } from './config.ts';
@@ -18,27 +18,27 @@ import { arm, NO_TIMERS, type Timers } from './timers.ts';
 
 export interface RaftState {
   readonly config: Config;
-  /** The last committed one (R11). */
+  /** The last committed membership (R11). */
   readonly membership: Membership;
-  /** Memberships in the log that are not committed, in order. Invariant: at most one (R11). */
+  /** Uncommitted memberships in the log, in order. Invariant: at most one (R11). */
   readonly changes: readonly Change[];
   readonly hardState: HardState;
-  /** What of the hard state is known to be on disk (R9). */
+  /** The part of the hard state that is known to be on disk (R9). */
   readonly durable: HardState;
   readonly log: Log;
-  /** A quorum holds everything up to here. Never goes back. */
+  /** Commit index: a quorum has everything up to here. Never decreases. */
   readonly commit: LogIndex;
-  /** Handed out to be applied. Invariant: applied <= applying <= min(commit, persisted) (R1). */
+  /** Last index emitted to be applied. Invariant: applied <= applying <= min(commit, persisted) (R1). */
   readonly applying: LogIndex;
   readonly applied: LogIndex;
-  /** A snapshot that is taking the place of the log; nothing is appended meanwhile. */
+  /** A snapshot that is replacing the log; nothing is appended during that. */
   readonly installing: Snapshot | undefined;
   readonly timers: Timers;
-  /** What is committed here is not what the group has committed: it takes part in nothing any more (R15). */
+  /** A committed entry differs from the group's: the replica no longer participates (R15). */
   readonly isDiverged: boolean;
-  /** It had acknowledged entries up to this one, and its disk was put back since: it votes as if it had them (R16). */
+  /** Last entry that was acknowledged before the disk was restored: it votes as if it had it (R16). */
   readonly owed: EntryId;
-  /** State of the generator that spreads elections; not 0. */
+  /** State of the generator of election jitter; not 0. */
   readonly random: number;
   readonly role: Role;
 }
@@ -49,22 +49,22 @@ export interface Change {
   readonly membership: Membership;
 }
 
-/** What `step` answers: the next state, and what the runtime must do, in order. */
+/** Result of `step`: the next state, and the effects for the runtime, in order. */
 export interface Step {
   readonly state: RaftState;
   readonly effects: readonly Effect[];
 }
 
-/** What was found on disk for one replica, or the beginning of a new one. */
+/** The state of a replica on disk, or that of a new one. */
 export interface Recovered {
   readonly hardState: HardState;
-  /** The entry up to which the state machine is durable; the log in memory begins behind it. */
+  /** The entry up to which the state machine is durable; the log in memory begins after it. */
   readonly base: EntryId;
-  /** Everything in the log behind `base`. */
+  /** All log entries after `base`. */
   readonly entries: readonly Entry[];
   /**
-   * Where the entry of the membership that it starts with stands, if it may stand behind `base`: the state machine was
-   * taken back behind it. It is known to be committed.
+   * Index of the initial membership's entry, if it may be after `base` because the state machine was restored to an
+   * earlier state. The entry is known to be committed.
    */
   readonly membershipIndex?: LogIndex;
 }
@@ -72,9 +72,9 @@ export interface Recovered {
 /**
  * A replica after a start: a follower without a leader, with an election deadline if it may vote.
  *
- * `membership` is the one that held at `base`, or a later one that was applied before. Of the memberships in the log
- * all but the last are committed, since no leader appends one before it has committed the one before (R11): so much of
- * the commit index is known at once.
+ * `membership` is the one in effect at `base`, or a later one that was applied before. All memberships in the log but
+ * the last are committed, since no leader appends one before the previous one is committed (R11): this gives a lower
+ * bound of the commit index.
  */
 export function openReplica(
   config: Config,
@@ -123,7 +123,7 @@ export function changesIn(entries: readonly Entry[]): readonly Change[] {
 
 const NO_CHANGES: readonly Change[] = [];
 
-/** Whether this replica is a voter, as far as it knows, of the history that it holds. */
+/** Returns true when this replica knows itself to be a voter and has not diverged. */
 export function mayVote(state: RaftState): boolean {
   return !state.isDiverged && isVoter(state.membership.voters, state.config.self);
 }
@@ -139,7 +139,7 @@ export function unchanged(state: RaftState): Step {
   return { state, effects: [] };
 }
 
-/** Goes on from the state that a step led to, keeping its effects in front. */
+/** Continues from the state of a step, and puts its effects first. */
 export function andThen(step: Step, next: (state: RaftState) => Step): Step {
   const following = next(step.state);
   if (following.effects.length === 0) return { state: following.state, effects: step.effects };
@@ -165,7 +165,7 @@ export function armElection(state: RaftState, nowMs: number): RaftState {
   return { ...state, random, timers: arm(state.timers, 'election', deadlineMs) };
 }
 
-/** The effect that puts these entries, and the hard state if asked, behind everything that was persisted before. */
+/** The effect that persists these entries, and the hard state if requested, after all earlier ones. */
 export function persist(state: RaftState, entries: readonly Entry[], withHardState: boolean): Persist {
   const last = lastId(state.log);
   const { term, vote } = state.hardState;
@@ -181,14 +181,14 @@ export function persist(state: RaftState, entries: readonly Entry[], withHardSta
   };
 }
 
-/** New entries of the current term behind the last one. */
+/** New entries of the current term after the last one. */
 export function nextEntries(state: RaftState, payloads: readonly Uint8Array[]): readonly Entry[] {
   const { term } = state.hardState;
   const first = nextIndex(state);
   return payloads.map((payload, at) => ({ index: toLogIndex(first + at), term, payload }));
 }
 
-/** Where the next entry will stand. */
+/** Index of the next entry. */
 export function nextIndex(state: RaftState): LogIndex {
   return toLogIndex(lastId(state.log).index + 1);
 }

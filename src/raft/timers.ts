@@ -1,14 +1,14 @@
 /**
- * Timers as a table of deadlines: nothing here sleeps. The runtime asks for the next deadline and sends a `tick` when
- * it has passed; `step` then asks which timers are due.
+ * Timers as a table of deadlines: nothing here sleeps. The runtime reads the next deadline and sends a `tick` when it
+ * has passed; `step` then checks which timers are due.
  */
 
 /**
- * What a deadline is for.
- *   election   without a leader by then, campaign
- *   beat       tell the others that the leader still leads, and see whether enough of them still answer
- *   transfer   give up handing leadership over
- *   read       give up forwarded reads that the leader has not answered
+ * Purpose of each deadline.
+ *   election   campaign if there is no leader
+ *   beat       send heartbeats, and check that a quorum still answers
+ *   transfer   give up the leadership transfer
+ *   read       give up forwarded reads without an answer
  */
 export type TimerName = 'election' | 'beat' | 'transfer' | 'read';
 
@@ -32,7 +32,7 @@ export function isDue(timers: Timers, name: TimerName, nowMs: number): boolean {
   return deadlineMs !== undefined && deadlineMs <= nowMs;
 }
 
-/** When the next `tick` is worth sending; undefined when no timer is armed. */
+/** Time of the next useful `tick`; undefined when no timer is armed. */
 export function nextDeadline({ election, beat, transfer, read }: Timers): number | undefined {
   const first = Math.min(election ?? Infinity, beat ?? Infinity, transfer ?? Infinity, read ?? Infinity);
   return first === Infinity ? undefined : first;

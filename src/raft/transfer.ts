@@ -1,8 +1,7 @@
 /**
- * Handing leadership over: nothing is proposed any more, the target gets what it lacks, then it is told to campaign.
- * What was asked meanwhile goes on, and after one election window without a new leader everything is as before. Another
- * target may be named before that: the one before is not waited for any more, and if it campaigns after all it is an
- * election like any other.
+ * Leadership transfer: the leader refuses proposals, sends the target its missing entries, then asks it to campaign.
+ * Earlier requests continue, and after one election window without a new leader the transfer ends. Another target may
+ * replace the first one before that; if the first one campaigns after all, that is an ordinary election.
  */
 import type { Effect } from './effect.ts';
 import { lastId } from './log.ts';
@@ -26,7 +25,7 @@ export function startTransfer(state: RaftState, to: ReplicaId, nowMs: number): S
   return andThen({ state: started, effects: [...before, fact] }, handOver);
 }
 
-/** Tells the target to campaign as soon as it holds the whole log. */
+/** Asks the target to campaign as soon as it has the whole log. */
 export function handOver(state: RaftState): Step {
   const role = leaderOf(state);
   const { transfer } = role;

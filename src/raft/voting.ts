@@ -1,9 +1,9 @@
 /**
- * How a replica answers those who want to lead.
+ * Answers to candidates.
  *
- * A replica that has heard of its leader within the last election window, and a leader that enough others still answer,
- * do not listen to candidates at all: not even their term is taken over, so that a replica that comes back from behind
- * a broken link disturbs nobody. Only an election that the leader itself has asked for passes.
+ * A follower with a message from its leader within the last election window, and a leader with an active quorum, ignore
+ * candidates, including their term, so that a replica that returns from a broken link disturbs no other. Only an
+ * election that the leader itself requested is exempt.
  */
 import { assert } from '#base';
 import { type EntryId, isNotBehind } from './entry.ts';
@@ -13,20 +13,20 @@ import type { Message, PreVoteRequest, VoteRequest } from './message.ts';
 import type { ReplicaId } from './quorum.ts';
 import { andThen, armElection, commitId, persist, type RaftState, type Step, send, unchanged } from './state.ts';
 
-/** Whether the message asks for an election that the leader's followers want none of. */
+/** Returns true when the message belongs to an election that would disturb a live leader. */
 export function disturbs(state: RaftState, message: Message, nowMs: number): boolean {
   if (message.kind === 'vote-request') return !message.isTransfer && isLoyal(state, nowMs);
   return message.kind === 'pre-vote-request' && isLoyal(state, nowMs);
 }
 
-/** Says whether it would vote for the sender in the term after this one. Promises nothing. */
+/** Answers whether it would vote for the sender in the term after this one. Promises nothing. */
 export function answerPreVote(state: RaftState, from: ReplicaId, { last }: PreVoteRequest): Step {
   const { term } = state.hardState;
   const isGranted = isUpToDate(state, last);
   return { state, effects: [send(from, { kind: 'pre-vote-reply', term, isGranted, commit: commitId(state) })] };
 }
 
-/** Votes, if it may (R7). The vote is sent once it is on disk, which `acknowledge` finds out (R9). */
+/** Votes, if it may (R7). `acknowledge` sends the vote once it is on disk (R9). */
 export function answerVote(state: RaftState, from: ReplicaId, request: VoteRequest, nowMs: number): Step {
   const { vote, term } = state.hardState;
   assert(request.term === term, 'R7: a vote is of the current term', request);
@@ -38,13 +38,13 @@ export function answerVote(state: RaftState, from: ReplicaId, request: VoteReque
   const following = state.role.kind === 'follower' ? unchanged(state) : follow(state, undefined, nowMs);
   return andThen(following, (follower) => {
     const voted: RaftState = { ...follower, hardState: { term, vote: from } };
-    // A learner may have been made a voter without knowing it yet: it votes, but does not campaign.
+    // A learner may be a voter without knowing it yet: it votes, but does not campaign.
     const armed = follower.timers.election === undefined ? voted : armElection(voted, nowMs);
     return { state: armed, effects: [persist(armed, [], true)] };
   });
 }
 
-/** Answers a pre-vote request of an earlier term: no, and why. */
+/** Refuses a pre-vote request of an earlier term, with the reason. */
 export function refuseStale(state: RaftState, from: ReplicaId): Step {
   const { term } = state.hardState;
   return { state, effects: [send(from, { kind: 'pre-vote-reply', term, isGranted: false, commit: commitId(state) })] };
@@ -62,14 +62,14 @@ function isLoyal(state: RaftState, nowMs: number): boolean {
   return nowMs < role.heardMs + config.electionWindowMs;
 }
 
-/** It has voted for nobody else, and knows of no leader in this term. */
+/** Returns true when it has not voted for another candidate, and knows no leader in this term. */
 function isFree(state: RaftState, candidate: ReplicaId): boolean {
   const { hardState, role } = state;
   if (hardState.vote !== undefined) return hardState.vote === candidate;
   return role.kind !== 'follower' || role.leader === undefined;
 }
 
-/** Whether a log that ends with `last` has everything that may be committed, as far as this one can tell. */
+/** Returns true when a log that ends with `last` has everything that may be committed, as far as this replica knows. */
 function isUpToDate(state: RaftState, last: EntryId): boolean {
   return isNotBehind(last, lastId(state.log)) && isNotBehind(last, state.owed);
 }
