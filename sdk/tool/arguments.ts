@@ -1,4 +1,4 @@
-/** Command lines: options that take a value each, flags, and one thing that the command is about. */
+/** Command lines: options with a value, flags, and one positional argument. */
 import { parseArgs } from 'node:util';
 import { messageOf, UsageError } from './failures.ts';
 

@@ -1,9 +1,9 @@
 /**
- * `cairn build`: from a module of TypeScript to a component; or from a core module that another compiler has made.
+ * `cairn build`: builds a component from a TypeScript module, or from a core module of another compiler.
  *
- * Two builds have different bytes, since the engine inside is kept as it stands behind its start (ADR 0102), and other
- * bytes are another version. So what is built says in a custom section what it was built of, and what was built of the
- * same is left as it is.
+ * Two builds of the same source differ in bytes, since the engine is stored as it is after its start (ADR 0102), and
+ * different bytes are a new version. So a custom section records a digest of the inputs, and a component with the same
+ * digest is not built again.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ import { CHECKOUT, type Project, projectIn } from './project.ts';
 
 const SECTION = 'cairn-source';
 const DIGEST_BYTES = 32;
-/** Of what else goes into a component. */
+/** Other inputs of a component. */
 const MADE_BY = ['sdk/component/wit/cairn.wit', 'sdk/component/build/build.ts', 'package-lock.json'];
 
 export async function build(args: readonly string[], base: string, say: (text: string) => void): Promise<void> {
@@ -36,7 +36,7 @@ export async function build(args: readonly string[], base: string, say: (text: s
   else await buildModule(path, out ?? path.replace(/\.[cm]?[jt]s$/, '.wasm'), tell);
 }
 
-/** With its types checked. */
+/** Checks the types, and builds the project. */
 export async function buildProject(project: Project, base: string, say: (text: string) => void): Promise<void> {
   checkTypes(project.folder);
   await buildModule(project.module, project.component, (text) => say(shown(base, text)));
@@ -75,7 +75,7 @@ async function buildModule(module: string, out: string, say: (text: string) => v
   }
 }
 
-/** Of a core module that another compiler has made. */
+/** Builds from a core module of another compiler. */
 async function buildFromCore(core: string, out: string, say: (text: string) => void): Promise<void> {
   if (out === core) throw new ToolError(`${core} would be written over; name the component by --out`);
   const { componentOfModule } = await toolchain();
@@ -88,7 +88,7 @@ async function buildFromCore(core: string, out: string, say: (text: string) => v
   }
 }
 
-/** It is for development, and may not be there. */
+/** Loads a development dependency, which may be missing. */
 async function toolchain(): Promise<typeof Toolchain & typeof CoreToolchain> {
   try {
     return { ...(await import('../component/build/build.ts')), ...(await import('../component/build/core-module.ts')) };
@@ -97,7 +97,7 @@ async function toolchain(): Promise<typeof Toolchain & typeof CoreToolchain> {
   }
 }
 
-/** Where the modules stand is said in comments, and is no part of it. */
+/** Comments with module paths are excluded. */
 function digestOf(kind: string, source: string): Buffer {
   const text = source.replaceAll(/^\/\/#(?:end)?region.*\n/gm, '');
   const hash = createHash('sha256').update(kind).update('\0').update(text);
@@ -105,7 +105,7 @@ function digestOf(kind: string, source: string): Buffer {
   return hash.digest();
 }
 
-/** The section as it ends a component: 0, its length, the length of its name, the name, the digest. */
+/** The section at the end of a component: 0, its length, the length of its name, the name, the digest. */
 function sectionOf(digest: Buffer): Buffer {
   const name = Buffer.from(SECTION);
   return Buffer.concat([Buffer.from([0, 1 + name.length + DIGEST_BYTES, name.length]), name, digest]);

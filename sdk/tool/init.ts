@@ -1,4 +1,4 @@
-/** `cairn init`: a project that can be built, tested and published as it is. */
+/** `cairn init`: creates a project that is ready to build, test and publish. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { isKind, KINDS } from '../component/build/kinds.ts';
@@ -7,11 +7,11 @@ import { ToolError, UsageError } from './failures.ts';
 import { ensureLink } from './project.ts';
 
 const TEMPLATES = join(import.meta.dirname, 'templates');
-/** Names of components (decisions 2.2), and what npm takes as the name of a package at the same time. */
+/** A name that is valid both for components (decisions 2.2) and for npm packages. */
 const NAME = /^[a-z][a-z0-9_.-]{0,127}$/;
-/** In files that have the name in them. */
+/** Placeholder of the name in template files. */
 const PLACE = '{{name}}';
-/** npm leaves out files of that name when it packs. */
+/** npm omits files of the target name from packages. */
 const RENAMED = new Map([['gitignore', '.gitignore']]);
 
 export function init(args: readonly string[], base: string, say: (text: string) => void): void {

@@ -1,10 +1,10 @@
 /**
- * The commands for whoever writes components: `cairn init`, `cairn build`, `cairn test`, `cairn publish`.
+ * The commands for component authors: `cairn init`, `cairn build`, `cairn test`, `cairn publish`.
  *
  * For: a project of one component, from its first file to a version in a database. They run from the sources of a
- * checkout, where the SDK, the kit and the toolchain are; the command `cairn` hands them over (src/main).
+ * checkout, which has the SDK, the kit and the toolchain; the command `cairn` calls them (src/main).
  *
- * Exit code 0: it is done. 1: it cannot be, and stderr says why. 2: the command line is malformed.
+ * Exit code 0: success. 1: failure, explained on stderr. 2: the command line is malformed.
  */
 import { build } from './build.ts';
 import { messageOf, ToolError, UsageError } from './failures.ts';
@@ -47,7 +47,7 @@ async function run(command: string, rest: readonly string[]): Promise<number> {
   }
 }
 
-/** `npm start -- …` runs in the checkout, whatever the folder is that its user is in. */
+/** `npm start -- …` runs in the checkout, whatever the current folder of the user. */
 function baseOf({ npm_lifecycle_event: event, INIT_CWD: folder }: NodeJS.ProcessEnv): string {
   return event === 'start' && folder !== undefined ? folder : process.cwd();
 }

@@ -1,19 +1,19 @@
 /**
- * A folder in which somebody writes a component.
+ * The folder of a component project.
  *
  * ```
  * component.ts          exports `component`
- * component.wasm        what `cairn build` makes of it; kept with the source, since no two builds have the same bytes
+ * component.wasm        output of `cairn build`; kept with the source, since no two builds have the same bytes
  * component.test.ts     scenarios of the kit
- * definition.json       the metadata under which it is published
- * node_modules/cairn    a link to this checkout, where the SDK is found; made again when it is missing
+ * definition.json       the metadata for publishing
+ * node_modules/cairn    a link to this checkout, for the SDK; created again when it is missing
  * ```
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ToolError } from './failures.ts';
 
-/** The checkout that this tool is a part of. */
+/** The checkout that contains this tool. */
 export const CHECKOUT: string = resolve(import.meta.dirname, '../..');
 
 export interface Project {
@@ -23,7 +23,7 @@ export interface Project {
   readonly definition: string;
 }
 
-/** @throws ToolError when the folder is none */
+/** @throws ToolError when the folder is no project */
 export function projectIn(folder: string): Project {
   const module = join(folder, 'component.ts');
   if (!existsSync(module)) {
@@ -38,7 +38,7 @@ export function projectIn(folder: string): Project {
   };
 }
 
-/** Whoever has installed a package of that name keeps it. */
+/** An installed package of that name is kept. */
 export function ensureLink(folder: string): void {
   const link = join(folder, 'node_modules/cairn');
   if (existsSync(link)) return;

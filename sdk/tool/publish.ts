@@ -1,4 +1,4 @@
-/** `cairn publish`: a component with its definition goes to a node, over HTTP. The same again is the same version. */
+/** `cairn publish`: sends a component with its definition to a node over HTTP. Publishing it again adds no version. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readArguments } from './arguments.ts';
@@ -8,7 +8,7 @@ import { projectIn } from './project.ts';
 
 const OPTIONS = ['url', 'database', 'definition', 'name'] as const;
 const URL_DEFAULT = 'http://127.0.0.1:3000';
-/** By the member that names a component of it. */
+/** Route, keyed on the name member of the definition. */
 const ROUTES: ReadonlyMap<string, string> = new Map([
   ['state_view_name', 'state-views'],
   ['state_change_name', 'state-changes'],
@@ -55,7 +55,7 @@ interface Around {
   readonly say: (text: string) => void;
 }
 
-/** Of a project, which is built when it has changed; or a component, with a definition. */
+/** Files of a project, which is built when it has changed; or of a component with a definition. */
 async function filesOf(path: string, asked: string | undefined, { base, say }: Around): Promise<Files> {
   const definition = asked === undefined ? undefined : resolve(base, asked);
   if (existsSync(path) && statSync(path).isDirectory()) {
@@ -96,7 +96,7 @@ interface Refusal {
   };
 }
 
-/** The code, the sentence, and every part that is wrong. */
+/** The code, the message, and every field violation. */
 function refusalOf(status: number, text: string): string {
   const { error }: Refusal = text.startsWith('{') ? JSON.parse(text) : {};
   if (error?.message === undefined) return `The node answers ${status}: ${text.slice(0, 200)}`;

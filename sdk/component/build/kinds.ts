@@ -1,4 +1,4 @@
-/** The kinds of components, and what is to be known of a module to make one of it. */
+/** The kinds of components, and the facts about each that a build needs. */
 export type Kind = 'state-view' | 'state-change' | 'presenter';
 
 export const KINDS: readonly Kind[] = ['state-view', 'state-change', 'presenter'];

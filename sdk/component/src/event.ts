@@ -1,7 +1,7 @@
 /** Events as a component reads them, and as it emits them. */
 import { type Json, jsonText } from './json.ts';
 
-/** The CloudEvents JSON of a stored event, with what the database adds; as every read over HTTP gives it. */
+/** The CloudEvents JSON of a stored event, with the server fields, as in every read over HTTP. */
 export interface StoredEvent<Type extends string = string, Data = Json> {
   readonly id: string;
   /** The last segment of its path is the stream. */
@@ -13,18 +13,18 @@ export interface StoredEvent<Type extends string = string, Data = Json> {
   readonly time?: string;
   readonly datacontenttype?: string;
   readonly dataschema?: string;
-  /** Of the transaction. */
+  /** Revision of the transaction. */
   readonly revision: number;
-  /** Of the event in its transaction, from 0. */
+  /** Index of the event in its transaction, from 0. */
   readonly index: number;
   readonly recordedtime: string;
-  /** What was written as JSON or as text. */
+  /** Payload that was written as JSON or as text. */
   readonly data: Data;
-  /** What was written as bytes, instead of `data`. */
+  /** Payload that was written as bytes, instead of `data`. */
   readonly data_base64?: string;
 }
 
-/** An event that a decision emits. Without an id, whoever commits it gives it one. */
+/** An event that a decision emits. Without an id, the database assigns one. */
 export interface NewEvent<Type extends string = string, Data = Json> {
   readonly id?: string;
   /** The last segment of its path is the stream. */
@@ -33,7 +33,7 @@ export interface NewEvent<Type extends string = string, Data = Json> {
   readonly subject?: string;
   readonly time?: string;
   readonly dataschema?: string;
-  /** JSON; bytes are emitted as they are, and have their content type in `datacontenttype`. */
+  /** JSON, or bytes, which are emitted unchanged with their content type in `datacontenttype`. */
   readonly data?: Data | Uint8Array;
   readonly datacontenttype?: string;
   readonly extensions?: Readonly<Record<string, string | number | boolean>>;
@@ -60,7 +60,7 @@ export class InvalidEvent extends Error {
   override readonly name = 'InvalidEvent';
 }
 
-/** A text with half of a surrogate pair, which UTF-8 does not have: it would cross as U+FFFD. */
+/** A text with an unpaired surrogate, which UTF-8 cannot represent: it would become U+FFFD. */
 export const UNPAIRED: RegExp = /[\ud800-\udfff]/u;
 
 const INTEGER_MAX = 2 ** 31;
@@ -78,9 +78,9 @@ const MEMBERS: readonly string[] = [
 ];
 
 /**
- * The database checks the record by the rules of every event. This checks what the record does not show: the
- * types of JavaScript, unpaired surrogates, and members that would be lost. A time crosses as text, so that the
- * database keeps its spelling.
+ * Converts an event to the record. The database checks the record by the rules of every event. This checks properties
+ * that the record loses: JavaScript types, unpaired surrogates, and unknown members. A time is passed as text, so that
+ * the database keeps its spelling.
  *
  * @throws InvalidEvent
  */
@@ -127,7 +127,7 @@ export function toRecord(event: NewEvent, index = 0): CloudEventRecord {
     }
   }
 
-  /** Authors write JavaScript, too: a value may be of any type. */
+  // Authors may write JavaScript: a value may be of any type.
   function text(name: string, value: unknown): string {
     if (value === undefined) throw new InvalidEvent(`${place}.${name} is required`);
     if (typeof value !== 'string') {

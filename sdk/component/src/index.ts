@@ -1,12 +1,12 @@
 /**
  * The component SDK: State Views, State Changes and presenters in TypeScript.
  *
- * For: the types of what a component is given and gives, and the functions that make one of plain code. A module
- * exports one of them as `component`; `cairn build` makes the WebAssembly of it, and the test kit runs it, as plain
- * code and as what was built.
+ * For: the types of a component's inputs and outputs, and the functions that turn plain code into a component. A module
+ * exports one as `component`; `cairn build` compiles it, and the test kit runs both the plain code and the built
+ * component.
  *
- * Nothing here knows Node or a host: it is bundled into the component, and runs in StarlingMonkey. cairn.wit is what
- * crosses; the functions that end in Guest are its exports.
+ * Nothing here uses Node or a host: it is bundled into the component, and runs in StarlingMonkey. cairn.wit defines the
+ * interface; the functions that end in Guest are its exports.
  */
 export type { CloudEventRecord, NewEvent, StoredEvent, Tagged } from './event.ts';
 export type { Json } from './json.ts';

@@ -1,4 +1,4 @@
-/** JSON as bytes, which is how states, events and parameters cross into a component. */
+/** JSON as bytes, the form of states, events and parameters at the interface of a component. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
@@ -14,13 +14,13 @@ export function toText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** The caller says what the JSON is; nothing here looks. @throws SyntaxError, TypeError */
+/** Parses JSON without checking its type. @throws SyntaxError, TypeError */
 export function parseJson<Value>(bytes: Uint8Array): Value {
   const value: Value = JSON.parse(toText(bytes));
   return value;
 }
 
-/** @throws TypeError for what JSON has no text for, such as undefined, a bigint or a circle. */
+/** @throws TypeError for values that JSON cannot represent, such as undefined, a bigint or a circular reference. */
 export function jsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new TypeError(`A ${typeof value} has no JSON; give an object, a list, a text or null`);

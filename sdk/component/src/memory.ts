@@ -1,39 +1,39 @@
 /**
- * What becomes of a component that has no memory left, and what a long text takes.
+ * Handling of exhausted memory, and of long texts.
  *
- * The engine inside a component takes about fifty times as much as a text for a moment when it writes it as JSON: 64
- * MiB for 700 KB. So long texts are written in pieces where the engine has no memory for the whole.
+ * The engine inside a component temporarily needs about fifty times the size of a text to write it as JSON: 64 MiB for
+ * 700 KB. So long texts are written in pieces when the engine lacks memory for the whole.
  */
 
-/** What the engine throws is a text, and no Error. */
+/** The engine throws a string, not an Error. */
 export function isOutOfMemory(error: unknown): boolean {
   return error === 'out of memory';
 }
 
-/** Said of a call that had all of the memory that there is. */
+/** Message of a call that had all available memory. */
 export const OUT_OF_MEMORY: string =
   'There is no memory left: what is given, what is made of it and what is answered have to fit into what a component ' +
   'may have, --guest-memory-bytes of its node';
 
-/** What is told of what a component's code has thrown. */
+/** Message of an error that a component's code has thrown. */
 export function saidOf(error: unknown): string {
   if (isOutOfMemory(error)) return OUT_OF_MEMORY;
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/** In UTF-16 units. */
+/** Length in UTF-16 units. */
 const PIECE_LENGTH = 16_384;
 
 type Stringify = (value: unknown, replacer?: unknown, space?: string | number) => string | undefined;
 
-/** JSON as the engine has it. */
+/** The engine's JSON object. */
 export interface EngineJson {
   stringify: Stringify;
-  /** Absent in engines that cannot be told the JSON of a part. */
+  /** Absent in engines that cannot embed raw JSON. */
   readonly rawJSON?: (text: string) => unknown;
 }
 
-/** Gives the engine's JSON another `stringify`: to the same texts, where it can make them, and to more of them. */
+/** Replaces the engine's `stringify`: the results are the same, but it also handles long texts in little memory. */
 export function mendJson(json: EngineJson): void {
   const { rawJSON } = json;
   const stringify = json.stringify.bind(json);
@@ -43,14 +43,14 @@ export function mendJson(json: EngineJson): void {
     try {
       return stringify(value, replacer, space);
     } catch (error) {
-      // A list says which members there are; those that are long are found by a function alone.
+      // A list selects members; only a function can replace long texts.
       if (!isOutOfMemory(error) || Array.isArray(replacer)) throw error;
       return stringify(value, replacing(replacer, long), space);
     }
   };
 }
 
-/** What the author's replacer gives, with its long texts as the JSON that they are. */
+/** The author's replacer, with its long texts replaced by raw JSON. */
 function replacing(replacer: unknown, long: (text: string) => unknown) {
   return function replaced(this: unknown, key: string, value: unknown): unknown {
     const given: unknown = typeof replacer === 'function' ? Reflect.apply(replacer, this, [key, value]) : value;
@@ -62,7 +62,7 @@ function longText(text: string, stringify: Stringify): string {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
     const end = at + PIECE_LENGTH;
-    // Two halves of one letter stay together: alone each is written as an escape.
+    // Do not split a surrogate pair: each half would be escaped.
     const to = isPair(text.charCodeAt(end - 1), text.charCodeAt(end)) ? end + 1 : end;
     pieces.push(stringify(text.slice(at, to))?.slice(1, -1) ?? '');
     at = to;

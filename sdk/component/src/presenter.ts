@@ -1,8 +1,8 @@
 /**
- * Presenters: a rendered state becomes a body, in parts.
+ * Presenters: turn a rendered state into a body, in parts.
  *
- * Parts are written as they come. A presenter that throws before its first part has failed, and the client is told; one
- * that throws later ends the body there, and the client sees that it is cut.
+ * Parts are streamed. When a presenter throws before its first part, the client receives the error; when it throws
+ * later, the body ends there, and the client sees that it is truncated.
  */
 import type { Tagged } from './event.ts';
 import { type Json, parseJson, toBytes } from './json.ts';
@@ -36,9 +36,9 @@ export interface Presentation<State> {
   readonly version: number;
   readonly contentType: string;
   readonly parameters: Parameters;
-  /** Those of the presenter, as JSON. */
+  /** Settings of the presenter, as JSON. */
   readonly settings: Json | undefined;
-  /** Where the next page begins; to be said before the first part. */
+  /** Sets the token of the next page; call it before the first part. */
   continueWith(token: string): void;
 }
 
@@ -46,7 +46,7 @@ export type Part = string | Uint8Array;
 
 export interface Presenter<State> {
   present(presentation: Presentation<State>): AsyncIterable<Part> | Iterable<Part>;
-  /** How the rendered state is read, where it is not JSON. */
+  /** Parses the rendered state when it is not JSON. */
   decode?(bytes: Uint8Array): State;
 }
 
@@ -55,7 +55,7 @@ export type PresentErrorKind = 'invalid-input' | 'not-found' | 'internal-error';
 /** Thrown by a presenter. */
 export class PresentFailed extends Error {
   readonly kind: PresentErrorKind;
-  /** The variant `present-error` of cairn.wit. componentize-js finds it as an own property alone. */
+  /** The variant `present-error` of cairn.wit. componentize-js requires an own property. */
   readonly payload: Tagged<PresentErrorKind, string>;
 
   constructor(kind: PresentErrorKind, message: string) {
@@ -66,7 +66,7 @@ export class PresentFailed extends Error {
   }
 }
 
-/** What the module of a presenter exports as `component`. */
+/** The `component` export of a presenter's module. */
 export interface PresenterComponent<State> {
   readonly kind: 'presenter';
   readonly presenter: Presenter<State>;
@@ -81,9 +81,9 @@ export interface PresenterGuest {
   present(presentation: PresentationRecord, state: Uint8Array): Promise<void>;
 }
 
-/** Parts are gathered up to so many bytes, because each write leaves the component. */
+/** Parts are buffered up to this size, because each write is a host call. */
 const GATHERED_BYTES = 16_384;
-/** The most that a host takes in one write (ADR 0115). */
+/** Maximum size of one write (ADR 0115). */
 const WRITE_BYTES_MAX = 262_144;
 
 /** The presenter as the function that a component exports; build.ts calls it. */
@@ -129,7 +129,7 @@ class Body {
     this.#sink = sink;
   }
 
-  /** False when nobody reads on. */
+  /** Returns false when the reader has gone. */
   add(part: Uint8Array): boolean {
     this.#hasBegun = true;
     this.#gathered.push(part);

@@ -1,4 +1,4 @@
-/** Routes: `METHOD /path/{name}`, of which the one with the most fixed segments is found. */
+/** Routes: `METHOD /path/{name}`; the matching route with the most fixed segments wins. */
 
 export interface Found<Target> {
   readonly target: Target;
@@ -18,7 +18,7 @@ const NAMED = /^\{([A-Za-z_][\w-]*)\}$/;
 export class Router<Target> {
   readonly #routes: readonly Route<Target>[];
 
-  /** @throws TypeError for a route that is written in another way, or that is there twice. */
+  /** @throws TypeError for a malformed or duplicate route. */
   constructor(routes: Readonly<Record<string, Target>>) {
     const parsed = Object.entries(routes).map(([text, target]) => routeOf(text, target));
     const shapes = new Set(parsed.map((route) => shapeOf(route)));
@@ -36,7 +36,7 @@ export class Router<Target> {
     return undefined;
   }
 
-  /** For a message. */
+  /** Lists the routes for a message. */
   known(): string {
     return `there is ${this.#routes.map(({ text }) => text).join(', ') || 'nothing'}`;
   }

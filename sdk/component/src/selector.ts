@@ -1,7 +1,7 @@
-/** Which events are meant: a few of the forms of JSON that the database takes, and what they match. */
+/** Selectors of events: a part of the JSON forms of the database, and their matching. */
 import type { StoredEvent } from './event.ts';
 
-/** Attributes that all have to be as they are said; or all, or any, of several selectors. `{}` is every event. */
+/** Attributes that must all match; or all, or any, of several selectors. `{}` selects every event. */
 export type Selector =
   | {
       readonly stream?: string;
@@ -12,7 +12,7 @@ export type Selector =
   | { readonly and: readonly Selector[] }
   | { readonly or: readonly Selector[] };
 
-/** As the database says it. */
+/** Matches as the database does. */
 export function isMatch(selector: Selector, event: StoredEvent): boolean {
   if ('and' in selector) return selector.and.every((part) => isMatch(part, event));
   if ('or' in selector) return selector.or.some((part) => isMatch(part, event));
@@ -25,7 +25,7 @@ export function isMatch(selector: Selector, event: StoredEvent): boolean {
   );
 }
 
-/** The last segment of the path of a source that is not empty. */
+/** The last non-empty segment of the path of a source. */
 function streamOf(source: string): string | undefined {
   const [path = ''] = source
     .replace(/^[A-Za-z][\w+.-]*:/, '')

@@ -1,9 +1,9 @@
 /**
- * State Changes: a command is decided into events, or refused.
+ * State Changes: decide a command into events, or refuse it.
  *
- * Which decision is taken follows from the method and the path of the command, by routes with `{name}` segments. A
- * decision asks the reader for what it has to know; all answers are of one revision. `decider` makes one of a pure
- * decider, whose state is folded from events that the reader gives.
+ * Method and path of the command select the decision, by routes with `{name}` segments. A decision reads through the
+ * reader; all answers are of one revision. `decider` makes a decision from a pure decider, whose state is folded from
+ * events that it reads.
  */
 import {
   type CloudEventRecord,
@@ -29,7 +29,7 @@ export interface CommandRecord {
   readonly body: Uint8Array | undefined;
 }
 
-/** The interface `state-reader` of cairn.wit, as componentize-js gives it: errors of results are thrown. */
+/** The interface `state-reader` of cairn.wit in componentize-js: errors of results are thrown. */
 export interface ReaderFunctions {
   getStateView(name: string, parameters: [string, string][]): Uint8Array | undefined;
   queryEvents(selector: string, limit: number): Uint8Array[];
@@ -43,9 +43,9 @@ export interface Database {
   readonly revisionTime: string;
 }
 
-/** What a decision may ask. */
+/** Reads that a decision may make. */
 export interface StateReader {
-  /** The rendered state of a view as JSON, or undefined when nothing was folded. */
+  /** The rendered state of a view as JSON, or undefined when there are no folded events. */
   stateView<State = Json>(name: string, parameters?: Parameters): State | undefined;
   stateViewBytes(name: string, parameters?: Parameters): Uint8Array | undefined;
   /** In the order of revisions. */
@@ -53,25 +53,25 @@ export interface StateReader {
   database(): Database;
 }
 
-/** What a route is given. */
+/** The input of a route. */
 export interface Command {
   readonly method: string;
   readonly path: string;
   /** The segments that the route names, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The value of the first query parameter of that name. */
+  /** The first query parameter of that name. */
   query(name: string): string | undefined;
-  /** Of any case. */
+  /** The header of that name, in any case. */
   header(name: string): string | undefined;
   readonly body: Uint8Array | undefined;
-  /** The body as JSON, unchecked. Without one, or with none that is JSON, the command is refused as invalid-input. */
+  /** The body as JSON, unchecked. A missing or malformed body refuses the command as invalid-input. */
   json<Body = Json>(): Body;
 }
 
 export type Decide = (command: Command, reader: StateReader) => readonly NewEvent[];
 
 export interface StateChange {
-  /** Decisions by `METHOD /path/{name}`. */
+  /** Decisions, keyed on `METHOD /path/{name}`. */
   readonly routes: Readonly<Record<string, Decide>>;
 }
 
@@ -82,10 +82,10 @@ export type RefusalKind =
   | 'state-not-found'
   | 'internal-error';
 
-/** Thrown by a decision: the command is refused, and nothing is committed. */
+/** Thrown by a decision to refuse the command; nothing is committed. */
 export class CommandRefused extends Error {
   readonly kind: RefusalKind;
-  /** The variant `command-error` of cairn.wit. componentize-js finds it as an own property alone. */
+  /** The variant `command-error` of cairn.wit. componentize-js requires an own property. */
   readonly payload: Tagged<RefusalKind, Explanation>;
 
   constructor(kind: RefusalKind, message: string, more: { readonly code?: string; readonly details?: Json } = {}) {
@@ -104,7 +104,7 @@ export interface Explanation {
   readonly details: string | undefined;
 }
 
-/** What the module of a State Change exports as `component`. */
+/** The `component` export of a State Change's module. */
 export interface StateChangeComponent {
   readonly kind: 'state-change';
   readonly change: StateChange;
@@ -114,7 +114,7 @@ export function defineStateChange(change: StateChange): StateChangeComponent {
   return { kind: 'state-change', change };
 }
 
-/** A pure decider: what may happen is decided by what has happened. */
+/** A pure decider: decides new events from the state of past events. */
 export interface Decider<State, Given, Event extends StoredEvent<string, unknown> = StoredEvent> {
   initialState(): State;
   evolve(state: State, event: Event): State;
@@ -122,11 +122,11 @@ export interface Decider<State, Given, Event extends StoredEvent<string, unknown
 }
 
 export interface DecidedOver<Given> {
-  /** Which events the state is folded from. */
+  /** Selects the events that the state is folded from. */
   events(command: Command): Selector;
-  /** More than that are too many to decide over: the command is refused. */
+  /** Maximum number of events: the command is refused when there are more. */
   readonly limit: number;
-  /** What the decider makes of the command. */
+  /** Converts the command to the decider's input. */
   given(command: Command): Given;
 }
 
@@ -165,7 +165,7 @@ export function stateChangeGuest({ change }: StateChangeComponent, functions: Re
           throw new CommandRefused('unknown-command', `There is no ${given.method} ${given.path}; ${router.known()}`);
         }
         const events: unknown = found.target(commandOf(given, found.parameters), reader);
-        // Authors write JavaScript, too: a decision may be a promise, and a list may have holes.
+        // Authors may write JavaScript: a decision may be a promise, and a list may have holes.
         if (!Array.isArray(events)) throw new InvalidEvent('events must be a list');
         return Array.from<NewEvent, CloudEventRecord>(events, toRecord);
       } catch (error) {
@@ -177,7 +177,7 @@ export function stateChangeGuest({ change }: StateChangeComponent, functions: Re
   };
 }
 
-/** As the database answers when a record is no event. */
+/** The database's answer to an invalid record. */
 function invalidEvent({ message }: InvalidEvent): CommandRefused {
   const code = 'ValidationError';
   return new CommandRefused('validation-failed', `The component emits an invalid event: ${message}`, { code });
@@ -204,7 +204,7 @@ function commandOf(given: CommandRecord, parameters: Readonly<Record<string, str
   };
 }
 
-/** Of events that are read; the host has a lower one. */
+/** Maximum limit of a query; the host's own is lower. */
 const LIMIT_MAX = 2 ** 31 - 1;
 
 function readerOf(functions: ReaderFunctions): StateReader {
@@ -224,7 +224,7 @@ function readerOf(functions: ReaderFunctions): StateReader {
       return bytes === undefined ? undefined : parseJson<State>(bytes);
     },
     events<Event extends StoredEvent<string, unknown>>(selector: Selector, limit: number) {
-      // What is no such integer would cross as another one.
+      // Any other number would be converted to a different integer.
       if (!(Number.isInteger(limit) && limit >= 0 && limit <= LIMIT_MAX)) {
         throw new CommandRefused(
           'internal-error',
@@ -246,7 +246,7 @@ const READ_REFUSALS: Readonly<Record<string, RefusalKind>> = {
   unavailable: 'internal-error',
 };
 
-/** What the host says of a read is what becomes of the command, unless the decision catches it. */
+/** Turns an error of a read into the command's result, unless the decision catches it. */
 function asked<Value>(ask: () => Value): Value {
   try {
     return ask();
@@ -257,7 +257,7 @@ function asked<Value>(ask: () => Value): Value {
   }
 }
 
-/** The error of a result: the payload of what is thrown, whose class is another one than ours in StarlingMonkey. */
+/** The error of a result: the payload of the thrown object, which has a different class in StarlingMonkey. */
 function saidBy(error: unknown): Tagged<string, string> | undefined {
   const found = typeof error === 'object' && error !== null && 'payload' in error ? error.payload : undefined;
   if (typeof found !== 'object' || found === null || !('tag' in found && 'val' in found)) return undefined;

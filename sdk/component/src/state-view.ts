@@ -1,9 +1,9 @@
 /**
- * State Views: a fold over events, written as a state to begin with and a step.
+ * State Views: a fold over events, written as an initial state and a step.
  *
- * The state crosses as bytes between calls, so what `evolve` returns has to come back as it was: by default through
- * JSON. The host cuts a history into batches wherever it likes, and asks for the bytes behind each; `evolve` may change
- * the state that it is given, because nobody else holds it.
+ * Between calls the state is stored as bytes, so it must survive its codec: JSON by default. The host splits a history
+ * into any batches and requests the bytes after each. `evolve` may modify its state argument, which has no other
+ * reference.
  */
 import type { StoredEvent } from './event.ts';
 import { type Json, jsonText, parseJson, toBytes } from './json.ts';
@@ -12,16 +12,16 @@ import { isOutOfMemory, OUT_OF_MEMORY } from './memory.ts';
 /** Parameters of a read by their names, `{attribute}.{parameter}`. */
 export type Parameters = Readonly<Record<string, string>>;
 
-/** What a read gives: bytes, a text, or anything that JSON has a text for. */
+/** Result of a read: bytes, a text, or any JSON value. */
 export type Rendered = Uint8Array | Json;
 
 export interface StateView<State, Event extends StoredEvent<string, unknown> = StoredEvent> {
   initialState(): State;
-  /** Depends on its arguments alone: no clock, no random numbers, nothing kept outside. */
+  /** Depends on its arguments only: no clock, no random numbers, no outside state. */
   evolve(state: State, event: Event): State;
-  /** What is read; without it the state as JSON. A text is rendered as it is. */
+  /** The result of a read; by default the state as JSON. A text is returned unquoted. */
   render?(state: State, parameters: Parameters): Rendered;
-  /** How the state becomes bytes, where JSON does not do. */
+  /** Encodes the state when JSON cannot. */
   readonly codec?: Codec<State>;
 }
 
@@ -48,7 +48,7 @@ export class GuestError extends Error {
   }
 }
 
-/** The stack as Node has it, whatever engine made it, and without the message that some begin it with. */
+/** The stack in Node's format, for any engine, without a leading message. */
 function framesOf({ stack = '' }: Error, message: string): string {
   const frames = (stack.startsWith(message) ? stack.slice(message.length) : stack)
     .split('\n')
@@ -59,7 +59,7 @@ function framesOf({ stack = '' }: Error, message: string): string {
     .join('');
 }
 
-/** What the module of a State View exports as `component`. */
+/** The `component` export of a State View's module. */
 export interface StateViewComponent<State, Event extends StoredEvent<string, unknown> = StoredEvent> {
   readonly kind: 'state-view';
   readonly view: StateView<State, Event>;
@@ -101,7 +101,7 @@ function rendered<State, Event extends StoredEvent<string, unknown>>(
   return toBytes(typeof made === 'string' ? made : jsonText(made));
 }
 
-/** For a state that is a Map: a list of its entries, in their order. A key may be any text, also `__proto__`. */
+/** Codec of a Map state: a list of its entries, in order. A key may be any text, also `__proto__`. */
 export function mapCodec<Key extends string | number, Value>(): Codec<Map<Key, Value>> {
   return {
     encode: (map) => toBytes(jsonText([...map])),
@@ -114,9 +114,9 @@ function jsonCodec<State>(): Codec<State> {
 }
 
 /**
- * What the author's code throws is what the fold says; it is the same each time, like everything else that it does. Not
- * so of memory: with fewer events, or in an instance that was not called before, there may be enough. So what has no
- * memory left then ends as a trap does, and the host calls again with less; only what can have no more says so.
+ * Errors of the author's code become the fold's error: they are deterministic. A lack of memory is not: fewer events or
+ * a fresh instance may succeed. So a call without memory traps, and the host calls again with less; only a call that
+ * cannot have more memory returns the error.
  */
 function guard(): <Value>(eventCount: number, work: () => Value) => Value {
   let isUsed = false;

@@ -1,10 +1,7 @@
-/** The order of effective time, as the database has it: that of `time`, or of the recorded time where there is none. */
+/** The order of effective time, as in the database: by `time`, or by the recorded time when it is absent. */
 import type { StoredEvent } from '../src/index.ts';
 
-/**
- * What had happened by the cut, that instant included, in the order in which it happened; what happened at the same
- * instant stays in the order in which it was stored.
- */
+/** The events up to and including the instant, in the order of effective time; ties keep the stored order. */
 export function happenedBy(events: readonly StoredEvent[], cut: string): readonly StoredEvent[] {
   const end = instantIn(cut);
   return events
@@ -24,10 +21,10 @@ interface Instant {
   readonly nanoseconds: number;
 }
 
-/** RFC 3339 with up to nine digits behind the second. */
+/** RFC 3339 with up to nine fractional digits. */
 const TIME = /^(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** A leap second is the same instant as the second after it. A day that the calendar does not have is none. */
+/** A leap second equals the second after it. An invalid date gives undefined. */
 function instantIn(time: string): Instant {
   const [, day = '', minute = '', second = '', fraction = '', zone = ''] = TIME.exec(time) ?? [];
   const midnight = Date.parse(`${day}T00:00:00Z`);

@@ -4,7 +4,7 @@
  *   const real = await built('component.wasm', 'state-view');
  *   for (const host of [plainView(component), real]) await view(host).given(opened).thenState([…]);
  *
- * What is built runs as a node runs it: judged by its publisher, and called in an executor of its own.
+ * Built components run as in a node: checked by a publisher, and called in an executor.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Kind } from '../build/kinds.ts';
@@ -15,7 +15,7 @@ export { plainChange, plainPresenter, plainView } from './plain.ts';
 export { change, presenter, stored, view } from './scenario.ts';
 export { RealHost };
 
-/** A component that was built. @throws Error when it is not there, or is refused */
+/** Loads a built component. @throws Error when it is missing, or is refused */
 export function built(path: string, kind: Kind): Promise<RealHost> {
   if (!existsSync(path)) throw new Error(`${path} is not there; cairn build makes it`);
   return RealHost.of(new Uint8Array(readFileSync(path)), kind);

@@ -1,4 +1,4 @@
-/** Hosts of components that are not built: their guest functions, called here. */
+/** Hosts of components that are not built: they call the guest functions directly. */
 import {
   type PresentErrorKind,
   type PresenterComponent,
@@ -45,7 +45,7 @@ export function plainPresenter<State>(component: PresenterComponent<State>): Pre
   };
 }
 
-/** A payload is what a component says; anything else that is thrown is a bug of ours. */
+/** An error with a payload is the component's result; any other error is a bug of the SDK. */
 async function said<Value, Wrong>(work: () => Value | Promise<Value>): Promise<Said<Value, Wrong>> {
   try {
     return { kind: 'ok', value: await work() };

@@ -1,4 +1,4 @@
-/** Hosts of components that are built: published as the database does it, and called in its executors. */
+/** Hosts of built components: published as the database does, and called in its executors. */
 import {
   DEFAULT_EXECUTORS,
   DEFAULT_LIMITS,
@@ -19,14 +19,14 @@ import type { ChangeHost, Explained, PresenterHost, Said, ViewHost } from './hos
 
 type Limits = Pick<FunctionCall, 'limits' | 'wasi' | 'time'>;
 
-/** An engine for JavaScript takes much for little: 8 million units for an event, 10 seconds for what loops. */
+/** A JavaScript engine needs high limits: 8 million fuel units for an event, 10 seconds for loops. */
 const LIMITS: Limits = {
   limits: { fuel: 50_000_000_000, outputBytesMax: 8 * 2 ** 20, hostCallsMax: 1000 },
   wasi: { timeNs: 0n, seed: 0n },
   time: { wallMs: 60_000, cpuMs: 60_000 },
 };
 
-/** A published component, and an executor of its own. */
+/** A published component with its own executor. */
 export class RealHost implements ViewHost, ChangeHost, PresenterHost, AsyncDisposable {
   readonly #executors: Executors;
   readonly #artifact: FunctionCall['artifact'];
@@ -116,7 +116,7 @@ function faultOf({ code, message }: { readonly code: string; readonly message: s
   return new Error(`The call ends in a fault, ${code}: ${message}`);
 }
 
-/** What the interface `state-reader` answers. */
+/** Answers the interface `state-reader`. */
 function answered({ functionName, values: [first, second] }: HostCall, reader: ReaderFunctions): Value {
   if (functionName === 'get-state-view' && typeof first === 'string') {
     return result(() => reader.getStateView(first, pairsOf(second)));
@@ -160,7 +160,7 @@ function isErr<Wrong>(value: unknown): value is Tagged<'err', Wrong> {
   return isTagged(value) && value.tag === 'err';
 }
 
-/** Records of the host have no prototype; those of a test have one. */
+/** Host records have no prototype; records in tests have one. */
 function plain(value: Value): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value instanceof Uint8Array || value instanceof Handle) return value;
@@ -169,7 +169,7 @@ function plain(value: Value): unknown {
 
 const LENGTH_BYTES = 4;
 
-/** Each with its length in front of it. */
+/** Joins the events, each after its length. */
 function packed(events: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(events.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0));
   const view = new DataView(bytes.buffer);

@@ -1,13 +1,13 @@
 /**
- * Scenarios: what was given, what is done, and what comes of it; for plain code and for what was built alike.
+ * Scenarios: given, when, then; for plain code and for built components alike.
  *
  *   await view(host).given(opened, deposited).thenState({ balance: 30 });
  *   await view(host, { effectiveTimeEndAt: '2026-03-31T00:00:00Z' }).given(shipped, counted).thenState(…);
  *   await change(host).given({ events }).when({ method: 'POST', path: '/a/deposits' }, { cents: 5 }).thenEmits([…]);
  *   await presenter(host).given(state).when({ contentType: 'text/csv' }).thenWrites('a,b\n');
  *
- * A scenario of a State View folds its events one by one, in one batch, and in two with the bytes of the state between
- * them: the host may do any of it, and the bytes of the state have to be the same.
+ * A scenario of a State View folds its events one by one, in one batch, and in two batches with the encoded state
+ * between them: the host may do any of these, and the resulting bytes must be equal.
  */
 import { deepStrictEqual, fail, match, strictEqual } from 'node:assert/strict';
 import { toRecord } from '../src/event.ts';
@@ -29,7 +29,7 @@ import type { ChangeHost, PresenterHost, Said, ViewHost } from './hosts.ts';
 
 const NOTHING = new Uint8Array(0);
 
-/** The events as they are stored: one transaction each, one second apart. */
+/** The events as stored: one transaction each, one second apart. */
 export function stored(...events: readonly NewEvent[]): readonly StoredEvent[] {
   return events.map((event, index) => {
     const { extensions, data, ...rest } = event;
@@ -50,16 +50,16 @@ export function stored(...events: readonly NewEvent[]): readonly StoredEvent[] {
 }
 
 export interface ViewOutcome {
-  /** What is read, as JSON. */
+  /** Expects the rendered state, as JSON. */
   thenState(expected: Json, parameters?: Parameters): Promise<void>;
-  /** What is read, as text. */
+  /** Expects the rendered state, as text. */
   thenText(expected: string, parameters?: Parameters): Promise<void>;
-  /** One of the events cannot be folded. */
+  /** Expects that the fold fails. */
   thenFails(message: RegExp): Promise<void>;
 }
 
 export interface ViewOrder {
-  /** The cut of a view in the order of effective time. Without it the view is one in the order of revisions. */
+  /** The cut of a view in the order of effective time. Default: the order of revisions. */
   readonly effectiveTimeEndAt?: string;
 }
 
@@ -87,7 +87,7 @@ export function view(
   };
 }
 
-/** In the three ways that a host may choose. */
+/** Folds in the three ways that a host may choose. */
 async function folded(host: ViewHost, events: readonly Uint8Array[]): Promise<Said<Uint8Array, string>> {
   let stepped: Said<Uint8Array, string> = { kind: 'ok', value: NOTHING };
   for (const event of events) if (stepped.kind === 'ok') stepped = await host.step(stepped.value, event);
@@ -107,12 +107,12 @@ function shown(said: Said<Uint8Array, string>): string {
   return said.kind === 'ok' ? toText(said.value) : messageOf(said.error);
 }
 
-/** Without the stack, which differs between the exports. */
+/** The message without the stack, which differs between the exports. */
 function messageOf(error: string): string {
   return error.split('\n    at ')[0] ?? '';
 }
 
-/** What a State Change may read: rendered states by the names of the views, or what gives them; and events. */
+/** The data that a State Change reads: rendered states by view name, or functions that return them; and events. */
 export interface World {
   readonly views?: Readonly<Record<string, Json | ((parameters: Parameters) => Json | undefined)>>;
   readonly events?: readonly NewEvent[];
@@ -134,7 +134,7 @@ export interface ChangeOutcome {
 }
 
 export interface ChangeScenario {
-  /** The body is sent as JSON. */
+  /** Sends the body as JSON. */
   when(sent: Sent, body?: Json): ChangeOutcome;
 }
 
@@ -169,7 +169,7 @@ export function change(host: ChangeHost): { given(world: World): ChangeScenario 
   };
 }
 
-/** An error of a result reaches a component as the payload of what is thrown. */
+/** componentize-js passes an error of a result as the payload of a thrown object. */
 class ReadRefused extends Error {
   readonly payload: Tagged<'not-found', string>;
 
@@ -206,7 +206,7 @@ export interface Asked {
   readonly contentType: string;
   readonly parameters?: Parameters;
   readonly settings?: Json;
-  /** The reader goes away when it has had so many parts. */
+  /** The reader stops after so many parts. */
   readonly partsMax?: number;
 }
 

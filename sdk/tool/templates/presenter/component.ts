@@ -15,7 +15,7 @@ export const component: PresenterComponent<readonly Row[]> = definePresenter<rea
   },
 });
 
-/** Whatever is in a state was sent by somebody. */
+/** Escapes text of a state, which is untrusted input. */
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

@@ -24,7 +24,7 @@ const task: Decider<State, Wish, TaskEvent> = {
   },
 };
 
-/** Decided over all events of the task: if it gets another one meanwhile, the command is decided again. */
+/** Decides over all events of the task: when another one is committed meanwhile, the command is decided again. */
 function over(given: (command: Command, name: string) => Wish): DecidedOver<Wish> {
   const nameOf = ({ parameters }: Command): string => parameters['task'] ?? '';
   return {

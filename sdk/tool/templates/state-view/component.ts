@@ -3,7 +3,7 @@ import { defineStateView, type StateViewComponent, type StoredEvent } from 'cair
 
 type TaskEvent = StoredEvent<'task.opened', { readonly title: string }> | StoredEvent<'task.done', object>;
 
-/** Titles by task. The state crosses as JSON. */
+/** Titles by task. The state is stored as JSON. */
 type OpenTasks = Record<string, string>;
 
 export const component: StateViewComponent<OpenTasks, TaskEvent> = defineStateView<OpenTasks, TaskEvent>({
@@ -14,6 +14,6 @@ export const component: StateViewComponent<OpenTasks, TaskEvent> = defineStateVi
     const { [task]: _done, ...open } = tasks;
     return open;
   },
-  /** What a reader gets. */
+  /** The rendered state. */
   render: (tasks) => Object.entries(tasks).map(([task, title]) => ({ task, title })),
 });
