@@ -1,24 +1,24 @@
 /**
- * The way in from a fresh clone: installs what is missing, then goes on under Node 24.
+ * Entry point from a fresh clone: installs missing packages, then continues under Node 24.
  *
  *   node scripts/bootstrap.mjs run <file> [argument...]   runs a script of ours, or of a package
  *   node scripts/bootstrap.mjs build                      checks the types of the sources, and bundles them into dist
  *   node scripts/bootstrap.mjs start [argument...]        builds when dist is stale, then runs the server
  *
- * What npm prints before this begins, two lines that repeat the script, only `--silent` takes away. A `.npmrc` with
- * `loglevel=silent` would do so for everybody, and take every error of npm with them, that of a mistyped script, too.
+ * npm prints two lines with the script before this begins; only `--silent` removes them. A `.npmrc` with
+ * `loglevel=silent` would also hide every error of npm, such as that of a mistyped script.
  *
  * Plain JavaScript without packages, because it runs before anything is installed, on any Node from 20 on. It writes
  * to stderr only: stdout belongs to the program it starts.
  *
  * Invariants:
- *   H1  What runs is the Node of node_modules, whatever Node the machine has.
- *   H2  Nothing is installed and nothing is built when what is there matches package-lock.json and src; dist must be
- *       as it was written, every file of it.
- *   H3  The started program gets the signals of this one, and its exit code is this one's. Where Node can (22.15 and
- *       later), the program replaces this process, so that there are not even two.
+ *   H1  The program runs under the Node of node_modules, whatever Node the machine has.
+ *   H2  Nothing is installed or built when node_modules matches package-lock.json and dist matches src; every file of
+ *       dist must be as it was written.
+ *   H3  The started program receives the signals of this process, and its exit code becomes this one's. Where Node can
+ *       (22.15 and later), the program replaces this process.
  *   H4  dist is replaced as a whole: no start ever sees half a build.
- *   H5  One process at a time installs, and whoever comes meanwhile waits for it: two would take each other's files away.
+ *   H5  One process at a time installs, and others wait for it: two would delete each other's files.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -47,7 +47,7 @@ if (command === 'run' && args.length > 0) {
 } else if (command === 'start') {
   await installWhenNeeded();
   buildWhenStale();
-  // What is tried here is a cluster of its own, unless its settings say otherwise; a node anywhere else is told.
+  // `npm start` starts a new cluster unless its settings say otherwise; a node elsewhere needs the setting.
   process.env.CAIRN_BOOTSTRAP ??= 'alone';
   await become([join(dist, 'main.js'), ...args]);
 } else {
@@ -69,11 +69,11 @@ async function install() {
   const child = spawn(program, [...first, 'ci', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
-    // Of packages that want a later Node than the machine's npm would warn for pages; none of them runs on that one.
-    // Whoever sets a level for npm gets it.
+    // npm would print pages of warnings about packages that need a later Node than the machine's, which runs none.
+    // A level that the user has set for npm takes precedence.
     env: { npm_config_loglevel: 'error', ...process.env, PATH: pathWithoutOwnTools() },
   });
-  // Whoever is killed leaves npm at work, which others must wait for all the same.
+  // npm continues when this process is killed, and others must still wait for it.
   if (child.pid !== undefined) writeFileSync(installing, `${process.pid} ${child.pid}`);
   const { error, code, signal } = await ended(child);
   if (error) fail(`npm ci could not be started: ${error.message}`);
@@ -93,7 +93,7 @@ async function takeTurn() {
   process.on('exit', () => rmSync(installing, { force: true }));
 }
 
-// Whoever installs holds a file that names the processes of it.
+// The installing process holds a file with its process ids.
 async function hasTurn() {
   if (isLeftBehind()) rmSync(installing, { force: true });
   try {
@@ -102,7 +102,7 @@ async function hasTurn() {
     if (error.code === 'EEXIST') return false;
     throw error;
   }
-  // Another one may have found the same file left behind, and removed this one in its place.
+  // Another process may have found the same stale file, and removed this one in its place.
   await sleep(pollMs);
   return holders() === `${process.pid}`;
 }
@@ -110,7 +110,7 @@ async function hasTurn() {
 function isLeftBehind() {
   const { mtimeMs } = statSync(installing, { throwIfNoEntry: false }) ?? {};
   if (mtimeMs === undefined) return false;
-  // By then the numbers may be those of other processes.
+  // After that time the ids may belong to other processes.
   return Date.now() - mtimeMs > installMsMax || holders()?.split(' ').some(isAlive) === false;
 }
 
@@ -131,10 +131,10 @@ function isAlive(pid) {
   }
 }
 
-// npm keeps a copy of the lock file of what it has really installed, written last: it differs while an install is
-// incomplete. Packages for other platforms are in one and not in the other.
+// npm writes a copy of the lock file of the installed packages last: it differs while an install is incomplete.
+// Packages for other platforms are in only one of the two.
 function isInstalled() {
-  // A linked node_modules belongs to another working copy, which keeps it.
+  // A linked node_modules belongs to another working copy, which maintains it.
   if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) return true;
   const copy = join(root, 'node_modules/.package-lock.json');
   if (!existsSync(copy) || !existsSync(node)) return false;
@@ -209,7 +209,7 @@ function runTool(nodeArgs, fresh) {
   fail('dist cannot be built from src; the messages are above.');
 }
 
-// Another start may be doing the same; whoever comes second finds a fresh dist and drops its own.
+// Another start may do the same; the second one finds a fresh dist and drops its own.
 function replaceDist(fresh, fingerprint) {
   const old = join(root, `dist-old-${process.pid}`);
   try {
@@ -231,11 +231,11 @@ async function become(nodeArgs) {
   process.exit(code ?? 128 + constants.signals[signal]);
 }
 
-// How a child ends that gets the signals of this process.
+// Forwards the signals of this process to the child, and resolves with its end.
 function ended(child) {
   for (const signal of forwardedSignals) {
     process.on(signal, () => {
-      // A terminal has sent its Ctrl-C to the child as well; twice would read as "at once".
+      // A terminal has sent Ctrl-C to the child as well; a second one would mean "at once".
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
   }

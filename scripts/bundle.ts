@@ -1,25 +1,23 @@
 /**
- * Makes the product out of the sources: for each thread of a node, for the processes that run guests, and for the
- * operator, one bundle, in one folder.
+ * Builds the product from the sources: a bundle for each thread of a node, for the processes that run guests, and for
+ * the operator, in one folder.
  *
- *   node scripts/bundle.ts <folder>      a folder beside dist, which becomes it; scripts/bootstrap.mjs does that
+ *   node scripts/bundle.ts <folder>      scripts/bootstrap.mjs then replaces dist by the folder
  *
  * A thread that loads hundreds of small modules spends most of its start on that
- * (docs/adr/0001-node-24-and-bundles.md). Each has a bundle of its own, so that it loads what it uses and nothing
- * else. What is loaded later, by `import()`, is a file of its own.
- * Packages stay outside, in node_modules: some find their files by their own place, and one is machine code.
+ * (docs/adr/0001-node-24-and-bundles.md). So each bundle has only the modules that its thread uses. Modules that are
+ * loaded later, by `import()`, are separate files. Packages stay in node_modules: some locate their files relative to
+ * their own, and one is native code.
  *
- * Nothing is minified, and no name is changed: what a node logs names functions and classes as the sources do. The maps
- * beside the bundles lead from a place in them to the source (src/observability/source-places.ts).
+ * Nothing is minified or renamed, so that logs name functions and classes as the sources do. The source maps beside the
+ * bundles lead to the sources (src/observability/source-places.ts).
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 
-/**
- * The file that a thread starts by, and its source. Threads name each other's files, so these are no matter of taste.
- */
+/** The entry file of each thread, and its source. Threads refer to each other's files, so the names are fixed. */
 const THREADS: Readonly<Record<string, string>> = {
   main: 'src/main/main.ts',
   'core-worker': 'src/main/core-worker.ts',
@@ -29,7 +27,7 @@ const THREADS: Readonly<Record<string, string>> = {
   'executor-worker': 'src/wasm/executors/executor-worker.ts',
   operator: 'operator/src/main.ts',
 };
-/** How the sources name the file of a thread that they start. */
+/** Matches the file name of a thread where the sources start it. */
 const STARTED = /["'`]\.\/([\w-]+-worker)\.js["'`]/g;
 
 const root = resolve(import.meta.dirname, '..');
@@ -39,7 +37,7 @@ if (folder === undefined) throw new Error('Usage: node scripts/bundle.ts <folder
 const chunks: OutputChunk[] = [];
 for (const [thread, source] of Object.entries(THREADS)) chunks.push(...(await bundle(thread, source, resolve(folder))));
 const started = chunks.flatMap(({ code }) => [...code.matchAll(STARTED)].map(([, name = '']) => name));
-// What the pages of HTML load is read from beside the bundle, as it is from beside its source.
+// Assets of the HTML pages are read from beside the bundle, as from beside their source.
 cpSync(join(root, 'src/ui/html/assets'), join(resolve(folder), 'assets'), {
   recursive: true,
   filter: (file) => !file.endsWith('.json'),
@@ -48,7 +46,7 @@ const missing = started.filter((name) => !(name in THREADS));
 if (missing.length > 0) throw new Error(`Threads are started that are not built: ${[...new Set(missing)].join(', ')}`);
 writeFileSync(join(resolve(folder), 'commit'), `${commit()}\n`);
 
-/** The commit of the sources, for the label of a metric; `unknown` where they are no checkout and nothing names it. */
+/** The commit of the sources, for the label of a metric; `unknown` outside of a checkout, unless set. */
 function commit(): string {
   const { SOURCE_COMMIT: named } = process.env;
   if (named !== undefined) return named;

@@ -1,6 +1,6 @@
 /**
  * npm run check: the contract of every commit. Runs the checks, each being an npm script of its own, two at a time and
- * the longest first, goes on after a failure so that one run shows them all, and fails when any of them failed.
+ * the longest first, continues after a failure so that one run shows them all, and fails when any of them failed.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,7 @@ const failed = ended.filter(({ status }) => status !== 0).map(({ name }) => name
 console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
-// The commands of package.json by a shell instead of by npm, which would cost its own start each time.
+// Runs the commands of package.json in a shell: npm would add its own start to each.
 function step(name: string): Step {
   const { scripts }: { readonly scripts: Readonly<Record<string, string>> } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),

@@ -4,12 +4,12 @@
  *   npm run dev -- [--data ./data] [--nodes 3] [--free-ports]
  *     [--peer-tls-cert-file FILE --peer-tls-key-file FILE --peer-tls-ca-file FILE]
  *
- * Node 1 founds the cluster, the others join it one after the other, so that number n is node-n; their directories are
- * <data>/dev-1 and so on, and the next run goes on with them. The ids of their processes are in <data>/node-1.pid and
+ * Node 1 founds the cluster, the others join it one by one, so that number n is node-n; their directories are
+ * <data>/dev-1 and so on, and the next run continues with them. The ids of their processes are in <data>/node-1.pid and
  * so on. Node n has the ports of `npm start` plus 10 · (n - 1), or any free ones with --free-ports. With the files,
- * which all of them share, they speak TLS to each other (docs/security.md); the certificate is for 127.0.0.1, servers
- * and clients. The nodes run from the sources. One that ends stays away until the next run; the others go on as far as
- * they can.
+ * which all of them share, they use TLS for their links (docs/security.md); the certificate is for 127.0.0.1, servers
+ * and clients. The nodes run from the sources. A node that ends stays down until the next run; the others continue as
+ * far as they can.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ const PORTS = {
   'peer-port': 50_052,
 };
 const PORTS_APART = 10;
-/** So many hold the catalog, and a database, where there are as many. */
+/** Number of voters of the catalog, and of replicas of a database, where there are as many nodes. */
 const VOTERS = 3;
 const run = promisify(execFile);
 
@@ -53,7 +53,7 @@ let isStopping = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 
 const seed = await start(1);
-// Nodes are numbered as they join. Side by side, number 3 might be node-2 to whoever takes a node out by its number.
+// Nodes are numbered in order of joining. If they joined concurrently, number 3 might be node-2.
 for (let number = 2; number <= count; number += 1) await start(number, seed.peer);
 await untilVoting(seed.peer);
 if (!isStopping) say('dev', `all ${count} nodes are ready; Ctrl-C stops them`);
@@ -91,9 +91,9 @@ async function start(number: number, peer?: string): Promise<ReadyLine> {
   return line;
 }
 
-/** Waits until the end of any node would stop nobody: all of them vote, or as many as ever do. */
+/** Waits until the cluster survives the end of any node: all nodes are voters, up to the maximum. */
 async function untilVoting(peer: string): Promise<void> {
-  // Two would be worse than one, and grow to three.
+  // Two voters tolerate fewer failures than one, and soon become three.
   const votersMin = count < VOTERS ? 1 : VOTERS;
   for (;;) {
     const status = await run(process.execPath, [
@@ -109,13 +109,13 @@ async function untilVoting(peer: string): Promise<void> {
   }
 }
 
-/** Nodes that share a terminal have got its Ctrl-C, too; they take both for one. */
+/** Nodes that share a terminal have received its Ctrl-C too; they count both as one. */
 function stop(): void {
   isStopping = true;
   for (const child of running) child.kill('SIGTERM');
 }
 
-/** A line of a log as people read it: time, level, event, and what it says about it. */
+/** Formats a log line for people: time, level, event, and its fields. */
 function readable(line: string): string {
   try {
     const { level, time, event, node: _node, ...rest }: Record<string, unknown> = JSON.parse(line);

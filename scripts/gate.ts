@@ -3,9 +3,9 @@
  *
  *   node scripts/bootstrap.mjs run --conditions=source scripts/gate.ts [--all] [--seed 7]
  *
- * The seed is that of the faults of chaos and of the requests of the model. By default it is that of the commit: each
- * commit has others, and the same ones again when it runs again. The product is built once, for all suites. A failed
- * suite does not end the run, which ends with how long each took and the line "N passed, N failed".
+ * The seed determines the faults of chaos tests and the requests of the model. Its default follows from the commit:
+ * each commit has another seed, and repeats it when it runs again. The product is built once, for all suites. A failed
+ * suite does not end the run, which ends with the duration of each and the line "N passed, N failed".
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const root = resolve(import.meta.dirname, '..');
 const values = readOptions({ seed: undefined, all: undefined }, ['all']);
 const seed = readNumber('seed', values.seed ?? String(commitSeed()), { min: 0, isWhole: true });
 
-/** What each commit passes: every suite, or a smaller part of it (CONTRIBUTING.md says which and why). */
+/** The suites that each commit passes, or smaller parts of them (CONTRIBUTING.md says which and why). */
 const GATE: readonly Step[] = [
   { name: 'check', command: 'npm run check' },
   { name: 'test', command: VITEST },

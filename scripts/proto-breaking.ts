@@ -37,7 +37,7 @@ function compareWith(commit: string): void {
   }
 }
 
-/** What git answers, or undefined when it cannot. */
+/** The output of git, or undefined when it fails. */
 function git(...args: readonly string[]): string | undefined {
   try {
     return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

@@ -117,7 +117,7 @@ function memberSymbols({ name, fields }: Message): readonly string[] {
   return [...named(name, members), ...enumSymbols(name, contents(fields, MESSAGE.ENUM))];
 }
 
-/** Values of an enum stand beside it, as protobuf has it. */
+/** Values of an enum have the scope of the enum itself, as in protobuf. */
 function enumSymbols(scope: string, enums: readonly Uint8Array[]): readonly string[] {
   return [...named(scope, enums), ...enums.flatMap((type) => named(scope, contents(fieldsOf(type), ENUM.VALUE)))];
 }
@@ -134,7 +134,7 @@ function named(scope: string, all: readonly Uint8Array[]): readonly string[] {
   return all.map((each) => `${scope}.${nameOf(each)}`);
 }
 
-/** Of a message, field, enum, value, service or method, all of which have it as their first field. */
+/** Name of a message, field, enum, value, service or method: the first field of each. */
 function nameOf(bytes: Uint8Array): string {
   return texts(fieldsOf(bytes), 1).join('');
 }

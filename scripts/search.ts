@@ -61,7 +61,7 @@ function searchAll(): void {
   process.exitCode = 1;
 }
 
-/** Empty lines and comments are for the reader. */
+/** Follows the way in a file; its empty lines and comments are ignored. */
 function follow(file: string): void {
   const lines = readFileSync(file, 'utf8')
     .split('\n')

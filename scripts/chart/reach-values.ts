@@ -1,4 +1,4 @@
-/** Values that say by which names and ports clients reach the nodes. */
+/** Values for the names and ports by which clients reach the nodes. */
 import { anyObject, flag, type Group, group, objects, oneOf, port, text, textMap, texts, value } from './value.ts';
 
 function route(what: string, members: Group['members'] = {}): Group {

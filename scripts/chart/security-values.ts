@@ -1,4 +1,4 @@
-/** Values that say who may do what: credentials, certificates, the rights of the pods. */
+/** Values for access control: credentials, certificates, the rights of the pods. */
 import {
   anyObject,
   flag,

@@ -3,7 +3,7 @@ import { variableName } from '../../src/main/setting.ts';
 import { buildConfig, type Config } from '../../src/main/settings.ts';
 import type { Json, Schema } from './value.ts';
 
-/** What the chart sets from other values, or from the pod. */
+/** Settings that the chart derives from other values, or from the pod. */
 export const SET_BY_CHART: readonly (keyof Config)[] = [
   'dataDir',
   'host',
@@ -37,7 +37,7 @@ export const SET_BY_CHART: readonly (keyof Config)[] = [
 interface OwnSetting {
   readonly key: string;
   readonly variable: string;
-  /** As the server writes it. */
+  /** The default in the server's notation. */
   readonly defaultText: string;
   readonly schema: Schema;
 }

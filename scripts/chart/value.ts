@@ -13,7 +13,7 @@ export interface Value {
   readonly schema: Schema;
 }
 
-/** Values that belong together; no other key is allowed in it. */
+/** A group of values; other keys are not allowed in it. */
 export interface Group {
   readonly kind: 'group';
   readonly doc: string;
@@ -35,7 +35,7 @@ export const anyObject: Schema = { type: 'object' };
 export const objects: Schema = listOf(anyObject);
 export const texts: Schema = listOf(text);
 export const textMap: Schema = { type: 'object', additionalProperties: text };
-/** As Kubernetes writes sizes: `20Gi`. */
+/** A size in the notation of Kubernetes: `20Gi`. */
 export const quantity: Schema = { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?(k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$' };
 /** `auto`: when the cluster serves the API that the object belongs to. */
 export const autoOrFlag: Schema = { enum: ['auto', true, false] };

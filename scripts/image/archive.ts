@@ -18,12 +18,12 @@ export interface ImageConfig {
   readonly version: string;
   /** In the time format of RFC 3339. */
   readonly created: string;
-  /** Of Node. */
+  /** Architecture, in Node's naming. */
   readonly arch: string;
   readonly config: ContainerConfig;
 }
 
-/** What an image says of containers of it, in the names of the specification. */
+/** Configuration of the image's containers, with the names of the specification. */
 export interface ContainerConfig {
   readonly User: string;
   readonly Env: readonly string[];
@@ -36,7 +36,7 @@ export interface ContainerConfig {
 }
 
 export interface WrittenArchive {
-  /** Of the manifest, by which the image can be referred to. */
+  /** Digest of the manifest, which identifies the image. */
   readonly digest: string;
   readonly layers: readonly { readonly name: string; readonly bytes: number }[];
 }

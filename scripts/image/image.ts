@@ -58,7 +58,7 @@ export function imageOf(root: string, { dist, isProgramOnly = false }: ImageOpti
   };
 }
 
-/** What the image says of containers of it; the Dockerfile says the same. */
+/** Configuration of the image's containers; the Dockerfile has the same. */
 export function containerConfig(labels: Readonly<Record<string, string>>): ContainerConfig {
   return {
     User: `${USER}:${USER}`,

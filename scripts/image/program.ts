@@ -31,7 +31,7 @@ interface Part {
 }
 
 const LICENSE_FILE = /(?:^|\/)(?:licen[cs]e|copying|notice)[^/]*$/i;
-/** Of machine code that packages bring, one folder for each system. */
+/** Native code that packages ship, one folder for each system. */
 const PREBUILDS = /^prebuilds\/(?<system>[^/]+)\/(?<file>.*)$/;
 const LEFT_OUT = [
   /\.(?:[cm]?ts|map|md|markdown|c|cc|cpp|h|gypi?)$/,

@@ -1,4 +1,4 @@
-/** What an image consists of: a bill of materials for scanners, in CycloneDX 1.6, and a list of licences for people. */
+/** The contents of an image: a bill of materials for scanners, in CycloneDX 1.6, and a list of licences for people. */
 
 /** A package, or a program. */
 export interface Software {
@@ -11,7 +11,7 @@ export interface Software {
   /** The address of the package (purl). */
   readonly purl: string;
   readonly hash?: { readonly alg: 'SHA-256' | 'SHA-512'; readonly content: string };
-  /** What is linked into it: names and versions. */
+  /** Libraries linked into it: names and versions. */
   readonly parts?: Readonly<Record<string, string>>;
 }
 

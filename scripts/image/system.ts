@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import type { Software } from './sbom.ts';
 import { type Entry, entriesOf, textFile } from './tar.ts';
 
-/** Who runs a node, and owns its data. */
+/** The user that runs a node, and owns its data. */
 export const USER = 65_532;
 export const DATA_FOLDER = '/var/lib/cairn';
 
@@ -51,7 +51,7 @@ export function debianSystem(cache: string): {
   try {
     for (const deb of debs) run('dpkg-deb', '--extract', deb, tree);
     const software = debs.map(softwareOf);
-    // As images without a package manager have it: a file for each package.
+    // The format of images without a package manager: a file for each package.
     const records = debs.map((deb, at) =>
       textFile(`var/lib/dpkg/status.d/${software[at]?.name}`, run('dpkg-deb', '--field', deb)),
     );

@@ -13,9 +13,9 @@ export interface Alert {
   readonly severity: 'critical' | 'warning' | 'info';
   readonly for: string;
   readonly expr: string;
-  /** What it means for clients or operators. */
+  /** Consequence for clients or operators. */
   readonly summary: string;
-  /** What was seen, with labels and value. */
+  /** The observation, with labels and value. */
   readonly description: string;
 }
 
@@ -43,7 +43,7 @@ const HTTP_ANSWERED = 'code!~"5.."';
 
 const BURN_WINDOWS = ['5m', '30m', '1h', '6h'] as const;
 type BurnWindow = (typeof BURN_WINDOWS)[number];
-/** Of writes, in thirty days. */
+/** Error budget of writes, in thirty days. */
 const ERROR_BUDGET = 0.001;
 
 export const RECORDING_RULES: readonly RecordingRule[] = BURN_WINDOWS.map((window) => ({

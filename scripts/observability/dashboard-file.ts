@@ -5,7 +5,7 @@
 import { DASHBOARDS, type Dashboard, type Panel, type Query } from './dashboards.ts';
 
 const FOLDER = 'charts/cairn/dashboards';
-/** Of Grafana 10.4 and later. */
+/** Schema version of Grafana 10.4 and later. */
 const SCHEMA_VERSION = 39;
 const SOURCE = { type: 'prometheus', uid: '$datasource' };
 const COLUMNS = 24;

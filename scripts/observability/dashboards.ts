@@ -5,11 +5,11 @@
 
 export interface Query {
   readonly expr: string;
-  /** Of each line, as Grafana writes it: labels in two braces. */
+  /** Legend of each line in Grafana's syntax: labels in double braces. */
   readonly legend: string;
 }
 
-/** As Grafana names them. `bytes` and `binBps` count in 1,024. */
+/** Unit names of Grafana. `bytes` and `binBps` count in 1,024. */
 type Unit = 'bytes' | 'binBps' | 'dateTimeFromNow' | 'none' | 'ops' | 'percentunit' | 's' | 'short';
 
 export interface Panel {
@@ -22,7 +22,7 @@ export interface Panel {
 export interface Dashboard {
   readonly name: string;
   readonly title: string;
-  /** By heading. */
+  /** Keyed on the heading. */
   readonly sections: Readonly<Record<string, readonly Panel[]>>;
 }
 
@@ -312,7 +312,7 @@ function named(prefix: string, { expr, legend }: Query): Query {
   return { expr, legend: `${prefix} ${legend}`.trim() };
 }
 
-/** Grafana counts dates in milliseconds; 0 is none. */
+/** Grafana counts dates in milliseconds; 0 means no date. */
 function date(gauge: string): Query {
   return level(`(${gauge} > 0) * 1000`, 'pod');
 }

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 const EXIT_USAGE = 2;
-/** What a tool says of itself at the top of its file. */
+/** The description of a tool at the top of its file. */
 const HEADER = /\/\*\*\n(?<lines>[^]*?)\n \*\//;
 
 /**
  * The values of the options that take text. A flag is in the result when it was given. Unless the tool has a `--help`
- * of its own, that ends the process with what stands at the top of the tool's file, and exit code 0.
+ * of its own, that prints the comment at the top of the tool's file, and exits with code 0.
  */
 export function readOptions<Name extends string>(
   defaults: Readonly<Record<Name, string | undefined>>,

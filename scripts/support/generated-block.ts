@@ -1,5 +1,5 @@
 /**
- * Generated parts of hand-written pages. A block stands between two comments that a reader of the page does not see:
+ * Generated parts of hand-written pages. A block is between two comments, which are invisible on the rendered page:
  *
  *   <!-- begin generated: NAME -->
  *   <!-- end generated: NAME -->

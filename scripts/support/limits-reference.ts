@@ -59,8 +59,8 @@ function row(what: string, value: string, beyond: string, ...names: readonly str
 }
 
 /**
- * Those of nghttp2, under node:http2, of names and values in the form in which they are sent: of one, and of all, which
- * come in nine frames at most. A test holds them.
+ * Limits of nghttp2, under node:http2, on encoded names and values: of one header, and of all headers, which take at
+ * most nine frames. A test checks them.
  */
 export const SENT_HEADER_LIMITS: { readonly oneBytes: number; readonly allBytes: number } = {
   oneBytes: 64 * 1024,

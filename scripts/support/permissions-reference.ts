@@ -3,7 +3,7 @@ import { RIGHTS_OF_ROLE, ROLES } from '../../src/model/access.ts';
 import { OPERATIONS, type Operation, PERMISSIONS } from '../../src/service/facade/permissions.ts';
 import { ADMIN_METHODS } from '../../src/transport/admin-messages.ts';
 
-/** Of a call, by its path. */
+/** Name of a call, from its path. */
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
@@ -11,7 +11,7 @@ function nameOf(path: string): string {
 interface Ways {
   readonly grpc: readonly string[];
   readonly http: readonly string[];
-  /** A route that stands elsewhere, with what makes it this operation. */
+  /** A route of another operation, with the condition that makes it this one. */
   readonly within?: string;
 }
 
@@ -21,7 +21,7 @@ const RENDERS = [
   'GET /api/v1/databases/{database}/state-views/{name}/versions/{version}',
 ];
 
-/** Each call and each route stands at one operation: that which it is for. A redirect to a revision reads besides. */
+/** Each call and each route is listed at its main operation. A redirect to a revision also reads. */
 export const WAYS: Readonly<Record<Operation, Ways>> = {
   createDatabase: {
     grpc: ['CreateDatabase'],
@@ -133,7 +133,7 @@ export const WAYS: Readonly<Record<Operation, Ways>> = {
   administerCluster: { grpc: Object.values(ADMIN_METHODS).map(nameOf), http: [] },
 };
 
-/** Routes that no right is needed for: anybody, or anybody with a credential. */
+/** Routes that need no right: public ones, and those for any valid credential. */
 export const WITHOUT_RIGHT: readonly string[] = [
   'GET /health',
   'GET /health/detailed',
