@@ -99,7 +99,7 @@ const CASES: readonly Case[] = [
       ['// The next one goes onto the queue.', 'src/service/a.ts'],
       ['/** Number of bytes. */', 'src/main/a.ts'],
       ["const text = 'whoever asks';", 'src/auth/a.ts'],
-      ['/** Of a frame. */', 'src/raft/a.ts'],
+      ['/** Of a frame. */', 'test/unit/a.test.ts'],
     ].map(([text = '', path = '']) => at(path)(text)),
     finds: ['/** Tells whoever asks. */', ' * Of its bytes.', '  // It goes on later.', '/** What is left. */'].map(
       found('src/cluster/core/a.ts'),

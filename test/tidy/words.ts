@@ -60,8 +60,7 @@ export function noBannedCalls(tree: Tree): readonly Fault[] {
 }
 
 /** Folders whose comments are in plain words; a folder is added when it is. */
-const PLAIN =
-  /^(?:src\/(?:auth|base|cluster|components|kv|main|observability|service|transport|ui)\/|operator\/src).*\.ts$/;
+const PLAIN = /^(?:scripts|sdk|operator\/src|src\/(?!database\/|storage\/)\w+)\/.*\.ts$/;
 
 /** Comments name the actor, use the standard terms, and begin with a noun or a verb. */
 export function commentsArePlain(tree: Tree): readonly Fault[] {
