@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { holdersAt } from '../support/cluster-command.ts';
 import { idsAt, startMember, writeAt } from '../support/cluster-member.ts';
 import { eventually } from '../support/eventually.ts';
+import { event, transaction } from '../support/grpc-requests.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const DATABASE = 'shop';
@@ -23,8 +24,9 @@ it('a copied member is not ready, ends with the reason, and is accepted when the
   expect(await writeAt(second, DATABASE, 'a', POLL)).toBe(1);
   cpSync(join(dir, 'node-2'), join(dir, 'copies', 'node-2'), { recursive: true });
 
-  const startCopy = (): ReturnType<typeof startMember> =>
-    startMember(join(dir, 'copies'), 'node-2', first.process.peer);
+  // As in a StatefulSet: every node is named, the original, too.
+  const seeds = [first, second, third].map(({ process }) => process.peer).join(',');
+  const startCopy = (): ReturnType<typeof startMember> => startMember(join(dir, 'copies'), 'node-2', seeds);
   const copy = await startCopy();
   const places = `is heard at ${second.process.peer}; the one that is refused listens at ${copy.process.peer}`;
   const readiness = async (): Promise<string> => (await fetch(`${copy.process.http}/readyz?verbose`)).text();
@@ -43,4 +45,31 @@ it('a copied member is not ready, ends with the reason, and is accepted when the
   const instead = await startCopy();
   expect(await writeAt(instead, DATABASE, 'd', POLL)).toBe(4);
   for (const each of [first, instead, third]) expect(await idsAt(each, DATABASE, 4)).toEqual(['a', 'b', 'c', 'd']);
+});
+
+it('the copy of the only node with a replica acknowledges nothing', { timeout: 300_000 }, async () => {
+  const dir = testDir();
+  const first = await startMember(dir, 'node-1');
+  const second = await startMember(dir, 'node-2', first.process.peer);
+  await first.client.send('createDatabase', { databaseName: DATABASE });
+  expect(await writeAt(first, DATABASE, 'a', POLL)).toBe(1);
+  expect(await writeAt(second, DATABASE, 'b', POLL)).toBe(2);
+  cpSync(join(dir, 'node-1'), join(dir, 'copies', 'node-1'), { recursive: true });
+  const copy = await startMember(join(dir, 'copies'), 'node-1', second.process.peer);
+  const reasons = new Set<string>();
+  const writing = { isOver: false };
+  const writes = (async () => {
+    while (!writing.isOver) {
+      const request = transaction(DATABASE, [event({ id: 'c' })], { transactionId: crypto.randomUUID() });
+      const reason = copy.client.call('transact', request).then(() => 'acknowledged', String);
+      reasons.add(await reason);
+    }
+  })();
+  expect(await copy.process.ended).toBe(78);
+  writing.isOver = true;
+  await writes;
+  expect(reasons).not.toContain('acknowledged');
+  expect([...reasons].join()).toContain('Another process runs with the data directory of this node');
+  expect(await writeAt(first, DATABASE, 'd', POLL)).toBe(3);
+  expect(await idsAt(second, DATABASE, 3)).toEqual(['a', 'b', 'd']);
 });

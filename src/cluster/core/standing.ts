@@ -58,6 +58,8 @@ export interface OtherClusterSign {
 export interface RefusalSign {
   /** Reason why every reachable node refuses this one; undefined: one accepts it, or none is reachable. */
   readonly refusedBy: string | undefined;
+  /** Reason of a node that refuses this process because it has accepted another one of this node (TP12). */
+  readonly otherProcess?: string | undefined;
 }
 
 const MS_PER_SECOND = 1000;

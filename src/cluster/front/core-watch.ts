@@ -1,7 +1,9 @@
 /** The front's view of the core, from its reports every second. */
+import type { DatabaseError } from '#base';
 import type { Logger } from '#observability';
 import type { CoreStanding, RefusalSign } from '../core/standing.ts';
 import type { NodeHealth } from '../node.ts';
+import { duplicateProcess } from '../refusals.ts';
 import { ClockWatch } from './clock-watch.ts';
 
 export class CoreWatch {
@@ -10,6 +12,7 @@ export class CoreWatch {
   #heardMs: number;
   #hasCaughtUp = false;
   #refusedBy: string | undefined;
+  #otherProcess: string | undefined;
 
   constructor(logger: Logger, monotonicMs: () => number) {
     this.#clock = new ClockWatch(logger);
@@ -23,9 +26,18 @@ export class CoreWatch {
     return { isClockFar: this.#clock.isFar, coreSilentMs, hasCaughtUp, refusedBy };
   }
 
+  /**
+   * Refusal of all requests while another process of this node runs (TP12). A database with one replica commits without
+   * another node, so the refusal by other nodes is not enough.
+   */
+  get refusal(): DatabaseError | undefined {
+    return this.#otherProcess === undefined ? undefined : duplicateProcess(this.#otherProcess);
+  }
+
   look(standing: Pick<CoreStanding, 'clock' | 'recordedAhead' | 'lacking'> & RefusalSign): void {
     this.#clock.look(standing);
     this.#refusedBy = standing.refusedBy;
+    this.#otherProcess = standing.otherProcess;
     this.#heardMs = this.#monotonicMs();
     // Once caught up, it stays so.
     this.#hasCaughtUp ||= standing.lacking === 0;

@@ -139,7 +139,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     disk: () => guard.level,
     core: () => watch.health,
     isDraining: () => drains.isDraining,
-    refusal: () => others.refusal(identity.node, front.catalog),
+    refusal: () => watch.refusal ?? others.refusal(identity.node, front.catalog),
     storedRevision: (group) => storedRevision(store, group),
     overQuota: quotas.refusalOf,
     schedule: setImmediate,

@@ -69,9 +69,10 @@ export function forOwnAndOthers(
     others: async (request) => {
       const { registration } = request;
       const isRefused = registration.storeId === storeId && (said === undefined || !isSame(said, registration));
-      return isRefused
-        ? { kind: 'refused', reason: `the store ${storeId} is that of this node itself` }
-        : register(request);
+      if (!isRefused) return register(request);
+      const reason = `the store ${storeId} is that of this node itself`;
+      // A member with this store is another process of this node; the other nodes refuse it until it ends (TP12).
+      return { kind: request.clusterId === undefined ? 'refused' : 'later', reason };
     },
   };
 }

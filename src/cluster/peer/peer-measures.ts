@@ -104,7 +104,7 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   }
 
   duplicate(reason: string | undefined): void {
-    this.#duplicate = reason === undefined ? undefined : signOf(`Another process of this node runs; ${reason}`);
+    this.#duplicate = reason === undefined ? undefined : signOf(reason);
   }
 
   roundTrip(node: NodeId, elapsedMs: number): void {
@@ -137,12 +137,19 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     return wordsOf(this.#dialled);
   }
 
+  /** Reason of a node that refuses this process because it has accepted another one of this node (TP12). */
+  get otherProcess(): string | undefined {
+    return wordsOf(this.#duplicate);
+  }
+
   /**
    * Reason of a node that refused this one within 30 s; undefined while any node accepts this one, unless another one
    * has accepted a second process of this node (TP12). A node that is down, starting or closing refuses nothing.
    */
   get refusedBy(): string | undefined {
-    return wordsOf(this.#duplicate) ?? (this.#reached.size > 0 ? undefined : wordsOf(this.#refused));
+    const { otherProcess } = this;
+    if (otherProcess !== undefined) return `Another process of this node runs; ${otherProcess}`;
+    return this.#reached.size > 0 ? undefined : wordsOf(this.#refused);
   }
 
   /** Everything collected since the last call; undefined when that is nothing. */

@@ -229,6 +229,8 @@ interface TellerParts {
   readonly peers: PeerMeasureGatherer | undefined;
 }
 
+const NO_PEERS = { otherCluster: undefined, refusedBy: undefined, otherProcess: undefined };
+
 /** Counts events of this thread, and reports the health of the core to the front. */
 class Teller {
   readonly #telling: NodeJS.Timeout;
@@ -238,7 +240,8 @@ class Teller {
 
   constructor(port: MessagePort, core: CoreRuntime, { gatherer, peers }: TellerParts) {
     const tell = (): void => {
-      const seen = { otherCluster: peers?.otherCluster, refusedBy: peers?.refusedBy };
+      const { otherCluster, refusedBy, otherProcess } = peers ?? NO_PEERS;
+      const seen = { otherCluster, refusedBy, otherProcess };
       const lostCampaigns = gatherer.takeLostCampaigns();
       const standing = { ...core.standing, ...this.#counts(), lostCampaigns, ...seen };
       post(port, { kind: 'standing', standing });

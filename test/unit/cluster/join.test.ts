@@ -247,14 +247,13 @@ describe('a node that is asked to register its own store', () => {
   const { registration } = REQUEST;
   const moved = { ...REQUEST, registration: { ...registration, peer: { host: 'elsewhere', port: 9 } } };
 
-  it('does so when it asks itself, and refuses whoever else says where it is', async () => {
+  it('does so when it asks itself, and refuses another newcomer, but lets a member ask other nodes (TP12)', async () => {
     const { own, others } = forOwnAndOthers(registration.storeId, async () => JOINED);
     expect(await others(REQUEST)).toMatchObject({ kind: 'refused' });
     expect(await own(REQUEST)).toEqual(JOINED);
-    expect(await others(moved)).toEqual({
-      kind: 'refused',
-      reason: `the store ${registration.storeId} is that of this node itself`,
-    });
+    const reason = `the store ${registration.storeId} is that of this node itself`;
+    expect(await others(moved)).toEqual({ kind: 'refused', reason });
+    expect(await others({ ...moved, clusterId: CLUSTER })).toEqual({ kind: 'later', reason });
   });
 
   it('answers its own words, which come back when a seed is its own address', async () => {
