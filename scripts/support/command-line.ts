@@ -7,8 +7,8 @@ const EXIT_USAGE = 2;
 const HEADER = /\/\*\*\n(?<lines>[^]*?)\n \*\//;
 
 /**
- * The values of the options that take text. A flag is in the result when it was given. Unless the tool has a `--help`
- * of its own, that prints the comment at the top of the tool's file, and exits with code 0.
+ * The values of the options that take text. A flag is in the result when it was given. `--help` prints the comment at
+ * the top of the tool's file and exits with code 0, unless the tool has its own.
  */
 export function readOptions<Name extends string>(
   defaults: Readonly<Record<Name, string | undefined>>,

@@ -16,8 +16,8 @@ export type Brand<Value, Name extends string> = Value & { readonly [brand]: Name
 export type Revision = Brand<number, 'Revision'>;
 
 /**
- * A revision that a request names: any uint64 (decisions 6.1). Values from 2^53 on, which no database reaches, are kept
- * as the bigint that was sent, so that the reply can name them. They are compared and printed, never computed with.
+ * A revision that a request names: any uint64 (decisions 6.1). No database reaches 2^53. Such values stay a bigint, so
+ * that the reply can name them. They are compared and printed, never computed with.
  */
 export type AskedRevision = Revision | bigint;
 

@@ -2,9 +2,9 @@
  * A table of in-flight items by number, which can be filled and emptied indefinitely without leaving garbage.
  *
  * A Map or Set cannot be used so. It replaces its table each time deleted entries have filled it. The old table keeps
- * its entries and a pointer to its successor. Once such a table is in V8's old generation, minor collections treat it
- * as alive, with the whole chain of its successors: everything that was ever in flight stays until the next full
- * collection. Here slots are emptied in place.
+ * its entries and a pointer to its successor. Once such a table is in V8's old generation, minor collections keep it
+ * and the chain of its successors: everything that was ever in flight stays until the next full collection. Here slots
+ * are emptied in place.
  *
  * ```
  *   number = generation of the slot × 2^20 + slot

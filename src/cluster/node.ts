@@ -155,8 +155,8 @@ export interface Node {
   deleteDatabase(name: string, databaseId?: DatabaseId, options?: WriteOptions): Promise<DeleteOutcome>;
   /**
    * Decides a transaction. The caller gives the payload away: the leader writes the recorded time into it. The outcome
-   * arrives when it is durable; the rows of its revision may follow slightly later (`waitFor`), except for a replay,
-   * whose rows are there.
+   * arrives when it is durable. The rows of its revision may follow slightly later (`waitFor`); those of a replay
+   * exist.
    */
   transact(group: GroupId, payload: Uint8Array, options?: TransactOptions): Promise<TransactOutcome>;
 

@@ -4,9 +4,8 @@
  *   node ── begin, more, end, close ──▶ thread
  *   node ◀── open, batch, over, failed ── thread
  *
- * A fold has a number. The thread builds as many batches of a fold as `begin` and `more` have requested, so the number
- * of unread batches is bounded. Memory moves with each batch and returns with `more`, because one-way transfers burden
- * the garbage collector.
+ * A fold has a number. The thread builds only the batches that `begin` and `more` request, which bounds the unread
+ * ones. The memory of a batch moves with it, and returns with `more`: one-way transfers burden the garbage collector.
  */
 import { assert, type GroupId } from '#base';
 import type { BatchedQuery, EventBatch } from './event-batches.ts';

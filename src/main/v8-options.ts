@@ -11,9 +11,9 @@ import { usableProcessors } from './processors.ts';
 const ARENAS_MAX = '2';
 
 /**
- * Size from which an allocation gets its own mapping, which is returned to the system when it is freed, and the maximum
- * of free memory at the end of an arena. By default glibc raises both with freed sizes, up to 32 and 64 MiB, and then
- * keeps the memory of a large publication as long as a small allocation follows it (ADR 0017).
+ * Two limits of glibc: the size from which an allocation gets its own mapping, which is unmapped when it is freed, and
+ * the most free memory at the end of an arena. By default glibc raises both with freed sizes, up to 32 and 64 MiB, and
+ * then keeps the memory of a large publication as long as a small allocation follows it (ADR 0017).
  */
 const OWN_MEMORY_BYTES = '1048576';
 const FREE_BYTES_MAX = '16777216';

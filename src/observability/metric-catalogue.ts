@@ -172,7 +172,7 @@ export const COUNTERS = {
     labels: {},
   },
   cairn_peer_dropped_frames_total: {
-    help: 'Frames from other nodes that were dropped, and streams that were refused. malformed: not a frame, or damaged; cluster: from another cluster; receiver: for another node or store; sender: the store is not the one known, or the node is not the one that opened the stream; duplicate: another process with the data directory of the sender, or a copy of it, is heard; lane: belongs to another lane; stranger: the catalog does not list the sender, and the frame is not about the catalog; removed: from a removed node; crowded: too many streams; closing: this node is closing; handshake: the connection lacks TLS, a valid certificate or the secret, is too slow, or uses TLS where this node has none.',
+    help: 'Dropped frames and refused streams of other nodes. malformed: damaged, or not a frame; cluster: from another cluster; receiver: addressed to another node or store; sender: from another store than the catalog lists, or from another node than opened the stream; duplicate: a second process runs with a copy of the data directory of the sender; lane: content of another lane; stranger: the sender is not in the catalog, and the content is not about the catalog; removed: the sender was removed; crowded: too many open streams; closing: this node is shutting down; handshake: no TLS, no valid certificate, another secret, too slow, or TLS where this node uses none.',
     labels: {
       reason: [
         'malformed',

@@ -1,9 +1,9 @@
 /**
  * The next revision that can hold a selected event, from the heads of the selector's lists.
  *
- * A walk over the pages tests every event. It uses this when it has found no match for a long time: reading the heads
- * of all lists of the selector, thousands of them for a prefix, costs about as much as testing some ten thousand
- * events, and tells how far the next match is. (Q4)
+ * A walk over the pages tests every event. It uses this when it has found no match for a long time. Reading the heads
+ * costs about as much as testing ten thousand events, since a prefix has thousands of lists, and gives the distance to
+ * the next match. (Q4)
  */
 import { type DatabaseReader, type HeadContent, walkHeads } from '#database';
 import { normalise, type Selector } from '#model';

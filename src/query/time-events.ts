@@ -2,8 +2,8 @@
  * Selected events in the order of effective time.
  *
  * There are three ways. The rows of the time index are in order, but every event of the time range must be tested with
- * the selector. The selector's own lists contain only selected events, and the pages of the revision range only events
- * of that range, but all of either must be walked before the first event is known.
+ * the selector. The selector's own lists contain only selected events, and the pages contain only events in the
+ * revision range, but all lists or pages must be walked before the first event is known.
  *
  * ```
  * scan     wastes the rows without an event of the range, and the events that are not selected

@@ -16,8 +16,8 @@ import { keptRefusalError } from './replies.ts';
 import { basisOf } from './transact.ts';
 
 /**
- * Returns the transaction that is recorded under an id, at the latest revision. Otherwise fails with the stored refusal
- * of the latest attempt (ADR 0142), or with not_found.
+ * Returns the transaction that is recorded under an id, at the latest revision. If there is none, it fails with the
+ * stored refusal (ADR 0142) that the latest attempt got, or with not_found.
  */
 export async function fetchTransaction(
   context: ServiceContext,

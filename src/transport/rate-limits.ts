@@ -2,8 +2,8 @@
  * Rate limits of all transports: the client that a request counts for, its refusal, and requests that were counted
  * before.
  *
- * TM7  A request of a client is counted once, by the first server that receives it, before its body is read. Requests
- * of the MCP endpoint to the HTTP API, and requests relayed to another node, carry a proof that only nodes can have.
+ * TM7  A request of a client is counted once, by the first server that receives it, before its body is read. When
+ * the MCP endpoint calls the HTTP API, or a node relays, the request carries a proof that only nodes can have.
  *
  * The address of a client is that of its connection. Headers of proxies are not trusted: any client can send them.
  */

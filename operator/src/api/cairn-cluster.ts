@@ -242,7 +242,7 @@ const SPEC: f.Shape = f.shape(
     restartKey: f.optional(f.text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 })),
     recovery: f.optional(
       f.object(
-        'Recovery of databases with the data of one node, when most of their replicas are lost for good. It needs a quorum of the catalog; without it, see docs/operations/recovery.md.',
+        'Recovery of databases with the data of one node, when most of their replicas are lost for good. The catalog must have a quorum; otherwise see docs/operations/recovery.md.',
         RECOVERY,
       ),
     ),

@@ -27,8 +27,8 @@ export class OtherClusters {
   }
 
   /**
-   * Reason why this node serves nothing: it has founded its cluster alone, has no database, and is probably the member
-   * of the other cluster that lost its disk (K1). A node with a database serves it, whatever node connects.
+   * Reason why this node serves nothing: it has founded its cluster alone, has no database, and probably belonged to
+   * the other cluster before it lost its disk (K1). A node with a database serves it, whatever node connects.
    */
   refusal(self: NodeId, catalog: KnownCatalog): DatabaseError | undefined {
     if (this.#sign === undefined || catalog.list().length > 0) return undefined;

@@ -145,8 +145,8 @@ export class GroupRest {
   }
 
   /**
-   * The repeated row will be the same in the next table: the group rests upon it if nothing else has happened. Returns
-   * whether it does.
+   * The repeated row will be the same in the next table. Returns true if the group rests upon it, which it does when
+   * nothing else has happened.
    */
   restUpon(state: RaftState, { from, message }: Envelope, place: RestPlace): boolean {
     if (message.kind === 'beat') {

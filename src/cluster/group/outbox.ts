@@ -1,6 +1,6 @@
 /**
- * Collects the messages of all groups to other nodes over a turn: each node gets them at once, so that the heartbeats
- * of all groups travel together (C10).
+ * Collects the messages of all groups during a turn and sends each node its messages at once, so that heartbeats of all
+ * groups travel together (C10).
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Message } from '#raft';

@@ -1,12 +1,7 @@
 /** Receives events of links for metrics and the log, which run in another isolate. */
 import type { NodeId } from './place.ts';
 
-/**
- * Why a frame of another node was dropped, or a stream refused: bytes that are not a frame; another cluster; another
- * receiving node or store; another node or store than the opener of the stream; another process than the accepted one
- * of its node (TP12); content of another lane; a node outside the catalog, about anything but the catalog; a removed
- * node; too many streams; a closing receiver; a connection without TLS or a valid certificate.
- */
+/** Reason why a frame of another node was dropped, or its stream refused (`cairn_peer_dropped_frames_total`, TP12). */
 export type DropReason =
   | 'malformed'
   | 'cluster'

@@ -12,8 +12,8 @@
  *          (lost, late): all rows   ── table 9 ──>  holds 9
  * ```
  * A table has one row for each group. Its name, a session and a seq, is unique: a writer draws its session when it is
- * created, and counts. A reader that holds a table therefore holds the very rows that the writer gave that name (P2),
- * by induction: a whole table says them, and a difference is applied only to the table that it is a difference to.
+ * created, and counts. So a reader that holds a table has exactly the rows that the writer gave that name (P2): a whole
+ * table contains all rows, and a difference is applied only to the table that it was made from.
  * Nothing depends on connections, on order or on assumptions of the writer: a difference that does not fit is dropped
  * like a lost frame, and the next table is whole, because only a confirmed table is the base of a difference.
  *

@@ -1,7 +1,7 @@
 /**
  * Chooses the voters of the catalog. Every node is a member; one, three or five of them vote, in different zones if
- * possible. A voter keeps its vote as long as possible, so that a node that comes back finds nothing changed; the vote
- * of a lost node moves to one that answers.
+ * possible. A voter keeps its vote as long as possible, so that a node that comes back finds nothing changed. When a
+ * node is lost, its vote moves to one that answers.
  *
  *   C18  A node that does not answer gets no vote in the catalog; a leaving node loses its vote before it is removed;
  *        and a change is made only if most of the new voters answer. A leaving node keeps its vote while another node

@@ -114,8 +114,8 @@ export class RecoveredCopies {
   }
 
   /**
-   * Creates the log of a replica that is in the store but not in the log, because its process ended in between; returns
-   * whether there was anything to do. `origin` is the log of its origin.
+   * Creates the log of a replica that is in the store but not in the log, because its process ended in between. Returns
+   * false if it created none. `origin` is the log of the database that it was recovered from.
    */
   beginLog(binding: Binding, origin: KeptLog | undefined): boolean {
     const { kv, machines, feed, lifecycle } = this.#ports;

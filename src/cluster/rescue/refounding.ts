@@ -8,8 +8,8 @@
  * ```
  * The store gets another cluster_id and store_id, so nodes of the old cluster are refused, and no node can be taken for
  * the old one. Its catalog has this node as its only voter and names each database as another instance, to be built
- * from the existing rows: the next start builds the replicas, as after any crash (C24). So the next log has the state
- * of the catalog, and the unchanged logs of the origins.
+ * from the existing rows: the next start builds the replicas, as after any crash (C24). So the next log has the
+ * catalog, and the unchanged logs of the original databases.
  *
  *   C28  A crash at any time leaves either the old node, or one whose next start belongs to the new cluster and
  *        has all of its data: every row of its databases, and every entry after them.

@@ -1,6 +1,6 @@
 /**
- * Records administrative actions when their outcome is known: changes of databases, of the code that runs on them, and
- * of keys and tokens. The composition root decides where records are written.
+ * Records administrative actions when their outcome is known: changes of databases, components, keys and tokens. The
+ * composition root decides where records are written.
  *
  *   V19  Every action, including a refused one, has one record on the node that decided it, with the actor and the
  *        outcome. A relayed request is recorded on the node that answers it. No record contains a secret.

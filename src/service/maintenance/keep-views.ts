@@ -3,8 +3,8 @@
  *
  * A definition does not change the revision, and whether this node may answer for a database changes with the cluster.
  * So every database is polled, a bounded number at a time, those with such views first. The next poll finds any change
- * of a view, its database or the local replica, and no notifications are needed. A poll costs one read for a database
- * without definitions, and opens no component.
+ * (view, database or local replica), so no notifications are needed. A poll costs one read for a database without
+ * definitions, and opens no component.
  */
 import type { Binding } from '#cluster';
 import { openComponents, type ServiceContext } from '../context.ts';

@@ -6,9 +6,9 @@
  *                                            ▲                                                            │
  *                                            └────────────────────────────────────────────────────────────┘
  * ```
- * The definition is tried first, so that publishing the same again costs one entry and no parts. Concurrent publishers
- * of the same bytes share the upload: each continues with the part that the database lacks. A publisher that stops
- * early leaves parts that the database removes later (ADR 0105).
+ * The definition is tried first, so that publishing the same again costs one entry and no parts. When several
+ * publishers send the same bytes, they share the upload: each continues with the part that the database lacks. Parts of
+ * a publisher that stops early are removed later (ADR 0105).
  *
  *   V15 A version is defined only after this node has run its component under the limits of components, and the bytes
  *       that are replicated under a digest have that digest.

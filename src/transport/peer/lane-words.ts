@@ -10,7 +10,7 @@
  * answers  := answer word*
  * answer   := u8 0, u32 bytes, header, run, crc    accepted, by whom
  *           | u8 1, u32 bytes, UTF-8, crc          refused, and why; the connection ends
- *           | u8 2, u32 bytes, UTF-8, crc          the same, because another process of the caller's node is heard
+ *           | u8 2, u32 bytes, UTF-8, crc          refused, because another process of that node runs
  * run      := u64                                  drawn by each process of a node (TP12)
  * word     := u8 2                     to a question: I am
  *           | u8 3                     unasked: I am here, and may not be reading

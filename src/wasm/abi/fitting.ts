@@ -1,9 +1,9 @@
 /**
  * Converts host values to a guest's own types.
  *
- * The types of our worlds are fixed. The types of the EvidentSource SDK are not published, and are known by the names
- * of their fields and cases. A guest of that shape defines the width of its integers, its fields and which are
- * optional; the host converts each value to that type before lowering.
+ * The types of our worlds are fixed. The types of the EvidentSource SDK are not published; fields and cases are
+ * matched by name. A guest of that shape defines its fields, their integer widths and the optional ones; the host
+ * converts each value to that type before lowering.
  *
  *   G20 A guest receives the host's value of the same field or case name, or the call ends in AbiViolation. A value
  *       that the host lacks is none, empty or 0, and never the value of another field.

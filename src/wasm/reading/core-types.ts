@@ -1,6 +1,6 @@
 /**
- * The types of core WebAssembly that guests may use: numbers, vectors, and references to functions and externals. Types
- * of garbage collection, typed references and exceptions are refused by name (G2).
+ * The types of core WebAssembly that guests may use: numbers, vectors, and references to functions and externals. The
+ * garbage collection, typed reference and exception types are refused by name (G2).
  */
 import type { BinaryReader } from './binary-reader.ts';
 import { unsupported } from './features.ts';

@@ -1,6 +1,6 @@
 /**
- * The required exports by kind of component, in the shapes of our own worlds and of the EvidentSource SDK. The shapes
- * of the functions distinguish them. A function may be exported directly or in an interface; packages and versions are
+ * The required exports by kind of component, in our own worlds and in the EvidentSource SDK. The types of their
+ * functions distinguish them. A function may be exported directly or in an interface; packages and versions are
  * ignored.
  *
  *   G6  An accepted component exports the function of its kind in exactly one of the shapes listed here.

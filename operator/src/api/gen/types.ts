@@ -491,8 +491,8 @@ export interface CairnClusterSpec {
   /** Any text. A change restarts the pods, one after the other. */
   readonly restartKey?: string;
   /**
-   * Recovery of databases with the data of one node, when most of their replicas are lost for good. It needs a quorum
-   * of the catalog; without it, see docs/operations/recovery.md.
+   * Recovery of databases with the data of one node, when most of their replicas are lost for good. The catalog must
+   * have a quorum; otherwise see docs/operations/recovery.md.
    */
   readonly recovery?: Recovery;
   /** Whether the volumes are kept or deleted when the CairnCluster is deleted. */
