@@ -39,10 +39,11 @@ it('a server takes the calls of many connections in many turns, and answers all 
 
   for (const frames of opened) frames.write(all);
 
-  // Headers, a message and trailers, and the settings and an ignored frame before all of them.
-  await until(() => opened.every(({ received }) => received.length >= 3 * calls + 2));
+  // The answers alone count: the window updates that come between them differ from run to run.
   const isEnd = ({ type, flags }: Frame): boolean => type === 1 && flags === 5;
-  expect(opened.map(({ received }) => received.filter(isEnd).length)).toEqual(Array(connections).fill(calls));
+  const ends = (): number[] => opened.map(({ received }) => received.filter(isEnd).length);
+  await until(() => ends().every((count) => count >= calls));
+  expect(ends()).toEqual(Array(connections).fill(calls));
   expect(most()).toBeLessThanOrEqual(256 + perRead);
   await Promise.all(opened.map((frames) => frames[Symbol.asyncDispose]()));
 });
