@@ -1,9 +1,8 @@
 /**
- * Kills a node with SIGKILL under load, again and again, and checks after every restart that nothing that was
- * acknowledged is lost, nothing is there twice, the history is an unbroken chain, databases are created and deleted as
- * they were acknowledged, and a subscriber got every event once. No kill comes before the node has acknowledged
- * something new since its start: a node that only starts and ends has nothing to lose. See chaos/support for each of
- * these.
+ * Kills one node with SIGKILL under load, again and again. After every restart it checks that no acknowledged
+ * transaction is lost or stored twice, that the chain of hashes is unbroken, that databases are created and deleted as
+ * acknowledged, and that a subscriber got every event once. Each kill waits until the node has acknowledged something
+ * new since its start, otherwise it would prove nothing. The parts are in chaos/support.
  *
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  */
@@ -27,7 +26,7 @@ const PROGRESS_MS_MAX = 30_000;
 
 export interface KillReport extends ProofSummary, ChurnSummary {
   readonly kills: number;
-  /** Events that the subscriber got. */
+  /** Number of events that the subscriber received. */
   readonly delivered: number;
 }
 
@@ -35,16 +34,16 @@ export interface KillPlan {
   readonly kills: number;
   readonly writers: number;
   /**
-   * Milliseconds of load before the kill number `kill`, once something new was acknowledged; one of `EARLY_EVERY` comes
-   * at once then.
+   * Milliseconds of load before the kill number `kill`, after the first new acknowledgement. One of `EARLY_EVERY` kills
+   * has no such delay.
    */
   loadMs(kill: number): number;
   report?(line: string): void;
-  /** Is given each process of the node as it starts. */
+  /** Called with each process of the node as it starts. */
   readonly onSpawn?: NodeOptions['onSpawn'];
 }
 
-/** The load, and what is known of it. */
+/** The load, and its expected effects. */
 interface World {
   readonly ledger: Ledger;
   readonly proof: Proof;
@@ -52,7 +51,7 @@ interface World {
   readonly follower: Follower;
 }
 
-/** Runs the plan in `dir`; throws with what is wrong at the first fault. */
+/** Runs the plan in `dir`. @throws Error at the first fault. */
 export async function killNine(dir: string, plan: KillPlan): Promise<KillReport> {
   const ledger: Ledger = new Map();
   const start = (): Promise<NodeProcess> => startNode({ dataDir: dir, onSpawn: plan.onSpawn });
@@ -96,7 +95,7 @@ async function loadAndKill(
   if (stall !== undefined) throw new Error(`kill ${load.kill} would prove nothing: ${stall}`);
 }
 
-/** The subscriber gets everything that is stored, in the end. */
+/** Checks that the subscriber finally receives everything that is stored. */
 async function catchUp(node: NodeProcess, { follower, proof }: World): Promise<void> {
   const { events } = proof.summary();
   const deadline = performance.now() + CATCH_UP_MS;
@@ -112,7 +111,7 @@ async function createDatabase(node: NodeProcess): Promise<{ readonly name: strin
   return await client.createDatabase(DATABASE);
 }
 
-/** A small generator, so that a run can be repeated: mulberry32. */
+/** Small seeded generator (mulberry32), so that a run can be repeated. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -124,8 +123,8 @@ function seeded(seed: number): () => number {
 }
 
 /**
- * The command: kills one node so often, in a directory of its own, and prints what came of it. Both go with this
- * process, however it exits.
+ * The command: kills one node `kills` times in a temporary directory and prints the result. The node and the directory
+ * are removed when this process exits.
  */
 export async function killAgainAndAgain({
   kills,

@@ -1,13 +1,13 @@
 /**
- * npm run chaos: real nodes, real faults, and a verdict over everything that clients were told.
+ * The command `npm run chaos`: injects faults into real nodes and checks all answers to clients.
  *
  *   npm run chaos -- [--minutes 3] [--nodes 3] [--seed N] [--world namespaces|loopback] [--quiet] [--calm] [--keep]
  *                    [--before ../earlier]
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  *
- * The first is a cluster, and all that can happen to it; with --calm nothing does, and with --keep the logs stay. It is
- * in namespaces of its own, or on loopback behind proxies where those are not allowed. With --before, a checkout of an
- * earlier release that was built, every other process of a node is of that one. The second is one node that is killed
+ * The first form runs a cluster with all faults, or without faults with --calm; --keep keeps the logs. It runs in its
+ * own namespaces, or on loopback behind proxies where namespaces are not allowed. With --before, the path of a built
+ * checkout of an earlier release, every second process of a node runs that release. The second form kills a single node
  * again and again.
  */
 import { randomInt } from 'node:crypto';
@@ -57,7 +57,7 @@ if (isForOne) await one();
 else if (inside !== undefined) await cluster('namespaces', inside);
 else await outside();
 
-/** The entry of what was built in a checkout. */
+/** Entry of the bundle that was built in a checkout. */
 function builtIn(checkout: string): string {
   const entry = resolve(checkout, 'dist/main.js');
   if (!existsSync(entry)) refuse(`--before takes a checkout that was built, and there is no ${entry}: npm run build`);
@@ -92,7 +92,7 @@ function makeDir(): string {
   return mkdtempSync(join(tmpdir(), `cairn-chaos-${seed}-`));
 }
 
-/** Nothing is left of a run that was interrupted, unless something was wrong already. */
+/** An interrupted run leaves nothing, unless it has found a problem already. */
 function clear(dir: string): void {
   if (values.keep !== undefined || existsSync(join(dir, HISTORY))) return say(`logs are in ${dir}`);
   removeDirectory(dir);
@@ -103,7 +103,7 @@ function isWorld(text: string): text is WorldKind {
 }
 
 async function cluster(world: WorldKind, dir: string): Promise<void> {
-  // The first process of a namespace is not ended by a signal that it does not ask for.
+  // The first process of a namespace ignores signals without a handler.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       killAll();

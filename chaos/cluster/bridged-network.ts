@@ -1,7 +1,7 @@
 /**
- * The network between the nodes of a run in namespaces: a bridge with a link for each of them, and every node in a
- * network namespace of its own. Ways are closed by routes into a black hole, which drop what goes out and let in what
- * comes; a link that is taken down loses both, without a word to either end.
+ * The network of a run in namespaces. Each node has its own network namespace with a link to a common bridge. A
+ * direction between two nodes is blocked by a black-hole route, which drops outgoing packets and lets incoming ones
+ * through. Taking a link down drops both directions, and neither end gets an error.
  */
 import { run } from './namespaces.ts';
 import type { Host, Network } from './network.ts';
@@ -9,15 +9,15 @@ import type { Host, Network } from './network.ts';
 const BRIDGE = 'cairn';
 const NETWORK = '10.77.0';
 const PORTS = { grpc: 50_051, http: 3000, metrics: 9464, peer: 50_052 } as const;
-/** The machine outside of the nodes, where clients are. */
+/** Address outside the hosts of the nodes, from which the clients connect. */
 const CLIENTS = `${NETWORK}.254`;
 
 export class BridgedNetwork implements Network {
-  /** What netem would do is missing in many kernels. */
+  /** Delays need netem, which many kernels lack. */
   readonly delays = undefined;
   readonly #closed = new Set<string>();
 
-  /** Makes the bridge, in a world that has no network yet. */
+  /** Creates the bridge. The surrounding network namespace must be new. */
   static async make(): Promise<BridgedNetwork> {
     await run('mount', '-t', 'tmpfs', 'cairn-run', '/run');
     await run('ip', 'link', 'set', 'lo', 'up');
@@ -27,7 +27,7 @@ export class BridgedNetwork implements Network {
     return new BridgedNetwork();
   }
 
-  /** Adds the host of the node with this number, from 1 on. */
+  /** Adds the host of the node with this number; numbers start at 1. */
   async add(number: number): Promise<Host> {
     const name = hostName(number);
     const ip = ipOf(number);
@@ -41,7 +41,7 @@ export class BridgedNetwork implements Network {
     return { ip, ports: PORTS, under, settings: [`--host=${ip}`], nodeOptions: [] };
   }
 
-  /** What the one sends to the other does not arrive any more. */
+  /** Drops everything that `from` sends to `to`. */
   async close(from: number, to: number): Promise<void> {
     const way = `${from} ${to}`;
     if (this.#closed.has(way)) return;
@@ -54,7 +54,7 @@ export class BridgedNetwork implements Network {
     await run('ip', '-n', hostName(from), 'route', 'del', 'blackhole', `${ipOf(to)}/32`);
   }
 
-  /** The node hears nobody, and nobody hears it, clients neither. */
+  /** Takes the link of the node down: it is cut off from all other nodes and from clients. */
   async unplug(number: number): Promise<void> {
     await run('ip', 'link', 'set', linkName(number), 'down');
   }

@@ -1,4 +1,7 @@
-/** Each call of a client (test/simulation/history.ts) as requests to a real node, and what the node answered. */
+/**
+ * Translates each call of the simulation's clients (test/simulation/history.ts) into gRPC or HTTP requests to a real
+ * node, and the replies back into the values of the history.
+ */
 
 import { instantFromMs } from '#base';
 import type { Database } from '../../proto/gen/cairn/v1/database.ts';
@@ -21,7 +24,7 @@ type Performers = {
 
 type Headers = Readonly<Record<string, unknown>>;
 
-/** Nobody waits longer for a revision that may never come. */
+/** Longest wait for a revision, which may never be reached. */
 const AWAIT_MS_MAX = 1000;
 const NAMES_MAX = 1000;
 
@@ -124,7 +127,8 @@ const PERFORMERS: Performers = {
 };
 
 /**
- * Asks the node at the other end of the line. Rejects with a `GrpcFailure`, an `HttpFailure`, or what lost the line.
+ * Sends the call to the node at the other end of the line.
+ * @throws GrpcFailure or HttpFailure for an answer with an error, and the transport error when the connection is lost.
  */
 export function perform<Kind extends CallKind>(
   kind: Kind,
@@ -141,12 +145,12 @@ export function eventSeen(event: Event): EventSeen {
   return { ...sketchOf(event), revision, index, recordedTimeMs: milliseconds(recordedTime) };
 }
 
-/** Which instance answered, at which revision. */
+/** Instance and revision that the reply names. */
 export function scopeOf(headers: Headers): Scope {
   return { databaseId: instanceOf(headers) ?? '', revision: Number(headers['x-revision']) };
 }
 
-/** The instance that a reply names. */
+/** Database id that the reply names. */
 export function instanceOf(headers: Headers): string | undefined {
   const databaseId = headers['x-database-id'];
   return typeof databaseId === 'string' ? databaseId : undefined;
@@ -154,7 +158,7 @@ export function instanceOf(headers: Headers): string | undefined {
 
 type Refused = Extract<Calls['transact']['value'], { readonly kind: 'refused' }>;
 
-/** A transaction whose constraints did not hold was judged: that is an answer. */
+/** Returns the violations of constraints: such a transaction was evaluated, so the failure is an answer. */
 function refusalOf(failure: unknown): Refused {
   if (!(failure instanceof GrpcFailure) || failure.code !== 'FAILED_PRECONDITION') throw failure;
   const violations = failure.violations.map(({ subject, description }) => ({

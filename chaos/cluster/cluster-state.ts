@@ -1,12 +1,12 @@
 /**
- * What an operator would look at before and after a change, and when a cluster is not as it should be. A node says what
- * it knows, which may be of before: one that was away, or has just joined, knows little.
+ * The state of the cluster as its nodes report it: for the output of a failed run, and to decide whether a node may
+ * lose its volume. A report may be outdated; a node that was away or has just joined knows little.
  */
 import type { ClusterDescription } from '#cluster';
 import { clusterCommandAt } from '../../test/support/cluster-command.ts';
 import type { Member } from './member.ts';
 
-/** What each node says of the cluster: they may not agree. */
+/** Returns the status that each node reports; the reports may differ. */
 export async function stateOf(members: readonly Member[]): Promise<string> {
   const parts = members.map(async ({ name, peer }) => {
     const status = await clusterCommandAt(peer, 'status').catch((failure: unknown) => String(failure));
@@ -15,10 +15,13 @@ export async function stateOf(members: readonly Member[]): Promise<string> {
   return (await Promise.all(parts)).join('\n');
 }
 
-/** What is lost with one of so many is still with a majority. */
+/** Voters needed so that a majority still has the data after the loss of one. */
 const COPIES_MIN = 3;
 
-/** Whether the node is out of the cluster for good. @throws Error when whoever describes the cluster has not met it. */
+/**
+ * True when the cluster has removed the node.
+ * @throws Error when the reporting node does not know that node yet.
+ */
 export function isRemoved({ nodes, node: witness }: ClusterDescription, number: number): boolean {
   const found = nodes.find(({ node }) => node === number);
   if (found === undefined) throw new Error(`node ${witness} does not know node ${number} yet`);
@@ -26,12 +29,12 @@ export function isRemoved({ nodes, node: witness }: ClusterDescription, number: 
 }
 
 /**
- * Why the node must not lose its volume, as far as is known; undefined when it may. A database begins with the nodes
- * that are there, and the catalog with one: the volume may then be all there is.
+ * Returns the reason why the node must not lose its volume, or undefined when it may. New databases and the catalog
+ * start with few replicas, so this volume may have the only one.
  */
 export function whyNotToLose(cluster: ClusterDescription, number: number): string | undefined {
   const { nodes, databases, isConfirmed, node: witness } = cluster;
-  // Others may not know of databases, or of moves, that have begun.
+  // An unconfirmed report may lack new databases, and replicas that are being moved.
   if (!isConfirmed) return `node ${witness} has not heard who leads the catalog`;
   const voters = nodes.filter(({ catalogRole, answers }) => catalogRole === 'voter' && answers);
   if (voters.length < COPIES_MIN) return `of the voters of the catalog ${voters.length} answer, not ${COPIES_MIN}`;

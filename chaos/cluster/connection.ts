@@ -1,6 +1,7 @@
 /**
- * A client's way to a cluster of real nodes: one call after the other, each to a node that is drawn, with a time limit.
- * Fills the history, in the same shapes as the simulation, so that the same checks judge it.
+ * The connection of a client to a cluster of real nodes. It makes one call at a time, with a deadline, to a randomly
+ * drawn node. Each call and its outcome go into a history in the format of the simulation, so that the same checks
+ * apply.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Rng } from '../../test/simulation/engine/random.ts';
@@ -11,11 +12,11 @@ import { isLostFetch } from '../support/lost-fetch.ts';
 import { instanceOf, perform, scopeOf } from './calls.ts';
 import { type Address, HttpFailure, Line } from './line.ts';
 
-/** Where a client sends requests: a node, or what stands before several. */
+/** Server that clients send requests to: a node, or a load balancer in front of several. */
 export interface Server {
   readonly name: string;
   readonly address: Address;
-  /** Another one for each process that answers there. */
+  /** Changes with every process that serves this address. */
   readonly incarnation: number;
 }
 
@@ -23,18 +24,18 @@ export type Servers = readonly [Server, ...Server[]];
 
 export interface ConnectionOptions {
   readonly client: string;
-  /** Those that it may ask now. */
+  /** Servers that the client may use now. */
   readonly members: () => Servers;
   readonly history: History;
   readonly random: Rng;
-  /** How often it goes to another node before a call. */
+  /** Probability that the client switches to another node before a call. */
   readonly roamShare: number;
   readonly deadlineMs: number;
-  /** Whether nodes have others answer what they hold no copy of. */
+  /** True when nodes relay requests for databases of which they have no replica. */
   readonly isRelayed: boolean;
 }
 
-/** Errors of calls with an effect that say for certain that there was none, and will be none. */
+/** Codes of errors after which a write has certainly no effect, now or later. */
 const DEFINITE_CODES: ReadonlySet<string> = new Set([
   'invalid_argument',
   'already_exists',
@@ -45,10 +46,10 @@ const DEFINITE_CODES: ReadonlySet<string> = new Set([
   'not_leader',
 ]);
 const DEFINITE_REASONS: ReadonlySet<string> = new Set(['NoLeader', 'NotCommitted']);
-/** Who was sent away by a node that does not hold the database. */
+/** Reason of the error of a node without a replica of the database. */
 const ELSEWHERE = 'NotReplica';
 
-/** Microseconds of the clock that every time of a history is of. */
+/** Microseconds of the monotonic clock that all times of a history use. */
 export function nowUs(): number {
   return Math.round(performance.now() * 1000);
 }
@@ -66,7 +67,7 @@ export class Connection implements Caller, Disposable {
     this.#member = options.random.pick(options.members());
   }
 
-  /** The node that led the database of the last transaction, and when that was heard. */
+  /** The leader of the database at the last transaction, and when the reply arrived. */
   get leader(): { readonly name: string; readonly atUs: number } | undefined {
     return this.#leader;
   }
@@ -75,7 +76,7 @@ export class Connection implements Caller, Disposable {
     await delay(delayUs / 1000);
   }
 
-  /** Asks, waits for what comes of it, and writes both down. */
+  /** Sends the call, waits for its outcome and records both. */
   async call<Kind extends CallKind>(kind: Kind, request: Calls[Kind]['request']): Promise<Operation<Kind>> {
     const { history, random, roamShare } = this.#options;
     if (random.chance(roamShare)) this.roam();
@@ -97,12 +98,12 @@ export class Connection implements Caller, Disposable {
     operation.outcome = outcome;
     if (outcome.kind === 'unknown') return operation;
     operation.returnedUs = nowUs();
-    // What a process shows never goes back; the next process of the same node may be behind it.
+    // A session is monotonic with one process; the next process of the same node may lag behind it.
     if (member.incarnation === incarnation) operation.session = `${this.client} to ${member.name} ${incarnation}`;
     return operation;
   }
 
-  /** Goes to another node, whichever is drawn. */
+  /** Switches to a randomly drawn node. */
   roam(): void {
     this.#member = this.#options.random.pick(this.#options.members());
     this.#hangUp();
@@ -137,11 +138,13 @@ export class Connection implements Caller, Disposable {
   }
 }
 
-/** What a client knows after a failure. Whatever may still take effect later is unknown, and never returned. */
+/**
+ * Maps a failure to an outcome. A request that may still take effect has the outcome `unknown`, and no time of return.
+ */
 function outcomeOf(failure: unknown): Outcome<never> {
   if (failure instanceof HttpFailure) {
     const { status, reason, scope } = failure;
-    // Only reads go over HTTP.
+    // Only reads use HTTP.
     const code = status === 404 ? 'not_found' : `http_${status}`;
     return { kind: 'error', code, reason, isDefinite: true, scope };
   }
@@ -157,7 +160,7 @@ function outcomeOfGrpc({ info, trailers }: GrpcFailure): Outcome<never> {
   const scope = instanceOf(trailers) === undefined ? undefined : scopeOf(trailers);
   const isDefinite = DEFINITE_CODES.has(code) || (reason !== undefined && DEFINITE_REASONS.has(reason));
   if (isDefinite || code === 'not_found') return { kind: 'error', code, reason, isDefinite, scope };
-  // A bug of the server is nothing that a client takes for an answer.
+  // An internal error is a bug of the server, and the run reports it.
   if (code === 'internal') return { kind: 'error', code, reason, isDefinite: false, scope };
   return { kind: 'unknown' };
 }

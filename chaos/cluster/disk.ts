@@ -1,6 +1,6 @@
 /**
- * The disk of a node in a run: a file system of a few hundred megabytes in memory, which others may fill, or a plain
- * directory where file systems cannot be mounted.
+ * The disk of a node in a run: a tmpfs of a few hundred megabytes that can be filled up, or a plain directory where
+ * mounting is not allowed.
  */
 import { mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const FILLER = 'somebody-else';
 export class Disk {
   readonly path: string;
 
-  /** Whether it is a file system of its own. */
+  /** True when the disk is a file system of its own. */
   readonly isOwn: boolean;
 
   private constructor(path: string, isOwn: boolean) {
@@ -20,14 +20,14 @@ export class Disk {
     this.isOwn = isOwn;
   }
 
-  /** A part of the disk that the directory is on. */
+  /** Creates a directory on the file system of `parent`. */
   static share(parent: string, name: string): Disk {
     const path = join(parent, name);
     mkdirSync(path);
     return new Disk(path, false);
   }
 
-  /** Mounts it, in a world whose /run is its own. */
+  /** Mounts a tmpfs. The mount namespace must have its own /run. */
   static async mount(name: string, bytes: number): Promise<Disk> {
     const path = join(ROOT, name);
     mkdirSync(path, { recursive: true });
@@ -39,16 +39,16 @@ export class Disk {
     return join(this.path, 'data');
   }
 
-  /** Somebody else takes all but so many bytes of what is free. */
+  /** Fills the disk with a file that leaves `leftBytes` free. */
   async fill(leftBytes: number): Promise<void> {
     const { bavail, bsize } = statfsSync(this.path);
     const bytes = bavail * bsize - leftBytes;
     if (bytes <= 0) return;
-    // The node may have taken some of it meanwhile: then what was got is kept.
+    // The node may write at the same time, so the file may get less; that is enough.
     await run('fallocate', '-l', String(bytes), join(this.path, FILLER)).catch(() => undefined);
   }
 
-  /** The node that comes next finds nothing. */
+  /** Deletes the data directory, so that the next node starts empty. */
   wipe(): void {
     rmSync(this.dataDir, { recursive: true, force: true });
   }

@@ -1,4 +1,7 @@
-/** What clients make up (test/simulation/workload/sketches.ts) in the messages of the gRPC interface. */
+/**
+ * Encodes the events, constraints and queries that simulated clients draw (test/simulation/workload/sketches.ts) as
+ * gRPC messages.
+ */
 import { instantFromMs, nearestRevision } from '#base';
 import type { Constraint, EventQuery, Selector, TermKind } from '#model';
 import type { EventQuery as EventQueryMessage } from '../../proto/gen/cairn/v1/event.ts';
@@ -22,7 +25,7 @@ function selectorMessage(selector: Selector): EventSelector {
   return { stream: undefined, eventType: undefined, subject: undefined, source: undefined, kind: kindOf(selector) };
 }
 
-/** No selector at all selects every event. */
+/** An empty list of selectors selects every event. */
 export function selectionMessage(selector: Selector): { readonly selectors: readonly EventSelector[] } {
   return { selectors: selector.kind === 'all' ? [] : [selectorMessage(selector)] };
 }

@@ -1,7 +1,7 @@
 /**
- * The load of some seconds: clients and subscribers on databases that nobody uses before or after, and what they were
- * told. A long run is many of them, so each history is short enough to be proven, and the databases of all of them are
- * there in the end.
+ * An epoch: some seconds of load by clients and subscribers, on databases that no other epoch uses, with its own
+ * history. A long run has many epochs. Each history is short enough to check, and the databases of all epochs stay
+ * until the end.
  */
 import { Rng } from '../../test/simulation/engine/random.ts';
 import { type EventSeen, History, type TransactionSeen } from '../../test/simulation/history.ts';
@@ -52,7 +52,7 @@ export class Epoch {
   readonly number: number;
   readonly history: History = new History();
   readonly followers: readonly Follower[];
-  /** All names of this epoch begin so. */
+  /** Prefix of all database names of this epoch. */
   readonly prefix: string;
   readonly #options: EpochOptions;
   readonly #running: Promise<void>[] = [];
@@ -84,13 +84,13 @@ export class Epoch {
     this.listen();
   }
 
-  /** Resolves when every call has ended; the subscribers go on. */
+  /** Ends the clients and resolves when every call has ended; the subscribers continue. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#running);
   }
 
-  /** Subscribers take up where they were. */
+  /** Starts the subscribers; each resumes after its last position. */
   listen(): void {
     this.#isListeningOver = false;
     this.#listening = this.followers.map((follower) => follower.run(() => this.#isListeningOver));
@@ -102,7 +102,7 @@ export class Epoch {
     this.#forgetRepeats();
   }
 
-  /** A connection whose calls are in the history of this epoch. */
+  /** Returns a connection whose calls go into the history of this epoch. */
   connect(client: string): Connection {
     const { members } = this.#options;
     const random = this.#random(`connection of ${client}`);
@@ -110,7 +110,7 @@ export class Epoch {
     return new Connection({ client, members, history: this.history, random, ...habits });
   }
 
-  /** The databases that clients use; the last comes and goes. */
+  /** The databases that clients use. The last one is deleted and created again all the time. */
   get names(): readonly string[] {
     return [...this.#kept, this.#temporary];
   }
@@ -142,7 +142,7 @@ export class Epoch {
     return new Rng(this.#options.seed, `${this.prefix}${what}`);
   }
 
-  /** The same events are in many answers: equal ones are kept once. */
+  /** Shares equal events and transactions between the answers of the history, to save memory. */
   #forgetRepeats(): void {
     const kept = new Map<string, unknown>();
     const once = <Seen extends EventSeen | TransactionSeen>(seen: Seen): Seen => {

@@ -1,29 +1,29 @@
 /**
- * What a run must have had: so many faults of each name, so many answers of each kind, and so much to judge. A run in
- * which nothing was tried finds nothing, which must not pass for a good one.
+ * The minimum activity of a valid run: faults of each name, answers of each kind, and totals for long runs. A run
+ * without activity finds nothing, so it must fail.
  */
 import type { CallKind, History } from '../../test/simulation/history.ts';
 import { type FaultName, NAMES, nameOf } from './faults.ts';
 import type { Missing } from './missing.ts';
 import type { Done } from './nemesis.ts';
 
-/** What clients were told: an answer to a call, a transaction that was judged, or a part of a subscription. */
+/** Kinds of answers: to a call, to a transaction (recorded or refused), or a message of a subscription. */
 type AnswerKind = Exclude<CallKind, 'transact'> | 'recorded' | 'refused' | 'shown' | 'heartbeat';
 
 export interface Counts {
-  /** Faults that were begun. */
+  /** Faults that were started. */
   readonly faults: Readonly<Record<FaultName, number>>;
-  /** What clients were told; `shown` are events of subscriptions. */
+  /** Answers to clients; `shown` counts events of subscriptions. */
   readonly answers: Readonly<Record<AnswerKind, number>>;
   readonly totals: Readonly<Record<Total, number>>;
 }
 
-/** Processes that were killed, each for itself; partitions of every kind. */
+/** Kills count each killed process; partitions count every kind. */
 type Total = 'kills' | 'partitions';
 
 /**
- * Of each so many a minute at least: far below what a run comes to, also one on a machine that has much else to do. One
- * is not asked for something that it would have less than one of.
+ * Minimum number of faults per minute, far below the actual number even on a busy machine. A run is too short for a
+ * fault whose minimum is below one.
  */
 const FAULTS_A_MINUTE: Readonly<Record<FaultName, number>> = {
   kill: 1,
@@ -44,7 +44,7 @@ const FAULTS_A_MINUTE: Readonly<Record<FaultName, number>> = {
   'sync-error': 0.34,
   'full-disk': 0.34,
   clock: 0.34,
-  // One that is hindered by the others may take most of a run.
+  // Other faults may delay a replacement for most of a run.
   replace: 0.15,
   'replace-dead': 0.15,
 };
@@ -67,7 +67,7 @@ const ANSWERS_A_MINUTE: Readonly<Record<AnswerKind, number>> = {
   heartbeat: 5,
 };
 
-/** A run of so many minutes is one that speaks for a release: it goes on until it has had this of each. */
+/** Length of a run that qualifies a release: it must also reach these totals. */
 const LONG_MINUTES = 30;
 const LONG_RUN: Readonly<Record<Total, number>> = { kills: 300, partitions: 100 };
 const TOTALS = ['kills', 'partitions'] as const satisfies readonly Total[];
@@ -100,7 +100,7 @@ export interface Expected {
   readonly missing: Missing;
 }
 
-/** What there was too little of, and what the run was too short for. */
+/** Returns a problem for each count below its minimum, and the faults that the run was too short for. */
 export function shortfalls(
   { faults, answers, totals }: Counts,
   { minutes, hasFaults, missing }: Expected,

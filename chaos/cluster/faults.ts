@@ -1,31 +1,29 @@
-/**
- * What is done to the nodes of a run: kinds, and how they are drawn. The same seed draws the same faults in the same
- * order.
- */
+/** The kinds of faults of a run, and how they are drawn. The same seed draws the same faults in the same order. */
 import type { Rng } from '../../test/simulation/engine/random.ts';
 
-/** Which node a fault is for: the one that leads the probed database, or any, by a drawn number. */
+/** Target of a fault: the leader of the probed database, or the node that the drawn number selects. */
 export interface Target {
   readonly isLeader: boolean;
   readonly draw: number;
 }
 
 /**
- * How a network is cut: a node without its link; a node that no other reaches though clients do; one whose words do not
- * arrive; one that hears nothing; two nodes that do not reach each other; one that does not reach another.
+ * Kinds of partitions. `unplugged`: the link of the node is down. `isolated`: no other node reaches it, but clients do.
+ * `mute`: its messages to other nodes are lost. `deaf`: messages of other nodes to it are lost. `one-link`: two nodes
+ * do not reach each other. `half-link`: one node does not reach another.
  */
 export type Way = 'unplugged' | 'isolated' | 'mute' | 'deaf' | 'one-link' | 'half-link';
 
 export type Fault =
-  /** SIGKILL to so many at once, and a start after some time. */
+  /** Kills the processes of one, two or all nodes at once with SIGKILL, and starts them `downMs` later. */
   | { readonly kind: 'kill'; readonly count: 'one' | 'two' | 'all'; readonly target: Target; readonly downMs: number }
   | { readonly kind: 'pause'; readonly target: Target; readonly durationMs: number }
-  /** The same for longer than leases and fences last: what the node led, or was sure of, is somebody else's by then. */
+  /** Like `pause`, but longer than leases and fences last: another node has taken over the leaderships meanwhile. */
   | { readonly kind: 'sleep'; readonly target: Target; readonly durationMs: number }
-  /** SIGTERM, and a start: of one node, or of all, one after the other. */
+  /** Ends the process with SIGTERM and starts it again: of one node, or of all nodes one after the other. */
   | { readonly kind: 'restart'; readonly isRolling: boolean; readonly target: Target }
   | { readonly kind: 'partition'; readonly way: Way; readonly target: Target; readonly durationMs: number }
-  /** What a node and the others say to each other takes so long, and perhaps all their connections are lost then. */
+  /** Delays messages between the node and the others, and may reset their connections afterwards. */
   | {
       readonly kind: 'slow-link';
       readonly target: Target;
@@ -33,15 +31,15 @@ export type Fault =
       readonly durationMs: number;
       readonly isLost: boolean;
     }
-  /** Every sync and write takes so much longer. */
+  /** Delays every sync and write. */
   | { readonly kind: 'slow-disk'; readonly target: Target; readonly delayMs: number; readonly durationMs: number }
-  /** Every sync fails: the process must end, and lose nothing that it answered. */
+  /** Every sync fails: the process must end without losing acknowledged data. */
   | { readonly kind: 'sync-error'; readonly target: Target; readonly error: 'EIO' | 'ENOSPC' }
-  /** Somebody else takes the disk, up to some bytes. */
+  /** Fills the disk, so that `leftBytes` remain. */
   | { readonly kind: 'full-disk'; readonly target: Target; readonly leftBytes: number; readonly durationMs: number }
-  /** Another node takes the place of one, which is there until it has moved, or has lost its process and its volume. */
+  /** Another node replaces this one: either it runs until it is removed, or its process and volume are lost first. */
   | { readonly kind: 'replace'; readonly target: Target; readonly isDead: boolean }
-  /** The clock of a node is so far off from now on. */
+  /** Sets the wall clock of the node to this offset. */
   | { readonly kind: 'clock'; readonly target: Target; readonly offsetMs: number };
 
 export const NAMES = [
@@ -67,21 +65,21 @@ export const NAMES = [
   'replace-dead',
 ] as const;
 
-/** What a run is to have had some of. */
+/** Names of faults; `expectations.ts` has a minimum for each. */
 export type FaultName = (typeof NAMES)[number];
 
 type Cards = Readonly<Partial<Record<FaultName, number>>>;
 
 interface Row {
   readonly name: string;
-  /** How many of each name there are in a deck. */
+  /** Number of cards of each name in a deck. */
   readonly cards: Cards;
   readonly pauseMsMean: number;
 }
 
 /**
- * Faults come in rows, which go on side by side: what ends processes, what stops them, what is around them, who stands
- * still for long, and who belongs there.
+ * Rows of faults, which run in parallel: killed processes, paused and restarted processes, faults of the environment,
+ * long pauses, and changes of the membership.
  */
 export const ROWS: readonly Row[] = [
   {
@@ -111,24 +109,24 @@ export const ROWS: readonly Row[] = [
     },
     pauseMsMean: 2500,
   },
-  // While a node sleeps, a kill of another takes the majority away, and waits for its turn.
+  // While a node sleeps, a kill of another one would break the majority, and has to wait.
   { name: 'sleepers', cards: { sleep: 1 }, pauseMsMean: 50_000 },
   { name: 'members', cards: { replace: 3, 'replace-dead': 2 }, pauseMsMean: 8000 },
 ];
 
-/** So many faults of a row wait for their time at most, while others are done. */
+/** Maximum number of postponed faults per row. */
 const WAITING_MAX = 2;
 
 /**
- * The faults of a row, one after the other: first one of each name, then as many as its cards say, again and again,
- * each time in another order. So none is long in coming. One that may not be done yet can let others go first.
+ * Deck that the faults of a row are drawn from: first one of each name, then all cards, shuffled anew each time, so
+ * each name comes up soon. A fault that is not allowed yet can be postponed.
  */
 export class Deck {
   readonly #random: Rng;
   readonly #cards: Cards;
   #left: readonly FaultName[];
   readonly #waiting: Fault[] = [];
-  /** Whether the last one that was drawn had waited. */
+  /** True when the last drawn fault was a postponed one. */
   #hadWaited = false;
 
   constructor(random: Rng, cards: Cards) {
@@ -137,7 +135,7 @@ export class Deck {
     this.#left = this.#shuffled((count) => Math.min(count, 1));
   }
 
-  /** Takes a fault back, to be drawn after the next one. False: others wait already, and it is their turn. */
+  /** Postpones the fault until after the next one. Returns false when too many are postponed already. */
   postpone(fault: Fault): boolean {
     if (this.#waiting.length === WAITING_MAX) return false;
     this.#waiting.push(fault);

@@ -1,9 +1,9 @@
-/** How long nobody could write, overall and after each kind of fault, from the answers to the prober. */
+/** Computes how long no write succeeded, in total and after each kind of fault, from the history of the prober. */
 import type { History } from '../../test/simulation/history.ts';
 import type { Done } from './nemesis.ts';
 import type { Span } from './quorum.ts';
 
-/** Milliseconds from a fault to the first answer to a transaction that was sent after it. */
+/** Milliseconds from a fault to the first acknowledgement of a transaction that was sent after it. */
 export interface Gaps {
   readonly count: number;
   readonly p50Ms: number;
@@ -15,9 +15,9 @@ export interface Figures {
   /** Acknowledged transactions of the prober. */
   readonly probes: number;
   readonly longestWriteGapMs: number;
-  /** The longest part of such a gap in which a majority of the nodes was well all along. */
+  /** Longest part of such a gap during which a majority of the nodes was up. */
   readonly longestGapOfMajorityMs: number;
-  /** By kind of fault; `kill-leader` are kills of the one node that led, with nothing else wrong meanwhile. */
+  /** Gaps after each kind of fault. `kill-leader` counts kills of only the leader, while no other fault was active. */
   readonly gaps: Readonly<Record<string, Gaps>>;
 }
 
@@ -26,7 +26,7 @@ interface Commit {
   readonly returnedUs: number;
 }
 
-/** `spans`: when a majority was well. */
+/** `spans`: periods with a majority. */
 export function figuresOf(history: History, done: readonly Done[], spans: readonly Span[]): Figures {
   const commits = commitsOf(history);
   const waits = new Map<string, number[]>();
@@ -46,7 +46,7 @@ export function figuresOf(history: History, done: readonly Done[], spans: readon
   };
 }
 
-/** 0 of none. As many as there are writes in a long run are more than a call has room for. */
+/** Returns 0 for an empty list. A long run has more writes than `Math.max` takes arguments. */
 function longest(lengths: readonly number[]): number {
   return lengths.reduce((one, other) => Math.max(one, other), 0);
 }
@@ -56,14 +56,14 @@ export interface Silence {
   readonly ms: number;
 }
 
-/** The longest part of a silence that is within one of the spans, in milliseconds. */
+/** Returns the longest part of a silence that is within one of the spans, in milliseconds. */
 export function longestWithin({ fromUs, ms }: Silence, spans: readonly Span[]): number {
   const untilUs = fromUs + ms * 1000;
   const parts = spans.map((span) => Math.min(span.toUs, untilUs) - Math.max(span.fromUs, fromUs));
   return Math.round(longest(parts) / 1000);
 }
 
-/** The times between an acknowledged transaction and the next one, in milliseconds, and when each began. */
+/** Returns the times between consecutive acknowledged transactions, in milliseconds, and when each began. */
 export function silences(history: History): readonly Silence[] {
   const times = commitsOf(history).map(({ returnedUs }) => returnedUs);
   return times.slice(1).map((time, at) => {

@@ -1,13 +1,13 @@
 /**
- * The hosts of a run, which are there from its beginning to its end: those whose node belongs to the cluster, and one
- * that waits until it takes the place of another.
+ * The hosts of a run, which exist from its beginning to its end: those whose node belongs to the cluster, and one spare
+ * host for the next replacement.
  */
 import type { Member } from './member.ts';
 
 export type Members = readonly [Member, ...Member[]];
 
 export class Fleet {
-  /** As many as the cluster has when nothing is changed about it. */
+  /** Number of nodes of the cluster when no replacement is in progress. */
   readonly size: number;
   readonly all: readonly Member[];
   #active: Members;
@@ -22,7 +22,7 @@ export class Fleet {
     return this.#active;
   }
 
-  /** The host that has no node now. There is none while one takes the place of another. */
+  /** The host without a node; undefined during a replacement. */
   get spare(): Member | undefined {
     return this.all.find((member) => !this.isActive(member));
   }
@@ -31,12 +31,12 @@ export class Fleet {
     return this.#active.includes(member);
   }
 
-  /** Its node belongs to the cluster from now on. */
+  /** Adds the host's node to the cluster. */
   join(member: Member): void {
     this.#active = [...this.#active, member];
   }
 
-  /** Its node does not belong to the cluster any more. */
+  /** Takes the host's node out of the cluster. */
   leave(member: Member): void {
     const [first, ...others] = this.#active.filter((each) => each !== member);
     if (first === undefined) throw new Error(`${member.name} is the last node of the cluster`);

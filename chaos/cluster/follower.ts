@@ -1,6 +1,6 @@
 /**
- * A subscriber: follows a database by a selector, now from this node and now from that, and after each end takes up
- * where it was: behind the last event or heartbeat that it got, as long as the instance is the same.
+ * A subscriber of one database. It switches between nodes, and resumes after each end of a stream at its last event or
+ * heartbeat, as long as the instance of the database is the same.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Metadata } from '@grpc/grpc-js';
@@ -19,7 +19,7 @@ export interface FollowerOptions {
   readonly client: string;
   readonly name: string;
   readonly selector: Selector;
-  /** The database is never deleted: a place in it stays one. */
+  /** True when the database is never deleted, so that a position in it stays valid. */
   readonly isLasting: boolean;
   readonly members: () => Members;
   readonly history: History;
@@ -28,10 +28,10 @@ export interface FollowerOptions {
 }
 
 const HEARTBEAT_MS = 500;
-/** Without a sign of life for so long, a subscriber goes to another node. */
+/** Silence after which the subscriber switches to another node. */
 const SILENCE_MS = 2000;
 const RETRY_MS_MEAN = 200;
-/** Now and then it just goes elsewhere. */
+/** Mean time before the subscriber switches to another node without a reason. */
 const STAY_MS_MEAN = 6000;
 const MOVED_ON: ReadonlySet<string> = new Set(['RevisionNotFound', 'DatabaseNotFound']);
 
@@ -43,7 +43,7 @@ export class Follower {
     this.options = options;
   }
 
-  /** The instance it follows, and behind what it is. */
+  /** The instance that the subscriber follows, and the position after which it resumes. */
   get place(): { readonly databaseId: string; readonly after: Position } | undefined {
     return this.#place;
   }
@@ -107,7 +107,8 @@ export class Follower {
   #begin(subscription: Subscription, scope: Scope): void {
     subscription.scope = scope;
     if (this.#place?.databaseId === scope.databaseId) return;
-    // It asked to go on behind a place of another instance: what comes is judged from there, but not remembered.
+    // The requested position may belong to an older instance. Events of this instance are expected after it all the
+    // same.
     this.#place = { databaseId: scope.databaseId, after: subscription.after ?? { revision: 0, index: 0 } };
   }
 

@@ -1,6 +1,6 @@
 /**
- * A client's line to one node, over both of its interfaces. Replies whose bytes are what is proven (transactions with
- * their chain of hashes) are taken as they came; the others are decoded with the generated code of the wire.
+ * The connection of one client to one node, over gRPC and HTTP. Transactions of the log are returned as raw bytes,
+ * because the checks verify their chain hashes; other replies are decoded with the generated code.
  */
 import { createSecureContext } from 'node:tls';
 import { Client, credentials, InterceptingCall, type Interceptor, Metadata, type ServiceError } from '@grpc/grpc-js';
@@ -9,13 +9,13 @@ import { RELAYED } from '../../src/transport/relay.ts';
 import type { At } from '../../test/simulation/history.ts';
 import { GrpcFailure, TestClient } from '../../test/support/grpc-client.ts';
 
-/** Where a node serves clients. */
+/** Addresses of a node for clients. */
 export interface Address {
   /** host:port. */
   readonly grpc: string;
-  /** URL without a path. With https both ports speak TLS, by the authorities that this process trusts. */
+  /** URL without a path. With https, both ports use TLS with the CA certificates of this process. */
   readonly http: string;
-  /** API key that every request shows. */
+  /** API key sent with every request. */
   readonly key?: string;
 }
 
@@ -24,7 +24,7 @@ export interface HttpReply {
   readonly body: unknown;
 }
 
-/** A request over HTTP that was answered with an error. */
+/** Error reply over HTTP. */
 export class HttpFailure extends Error {
   readonly status: number;
   readonly reason: string | undefined;
@@ -39,7 +39,7 @@ export class HttpFailure extends Error {
   }
 }
 
-/** Connections that are lost are tried again quickly, and belong to one line only. */
+/** Reconnects quickly. Each line has connections of its own. */
 const CHANNEL = {
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_retries': 0,
@@ -51,9 +51,12 @@ const CHANNEL = {
 const CACHED_STATUS = 307;
 
 export interface LineOptions {
-  /** Hears who leads, whenever an answer says so. */
+  /** Called with the name of the leader when a reply has it. */
   readonly onLeader?: (name: string) => void;
-  /** Whether the node has another one answer what it holds no copy of. Without, only gRPC is used. */
+  /**
+   * True when the node relays requests for databases of which it has no replica. With false, the line supports only
+   * gRPC.
+   */
   readonly isRelayed?: boolean;
 }
 
@@ -68,23 +71,26 @@ export class Line implements Disposable {
     this.#address = address;
     this.#shown = address.key === undefined ? {} : { 'x-api-key': address.key };
     this.#onLeader = onLeader;
-    // A node does not relay a relayed request again: it answers from its own replicas.
+    // A node never relays a relayed request: it answers from its own replicas.
     const metadata = isRelayed ? this.#shown : { ...this.#shown, [RELAYED]: 'chaos' };
     const channel = { ...CHANNEL, interceptors: [showing(metadata)] };
     const isSecure = address.http.startsWith('https:');
-    // Trusts the authorities of the process, as fetch does; gRPC by itself may take others from its environment.
+    // Uses the CA certificates of the process, as fetch does; gRPC may read others from its environment.
     const by = isSecure ? credentials.createFromSecureContext(createSecureContext()) : credentials.createInsecure();
     this.grpc = new TestClient(address.grpc, channel, by);
     this.#raw = new Client(address.grpc, by, channel);
   }
 
-  /** Takes notice of the trailers of a write. */
+  /** Reads the leader from the trailers of a write. */
   hear(trailers: Readonly<Record<string, unknown>>): void {
     const name = trailers['x-leader-node'];
     if (typeof name === 'string') this.#onLeader(name);
   }
 
-  /** A unary reply and its headers, as bytes. Rejects with a `GrpcFailure`. */
+  /**
+   * Returns a unary reply and its headers, as bytes.
+   * @throws GrpcFailure
+   */
   fetchTransaction(
     request: { readonly databaseName: string; readonly transactionId: string },
     deadlineMs: number,
@@ -110,7 +116,10 @@ export class Line implements Disposable {
     });
   }
 
-  /** The batches of a log, as bytes. Rejects with a `GrpcFailure`. */
+  /**
+   * Returns the batches of a log, as bytes.
+   * @throws GrpcFailure
+   */
   async scanLogBatches(
     request: Parameters<(typeof EventStoreService.scanLogBatches)['requestSerialize']>[0],
     deadlineMs: number,
@@ -133,7 +142,7 @@ export class Line implements Disposable {
     return { batches, headers };
   }
 
-  /** The revision that `at` means, when it is a word: where the node redirects to. */
+  /** Resolves `at` to a revision: for a word, that of the URL to which the node redirects. */
   async revisionAt(
     { name, at, minRevision }: { readonly name: string; readonly at: At; readonly minRevision?: number | undefined },
     deadlineMs: number,
@@ -149,7 +158,7 @@ export class Line implements Disposable {
     return Number(reply.headers.get('x-revision'));
   }
 
-  /** What is at a path, read as JSON. */
+  /** Fetches a path and parses its JSON. */
   async get(path: string, minRevision: number | undefined, deadlineMs: number): Promise<HttpReply> {
     const reply = await fetch(`${this.#address.http}${path}`, {
       headers: this.#headers(minRevision),

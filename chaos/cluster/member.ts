@@ -1,6 +1,6 @@
 /**
- * One node of a run: a host in the network, a disk, a clock, and one process after the other. Whoever ends a process
- * says so before; every other end is a fault of the node.
+ * One node of a run: its host in the network, its disk, its clock, and its successive processes. A caller that ends a
+ * process allows its exit beforehand; any other exit is a fault of the node.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,47 +13,49 @@ import type { Host } from './network.ts';
 import { inject } from './tracer.ts';
 
 export interface MemberOptions {
-  /** From 1 on. */
+  /** Numbers start at 1. */
   readonly number: number;
   readonly host: Host;
   readonly disk: Disk;
-  /** The library that shifts the clock of a process; absent: clocks stay. */
+  /** Library that shifts the clock of a process; absent: clocks cannot be changed. */
   readonly fakeTime: string | undefined;
-  /** The entry of the bundle of a release before, of which every other process is; absent: all are of this one. */
+  /** Bundle of an earlier release, which every second process runs; absent: all processes run this release. */
   readonly before: string | undefined;
-  /** Where its log goes. */
+  /** Directory of the log file. */
   readonly dir: string;
-  /** Hears of an end that nobody has asked for. */
+  /** Called when a process ends unexpectedly or does not end. */
   readonly onMisbehaviour: (what: string) => void;
 }
 
 const SETTINGS = ['--wal-segment-bytes=4MiB', '--store-write-buffer-bytes=2MiB', '--guest-executors=1'];
-/** Levels of a disk of any size. */
+/** Thresholds that fit a disk of any size. */
 const DISK_LEVELS = ['--disk-soft-bytes=24MiB', '--disk-hard-bytes=8MiB'];
 const FATAL_EXIT = 70;
-/** Requests may take 10 s to end (`--shutdown-grace-ms`); leads and the store take a few more. */
+/**
+ * Requests get 10 s to end (`--shutdown-grace-ms`); leadership transfers and closing the store take a few more seconds.
+ */
 const ENDS_WITHIN_MS = 45_000;
 const REPORT_SIGNAL = 'SIGUSR2';
 const REPORTED_WITHIN_MS = 5000;
 
-/** How a process may end: by SIGKILL, by SIGTERM, because its disk fails, or because its node was removed. */
+/** Exits that can be allowed: after SIGKILL, after SIGTERM, for a disk failure, and for the removal of the node. */
 const EXITS = { SIGKILL: 'SIGKILL', SIGTERM: 0, disk: FATAL_EXIT, removed: FATAL_EXIT } as const;
-/** Node itself may stumble while it ends the threads of a process that has said why it ends. */
+/** Node.js may abort while it ends the threads of a process that has already logged why it exits. */
 const ABORTED = 'SIGABRT';
 
-/** In namespaces nothing outlives the run; elsewhere somebody has to see to it. */
+/** Without namespaces, nodes would outlive the run, so it must kill them. */
 const running = new Set<ChildProcess>();
 let isOver = false;
 process.on('exit', killAll);
 
-/** Ends what is left of all nodes; resolves when nothing runs any more. */
+/** Kills all remaining nodes and resolves when they have ended. */
 export async function endAll(): Promise<void> {
   const ends = [...running].map((child) => once(child, 'exit'));
   killAll();
   await Promise.all(ends);
 }
 
-/** The same, and waits for nothing. */
+/** Kills all remaining nodes without waiting. */
 export function killAll(): void {
   isOver = true;
   for (const child of running) child.kill('SIGKILL');
@@ -65,12 +67,12 @@ export class Member {
   readonly address: Address;
   readonly peer: string;
   readonly disk: Disk;
-  /** How many processes of this release it has had, and of the one before. */
+  /** Number of processes of this release, and of the earlier one. */
   readonly started: Record<'now' | 'before', number> = { now: 0, before: 0 };
   readonly #options: MemberOptions;
   readonly #log: WriteStream;
   readonly #clockFile: string;
-  /** host:port of the nodes that it may ask to be taken in; none for the one that begins the cluster. */
+  /** host:port of nodes through which it joins; empty for the node that founds the cluster. */
   #seeds: readonly string[] = [];
   #process: NodeProcess | undefined;
   #incarnation = 0;
@@ -91,12 +93,12 @@ export class Member {
     this.setClock(0);
   }
 
-  /** How many processes it has had. */
+  /** Number of processes so far. */
   get incarnation(): number {
     return this.#incarnation;
   }
 
-  /** The process, while there is one that was ready once. */
+  /** Id of the current process; undefined until it was ready once, and after its end. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }
@@ -105,13 +107,13 @@ export class Member {
     return this.#clockMs;
   }
 
-  /** Starts the first process of a node that asks these, host:port, to be taken in. */
+  /** Starts the first process of a node that joins through these addresses (host:port). */
   startAnew(seeds: readonly string[]): Promise<void> {
     this.#seeds = seeds;
     return this.start();
   }
 
-  /** Starts a process; resolves when it is ready. */
+  /** Starts a process and resolves when it is ready. */
   async start(): Promise<void> {
     const { host, disk } = this.#options;
     this.#incarnation += 1;
@@ -139,7 +141,7 @@ export class Member {
     void node.ended.then((how) => this.#hasEnded(node, how));
   }
 
-  /** Ends the process with a signal; resolves when it has ended. Without a process it does nothing. */
+  /** Ends the process with a signal and resolves when it has ended. Does nothing without a process. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const node = this.#process;
     if (node === undefined) return;
@@ -148,18 +150,18 @@ export class Member {
     if (!(await this.endsWithin(ENDS_WITHIN_MS))) await this.#giveUp(node, signal);
   }
 
-  /** Whether the process may end because of its disk. */
+  /** Allows or forbids that the process exits because of its disk. */
   allowDiskFailure(isAllowed: boolean): void {
     if (isAllowed) this.#allowed.add(EXITS.disk);
     else this.#allowed.delete(EXITS.disk);
   }
 
-  /** The process may end because its node is removed from the cluster. */
+  /** Allows that the process exits because its node was removed from the cluster. */
   allowRemoval(): void {
     this.#allowed.add(EXITS.removed);
   }
 
-  /** Resolves when the process has ended, or after so many milliseconds; answers whether it has. */
+  /** Waits until the process has ended, but at most `limitMs`; returns whether it has ended. */
   async endsWithin(limitMs: number): Promise<boolean> {
     const node = this.#process;
     if (node === undefined) return true;
@@ -180,7 +182,7 @@ export class Member {
     this.#process?.kill('SIGCONT');
   }
 
-  /** Sets the clock of the node so far off the true time. Its monotonic clock goes on as it was. */
+  /** Sets the offset of the node's wall clock. Its monotonic clock does not change. */
   setClock(offsetMs: number): void {
     this.#clockMs = offsetMs;
     const sign = offsetMs < 0 ? '-' : '+';
@@ -188,23 +190,23 @@ export class Member {
   }
 
   /**
-   * Lets the calls of all threads of the process fail, or take long, as strace says it; ends with the returned
-   * function.
+   * Makes system calls of all threads of the process fail or take longer (syntax of strace). The returned function ends
+   * it.
    */
   async inject(calls: string, how: string): Promise<() => Promise<void>> {
     const { pid } = this;
     return pid === undefined ? async () => undefined : inject(pid, calls, how);
   }
 
-  /** Others take the disk, up to so many bytes; ends with the returned function. */
+  /** Fills the disk, so that `leftBytes` remain. The returned function ends it. */
   async fillDisk(leftBytes: number): Promise<() => Promise<void>> {
-    // What is not the node's own cannot be filled: then writes find it full.
+    // A shared disk cannot be filled: its writes fail instead.
     if (!this.disk.isOwn) return this.inject('pwrite64,pwritev,fallocate', 'error=ENOSPC');
     await this.disk.fill(leftBytes);
     return async () => this.disk.empty();
   }
 
-  /** The first node begins with the release before, so that the cluster has its level. */
+  /** The first process of node 1 runs the earlier release, so the cluster has its level. */
   get #product(): string | undefined {
     return (this.number + this.#incarnation) % 2 === 0 ? this.#options.before : undefined;
   }
@@ -213,7 +215,7 @@ export class Member {
     return ['--report-on-signal', `--report-signal=${REPORT_SIGNAL}`, `--report-directory=${this.#options.dir}`];
   }
 
-  /** A process that does not end is a fault of the node: what it holds on to stands in a report beside its log. */
+  /** A process that does not end is a fault: a report beside its log shows what keeps it alive. */
   async #giveUp(node: NodeProcess, signal: string): Promise<void> {
     this.#options.onMisbehaviour(`${this.name} has not ended ${ENDS_WITHIN_MS / 1000} s after ${signal}`);
     node.kill(REPORT_SIGNAL);

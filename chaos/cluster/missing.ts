@@ -1,6 +1,6 @@
 /**
- * What a run cannot do to its nodes, since a tool is missing or not allowed. A fault of such a kind is drawn and left
- * out, and the verdict names it.
+ * Finds the faults that a run cannot inject, because a tool is missing or not allowed. Such faults are drawn but
+ * skipped, and the verdict lists them.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,15 +8,15 @@ import type { FaultName } from './faults.ts';
 import { whyNoTracer } from './tracer.ts';
 import type { World } from './world.ts';
 
-/** Why faults of a name are not done. */
+/** Reasons why faults are skipped, by name. */
 export type Missing = Readonly<Partial<Record<FaultName, string>>>;
 
 const MAPS = '/proc/self/maps';
 const FAKE_TIME = 'faketime/libfaketimeMT.so.1';
 
 /**
- * The library that shifts the clocks of a process; undefined: it is not there. Its package puts it below the directory
- * of the C library of its architecture, and that of this process is the right one.
+ * Returns the path of libfaketime, which shifts the clocks of processes, or undefined when it is not installed. Debian
+ * installs it below the directory of the C library, which the memory map of this process names.
  */
 export function findFakeTime(): string | undefined {
   if (!existsSync(MAPS)) return undefined;
@@ -25,12 +25,12 @@ export function findFakeTime(): string | undefined {
   return library !== undefined && existsSync(library) ? library : undefined;
 }
 
-/** The path of the C library in what a process has mapped. */
+/** Path of the C library in a memory map. */
 function libcOf(maps: string): string | undefined {
   return /(\/\S*\/libc(?:-[\d.]+)?\.so[.\d]*)$/m.exec(maps)?.[1];
 }
 
-/** `fakeTime`: what `findFakeTime` has found. */
+/** `fakeTime`: result of `findFakeTime`. */
 export async function missingOf(world: World, fakeTime: string | undefined): Promise<Missing> {
   const noTracer = await whyNoTracer();
   const isTraced = world.kind === 'loopback';

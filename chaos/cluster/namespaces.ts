@@ -1,7 +1,7 @@
 /**
- * A world of its own for a run: namespaces of users, processes, mounts and networks, in which it is root whoever it is
- * outside. Everything in it (nodes, links, file systems) ends with its first process, however that ends; nothing of the
- * machine outside is touched.
+ * Runs the program in its own user, process, mount and network namespaces, in which it is root regardless of the user
+ * outside. Nodes, links and file systems inside end with the first process of the namespaces, however it ends. The run
+ * changes nothing outside.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,12 +10,12 @@ import { promisify } from 'node:util';
 const INSIDE = 'CHAOS_INSIDE';
 const NAMESPACES = ['--user', '--map-root-user', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 
-/** Where the files of the run go, in the first process of such a world. */
+/** Directory for the files of the run; undefined outside the namespaces. */
 export function dirInside(): string | undefined {
   return process.env[INSIDE];
 }
 
-/** Undefined when a world can be made here, and else why not. */
+/** Returns the reason why namespaces cannot be created here, or undefined when they can. */
 export function whyNoWorld(): string | undefined {
   const probe = spawnSync('unshare', [...NAMESPACES, 'ip', 'link', 'set', 'lo', 'up'], { encoding: 'utf8' });
   if (probe.error !== undefined) return `unshare cannot be run: ${probe.error.message}`;
@@ -23,8 +23,8 @@ export function whyNoWorld(): string | undefined {
 }
 
 /**
- * Runs this program with these arguments in a world of its own, its files in a directory of this one; answers its exit
- * code, undefined when it was interrupted.
+ * Runs this program with these arguments in new namespaces, with its files in `dir`. Returns the exit code, or
+ * undefined when it was interrupted.
  */
 export async function runInside(program: string, args: readonly string[], dir: string): Promise<number | undefined> {
   const node = [process.execPath, ...process.execArgv, program, ...args];
@@ -33,7 +33,7 @@ export async function runInside(program: string, args: readonly string[], dir: s
     env: { ...process.env, [INSIDE]: dir },
   });
   let isInterrupted = false;
-  // Whoever stops this one stops the world: its first process goes with `unshare`.
+  // A signal to this process ends the run: the first process inside is killed together with `unshare`.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       isInterrupted = true;
@@ -44,7 +44,7 @@ export async function runInside(program: string, args: readonly string[], dir: s
   return isInterrupted ? undefined : (code ?? 1);
 }
 
-/** Runs a command of the system to its end. @throws Error with what it said, when it fails. */
+/** Runs a system command to its end. @throws Error with its output, when it fails. */
 export async function run(command: string, ...args: readonly string[]): Promise<void> {
   await execute(command, [...args]);
 }

@@ -1,7 +1,7 @@
 /**
- * Does to the nodes what was drawn, in the rows of faults.ts, and puts everything right again. At most one fault at a
- * time has to do with the process of a node. A majority is hit only after it was well for a while, and for a few
- * seconds: never by what lasts longer.
+ * Injects the faults of a run, in the rows of faults.ts, and undoes each of them. At most one fault at a time affects
+ * the process of a node. A fault that breaks the majority starts only after the majority was up for a while, and lasts
+ * a few seconds; longer faults never break it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS } from '#cluster';
@@ -15,11 +15,11 @@ import type { Network } from './network.ts';
 import { Quorum, type Span } from './quorum.ts';
 import { replace } from './replacement.ts';
 
-/** A fault that was done. */
+/** A fault that was injected. */
 export interface Done {
   readonly fault: Fault;
   readonly nodes: readonly string[];
-  /** The node that led the probed database then. */
+  /** Leader of the probed database when the fault began. */
   readonly leader: string | undefined;
   readonly fromUs: number;
   toUs: number;
@@ -29,29 +29,29 @@ export interface NemesisOptions {
   readonly seed: number;
   readonly fleet: Fleet;
   readonly network: Network;
-  /** What cannot be done here, and why. */
+  /** Faults that cannot be injected here, and why. */
   readonly missing: Missing;
   readonly leader: () => string | undefined;
   readonly onDone: (done: Done) => void;
   readonly say: (line: string) => void;
 }
 
-/** Enough to elect leaders, or nobody could write, and no node join, as long as another fault lasts. */
+/** Long enough for elections. Otherwise no write and no join would succeed during a long fault. */
 const SETTLED_MS = 2 * LIMITS.electionWindowMs + 1000;
 const LOOK_MS = 50;
-/** What may not be done for so long lets another fault of its row go first. */
+/** A fault that is not allowed for this long lets the next one of its row go first. */
 const PATIENCE_MS = 2000;
 const DISK_FAILS_WITHIN_MS = 4000;
-/** What the disk has done may come out a little later. */
+/** A disk failure may end the process this much later. */
 const DISK_ECHO_MS = 3000;
 
 export class Nemesis {
   readonly done: Done[] = [];
   readonly #options: NemesisOptions;
   readonly #quorum: Quorum;
-  /** Nodes whose process a fault has to do with. */
+  /** Nodes whose process is affected by a fault. */
   readonly #taken = new Set<Member>();
-  /** The node whose place another one takes. */
+  /** The node that is being replaced. */
   #replaced: Member | undefined;
   readonly #over = new AbortController();
 
@@ -60,7 +60,7 @@ export class Nemesis {
     this.#quorum = new Quorum(options.fleet.size);
   }
 
-  /** When a majority of the nodes was well. */
+  /** Periods in which a majority of the nodes was up. */
   get spans(): readonly Span[] {
     return this.#quorum.spans;
   }
@@ -70,7 +70,7 @@ export class Nemesis {
     await Promise.all(ROWS.map((row) => this.#runRow(row)));
   }
 
-  /** Begins no other fault, and cuts the pauses between faults short. */
+  /** Starts no more faults and skips the remaining pauses. */
   stop(): void {
     this.#over.abort();
   }
@@ -92,8 +92,9 @@ export class Nemesis {
   }
 
   /**
-   * Waits until the fault may be done; answers to whom. One that cannot be done to its target goes to another node,
-   * such as one that something is wrong with already. Undefined when the run is over before, or it is given up.
+   * Waits until the fault is allowed, and returns the affected nodes. When its target cannot have it, for example
+   * because another fault affects it, another node gets it. Returns undefined when the run ends first or the fault is
+   * postponed.
    */
   async #whenItMay(fault: Fault, isGivenUp: (waitedMs: number) => boolean): Promise<readonly Member[] | undefined> {
     const fromMs = performance.now();
@@ -115,7 +116,7 @@ export class Nemesis {
     return !lastsLong(fault) && this.#quorum.isSettled(SETTLED_MS);
   }
 
-  /** All that it may be about, from the target on. */
+  /** All possible nodes for the fault, its target first. */
   #from(fault: Fault): readonly Member[] {
     const { fleet, leader } = this.#options;
     const { isLeader, draw } = fault.target;
@@ -177,7 +178,7 @@ export class Nemesis {
       case 'replace':
         return this.#replace(member, fault.isDead);
       case 'clock':
-        // Nodes without a majority of clocks that agree write nothing (C41): one clock is wrong at a time.
+        // Nodes without a majority of agreeing clocks do not write (C41), so only one clock is wrong at a time.
         for (const each of this.#options.fleet.all) if (each.clockMs !== 0) each.setClock(0);
         return member.setClock(fault.offsetMs);
     }
@@ -227,14 +228,14 @@ export class Nemesis {
   }
 }
 
-/** Whom the fault has to do with, when it begins with the first of these. */
+/** Nodes that the fault affects, given the possible nodes in order. */
 function membersFor(fault: Fault, ordered: readonly Member[]): readonly Member[] {
   if (fault.kind === 'kill') return ordered.slice(0, { one: 1, two: 2, all: ordered.length }[fault.count]);
   if (isOfLinks(fault) || (fault.kind === 'restart' && fault.isRolling)) return ordered;
   return ordered.slice(0, 1);
 }
 
-/** The ways that are closed, each from a node to another, around the first of the numbers. */
+/** Directions, each from one node to another, that are blocked around the first node. */
 function waysOf(way: Way, [first = 0, ...others]: readonly number[]): readonly (readonly [number, number])[] {
   const out = others.map((other) => [first, other] as const);
   const back = others.map((other) => [other, first] as const);
@@ -254,18 +255,18 @@ function waysOf(way: Way, [first = 0, ...others]: readonly number[]): readonly (
   }
 }
 
-/** The nodes that cannot be counted on while the fault lasts. */
+/** Nodes that may not be available while the fault lasts. */
 function impairedBy(fault: Fault, members: readonly Member[]): readonly number[] {
   const numbers = members.map(({ number }) => number);
-  // A node that leaves stays until another one has what it has.
+  // A leaving node runs until other nodes have its data.
   if (fault.kind === 'clock' || (fault.kind === 'replace' && !fault.isDead)) return [];
   if (fault.kind === 'kill') return numbers;
-  // Without one link, whoever reaches both goes on with either.
+  // With one link down, a third node reaches both ends, so a majority stays connected.
   if (fault.kind === 'partition' && fault.way.endsWith('link')) return [];
   return numbers.slice(0, 1);
 }
 
-/** Others may have to do without the node for longer than a few seconds. */
+/** True when the node may be unavailable for longer than a few seconds. */
 function lastsLong(fault: Fault): boolean {
   return fault.kind === 'sleep' || (fault.kind === 'replace' && fault.isDead);
 }

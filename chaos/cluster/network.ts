@@ -1,35 +1,35 @@
-/** The network between the nodes of a run, whatever it is made of. */
+/** Interface of the network between the nodes of a run, for both of its implementations. */
 
-/** The place of a node in the network. */
+/** Position of a node in the network. */
 export interface Host {
-  /** Where it is found. */
+  /** Address for clients and other nodes. */
   readonly ip: string;
   readonly ports: Readonly<Record<'grpc' | 'http' | 'metrics' | 'peer', number>>;
-  /** The command that runs another one there. */
+  /** Command prefix that runs a program on this host. */
   readonly under: readonly string[];
-  /** What the node there is told of its addresses. */
+  /** Settings of the node that determine its addresses. */
   readonly settings: readonly string[];
-  /** Options of Node for the process there. */
+  /** Options of Node.js for the process of the node. */
   readonly nodeOptions: readonly string[];
 }
 
-/** Links between nodes, which have numbers from 1 on. */
+/** Links between nodes. Numbers of nodes start at 1. */
 export interface Network {
-  /** Absent: nothing can be delayed here. */
+  /** Absent when links cannot be delayed. */
   readonly delays: Delays | undefined;
   /** Adds the host of a node. */
   add(number: number): Promise<Host>;
-  /** What the one sends to the other does not arrive any more. */
+  /** Drops or holds back everything that `from` sends to `to`. */
   close(from: number, to: number): Promise<void>;
   open(from: number, to: number): Promise<void>;
-  /** The node hears nobody, and nobody hears it, clients neither. */
+  /** Cuts the node off from all other nodes and from clients. */
   unplug(number: number): Promise<void>;
   plug(number: number): Promise<void>;
 }
 
 export interface Delays {
-  /** What the one sends to the other takes so long, from now on. */
+  /** Delays everything that `from` sends to `to`; 0 ends the delay. */
   delay(from: number, to: number, delayMs: number): void;
-  /** Every connection that the node has with another one is lost, whichever of them began it. */
+  /** Resets every connection between the node and another one, in both directions. */
   reset(number: number): void;
 }

@@ -1,13 +1,13 @@
 /**
- * Loaded into each node of a run on loopback before anything else: its connections to addresses of loopback come from
- * the address that the environment names, so that a proxy knows who asks. Nothing else of the node is touched.
+ * A preloaded module for the nodes of a run on loopback. It makes outgoing loopback connections of the node come from
+ * the address in the environment variable, so that a proxy can identify the node. It changes nothing else.
  */
 import { Socket } from 'node:net';
 
-/** Not CAIRN_: a node takes whatever begins so for a setting of its own. */
+/** Without the prefix CAIRN_, because a node reads such variables as its settings. */
 export const ADDRESS_VARIABLE = 'CHAOS_ADDRESS';
 
-/** What Node is to import. */
+/** URL for the option `--import` of Node.js. */
 export const PRELOADED: string = import.meta.url;
 
 const own = process.env[ADDRESS_VARIABLE];
@@ -16,7 +16,7 @@ if (own !== undefined) sendFrom(own);
 function sendFrom(localAddress: string): void {
   const connect = Reflect.get(Socket.prototype, 'connect') as (this: Socket, ...args: unknown[]) => Socket;
   Socket.prototype.connect = function connectFrom(this: Socket, ...args: unknown[]): Socket {
-    // As `net.connect` hands it on: the options are the first of a list.
+    // `net.connect` passes its normalized arguments as a list whose first element has the options.
     const [first] = args;
     const options: unknown = Array.isArray(first) ? first[0] : first;
     if (isOnLoopback(options)) options.localAddress ??= localAddress;

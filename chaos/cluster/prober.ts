@@ -1,6 +1,6 @@
 /**
- * Measures how long nobody can write: small transactions to one database through every node, a few times a second,
- * whatever became of those before. They are in the history, and are judged like all others.
+ * The prober measures how long no write succeeds: it sends small transactions to one database through every node, ten
+ * times a second, without waiting for earlier ones. Its calls go into a history, which is checked like all others.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,7 +29,7 @@ export class Prober {
     this.#connections = fleet.all.map((member) => [member, this.#connect(member)]);
   }
 
-  /** The name of the node that led the database at the last answer. */
+  /** Name of the database's leader at the last reply. */
   get leader(): string | undefined {
     return this.#connections
       .flatMap(([, { leader }]) => leader ?? [])
@@ -37,7 +37,7 @@ export class Prober {
       .at(0)?.name;
   }
 
-  /** A connection whose calls are in the history of this prober. */
+  /** Returns a connection whose calls go into the history of the prober. */
   connect(client: string): Connection {
     const random = this.#random.split(client);
     const members = (): Members => this.#fleet.active;

@@ -1,23 +1,23 @@
 /**
- * The network between the nodes of a run on loopback: whoever asks a node, be it another node or a client, asks a proxy
- * in front of it. A node is told to show the address of its proxy and to listen at another one, and sends from that
- * (own-address.ts): so each connection belongs to a link, which can be closed one way or both, delayed, and reset.
+ * The network of a run on loopback. Clients and nodes connect to each node through a proxy: a node advertises the
+ * address of its proxy, listens at another address, and sends from that one (own-address.ts). The proxy therefore knows
+ * the link of each connection, and can block it in one or both directions, delay it, and reset it.
  */
 import { randomInt } from 'node:crypto';
 import type { Delays, Host, Network } from './network.ts';
 import { ADDRESS_VARIABLE, PRELOADED } from './own-address.ts';
 import { Proxy, type Way } from './proxy.ts';
 
-/** Below those that the kernel gives to connections. */
+/** Ports below the range of ephemeral ports. */
 const PORTS = { grpc: 15_051, http: 13_000, metrics: 19_464, peer: 15_052 } as const;
 const PROXIED = [PORTS.grpc, PORTS.http, PORTS.peer];
-/** Proxies have the addresses behind those of the nodes. */
+/** Offset from the address of a node to that of its proxy. */
 const SHOWN_FROM = 128;
-/** The number of whoever is no node. */
+/** Number for connections from clients. */
 const CLIENTS = 0;
 
 export class ProxiedNetwork implements Network, Delays {
-  /** Nobody else is likely to listen at any of these 256 addresses. */
+  /** Random, so that these 256 addresses are unlikely to be in use. */
   readonly #prefix = `127.${randomInt(1, 255)}.${randomInt(0, 255)}`;
   readonly #hosts: number[] = [];
   readonly #proxies: Proxy[] = [];

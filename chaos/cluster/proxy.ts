@@ -1,33 +1,33 @@
 /**
- * A proxy for one port of one node. What it carries one way waits while that way is closed: nothing of it is lost, as
- * TCP would send it again, and nobody is told. That holds for the beginning of a connection and for its end, too.
- * Whoever has no patience ends the connection, and hears from the node by another one, or not at all.
+ * A TCP proxy for one port of one node. While a direction is blocked, data in that direction waits and is not lost, as
+ * with TCP retransmission. The same holds for the start and the end of a connection. A peer that times out closes its
+ * connection and may open another one.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** One direction between two, as it is now. */
+/** Current state of one direction between two nodes. */
 export interface Way {
   readonly isOpen: boolean;
   readonly delayMs: number;
 }
 
 export interface Link {
-  /** Who began the connection. */
+  /** Number of the node that opened the connection. */
   readonly from: number;
-  /** From whoever began to the node, and back. */
+  /** Direction from the opener to the node; `back` is the opposite one. */
   readonly there: Way;
   readonly back: Way;
 }
 
 export interface ProxyOptions {
   readonly target: { readonly host: string; readonly port: number };
-  /** The node that it stands in front of. */
+  /** Number of the node behind the proxy. */
   readonly number: number;
-  /** The link of a connection from this address. */
+  /** Returns the link of a connection from this address. */
   readonly linkOf: (address: string) => Link;
 }
 
-/** So much waits in one direction of a connection before its sender has to. */
+/** Maximum number of waiting bytes per direction of a connection; after that, the sender is paused. */
 const WAITING_BYTES_MAX = 1 << 20;
 
 export class Proxy {
@@ -48,7 +48,7 @@ export class Proxy {
     });
   }
 
-  /** Listens at the port of the node, at an address of its own; any free port when that is 0. Answers the port. */
+  /** Listens on `host`, at the port of the node or at `port`; 0 selects a free one. Returns the port. */
   async listen(host: string, port: number = this.#options.target.port): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#server.once('error', reject);
@@ -58,12 +58,12 @@ export class Proxy {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** A way has been opened or closed. */
+  /** Called after a direction was blocked or unblocked. */
   goOn(): void {
     for (const pair of this.#pairs) pair.goOn();
   }
 
-  /** Ends connections as a lost machine does, by whoever began them. */
+  /** Resets connections as the loss of a machine does, selected by their opener. */
   reset(isHit: (from: number) => boolean): void {
     for (const pair of this.#pairs) if (isHit(pair.link.from)) pair.reset();
   }
@@ -76,7 +76,7 @@ export class Proxy {
   }
 }
 
-/** A connection from somebody to the proxy, and the one from there to the node. */
+/** A connection to the proxy, and the one from the proxy to the node. */
 class Pair {
   readonly link: Link;
   readonly #dialler: Socket;
@@ -90,7 +90,7 @@ class Pair {
     this.#dialler = dialler;
     this.#target = target;
     this.#onEnd = onEnd;
-    // Until the node is asked, an end of the dialler is the end of all.
+    // Until the node is connected, a close by the opener ends the pair.
     dialler.once('close', () => {
       if (this.#lanes === undefined) this.reset();
     });
@@ -99,7 +99,7 @@ class Pair {
 
   goOn(): void {
     const { there, back } = this.link;
-    // A connection begins with words both ways.
+    // A TCP handshake needs both directions.
     if (this.#lanes === undefined && there.isOpen && back.isOpen && !this.#isOver) this.#dial();
     for (const lane of this.#lanes ?? []) lane.goOn();
   }
@@ -137,7 +137,7 @@ class Pair {
 
 type Waiting = { readonly dueMs: number; readonly what: Buffer | 'end' | 'lost' };
 
-/** What goes one way. */
+/** One direction of a connection. */
 class Lane {
   readonly #from: Socket;
   readonly #to: Socket;
@@ -160,7 +160,7 @@ class Lane {
     to.on('drain', () => this.goOn());
   }
 
-  /** Passes on what is due. */
+  /** Forwards the data that is due. */
   goOn(): void {
     clearTimeout(this.#timer);
     while (this.#way.isOpen && !this.#to.writableNeedDrain) {

@@ -1,7 +1,7 @@
-/** Keeps count of the nodes that something is wrong with, so that a majority is never away for long. */
+/** Counts the nodes that are affected by faults, so that a majority is never lost for long. */
 import { nowUs } from './connection.ts';
 
-/** A time in which a majority was well all along; until it ends, it has no end. */
+/** Period during which a majority was up; infinite while it lasts. */
 export interface Span {
   readonly fromUs: number;
   readonly toUs: number;
@@ -22,19 +22,19 @@ export class Quorum {
     this.#wholeFromUs = now();
   }
 
-  /** When a majority was well, in order. */
+  /** Periods with a majority, in order. */
   get spans(): readonly Span[] {
     return this.#isWhole
       ? [...this.#ended, { fromUs: this.#wholeFromUs, toUs: Number.POSITIVE_INFINITY }]
       : [...this.#ended];
   }
 
-  /** Whether a majority is well, and has been for so long. */
+  /** True when a majority is up, and has been for `forMs`. */
   isSettled(forMs: number): boolean {
     return this.#isWhole && performance.now() - this.#changedMs >= forMs;
   }
 
-  /** Whether a majority is well when these nodes are not, either. */
+  /** True when a majority stays up when these nodes fail too. */
   bears(numbers: readonly number[]): boolean {
     const wrong = new Set([...this.#wrong.keys(), ...numbers]);
     return this.#size - wrong.size > this.#size / 2;

@@ -1,7 +1,7 @@
 /**
- * A change of the members of a cluster, as an operator makes it: a node with an empty volume joins, and another one
- * leaves, which runs until it is removed or has lost its process and its volume before. Whatever is in the way of a
- * command, such as other faults, it is repeated until it is done.
+ * Replaces a node of the cluster with the admin commands of an operator: a node with an empty volume joins, and the old
+ * node leaves, either while it runs or after its process and volume were lost. Commands are repeated until they
+ * succeed, because other faults may interfere.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterDescription } from '#cluster';
@@ -10,13 +10,16 @@ import { isRemoved, stateOf, whyNotToLose } from './cluster-state.ts';
 import type { Fleet } from './fleet.ts';
 import type { Member } from './member.ts';
 
-/** A cluster to which nothing happens any more takes a small part of it. */
+/** A cluster without faults needs a small part of this time. */
 const REPLACED_WITHIN_MS = 300_000;
 const RETRY_MS = 1000;
-/** A node that is removed ends when it hears of it, which a cut network may keep from it. */
+/** A removed node exits when it learns of its removal, which a partition may prevent. */
 const HEARS_WITHIN_MS = 15_000;
 
-/** Has the waiting host take the place of a node. `isDead`: that node has nothing left. `say` hears how it goes. */
+/**
+ * Replaces a node with the spare host. `isDead`: the old node loses its process and volume first. `say` reports
+ * progress.
+ */
 export async function replace(
   fleet: Fleet,
   { old, isDead, say }: { readonly old: Member; readonly isDead: boolean; readonly say: (line: string) => void },
@@ -35,13 +38,13 @@ export async function replace(
   await spare.startAnew(fleet.active.filter((member) => member !== old).map(({ peer }) => peer));
   fleet.join(spare);
   say(`${spare.name} has joined, and takes the place of ${old.name}${isDead ? ', which has nothing left' : ''}`);
-  // An operator knows that a dead node does not answer.
+  // The operator knows that a dead node does not answer.
   const asked = fleet.active.filter((member) => !isDead || member !== old);
   const words = isDead
     ? ['replace', `${number}`, '--by', `${await numberOf(spare, say)}`]
     : ['decommission', `${number}`];
   await untilDone(asked, say, async (peer) => {
-    // By a command whose answer was lost.
+    // An earlier command, whose reply was lost, may have done it.
     if (isRemoved(await clusterAt(peer), number)) return;
     await clusterCommandAt(peer, ...words, '--wait');
   });
@@ -50,7 +53,10 @@ export async function replace(
   old.disk.wipe();
 }
 
-/** Only the node itself knows for sure: its host may have had other ones, and what others know may be of before. */
+/**
+ * Returns the number of the node. Only the node itself is asked: its host may have had earlier nodes, and the reports
+ * of other nodes may be outdated.
+ */
 async function numberOf(member: Member, say: (line: string) => void): Promise<number> {
   return untilDone([member], say, async (peer) => (await clusterAt(peer)).node);
 }
@@ -61,7 +67,7 @@ async function clusterAt(peer: string): Promise<ClusterDescription> {
   return cluster;
 }
 
-/** Asks one node after the other until the work is done at one. */
+/** Tries the work at one node after the other until it succeeds. */
 async function untilDone<Result>(
   members: readonly Member[],
   say: (line: string) => void,
@@ -81,7 +87,7 @@ async function untilDone<Result>(
   }
 }
 
-/** What a command said, without the command line. */
+/** The output of a failed command, without the command line. */
 function reasonOf(failure: unknown): string {
   const text = failure instanceof Error ? failure.message : String(failure);
   return text.replace(/^Command failed: .*\n/, '').trim();

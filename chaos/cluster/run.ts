@@ -1,6 +1,6 @@
 /**
- * A run: nodes in a world of their own, clients and subscribers in epochs, faults, healing, and the verdict over all
- * that anybody was told.
+ * A chaos run on a cluster, from start to verdict: starts the nodes, runs epochs of clients and subscribers while the
+ * nemesis injects faults, heals the cluster, and checks all histories against the final state.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,11 +32,11 @@ export interface RunPlan {
   readonly minutes: number;
   readonly hasFaults: boolean;
   readonly world: WorldKind;
-  /** The library that shifts clocks; absent: no fault of clocks. */
+  /** Library that shifts clocks; absent: clock faults are skipped. */
   readonly fakeTime: string | undefined;
-  /** The entry of the bundle of a release before, of which every other process of a node is. */
+  /** Bundle of an earlier release, which every second process of a node runs. */
   readonly before: string | undefined;
-  /** Logs of the nodes go here, and the histories when something is wrong. */
+  /** Directory for the logs of the nodes, and for the histories of a failed run. */
   readonly dir: string;
   readonly report: (line: string) => void;
 }
@@ -44,7 +44,7 @@ export interface RunPlan {
 export interface Verdict extends Figures, Counts {
   readonly world: WorldKind;
   readonly problems: readonly string[];
-  /** How many histories of a name a check could neither explain nor rule out: of them nothing is proven. */
+  /** Number of histories per database that a check could neither explain nor refute, so they prove nothing. */
   readonly undecided: number;
   readonly seconds: number;
   readonly operations: number;
@@ -52,17 +52,17 @@ export interface Verdict extends Figures, Counts {
   readonly unknown: number;
   readonly databases: number;
   readonly revisions: number;
-  /** Processes of nodes, by their release. */
+  /** Number of started processes, by release. */
   readonly processes: Member['started'];
-  /** What those were told who use components. */
+  /** Counts of the answers to clients of components. */
   readonly components: TheatreCounts;
-  /** What those were told who read pages by their tags. */
+  /** Counts of the answers to readers of pages. */
   readonly pages: PageCounts;
-  /** Faults that were not done, and why. */
+  /** Faults that were skipped, and why. */
   readonly missing: Missing;
 }
 
-/** The directory of the histories among the files of a run; it is there when something was wrong. */
+/** Directory of the histories of a failed run. */
 export const HISTORY = 'history';
 
 const EPOCH_MS = 15_000;
@@ -71,7 +71,7 @@ const DISK_BYTES = 192 * 2 ** 20;
 const DISK_BYTES_A_MINUTE = 24 * 2 ** 20;
 const CATCH_UP_MS = 20_000;
 const PROBLEMS_SHOWN = 40;
-/** What is said of one by one. */
+/** Silences longer than this are printed one by one. */
 const SILENCE_MS = 5000;
 
 export async function runCluster(plan: RunPlan): Promise<Verdict> {
@@ -139,7 +139,7 @@ class Run {
       const withMajority = longestWithin(silence, this.#spans);
       this.#say(`no write for ${silence.ms} ms, from ${from} on; ${withMajority} ms of it with a majority`);
     }
-    // A node that misbehaves is not asked any further.
+    // After a misbehaviour the final state is not read.
     if (this.#problems.length === 0) await this.#judge(fleet.active, prober, theatre);
   }
 
@@ -149,7 +149,7 @@ class Run {
     const transacts = histories.flatMap((history) => history.of('transact'));
     const counts = countsOf(histories, this.#done);
     const { problems, untried } = this.#shortfalls();
-    // A run that was ended early has less of everything.
+    // A run that ended early has fewer answers of every kind.
     if (this.#problems.length === 0) for (const problem of problems) this.#problem(problem);
     if (this.#problems.length > 0) this.#keep(histories);
     return {
@@ -172,7 +172,9 @@ class Run {
     };
   }
 
-  /** As long as planned; and up to as long again while there was too little of something, as on a busy machine. */
+  /**
+   * Runs epochs for the planned time, and up to as long again while a count is below its minimum, as on a busy machine.
+   */
   async #runEpochs(fleet: Fleet): Promise<void> {
     const durationMs = this.#plan.minutes * 60_000;
     const endMs = performance.now() + durationMs;
@@ -186,7 +188,7 @@ class Run {
     }
   }
 
-  /** What there was too little of by now, in a run that is good otherwise. */
+  /** The first count that is below its minimum, in a run without problems. */
   get #lacking(): string | undefined {
     return this.#problems.length === 0 ? this.#shortfalls().problems[0] : undefined;
   }
@@ -322,7 +324,7 @@ class Run {
     }
   }
 
-  /** What there is to look at when something was wrong. */
+  /** Writes the histories for the analysis of a failed run. */
   #keep(histories: readonly History[]): void {
     const dir = join(this.#plan.dir, HISTORY);
     mkdirSync(dir, { recursive: true });

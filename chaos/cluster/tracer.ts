@@ -1,18 +1,18 @@
-/** System calls of a running process that fail or take long, by strace. */
+/** Makes system calls of a running process fail or take longer, with strace. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A process with many threads on a busy machine takes a while to be seized. */
+/** Attaching to a process with many threads takes a while on a busy machine. */
 const SEIZED_WITHIN_MS = 15_000;
 const LOOK_MS = 10;
-/** It lets go of a thread at a time, each of which may stand in a call that it holds up. */
+/** strace detaches from one thread after another, and each may be in a delayed call. */
 const LETS_GO_WITHIN_MS = 30_000;
 
 /**
- * Lets the calls of all threads of a process fail, or take long, as strace says it; ends with the returned function.
- * Resolves when that is so, or when there is no such process any more.
+ * Makes system calls of all threads of a process fail or take longer (syntax of strace). Resolves when strace is
+ * attached, or when the process has ended. The returned function detaches it.
  * @throws Error when strace cannot trace the process.
  */
 export async function inject(pid: number, calls: string, how: string): Promise<() => Promise<void>> {
@@ -47,14 +47,15 @@ export async function inject(pid: number, calls: string, how: string): Promise<(
   }
   return async () => {
     tracer.kill('SIGTERM');
-    // One that waits for a process that is already gone does not hear of it. The kernel lets go of whoever is left.
+    // strace may miss the end of its process and wait forever. SIGKILL makes the kernel detach it from the remaining
+    // threads.
     const kill = setTimeout(() => tracer.kill('SIGKILL'), LETS_GO_WITHIN_MS);
     await ended;
     clearTimeout(kill);
   };
 }
 
-/** Undefined when processes can be traced that are no children of the tracer; else why not. */
+/** Returns the reason why strace cannot attach to processes that are not its children, or undefined when it can. */
 export async function whyNoTracer(): Promise<string | undefined> {
   const probe = spawnSync('strace', ['-V'], { encoding: 'utf8' });
   if (probe.error !== undefined) return `strace cannot be run: ${probe.error.message}`;
@@ -71,7 +72,7 @@ export async function whyNoTracer(): Promise<string | undefined> {
   }
 }
 
-/** Who traces a process, 0 when nobody does; undefined when it has ended. */
+/** Id of the tracer of a process, or 0 without one; undefined when the process has ended. */
 function tracerOf(pid: number): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

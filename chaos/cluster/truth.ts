@@ -1,6 +1,6 @@
 /**
- * What is left when everything has healed: every database takes a write and is read from every node that holds it, and
- * all of them must have the same. That is the truth which the histories are held against.
+ * Reads the final state after the cluster has healed. Every database must accept a write, and all nodes with a replica
+ * must have the same content. The histories are checked against this state.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FinalDatabase } from '../../test/simulation/checks/evidence.ts';
@@ -12,12 +12,12 @@ import { Sketches } from '../../test/simulation/workload/sketches.ts';
 import { Connection, type Server } from './connection.ts';
 import type { Follower } from './follower.ts';
 
-/** After healing every call succeeds within this time. */
+/** Every call to a healed cluster succeeds within this time. */
 const HEALED_WITHIN_MS = 60_000;
 const RETRY_MS = 200;
 const SIDE_BY_SIDE = 4;
 
-/** Asks until it is answered. @throws Error with the last answer when it never is. */
+/** Repeats the call until it succeeds. @throws Error with the last outcome when it never does. */
 export async function must<Kind extends CallKind>(
   connection: Connection,
   kind: Kind,
@@ -34,7 +34,7 @@ export async function must<Kind extends CallKind>(
   }
 }
 
-/** Creates a database, if need be by several attempts: one whose answer was lost may have done it. */
+/** Creates a database, with several attempts if needed: an attempt whose reply was lost may have created it. */
 export async function open(connection: Connection, name: string): Promise<void> {
   const deadlineMs = performance.now() + HEALED_WITHIN_MS;
   for (;;) {
@@ -46,7 +46,7 @@ export async function open(connection: Connection, name: string): Promise<void> 
   }
 }
 
-/** Writes once more to each of these databases. */
+/** Writes one more transaction to each of these databases. */
 export async function writeLastWords(connection: Connection, names: readonly string[], random: Rng): Promise<void> {
   const sketches = new Sketches(random);
   await sideBySide(names, async (name) => {
@@ -56,8 +56,9 @@ export async function writeLastWords(connection: Connection, names: readonly str
 }
 
 /**
- * Reads each of these databases from every node that holds a copy. Throws with what is different between two of them,
- * and when there are not so many copies, though they may have been on their way to other nodes for a while.
+ * Reads each of these databases from every node with a replica. Waits for missing replicas, because they may still be
+ * moving to other nodes.
+ * @throws Error when two replicas differ, and when there are fewer replicas than `copies`.
  */
 export function readCopies(
   names: readonly string[],
@@ -84,7 +85,7 @@ export function readCopies(
   });
 }
 
-/** The places of subscribers that have not got everything of the databases that are left. */
+/** Returns the subscribers that miss events of the remaining databases. */
 export function laggards(followers: readonly Follower[], finals: readonly FinalDatabase[]): readonly Laggard[] {
   return followers.flatMap(({ options: { client, name, selector, history }, place }) => {
     const final = finals.find((each) => each.name === name);
@@ -127,7 +128,7 @@ async function readHolding(readers: readonly Connection[], name: string): Promis
   return found.flatMap(({ reader, final }) => (final === undefined ? [] : [{ name: reader.client, final }]));
 }
 
-/** What the node itself holds; undefined when that is no copy. */
+/** Reads the replica of one node; undefined when it has none. */
 async function readCopy(reader: Connection, name: string): Promise<FinalDatabase | undefined> {
   const { outcome } = await reader.call('describe', { name, at: 'latest' });
   if (outcome.kind === 'error' && outcome.reason === 'NotReplica') return undefined;

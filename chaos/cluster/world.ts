@@ -1,7 +1,7 @@
 /**
- * Where the nodes of a run are, and how they reach each other: in namespaces, with links and file systems of the
- * kernel; or on loopback, where those are not allowed, with links that are proxies of ours and disks that are plain
- * directories. Faults are drawn alike in both, and what cannot be done in one of them is named.
+ * The environment of the nodes of a run. `namespaces` uses links and file systems of the kernel. `loopback`, for
+ * machines without namespaces, uses proxies as links and plain directories as disks. Both get the same faults; a fault
+ * that an environment does not support is skipped and reported.
  */
 import { BridgedNetwork } from './bridged-network.ts';
 import { Disk } from './disk.ts';
@@ -15,11 +15,13 @@ export type WorldKind = (typeof WORLDS)[number];
 export interface World {
   readonly kind: WorldKind;
   readonly network: Network;
-  /** The disk of the node with this name. */
+  /** Returns the disk of the node with this name. */
   disk(name: string, bytes: number): Promise<Disk>;
 }
 
-/** The world of a run whose files go to `dir`; namespaces must have been entered before. */
+/**
+ * Creates the environment of a run whose files go to `dir`. For namespaces, the process must be inside them already.
+ */
 export async function makeWorld(kind: WorldKind, dir: string): Promise<World> {
   if (kind === 'namespaces') {
     return { kind, network: await BridgedNetwork.make(), disk: (name, bytes) => Disk.mount(name, bytes) };

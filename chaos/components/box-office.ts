@@ -1,6 +1,6 @@
 /**
- * One node, as clients of the seats see it: a command or a State View over gRPC or HTTP, and what was answered. What a
- * fault explains is no answer; everything else that is none of the expected answers is strange.
+ * A client of one node that sells and shows seats: sends a command or a State View request over gRPC or HTTP and
+ * classifies the reply. Replies that faults explain become `unknown`; all other unexpected replies become `strange`.
  */
 import { ExecuteStateChangeRequest, FetchStateViewAtRevisionRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { GrpcFailure } from '../../test/support/grpc-client.ts';
@@ -81,7 +81,7 @@ export class BoxOffice implements Disposable {
     return { kind: 'shown', revision: state.revision, bytes: state.bytes.toString('hex') };
   }
 
-  /** What is the latest the node says by sending on to it. */
+  /** Uses HTTP for the latest revision, because the node redirects to it. */
   async #showByHttp(house: string, at: number | 'latest'): Promise<ShowOutcome> {
     const reply = await this.#fetch(
       `/api/v1/db/${THEATRE}/${at}/state-views/${VIEW}/v1?subject.${PARAMETER}=${house}`,
@@ -103,7 +103,7 @@ interface Executed {
 }
 
 interface Refusal {
-  /** The status, as gRPC has it, or the number of HTTP. */
+  /** Status name of gRPC, or status code of HTTP. */
   readonly status: string | number;
   readonly reason: string | undefined;
   readonly message: string;
@@ -124,7 +124,7 @@ function httpRefusal({ status, headers }: Response, text: string): Refusal {
   return { status, reason, message: text.slice(0, 300), revision: Number(headers.get('x-revision')) };
 }
 
-/** Undefined: the connection was lost, or the answer did not come in time. */
+/** Returns undefined when the connection was lost or the reply timed out. */
 function refusalOf(failure: unknown): Refusal | undefined {
   if (failure instanceof Refused) return failure.refusal;
   if (failure instanceof GrpcFailure) {
@@ -144,10 +144,10 @@ function saleOutcome(refusal: Refusal | undefined): SaleOutcome {
   return reason === 'ConcurrencyConflict' ? { kind: 'conflict' } : noAnswer(refusal);
 }
 
-/** A node that cannot answer now: it has no leader, no room, no time. */
+/** Statuses of a node that cannot answer now: no leader, no resources, or no time. */
 const LATER_STATUSES = ['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 503, 429, 507];
 const LATER: ReadonlySet<string | number> = new Set(LATER_STATUSES);
-/** A component whose node, or executor, was ended or stood still under it. */
+/** Errors of a component whose node or executor was killed or paused during the call. */
 const STOOD_STILL = /\b(?:DeadlineExceeded|ExecutorLost|Cancelled|Busy): /;
 
 function noAnswer(refusal: Refusal | undefined): NoAnswer {

@@ -1,10 +1,10 @@
-/** What is left of the seats, as it is read over HTTP. */
+/** Reads all sold seats over HTTP at the end of a run, as input for seats-check.ts. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Address } from '../cluster/line.ts';
 import { THEATRE } from './box-office.ts';
 import type { SoldEvent } from './seats-history.ts';
 
-/** A node that may be asked. */
+/** A node that requests can be sent to. */
 export interface Place {
   readonly name: string;
   readonly address: Address;
@@ -20,7 +20,10 @@ const READ_WITHIN_MS = 60_000;
 const RETRY_MS = 200;
 const NEXT = /<([^>]+)>; rel="next"/;
 
-/** All events up to a revision, page by page. @throws Error when the node does not answer for long */
+/**
+ * Returns all events up to a revision, page by page.
+ * @throws Error when the node does not answer for a minute
+ */
 export async function soldEvents({ name, address }: Place, revision: number): Promise<readonly SoldEvent[]> {
   const untilMs = performance.now() + READ_WITHIN_MS;
   const events: SoldEvent[] = [];

@@ -1,13 +1,13 @@
 /**
- * Whether what clients were told of the seats is so, by what is left in the end. It shares no code with a node: the
- * State View is folded once more, by a loop, over the events as they are read over HTTP.
+ * Checks the answers about seats against the final events. It shares no code with a node: it folds the State View
+ * again, with a loop over the events as they are read over HTTP.
  *
- *   what is sold    no seat twice, and no more of a house than it may sell
- *   a sale          that was acknowledged is there, at that revision, for that seat, and once; one that was refused is not
- *   a refusal       was right at the revision that it names
- *   what is there   was asked for
- *   a show          at a revision is the fold of the events up to it, byte for byte; the latest is not behind what was
- *                   acknowledged before
+ *   sold events   no seat is sold twice, and no house sells more than its limit
+ *   sale          an acknowledged one is stored once, at that revision, for that seat; a refused one is not stored
+ *   refusal       was correct at the revision that it names
+ *   transaction   each stored one was requested
+ *   show          equals the fold of the events up to its revision, byte for byte; the latest one includes all sales
+ *                 that were acknowledged before
  */
 import { eventType, SOLD_MAX } from './seats.ts';
 import type { FinalSeats, Sale, SeatsHistory, Show, SoldEvent } from './seats-history.ts';
@@ -51,23 +51,23 @@ class SoldSeats {
     return problems;
   }
 
-  /** At which revision something is recorded under this id. */
+  /** Revision at which a transaction with this id is stored. */
   recordedAt(batchId: string): number | undefined {
     return this.#byId.get(batchId);
   }
 
-  /** What was sold at a revision. */
+  /** Events of a revision. */
   at(revision: number): readonly SoldEvent[] {
     return this.#byRevision.get(revision) ?? [];
   }
 
-  /** What a house had sold at a revision. */
+  /** Events of a house up to a revision. */
   upTo(house: string, revision: number): readonly SoldEvent[] {
     return (this.#byHouse.get(house) ?? []).filter((event) => event.revision <= revision);
   }
 }
 
-/** What nobody has asked for. */
+/** Stored transactions that no client requested. */
 function unasked(sales: readonly Sale[], { transactions }: FinalSeats): readonly string[] {
   const asked = new Set(sales.map(({ batchId }) => batchId));
   return transactions
@@ -127,7 +127,7 @@ function faultOfShow({ client, house, at, floor, outcome }: Show, sold: SoldSeat
 const HASH_PRIME = 16_777_619;
 const STATE_BYTES = 8;
 
-/** A count and a hash over every byte of the events' texts, little-endian, in hexadecimal; nothing of no event. */
+/** Count and hash over all bytes of the events' texts, little-endian, in hexadecimal; empty without events. */
 export function folded(events: readonly Pick<SoldEvent, 'text'>[]): string {
   if (events.length === 0) return '';
   let hash = 0;

@@ -1,26 +1,29 @@
-/** What clients asked of the seats, and what they were told: all that the checks look at, beside what is left. */
+/**
+ * Types of the history of the seats: the requests of clients with their outcomes, and the final events. The checks read
+ * nothing else.
+ */
 
 export interface Sale {
   readonly client: string;
-  /** Under which each attempt was to be committed: once. */
+  /** Transaction id of all attempts, which are committed at most once. */
   readonly batchId: string;
   readonly house: string;
   readonly seat: string;
-  /** A revision that was acknowledged to somebody before this was asked. */
+  /** A revision that was acknowledged before this request. */
   readonly floor: number;
-  /** Of the last attempt. */
+  /** Outcome of the last attempt. */
   readonly outcome: SaleOutcome;
 }
 
 export type SaleOutcome =
   | { readonly kind: 'sold'; readonly revision: number; readonly isReplayed: boolean }
-  /** By the component, which has looked at this revision. */
+  /** Refused by the component, which read this revision. */
   | { readonly kind: 'refused'; readonly reason: 'full' | 'taken'; readonly revision: number }
-  /** It lost against others as often as it may. */
+  /** The command lost against concurrent writes as often as it may retry. */
   | { readonly kind: 'conflict' }
   | NoAnswer;
 
-/** A State View as it was rendered. */
+/** A rendered State View. */
 export interface Show {
   readonly client: string;
   readonly house: string;
@@ -32,12 +35,12 @@ export interface Show {
 export type ShowOutcome = { readonly kind: 'shown'; readonly revision: number; readonly bytes: string } | NoAnswer;
 
 export type NoAnswer =
-  /** It may have been done, and may be done yet. */
+  /** The request may have taken effect, or may still do so. */
   | { readonly kind: 'unknown' }
-  /** What no fault explains. */
+  /** An answer that no fault explains. */
   | { readonly kind: 'strange'; readonly text: string };
 
-/** An event as it is read over HTTP, with the very text of it that State Views are given. */
+/** An event as read over HTTP, with the exact text that State Views receive. */
 export interface SoldEvent {
   readonly revision: number;
   readonly type: string;
@@ -48,7 +51,7 @@ export interface SoldEvent {
 export interface FinalSeats {
   readonly revision: number;
   readonly transactions: readonly { readonly revision: number; readonly transactionId: string }[];
-  /** In the order of revisions. */
+  /** Ordered by revision. */
   readonly events: readonly SoldEvent[];
 }
 

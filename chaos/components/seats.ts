@@ -1,19 +1,19 @@
 /**
- * Houses with seats that are sold, as components: small ones, so that a node which was killed is soon up with them.
+ * Components that sell the seats of houses. They are small, so that a restarted node loads them quickly.
  *
- * An event `sold.NN` of the subject `NNNN` in the stream `seats` says that a seat of a house is sold. The State Change
- * sells one when the State View counts fewer than the house may sell, and no event says that it is sold: so one of its
- * two rules is guarded by what a view says, and one by events.
+ * An event `sold.NN` with subject `NNNN` in the stream `seats` records that a seat of a house is sold. The State Change
+ * sells a seat when the State View counts fewer sold seats than the limit, and no event says that it is sold: one rule
+ * depends on a State View, the other on events.
  */
 import { wat } from '../../test/support/wasm/wat.ts';
 
-/** Seats of a house, and how many of them are sold at most. */
+/** Seats of a house, and the maximum number of them that are sold. */
 export const SEATS = 20;
 export const SOLD_MAX = 8;
 const STREAM = 'seats';
 export const VIEW = 'counted';
 export const CHANGE = 'sell';
-/** Of the view. */
+/** Parameter of the view. */
 export const PARAMETER = 'house';
 
 export function commandPath(house: string, seat: string): string {
@@ -24,7 +24,7 @@ export function eventType(seat: string): string {
   return `sold.${seat}`;
 }
 
-/** Places in memory of what is written there from the beginning. */
+/** Memory addresses of the initial data. */
 const SELECTOR = 64;
 const SELECTOR_TEXT = '{"stream":"seats","event_type":"sold.00","subject":"0000"}';
 const TYPE = 160;
@@ -40,7 +40,7 @@ function quoted(text: string): string {
   return text.replaceAll('"', '\\22');
 }
 
-/** Stores a text, its place and its length, at such a place. */
+/** Stores the address and length of a text at `place`. */
 function store(place: number, text: string): string {
   const [start, length] = [`(i32.const ${TEXTS + TEXT.indexOf(text)})`, `(i32.const ${text.length})`];
   return `(i32.store (i32.const ${place}) ${start}) (i32.store (i32.const ${place + 4}) ${length})`;
@@ -89,9 +89,9 @@ export function sellingChange(): Promise<Uint8Array> {
 }
 
 /**
- * What is decided is at 1024, and what of it is at other places from 1056 on; what is read at 2048.
+ * The result of `decide` starts at 1024, its parts at 1056, and results of imports at 2048.
  *
- *   1056 event   id, source, specversion, type, attributes, each a place and a length
+ *   1056 event   id, source, specversion, type, attributes, each an address and a length
  *   1120 the only attribute   name, the kind of its value, value
  *   2064 the only parameter   name, value
  */

@@ -1,9 +1,12 @@
-/** How much those were told who use components: a run in which there was too little of it has found nothing. */
+/**
+ * Counts the answers to clients of components, and reports counts below their minimum: a run with too few of them finds
+ * nothing.
+ */
 import type { SaleOutcome, SeatsHistory } from './seats-history.ts';
 
 export interface TheatreCounts {
   readonly sold: number;
-  /** Of these: what was there when it was asked for again. */
+  /** Sales among `sold` that were already stored when they were sent again. */
   readonly replayed: number;
   readonly full: number;
   readonly taken: number;
@@ -12,7 +15,7 @@ export interface TheatreCounts {
   readonly unknown: number;
 }
 
-/** Of each so many a minute at least: far below what a run comes to. */
+/** Minimum per minute, far below the actual number. */
 const A_MINUTE = { sold: 15, full: 1, taken: 1, shown: 15 } as const;
 
 export function theatreCounts({ sales, shows }: SeatsHistory): TheatreCounts {
@@ -30,7 +33,7 @@ export function theatreCounts({ sales, shows }: SeatsHistory): TheatreCounts {
   };
 }
 
-/** What there was too little of. */
+/** Returns a problem for each count below its minimum. */
 export function theatreShortfalls(counts: TheatreCounts, minutes: number): readonly string[] {
   const kinds = Object.entries(A_MINUTE) as readonly [keyof typeof A_MINUTE, number][];
   return kinds.flatMap(([kind, rate]) => {

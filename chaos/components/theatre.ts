@@ -1,6 +1,6 @@
 /**
- * Components under faults: a State View and a State Change, published before the first fault, which several clients use
- * through whichever node they are at, all the time; and what is left of it in the end, on every node.
+ * Clients of components under faults. A State View and a State Change are published before the first fault, several
+ * clients use them through all nodes during the run, and at the end every node renders State Views again for the check.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,16 +22,16 @@ import type { FinalSeats, Sale, SaleOutcome, SeatsHistory, Show, ShowOutcome } f
 
 export interface TheatreOptions {
   readonly seed: number;
-  /** Those that may be asked now. */
+  /** Nodes that clients may use now. */
   readonly places: () => readonly [Place, ...Place[]];
 }
 
 const CLIENTS = 4;
 const THINK_MS_MEAN = 120;
 const SELLS = 0.6;
-/** How many houses sell at a time. */
+/** Number of houses that sell at the same time. */
 const OPEN_HOUSES = 3;
-/** Of sales: in a house that has sold what it may. */
+/** Share of sales in a house that is already full. */
 const LATE = 0.1;
 const ATTEMPTS_MAX = 5;
 const REVISIONS_KEPT = 200;
@@ -41,9 +41,9 @@ const RENDERED_WITHIN_MS = 60_000;
 const RENDERED_ON_EACH = 120;
 
 /**
- * Leads of new databases move while nodes balance them, so an answer may be lost: what is sent again is what it was,
- * and a database that is there by then was created.
- * @throws GrpcFailure for any other, and when it goes on for long
+ * Repeats a request while the node is unavailable: the cluster moves leaderships of new databases to balance them.
+ * After a lost reply, ALREADY_EXISTS means that the request had succeeded.
+ * @throws GrpcFailure for any other failure, and after `PUBLISH_MS`
  */
 async function untilTaken(send: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + PUBLISH_MS;
@@ -67,23 +67,23 @@ export class Theatre {
   readonly #offices = new Map<string, BoxOffice>();
   #running: Promise<unknown> = Promise.resolve();
   #isOver = false;
-  /** The first of the houses that sell. */
+  /** Number of the first house that sells. */
   #front = 0;
-  /** The highest revision that anybody was told of. */
+  /** Highest revision that any client received. */
   #floor = 0;
-  /** Some that anybody was told of. */
+  /** Some of the revisions that clients received. */
   readonly #revisions: [number, ...number[]] = [0];
 
   constructor(options: TheatreOptions) {
     this.#options = options;
   }
 
-  /** In the end with what the judge was shown. */
+  /** Includes the final reads after `judge`. */
   get history(): SeatsHistory {
     return { sales: this.#sales, shows: this.#shows };
   }
 
-  /** Creates the database, and publishes through one node. @throws GrpcFailure when it does not take it */
+  /** Creates the database and publishes the components. @throws GrpcFailure when the node refuses */
   async open(): Promise<void> {
     const [place] = this.#options.places();
     const client = new TestClient(place.address.grpc);
@@ -120,8 +120,8 @@ export class Theatre {
   }
 
   /**
-   * Everything is read, and rendered by each of the nodes, which have healed, and held against what clients were told.
-   * @throws Error when one of them does not answer for long
+   * Reads all events, lets every healed node render State Views, and checks all answers against the events.
+   * @throws Error when a node does not answer for a minute
    */
   async judge(final: Pick<FinalSeats, 'revision' | 'transactions'>): Promise<readonly string[]> {
     const places = this.#options.places();
@@ -141,7 +141,7 @@ export class Theatre {
     }
   }
 
-  /** Asks again, of another node and under the same id, while it does not know whether the seat is sold. */
+  /** While the outcome is unknown, sends the command again, to another node and under the same id. */
   async #sell(client: string, random: Rng): Promise<void> {
     const isLate = random.chance(LATE);
     const house = houseOf(isLate ? random.between(0, this.#front) : this.#front + random.between(0, OPEN_HOUSES - 1));
@@ -185,7 +185,7 @@ export class Theatre {
     return known;
   }
 
-  /** Houses at the last revision, and at others. */
+  /** Renders houses at the last revision and at earlier ones. */
   async #rendered(place: Place, last: number): Promise<readonly Show[]> {
     const random = new Rng(this.#options.seed, `the end of the theatre at ${place.name}`);
     const shows: Show[] = [];

@@ -1,7 +1,7 @@
 /**
- * Whoever reads pages over HTTP, again and again, each time from another node, and says which tag he has: what caches
- * and browsers do (specification, HTTP rule 6). Pages are of databases at numbers of revisions, some with a cut in
- * effective time, and of a State View; some of the names are created anew all the time.
+ * Clients that read pages over HTTP again and again, each time from another node and often with their ETag, like caches
+ * and browsers (specification, HTTP rule 6). Pages are databases at revisions, some with a range of effective time, and
+ * a State View. Some of the databases are deleted and created again all the time.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,17 +14,17 @@ import { TagBook } from './tag-book.ts';
 
 export interface PageReadersOptions {
   readonly seed: number;
-  /** Those that may be asked now. */
+  /** Nodes that readers may use now. */
   readonly places: () => readonly [Place, ...Place[]];
-  /** The databases that there may be. */
+  /** Names of databases that may exist. */
   readonly names: () => readonly string[];
   readonly onProblem: (what: string) => void;
 }
 
 export interface PageCounts {
-  /** Pages that were sent. */
+  /** Replies with a page. */
   readonly sent: number;
-  /** 304: whoever asked has the page, from another node or this. */
+  /** Replies 304: the reader has the page already, from this node or another one. */
   readonly unchanged: number;
 }
 
@@ -33,10 +33,10 @@ const THINK_MS_MEAN = 80;
 const DEADLINE_MS = 4000;
 const AGAIN_SHARE = 0.7;
 const WITH_TAG_SHARE = 0.7;
-/** Pages that are asked for again. */
+/** Number of paths that are remembered for repeated requests. */
 const PATHS_KEPT = 60;
 const HOUSES = 12;
-/** Of each so many a minute at least: far below what a run comes to. */
+/** Minimum per minute, far below the actual number. */
 const A_MINUTE: PageCounts = { sent: 10, unchanged: 10 };
 
 export class PageReaders {
@@ -78,7 +78,7 @@ export class PageReaders {
     }
   }
 
-  /** A page at a revision that there is; undefined when the node does not say which. */
+  /** Returns a path at an existing revision; undefined when the node does not report the latest one. */
   async #newPath({ address }: Place, random: Rng): Promise<string | undefined> {
     const name = random.pickFrom(this.#options.names());
     if (name === undefined) return undefined;
@@ -102,7 +102,7 @@ export class PageReaders {
   ): Promise<void> {
     const headers: Record<string, string> = sentTag === undefined ? {} : { 'if-none-match': sentTag };
     const reply = await tried(`${address.http}${path}`, { headers });
-    // Whoever cannot answer now says so; what is refused is for the checks of the histories.
+    // Error replies are ignored here; the checks of the histories cover errors.
     if (reply === undefined || (reply.status !== 200 && reply.status !== 304)) return;
     const isUnchanged = reply.status === 304;
     const digest = isUnchanged ? undefined : createHash('sha256').update(reply.body).digest('hex');
@@ -115,7 +115,7 @@ export class PageReaders {
   }
 }
 
-/** What there was too little of. */
+/** Returns a problem for each count below its minimum. */
 export function pageShortfalls(counts: PageCounts, minutes: number): readonly string[] {
   return (['sent', 'unchanged'] as const).flatMap((kind) => {
     const min = Math.floor(A_MINUTE[kind] * minutes);
@@ -129,7 +129,7 @@ interface Reply {
   readonly body: Buffer;
 }
 
-/** Undefined: the connection was lost, or the answer did not come in time. */
+/** Returns undefined when the connection was lost or the reply timed out. */
 async function tried(url: string, request: RequestInit): Promise<Reply | undefined> {
   try {
     const reply = await fetch(url, { ...request, signal: AbortSignal.timeout(DEADLINE_MS) });

@@ -1,17 +1,17 @@
 /**
- * The tags that pages had, whoever was asked for them. A page is a path that names a revision, of one instance of a
- * database: it has one tag and one body for ever, at every node (specification, HTTP rule 6).
+ * Records the ETags of pages from all nodes and finds contradictions. A page is a path with a revision, of one instance
+ * of a database; it has one ETag and one body forever, on every node (specification, HTTP rule 6).
  */
 export interface PageSeen {
   readonly path: string;
-  /** Which instance has answered. */
+  /** Instance that the reply names. */
   readonly databaseId: string;
   readonly tag: string;
-  /** Who has answered whom. */
+  /** Names of the node and the reader. */
   readonly by: string;
-  /** What was asked for only if it had changed. */
+  /** ETag in the request (`If-None-Match`). */
   readonly sentTag: string | undefined;
-  /** Of the body; undefined: it has not changed. */
+  /** Digest of the body; undefined for a 304. */
   readonly digest: string | undefined;
 }
 
@@ -22,15 +22,15 @@ interface Page {
 }
 
 export class TagBook {
-  /** By path, then by instance. */
+  /** Pages by path, then by instance. */
   readonly #pages = new Map<string, Map<string, Page>>();
 
-  /** The tag of a page as somebody has it. */
+  /** The last recorded ETag of a page. */
   tagOf(path: string): string | undefined {
     return [...(this.#pages.get(path)?.values() ?? [])].at(-1)?.tag;
   }
 
-  /** Takes an answer in; says what is wrong with it. */
+  /** Records a reply, and returns a description of its fault if it has one. */
   take({ path, databaseId, tag, by, sentTag, digest }: PageSeen): string | undefined {
     const instances = this.#pages.get(path) ?? new Map<string, Page>();
     const known = instances.get(databaseId);

@@ -1,6 +1,6 @@
 /**
- * Creates and deletes databases for as long as the node lives, and proves after a restart that what was acknowledged
- * holds: a created database is there with its id and its transaction, a deleted one is gone.
+ * Creates and deletes databases while the node runs. After a restart it checks that every acknowledged creation and
+ * deletion persisted: a created database exists with its id and its transaction, and a deleted one does not exist.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../proto/gen/cairn/v1/database.ts';
@@ -9,10 +9,10 @@ import { StoreClient } from './store-client.ts';
 
 interface Churned {
   readonly name: string;
-  /** `creating` and `deleting` were never answered. */
+  /** `creating` and `deleting`: the reply is missing. */
   state: 'creating' | 'created' | 'deleting' | 'deleted';
   databaseId?: string;
-  /** The revision that a transaction in it was acknowledged at. */
+  /** Revision of an acknowledged transaction in the database. */
   revision: number;
 }
 
@@ -29,7 +29,7 @@ export class CatalogChurn {
   #created = 0;
   #deleted = 0;
 
-  /** What the node refused, though nothing was wrong with it. */
+  /** Errors of a node that should have accepted the request. */
   get refusals(): readonly Error[] {
     return this.#refusals;
   }
@@ -48,7 +48,7 @@ export class CatalogChurn {
     await this.#running;
   }
 
-  /** Compares the catalog with what was acknowledged, and learns what became of what was not answered. */
+  /** Compares the catalog with the acknowledgements, and records the outcome of requests without a reply. */
   async check(address: string): Promise<void> {
     using client = new StoreClient(address);
     const databases = await client.databases();
@@ -68,7 +68,7 @@ export class CatalogChurn {
     try {
       while (!this.#stopped) {
         const old = [...this.#known.values()].filter((churned) => churned.state === 'created');
-        // One stays, to be there after the next restart.
+        // Keeps one database, so that it exists after the next restart.
         for (const churned of old.slice(1)) await this.#delete(client, churned);
         await this.#create(client);
       }

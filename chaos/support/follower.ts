@@ -1,6 +1,6 @@
 /**
- * A subscriber that outlives its node: follows a database over SubscribeEvents, resumes after each restart behind the
- * last event that it has got, and proves that it got every event once, in order, and none that is not in the log.
+ * A subscriber that outlives its node: it reads a database with SubscribeEvents and resumes after each restart at the
+ * last event that it received. It checks that it received every event of the log once, in order, and no other event.
  */
 
 import type { SubscribeEventsReply } from '../../proto/gen/cairn/v1/database.ts';
@@ -9,7 +9,7 @@ import { StoreClient } from './store-client.ts';
 
 export class Follower {
   readonly #database: string;
-  /** Ids that were delivered, and ids that are in the log, from the first that is not compared yet. */
+  /** Ids of delivered events and of events in the log, from the first one that is not compared yet. */
   #delivered: string[] = [];
   #stored: string[] = [];
   #after: Position | undefined;
@@ -22,7 +22,7 @@ export class Follower {
     this.#database = database;
   }
 
-  /** Events delivered so far. */
+  /** Number of events delivered so far. */
   get count(): number {
     return this.#count;
   }
@@ -44,7 +44,7 @@ export class Follower {
     await this.#running;
   }
 
-  /** Compares with the ids that the log holds in addition, in order. */
+  /** Compares the delivered events with the log, after adding the log's new ids in order. */
   check(stored: readonly string[]): void {
     if (this.#failure !== undefined) throw this.#failure;
     this.#stored = this.#stored.concat(stored);

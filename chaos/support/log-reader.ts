@@ -1,6 +1,6 @@
 /**
- * Reads the log of a database over gRPC as bytes and proves its chain, without any code of the server: the messages
- * are cut by hand and the hashes computed here.
+ * Reads the log of a database over gRPC as bytes and verifies its chain of hashes. It shares no code with the server:
+ * it parses the messages and computes the hashes itself.
  */
 import { createHash } from 'node:crypto';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -9,7 +9,7 @@ export interface LoggedTransaction {
   readonly revision: number;
   readonly chainHash: Buffer;
   readonly transactionId: string;
-  /** The events as they are stored, in wire form. */
+  /** Stored events, as encoded messages. */
   readonly events: readonly Buffer[];
   readonly body: Buffer;
 }
@@ -40,14 +40,14 @@ export async function readLog(address: string, database: string, startRevision: 
   return transactions;
 }
 
-/** H(0) of a database. */
+/** H(0), the initial hash of a database. */
 export function firstHash(databaseId: string): Buffer {
   return createHash('sha256')
     .update(Buffer.from(databaseId.replaceAll('-', ''), 'hex'))
     .digest();
 }
 
-/** The first thing that is wrong with the chain after `previous`, or nothing. */
+/** Returns the first fault in the chain after `previous`, or undefined. */
 export function brokenLink(
   previous: { readonly revision: number; readonly hash: Buffer },
   log: readonly LoggedTransaction[],
@@ -64,7 +64,7 @@ export function brokenLink(
   return undefined;
 }
 
-/** The text of field `number` of a wire message, the last one when it is there more than once. */
+/** Text of the field `number` of an encoded message; the last one wins. */
 export function textField(message: Buffer, number: number): string | undefined {
   let text: string | undefined;
   for (const field of fields(message)) if (field.number === number) text = field.bytes.toString('utf8');
@@ -91,9 +91,9 @@ function parseTransaction(message: Buffer): LoggedTransaction {
 
 interface WireField {
   readonly number: number;
-  /** Of a varint field. */
+  /** Value of a varint field. */
   readonly value: number;
-  /** Of a length-delimited or fixed field. */
+  /** Bytes of a length-delimited or fixed field. */
   readonly bytes: Buffer;
 }
 

@@ -1,7 +1,7 @@
-/** How fetch says that the connection was lost before the answer, or within it. */
+/** Messages of fetch for a connection that was lost before or during the reply. */
 const LOST: ReadonlySet<string> = new Set(['fetch failed', 'terminated']);
 
-/** Whether the connection was lost, or the answer did not come in time: nobody knows what became of the request. */
+/** True when the connection was lost or the reply timed out, so that the outcome of the request is unknown. */
 export function isLostFetch(failure: unknown): boolean {
   if (failure instanceof TypeError) return LOST.has(failure.message);
   return failure instanceof Error && failure.name === 'TimeoutError';

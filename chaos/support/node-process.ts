@@ -1,4 +1,4 @@
-/** A real node in a process of its own, to be killed. */
+/** Starts a real node in a separate process, which tests can kill. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -12,32 +12,32 @@ export interface NodeProcess {
   /** host:port of the gRPC server. */
   readonly grpc: string;
   readonly http: string;
-  /** The URL of MCP; empty where it is off. */
+  /** URL of the MCP endpoint; empty when it is off. */
   readonly mcp: string;
-  /** The URL of its metrics. */
+  /** URL of the metrics. */
   readonly metrics: string;
-  /** host:port where other nodes find it; empty when they do not. */
+  /** host:port for other nodes; empty when they cannot connect. */
   readonly peer: string;
-  /** What the process has written to stdout. */
+  /** Output of the process to stdout. */
   output(): string;
-  /** What the process has written to stderr. */
+  /** Output of the process to stderr. */
   log(): string;
   kill(signal: NodeJS.Signals): void;
-  /** Resolves with the exit code, or the signal's name. */
+  /** Resolves with the exit code or the name of the signal. */
   readonly ended: Promise<number | string>;
 }
 
 export interface NodeOptions {
   readonly dataDir: string;
   readonly settings?: readonly string[];
-  /** The settings of the ports; absent: free ones, and none for other nodes. */
+  /** Settings of the ports; absent: free ports, and no port for other nodes. */
   readonly ports?: readonly string[];
   readonly nodeOptions?: readonly string[];
-  /** The entry of another bundle than the one that tests run. */
+  /** Entry of a bundle to run in place of the default one of tests. */
   readonly product?: string | undefined;
-  /** A program that runs the node, such as strace, with its arguments. */
+  /** Command prefix that runs the node, such as strace with its arguments. */
   readonly under?: readonly string[];
-  /** Is given the process before it is ready: who ends it if it never gets so far. */
+  /** Called with the process before it is ready, so that the caller can end it when it never becomes ready. */
   readonly onSpawn?: ((child: ChildProcess) => void) | undefined;
 }
 
@@ -54,9 +54,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const LOG_BYTES_MAX = 1 << 20;
 const FREE_PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0'];
 
-/**
- * Starts a node, on free loopback ports unless others are named, and waits for its ready line.
- */
+/** Starts a node, on free loopback ports unless `ports` names others, and waits for its ready line. */
 export function startNode(options: NodeOptions): Promise<NodeProcess> {
   const [program = '', ...args] = [
     ...(options.under ?? []),
@@ -65,7 +63,7 @@ export function startNode(options: NodeOptions): Promise<NodeProcess> {
     ...productArgs(options.product),
     `--data-dir=${options.dataDir}`,
     ...(options.ports ?? FREE_PORTS),
-    // A release before does not know the setting, and founds without.
+    // An earlier release does not know this setting, and founds a cluster without it.
     ...(options.product === undefined ? foundingUnlessJoining(options.settings ?? []) : []),
     ...(options.settings ?? []),
   ];
@@ -73,7 +71,7 @@ export function startNode(options: NodeOptions): Promise<NodeProcess> {
 }
 
 /**
- * A node that this process starts, when it is ready.
+ * Waits until the process of a node is ready.
  * @throws Error with the log when the process ends before.
  */
 export async function startedNode(child: ChildProcess, onSpawn?: NodeOptions['onSpawn']): Promise<NodeProcess> {

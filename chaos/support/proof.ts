@@ -1,7 +1,7 @@
 /**
- * Proves after every restart that a database holds what its writers were told: every acknowledged transaction at its
- * revision, none twice, none that nobody wrote, each whole, and the history an unbroken chain. Each check reads only
- * what is new since the one before.
+ * Checks after every restart that a database contains what its writers were acknowledged: every acknowledged
+ * transaction once, at its revision and complete, no unknown transaction, and an unbroken chain of hashes. Each check
+ * reads only what is new since the previous one.
  */
 import { brokenLink, firstHash, type LoggedTransaction, readLog, textField } from './log-reader.ts';
 import type { Ledger } from './writers.ts';
@@ -33,7 +33,7 @@ export class Proof {
     return this.#revision;
   }
 
-  /** Reads what is new at `address` and answers the ids of its events, in order. Throws with what is wrong. */
+  /** Reads what is new at `address` and returns the ids of its events, in order. @throws Error for the first fault. */
   async check(address: string): Promise<readonly string[]> {
     const log = await readLog(address, this.#database, this.#revision + 1);
     const broken = brokenLink({ revision: this.#revision, hash: this.#hash }, log);

@@ -1,8 +1,8 @@
-/** Directories of nodes that were killed just now, and may not have ended yet. */
+/** Removes directories of nodes that were just killed and may still be ending. */
 import { rmSync } from 'node:fs';
 
-/** Removes it with all that is in it, and what is written there meanwhile. */
+/** Removes a directory, including files that are created meanwhile. */
 export function removeDirectory(path: string): void {
-  // Less than a second between the tries is none.
+  // A retry delay below one second has no effect.
   rmSync(path, { recursive: true, force: true, maxRetries: 2, retryDelay: 1000 });
 }

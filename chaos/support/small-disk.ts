@@ -1,6 +1,6 @@
 /**
- * A disk of a few megabytes that a node can have for itself: a tmpfs in a mount namespace of its own, which goes when
- * this process does, whatever happens. Inside a user namespace everybody may mount.
+ * A disk of a few megabytes for one node: a tmpfs in its own mount namespace, which ends with this process in any case.
+ * Inside a user namespace, mounting needs no privileges.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ const MOUNT = 'mount -t tmpfs -o "size=$2" cairn "$1" && echo mounted && exec ca
 const STEP_BYTES = 256 * 1024;
 
 export class SmallDisk implements AsyncDisposable {
-  /** Where a process that runs `under` finds it. */
+  /** Path of the disk for processes started with `under`. */
   readonly path: string;
   readonly #holder: ChildProcess;
 
@@ -25,19 +25,19 @@ export class SmallDisk implements AsyncDisposable {
     const path = mkdtempSync(join(tmpdir(), 'cairn-disk-'));
     const namespace = ['--mount', '--user', '--map-root-user'];
     const shell = ['sh', '-ec', MOUNT, 'sh', path, String(bytes)];
-    // It lives as long as its stdin is open, that is as long as this process.
+    // The process ends when its stdin is closed, which also happens when this process ends.
     const holder = spawn('unshare', [...namespace, ...shell], { stdio: ['pipe', 'pipe', 'inherit'] });
     const outcome = await Promise.race([once(holder.stdout, 'data'), once(holder, 'exit')]);
     if (holder.exitCode !== null) throw new Error(`a tmpfs could not be mounted: exit code ${String(outcome[0])}`);
     return new SmallDisk(path, holder);
   }
 
-  /** The command that runs another one where the disk is. */
+  /** Command prefix that runs a program in the namespace of the disk. */
   get under(): readonly string[] {
     return ['nsenter', `--target=${this.#holder.pid}`, '--user', '--mount', '--preserve-credentials', '--'];
   }
 
-  /** The same place, as this process sees it. */
+  /** Path of the same directory outside the namespace. */
   get outside(): string {
     return `/proc/${this.#holder.pid}/root${this.path}`;
   }
@@ -47,7 +47,10 @@ export class SmallDisk implements AsyncDisposable {
     return bavail * bsize;
   }
 
-  /** Puts a file on it that leaves `availableBytes` of what is available now: what is freed meanwhile stays free. */
+  /**
+   * Creates a file that leaves `availableBytes` of the currently available space. Space that is freed meanwhile stays
+   * free.
+   */
   fillUpTo(availableBytes: number, name = 'somebody-else'): void {
     const noise = new Uint8Array(STEP_BYTES);
     for (let left = this.availableBytes - availableBytes; left > 0; left -= noise.length) {
@@ -60,12 +63,12 @@ export class SmallDisk implements AsyncDisposable {
     }
   }
 
-  /** Takes the file away again. */
+  /** Removes the file. */
   empty(name = 'somebody-else'): void {
     rmSync(join(this.outside, name), { force: true });
   }
 
-  /** Makes a directory on it and answers its path inside. */
+  /** Creates a directory on the disk and returns its path inside the namespace. */
   directory(name: string): string {
     mkdirSync(join(this.outside, name), { recursive: true });
     return join(this.path, name);

@@ -1,11 +1,11 @@
-/** The gRPC API with promises, for programs whose server may go at any time: no call is tried again by itself. */
+/** A gRPC client with promises, for tests whose server may end at any time: it never retries a call. */
 import { type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type { Database, SubscribeEventsReply, SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
 import { EventStoreClient } from '../../proto/gen/cairn/v1/event_store.ts';
 import type { TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 
 const DEADLINE_MS = 20_000;
-/** What a client is told when the node has gone or goes; the request may have been carried out or not. */
+/** Statuses of a call to a node that ends: the request may have taken effect or not. */
 const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([
   status.UNAVAILABLE,
   status.CANCELLED,
@@ -47,7 +47,7 @@ export class StoreClient implements Disposable {
     return database?.revision ?? 0;
   }
 
-  /** Without a deadline: a node that is stopped and goes on answers in the end. */
+  /** Has no deadline: a paused node answers after it is resumed. */
   transact(request: TransactRequest): Promise<TransactReply> {
     return new Promise((resolve, reject) => {
       this.#client.transact(request, settle(resolve, reject));
@@ -66,7 +66,7 @@ export class StoreClient implements Disposable {
     return error instanceof Error && 'code' in error && 'metadata' in error;
   }
 
-  /** Whether a failed request may have been carried out. An INTERNAL with details was said by the node: a bug. */
+  /** True when a failed request may have taken effect. An INTERNAL with details comes from the node and is a bug. */
   static isUnknownOutcome(error: ServiceError): boolean {
     if (error.code === status.INTERNAL && error.metadata.get('grpc-status-details-bin').length > 0) return false;
     return UNKNOWN_OUTCOMES.has(error.code);

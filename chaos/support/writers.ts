@@ -1,6 +1,6 @@
 /**
- * Writers that never stop writing, and the ledger of what they were told: which transactions were acknowledged at
- * which revision, and which were left without an answer.
+ * Writers that write without a pause, and the ledger of the outcomes: which transactions were acknowledged at which
+ * revision, and which got no reply.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { Event } from '../../proto/gen/cairn/v1/event.ts';
 import type { TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 import { StoreClient } from './store-client.ts';
 
-/** What is known of one transaction. */
+/** Known outcome of one transaction. */
 export interface Attempt {
   readonly transactionId: string;
   readonly eventIds: readonly string[];
@@ -19,23 +19,23 @@ export interface Attempt {
     | { readonly kind: 'refused' };
 }
 
-/** Every transaction that any writer ever sent, by its id. */
+/** All transactions of all writers, by id. */
 export type Ledger = Map<string, Attempt>;
 
 export interface WriterTarget {
   /** host:port. */
   readonly address: string;
   readonly database: string;
-  /** Bytes of filler in each event; default 200. */
+  /** Filler bytes per event; default 200. */
   readonly fillerBytes?: number;
 }
 
 const FILLER_BYTES_DEFAULT = 200;
-/** The most that fits into a transaction. */
+/** Maximum number of events of a transaction. */
 const LARGE_EVENTS = 1000;
-/** One of so many transactions of the first writer is large. */
+/** Every eighth transaction of the first writer is large. */
 const LARGE_EVERY = 8;
-/** Transactions without an answer that the writers of the next round send again. */
+/** Number of unanswered transactions that the next writers send again. */
 const REPEATED_MAX = 4;
 
 export class Writers {
@@ -53,19 +53,19 @@ export class Writers {
     this.#ledger = ledger;
   }
 
-  /** Errors that say for certain that nothing was stored; each ended its writer. */
+  /** Errors that exclude that the transaction was stored; each ended its writer. */
   get refused(): readonly ServiceError[] {
     return this.#refused;
   }
 
-  /** Resolves with the first acknowledgement of a transaction that was not sent before: the history has grown. */
+  /** Resolves with the first acknowledgement of a new transaction: the history has grown. */
   get answered(): Promise<void> {
     return this.#answered.promise;
   }
 
   /**
-   * Waits until the node has acknowledged something new; answers what is wrong when it does not within `waitMs`, or
-   * when every writer has ended before it did.
+   * Waits for an acknowledgement of a new transaction. Returns the problem when there is none within `waitMs`, or when
+   * every writer has ended before it.
    */
   async stall(waitMs: number): Promise<string | undefined> {
     return Promise.race([
@@ -75,19 +75,19 @@ export class Writers {
     ]);
   }
 
-  /** Resolves when no writer writes any more: the node has gone, or refused all of them. */
+  /** Resolves when all writers have ended: the node is gone, or has refused them. */
   get ended(): Promise<unknown> {
     return Promise.all(this.#running);
   }
 
-  /** Starts so many writers, after sending again some of what was never answered: it is stored once at most. */
+  /** Starts `count` writers, and sends some unanswered transactions again: each is stored at most once. */
   start(count: number): void {
     const unanswered = [...this.#ledger.values()].filter((attempt) => attempt.outcome.kind === 'unknown');
     const repeating = unanswered.slice(-REPEATED_MAX).map(async (attempt) => void (await this.#send(attempt)));
     this.#running = [...repeating, ...Array.from({ length: count }, (_, writer) => this.#write(writer))];
   }
 
-  /** Stops after the transactions in flight; answers that never come end with the connection. */
+  /** Stops after the transactions in flight; missing replies end with the connection. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.ended;
@@ -104,7 +104,7 @@ export class Writers {
     }
   }
 
-  /** Whether it was acknowledged. */
+  /** Sends the transaction; returns whether it was acknowledged. */
   async #send(attempt: Attempt): Promise<boolean> {
     const { database, fillerBytes = FILLER_BYTES_DEFAULT } = this.#target;
     try {
