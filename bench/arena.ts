@@ -1,7 +1,6 @@
 /**
- * The servers of a benchmark, started when a workload first asks for them and all stopped at the end.
- *
- * Every server listens on loopback and keeps its files in one temporary directory, on the same disk.
+ * Starts the servers of a benchmark on demand, once each, and stops all of them at the end. All servers listen on
+ * loopback and keep their files in one temporary directory on the same disk.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,12 +24,12 @@ export class Arena implements AsyncDisposable {
   #ended: Promise<void> | undefined;
 
   constructor() {
-    // PostgreSQL runs as a user of its own and must reach its directory.
+    // PostgreSQL runs as another user, which must be able to enter this directory.
     chmodSync(this.dir, 0o755);
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void this.#interrupted(signal));
   }
 
-  /** A node of its own for each name. */
+  /** Returns the node with this name; each name is another node. */
   cairn(name = 'cairn', build?: Build): Promise<CairnNode> {
     const known = this.#cairns.get(name);
     if (known !== undefined) return known;
@@ -39,7 +38,7 @@ export class Arena implements AsyncDisposable {
     return started;
   }
 
-  /** Three nodes; of a name, a cluster of its own. */
+  /** Returns the cluster of three nodes with this name; each name is another cluster. */
   cairnCluster(name = 'cluster', build?: Build): Promise<CairnCluster> {
     const known = this.#clusters.get(name);
     if (known !== undefined) return known;
@@ -48,21 +47,21 @@ export class Arena implements AsyncDisposable {
     return started;
   }
 
-  /** Three members; nothing where etcd is not installed. */
+  /** Three members; undefined when etcd is not installed. */
   etcdCluster(): Promise<EtcdCluster> | undefined {
     if (etcdVersion() === undefined) return undefined;
     this.#etcdCluster ??= this.#keep(startEtcdCluster(this.dir, CLUSTER_NODES));
     return this.#etcdCluster;
   }
 
-  /** Nothing where etcd is not installed. */
+  /** Undefined when etcd is not installed. */
   etcd(): Promise<Etcd> | undefined {
     if (etcdVersion() === undefined) return undefined;
     this.#etcd ??= this.#keep(startEtcd(this.dir));
     return this.#etcd;
   }
 
-  /** Nothing where PostgreSQL is not installed. */
+  /** Undefined when PostgreSQL is not installed. */
   postgres(): Promise<Postgres> | undefined {
     const bin = postgresBin();
     if (bin === undefined) return undefined;
@@ -70,21 +69,21 @@ export class Arena implements AsyncDisposable {
     return this.#postgres;
   }
 
-  /** A range of numbers that no other request of this run has. */
+  /** Returns the start of a range of numbers that no other request of this run uses. */
   numbers(): number {
     this.#counter += 1;
     return this.#counter * 100_000_000;
   }
 
-  /** Stops every server, also one that is still starting. */
+  /** Stops every server, including servers that are still starting. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= this.#end();
     return this.#ended;
   }
 
-  /** Whoever interrupts a benchmark a second time does not wait for its servers. */
+  /** A second signal ends the process without waiting for the servers. */
   async #interrupted(signal: NodeJS.Signals): Promise<void> {
-    // Loads fail because their servers end; that must not end this process before the last server.
+    // Loads fail when their servers end; such errors must not end this process before the last server has ended.
     process.on('uncaughtException', () => undefined);
     await this[Symbol.asyncDispose]();
     process.kill(process.pid, signal);

@@ -1,30 +1,31 @@
 /**
- * Builds of the server against one another, or one build under several options, in turn: appends, reads, starts,
- * memory.
+ * Compares builds of the server, or one build with different options, in alternating runs: appends, reads, starts,
+ * contention, memory.
  *
- *   node --conditions=source bench/builds.ts [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] \\
+ *   node --conditions=source bench/builds.ts [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] \
  *     old=../old new=. 'large=. --max-semi-space-size=64 MALLOC_ARENA_MAX=2'
  *   node --conditions=source bench/builds.ts --measure start [--rounds 9] [--settle 5] [--events 0] old=../old new=.
- *   node --conditions=source bench/builds.ts --measure read [--loads selector-1,selector-16,selector-16-far,scan,scan-batches] [--events 1000000] \\
- *     [--rounds 5] [--seconds 2] [--warm-up 4] [--load-each] old=../old new=.
- *   node --conditions=source bench/builds.ts --measure cluster [--loads 64x1,16x100] [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
- *   node --conditions=source bench/builds.ts --measure conflict [--rounds 5] [--seconds 2] [--warm-up 4] old=../old new=.
- *   node --conditions=source bench/builds.ts --measure memory [--events 1000000] [--rounds 5] [--seconds 2] [--settle 5] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure read [--events 1000000] [--rounds 5] [--seconds 2] \
+ *     [--loads selector-1,selector-16,selector-16-far,scan,scan-batches] [--warm-up 4] [--load-each] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure cluster [--loads 64x1,16x100] [--rounds 5] [--seconds 2] \
+ *     [--warm-up 4] old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure conflict [--rounds 5] [--seconds 2] [--warm-up 4] \
+ *     old=../old new=.
+ *   node --conditions=source bench/builds.ts --measure memory [--events 1000000] [--rounds 5] [--seconds 2] \
+ *     [--settle 5] old=../old new=.
  *
- * A contender is a name, the checkout that it is built in (npm run build), and options of Node and variables of the
- * environment for it.
+ * A contender consists of a name, the checkout with its build (npm run build), and optionally Node.js options and
+ * environment variables.
  *
- *   append  For each load (callers x events) a table, and the processor time of an event by thread (front: the main
- *           thread; V8Worker: collections and compilations of all; libuv-worker: LevelDB's batches). Then the memory of
- *           each.
- *   cluster The same for three nodes of each build, by the node that leads; the others are shown together.
- *   read    The same for reads of so many events. `far`: the next read finds its events in other pages than the last.
- *           One build loads them for all, or with --load-each each for itself, where their stores differ.
- *   start   Starts and stops each again and again, over so many events: what a start takes, and what the node holds when
- *           it has had nothing to do for so many seconds.
- *   conflict  The workload conflict-heavy: a table, and what contention costs of the commits.
- *   memory  Loads so many events into a node of its own in each round and reads them: what that cost, and what it
- *           holds.
+ *   append    A table for each load (callers x events), with the CPU time per event by thread (front: the main thread;
+ *             V8Worker: garbage collection and compilation; libuv-worker: LevelDB's batches), and the memory of each.
+ *   cluster   The same for three nodes of each build, with the leader apart from the other nodes.
+ *   read      The same for reads of `--events` events; with `far`, consecutive reads find theirs in different pages.
+ *             One build loads the events for all; with --load-each, each build loads its own, for different formats.
+ *   start     Starts and stops each build repeatedly with `--events` events: the cost of a start, and the memory after
+ *             `--settle` idle seconds.
+ *   conflict  The workload conflict-heavy: a table, and the share of commits that contention costs.
+ *   memory    Loads `--events` events into a new node in each round and reads them: the cost, and the memory after it.
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -84,8 +85,7 @@ function readLoad(text: string): ReadLoad {
 
 async function competeByAppends(loads: string): Promise<void> {
   const nodes: { readonly name: string; readonly node: CairnNode }[] = [];
-  // One after another: while one starts, the others have nothing to do, and one that cannot start is the only one that
-  // is starting.
+  // Nodes start one after another, so that no other start disturbs the measurement of a start.
   for (const { name, build } of contenders) nodes.push({ name, node: await arena.cairn(name, build) });
   for (const load of loads.split(',')) {
     const workload = await appends(load, nodes);
@@ -110,7 +110,7 @@ async function competeByConflicts(): Promise<void> {
   process.stdout.write(`${table(workload, await compete(workload, { rounds, seconds, warmUpSeconds }))}\n`);
 }
 
-/** A load by its name, callers x events. */
+/** Parses the name of a load, callers x events. */
 function appendLoad(name: string): AppendLoad {
   const [clients = 1, perTransaction = 1] = name.split('x').map(Number);
   const what = `Conditional transactions of ${perTransaction} events.`;
@@ -166,7 +166,7 @@ function readCommandLine() {
   try {
     return parseArgs({ allowPositionals: true, options });
   } catch (error) {
-    // The one type that parseArgs throws for a command line.
+    // parseArgs throws this type for an invalid command line.
     if (error instanceof TypeError) return refuse(error.message);
     throw error;
   }

@@ -1,14 +1,14 @@
 /**
- * What writers notice of State Views that are folded beside them, on all executors at once.
+ * Measures how much writers slow down while State Views are folded on all executors at the same time.
  *
  *   npm run build && node --conditions=source bench/busy-guests.ts [--clients 8] [--seconds 8] [--rounds 5]
  *     [--events 100000] [--settings ...]
  *
- * One node in a process of its own; the writers append an event a transaction to a database that nobody folds. In turn
- * they are alone; beside folds that compute and read next to nothing, one on each executor; and beside folds that read
- * so many events from the first one on, again and again, as many at a time. Of each round: transactions a second, their
- * latencies, how many states were rendered a second, and how long the node's loop stood still at most and at the 99th
- * percentile, as its metrics have it.
+ * One node runs in another process. The writers append transactions of one event to a database without State Views.
+ * Each round has three parts: writers alone; writers beside folds that compute, one on each executor, and hardly read;
+ * and writers beside the same number of folds that repeatedly read `--events` events from the beginning. For each part
+ * it prints the transactions per second with their latencies, the rendered states per second, and the longest and the
+ * 99th percentile event-loop delay from the metrics of the node.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const ROUNDS = readNumber('rounds', options.rounds, { min: 1, isWhole: true });
 const EVENTS = readNumber('events', options.events, { min: 100, isWhole: true });
 const EXECUTORS = availableParallelism();
 const SERVICE = '/cairn.v1.EventStore/';
-/** Each event costs some tenths of a second; a few of them are a fold. */
+/** An event costs some tenths of a second, so a fold has only a few. */
 const BURNING = `
   (local $i i32)
   (loop $again (br_if $again (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 50000000))))
@@ -38,7 +38,7 @@ const BURNING = `
   (i32.store (i32.const 24) (i32.const 0)) (i32.const 16)`;
 const FEW_EVENTS = 4;
 const WARM_UP_SECONDS = 5;
-/** A rendering of the metrics is kept for a second. */
+/** A node caches its rendered metrics for a second. */
 const METRICS_KEPT_MS = 1_100;
 const WAYS = ['alone', 'beside computing folds', 'beside reading folds'] as const;
 
@@ -122,7 +122,7 @@ function viewOf(number: number): string {
   return `view-${number}`;
 }
 
-/** Of every event. */
+/** Publishes and activates a State View of every event. */
 async function publish(database: string, number: number, component: Uint8Array): Promise<void> {
   const request = message(
     bytesField(1, database),
@@ -135,7 +135,7 @@ async function publish(database: string, number: number, component: Uint8Array):
   connection.close();
 }
 
-/** Again and again from the first event on; how often. */
+/** Repeats the fold from the first event until it is cancelled. Returns the number of folds. */
 async function fold(database: string, number: number, signal: AbortSignal): Promise<number> {
   const connection = await Http2Connection.open(node.address);
   const request = message(bytesField(1, database), bytesField(2, viewOf(number)));
@@ -154,7 +154,7 @@ async function answered(connection: Http2Connection, method: string, request: Bu
   if (replies.length === 0) throw new Error(`${method} failed`);
 }
 
-/** How long the loop stood still since this was asked last, in milliseconds. */
+/** Event-loop delay since the previous call, in milliseconds. */
 async function lagOf(): Promise<Round['lag']> {
   await delay(METRICS_KEPT_MS);
   const text = await (await fetch(node.metrics)).text();

@@ -1,13 +1,14 @@
 /**
- * What clients that begin calls and cancel them at once cost a node, and what their neighbours notice.
+ * Measures the cost for a node of clients that start calls and cancel them at once, and the latency of other clients
+ * meanwhile.
  *
- *   npm run build && node --conditions=source bench/cancelled-calls.ts [--connections 8] [--seconds 5] [--rounds 3] \\
+ *   npm run build && node --conditions=source bench/cancelled-calls.ts [--connections 8] [--seconds 5] [--rounds 3] \
  *     old=../old new=.
  *
- * A contender is a name and the checkout that it is built in. In each round each has a node of its own: so many seconds
- * without the others, with them, with such that do not acknowledge settings, and while h2load, where it is installed,
- * has as many calls in flight as it may, up to a thousand, on each of 40 connections. A neighbour makes one small call
- * after the other on its connection, and a second one each on a connection of its own.
+ * A contender consists of a name and the checkout with its build. In each round, each contender gets a new node per
+ * load: no other clients; clients that cancel calls; the same clients without acknowledging SETTINGS; and, if h2load is
+ * installed, up to 1000 concurrent calls on each of 40 connections. Meanwhile one measured client makes one small call
+ * after the other on its connection, and another one makes each call on a new connection.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +28,10 @@ import { type FloodCounts, RunningFlood } from './support/stream-flood.ts';
 
 const DATABASE = 'shop';
 const MEBIBYTE = 2 ** 20;
-/** Without others, with those that cancel and acknowledge settings, with those that do not, and with 40,000 calls. */
+/**
+ * Loads: no other clients, cancelling clients that acknowledge SETTINGS, cancelling clients that do not, and 40,000
+ * calls.
+ */
 const LOADS = ['none', 'cancelled', 'unacknowledged', 'crowd'] as const;
 type LoadName = (typeof LOADS)[number];
 const NO_FLOOD: FloodCounts = { streams: 0, ended: 0 };
@@ -103,7 +107,7 @@ function begin(load: LoadName, address: CairnNode['address']): Flooding | undefi
   return new RunningFlood({ ...address, path: FETCH_LATEST, connections, isPolite: load === 'cancelled' });
 }
 
-/** h2load keeps to what it is allowed; the calls that were answered are counted. */
+/** Runs h2load, which respects the limit of streams, and counts the answered calls. */
 function beginCrowd({ host, port }: CairnNode['address']): Flooding {
   const body = join(arena.dir, 'crowd-body');
   writeFileSync(body, request());
@@ -124,7 +128,7 @@ function beginCrowd({ host, port }: CairnNode['address']): Flooding {
   };
 }
 
-/** Calls one after the other, each on a connection of its own; how many have failed. */
+/** Makes one call after the other, each on a new connection. Returns the number of failed calls. */
 async function callAnew(address: CairnNode['address'], latencies: Latencies): Promise<number> {
   const deadline = performance.now() + seconds * 1000;
   let failed = 0;

@@ -1,13 +1,13 @@
 /**
- * How fast a node that was away gets what it missed, and what that does to those who write meanwhile.
+ * Measures how fast a node that was down catches up, and how much that slows down concurrent writes.
  *
  *   npm run build && node --conditions=source bench/catch-up.ts [--events 1000000] [--batch 100] [--bytes 256] \
  *     [--writers 16] [--seconds 5] [--warm-up 5] [--root .]
  *
- * Three nodes in processes of their own on loopback. One that does not lead is stopped, so many events are written, and
- * it is started again: it lacks more than the logs of the others still hold. Writers send transactions of one event to
- * the leader, each the next when the last is answered. Their rate and the processor time of the nodes are taken with
- * three nodes, with two, while the third catches up, from its first new revision on, and after that.
+ * Three nodes run in separate processes on loopback. A follower is stopped, `--events` events are written, and it is
+ * started again; it lacks more entries than the logs of the other nodes still have. Closed-loop writers send
+ * transactions of one event to the leader. The program reports their rate and the CPU time of the nodes with three
+ * nodes, with two nodes, while the third node catches up (from its first new revision), and afterwards.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const LOADERS = 16;
 const LOOK_MS = 100;
 const SETTLE_MS = 2_000;
 const NUMBERS = 500_000_000;
-/** Threads that take less of a processor are left out. */
+/** Threads that use less of a processor are omitted. */
 const SHARE_MIN = 0.02;
 
 const values = readOptions({
@@ -50,7 +50,7 @@ const warmUpSeconds = readNumber('warm-up', values['warm-up'], { min: 0, isWhole
 const build = { root: resolve(values.root ?? '.'), nodeOptions: [], env: {} };
 const headers = grpcHeaders(TRANSACT);
 
-/** Writers that go on until they are stopped. */
+/** Writers that run until `stop`. */
 class Writers {
   latencies = new Latencies();
   failed = 0;
@@ -91,7 +91,7 @@ class Writers {
   }
 }
 
-/** A process, and what it is called here. */
+/** A node with its display name. */
 type Named = readonly [name: string, node: CairnNode];
 
 interface Phase {
@@ -100,13 +100,13 @@ interface Phase {
   readonly p50: number;
   readonly p99: number;
   readonly seconds: number;
-  /** Processor seconds in each second, by node and thread. */
+  /** CPU seconds per second, by node and thread. */
   readonly shares: ReadonlyMap<string, number>;
-  /** Milliseconds that a sync of the log took on the average, of those nodes that hold everything. */
+  /** Mean duration of a log sync in milliseconds, on the nodes that are up to date. */
   readonly syncMs: number;
 }
 
-/** What is written while `until` is not over. */
+/** Measures the writes until `until` resolves. */
 async function phase(
   name: string,
   writers: Writers,
@@ -145,7 +145,7 @@ async function syncsOf(nodes: readonly CairnNode[]): Promise<{ readonly count: n
   return sum;
 }
 
-/** How far a node has the database; 0 as long as it has none. */
+/** Revision of the database on a node; 0 while the node does not have the database. */
 async function revisionAt({ metrics }: CairnNode): Promise<number> {
   const text = await (await fetch(metrics)).text();
   return Number(new RegExp(`^cairn_database_revision\\{database="${DATABASE}"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
@@ -177,7 +177,7 @@ async function measure(cluster: CairnCluster): Promise<string> {
   const calls = Math.ceil(events / batch);
   await closedLoop({ address, headers, clients: LOADERS, seconds: 0, calls, request: () => load.next() });
   await delay(SETTLE_MS);
-  /** Events behind a revision that the third node had. */
+  /** Number of events after a revision that the third node had. */
   const missedAt = (revision: number): number => {
     const loaded = Math.min(revision - before, calls);
     return batch * loaded + Math.max(0, revision - before - loaded);
@@ -197,7 +197,7 @@ async function measure(cluster: CairnCluster): Promise<string> {
   return report(phases, { caughtUp, perSecond: caughtUp / catching.seconds, failed: first.failed + writers.failed });
 }
 
-/** The revision that the node has, once that is so much. */
+/** Waits until the node has at least this revision; returns the node's revision. */
 async function reached(node: CairnNode, revision: number): Promise<number> {
   for (;;) {
     const seen = await revisionAt(node);

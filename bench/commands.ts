@@ -1,12 +1,13 @@
 /**
- * What a command costs that a compiled State Change decides: one State View read, one event committed with its sync.
+ * Measures the cost of a command decided by a compiled State Change: it reads one State View, and one event is
+ * committed with a sync.
  *
  *   npm run build && node --conditions=source bench/commands.ts [--clients 64] [--seconds 5] [--rounds 3]
  *     [--settings ...]
  *
- * One node in a process of its own. Each command is for an account of its own, so that none is in the way of another.
- * In turn: one client; so many clients; so many whose commands are all for one account, so that each is in the way of
- * all others; and transactions of one event beside them by the same clients, which need no component.
+ * One node runs in another process. Each round measures commands of one client; commands of `--clients` clients for
+ * different accounts, without conflicts; commands of the same clients for a single account, so that all of them
+ * conflict; and, for comparison, plain transactions of one event, by one client and by all.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -86,7 +87,7 @@ async function run(): Promise<void> {
   for (const [way, results] of seen) console.log(`${way.padEnd(24)} ${shown(results)}`);
 }
 
-/** Of each round. */
+/** Formats one value per round. */
 function shown(results: readonly LoadResult[]): string {
   const of = (value: (result: LoadResult) => string): string => results.map(value).join(', ');
   const rate = of(({ calls, failed, seconds }) => ((calls - failed) / seconds).toFixed(0));
@@ -118,7 +119,7 @@ async function published(method: string, request: Buffer): Promise<void> {
   if (replies.length === 0) throw new Error(`${method} was refused`);
 }
 
-/** Each for this account, or for one of its own. */
+/** Commands for this account, or each for another account when it is a marker. */
 function commandRequests(account: string): RequestTemplate {
   const request = message(bytesField(1, 'POST'), bytesField(2, `/accounts/${account}`));
   const body = message(bytesField(1, DATABASE), bytesField(2, CHANGE), varintField(3, 1), bytesField(5, request));

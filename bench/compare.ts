@@ -1,13 +1,13 @@
 /**
- * npm run bench:compare: this checkout against a commit, by builds.ts.
+ * The command `npm run bench:compare`: compares this checkout with a commit, using builds.ts.
  *
  *   npm run bench:compare -- <ref> [options of builds.ts]
  *   npm run bench:compare -- main --loads 64x1 --rounds 9
  *   npm run bench:compare -- HEAD~20 --measure read
  *
- * Builds the commit in a worktree of its own, which is gone afterwards, with the packages of this checkout where both
- * lock the same ones, else with its own. Contenders are `old`, the commit, and `new`, this checkout with what is not
- * committed; the ratios are old ÷ new.
+ * It builds the commit in a temporary worktree. The worktree uses the packages of this checkout when both have the same
+ * lock file, and installs its own otherwise. The contender `old` is the commit, `new` is this checkout with its
+ * uncommitted changes, and ratios are old ÷ new.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -52,7 +52,7 @@ if (interruptedBy !== undefined) {
   process.kill(process.pid, interruptedBy);
 }
 
-/** The exit code of the first step that failed, or 0. */
+/** Returns the exit code of the first failed step, or 0. */
 async function compareIn(old: string): Promise<number> {
   const made = await step(ROOT, 'git', ['worktree', 'add', '--quiet', '--detach', old, commit]);
   if (made !== 0) return made;
@@ -64,7 +64,7 @@ async function compareIn(old: string): Promise<number> {
   return step(ROOT, process.execPath, tool);
 }
 
-/** Its output is that of this process. Nothing is begun any more after an interruption. */
+/** Runs a program with the output of this process. After an interruption it starts nothing. */
 async function step(cwd: string, program: string, args: readonly string[]): Promise<number> {
   if (interruptedBy !== undefined) return 1;
   child = spawn(program, args, { cwd, stdio: 'inherit' });

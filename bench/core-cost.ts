@@ -1,12 +1,13 @@
 /**
- * What the core itself costs a transaction: CPU time of everything between the front's message and the report back,
- * without a log, a store and a state machine.
+ * Measures the CPU time of the core thread's work per transaction, from the message of the front thread to the report
+ * back, without a log, a store and a state machine.
  *
  *   node --conditions=source bench/core-cost.ts [--transactions 200000] [--bytes 300]
  *
- * Unpacking commands, intake, Raft, the encoding of log records, the apply loop, settling and packing the report, on
- * one thread. The log only counts batches, the store takes empty ones, and the machine counts revisions. Each figure is
- * the mean of a run after one of the same size that warmed the compiler up. CPU time, so a busy machine matters little.
+ * That includes unpacking commands, admission, Raft, encoding of log records, the apply loop, settling and packing the
+ * report, all on one thread. The log only counts batches, the store accepts empty ones, and the state machine counts
+ * revisions. Each figure is the mean of a run after a warm-up run of the same size. It is CPU time, so it hardly
+ * depends on other load of the machine.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -51,7 +52,7 @@ const BINDING = {
 };
 const payload = new Uint8Array(Number(values.bytes));
 
-/** Counts revisions. */
+/** A state machine that counts revisions. */
 class CountingMachine implements CatalogMachine {
   applied: AppliedMark = {
     index: toLogIndex(0),
@@ -146,7 +147,7 @@ const machines: Machines = {
   rowsOf: () => ({ gte: payload, lt: payload }),
 };
 
-/** Counts batches, and calls all of them durable when it is told to. */
+/** A log that counts batches, and reports them all as durable on `sync`. */
 class CountingLog implements LogWriter {
   #last: BatchId = 0;
   #durable: BatchId = 0;
@@ -211,7 +212,7 @@ async function opened(): Promise<CoreRuntime> {
   return result;
 }
 
-/** Microseconds of CPU for each transaction. */
+/** Returns the CPU microseconds per transaction. */
 async function run(perTurn: number): Promise<number> {
   const turns = Math.ceil(Number(values.transactions) / perTurn);
   seen.settled = 0;
@@ -234,7 +235,7 @@ async function run(perTurn: number): Promise<number> {
   return (user + system) / (turns * perTurn);
 }
 
-/** The store answers in a microtask or two; nothing else is waited for. */
+/** Yields to microtasks until all are settled; the store answers within one or two of them. */
 async function answered(count: number): Promise<void> {
   if (seen.settled >= count) return;
   await Promise.resolve();

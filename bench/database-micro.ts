@@ -1,13 +1,13 @@
 /**
- * What the state machine of a database costs for an event, on its own thread: apply and flush, with LevelDB batches,
- * but without the writes that LevelDB's own thread does. Run it alone:
+ * Measures the CPU cost of the state machine of a database per event, on one thread: apply and flush including LevelDB
+ * batches, but without the writes by LevelDB's own thread. Run it alone.
  *
  *   node --conditions=source bench/database-micro.ts [--events 200000] [--case many]
  *
- * Every event has an id and a subject of its own; stream, source and type are shared. Prints microseconds an event,
- * apply + flush, at percentiles over all flushes (a busy machine disturbs the high ones), the rate of the whole, writes
- * included, and the processor time of LevelDB's threads: of those that write batches together, and of the one that
- * compacts, which is taken to be the busiest.
+ * Every event has its own id and subject; all share stream, source and type. It prints microseconds per event for apply
+ * + flush, at percentiles over all flushes (other load disturbs the high ones), the total rate including writes, and
+ * the CPU time of LevelDB's threads: of the writing threads together, and of the compaction thread, which is assumed to
+ * be the busiest one.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -28,7 +28,7 @@ interface Case {
   readonly eventsOfTransaction: number;
   readonly transactionsOfFlush: number;
   readonly conditional: boolean;
-  /** New subjects, or a thousand in turn. */
+  /** Each event has a new subject, or one of a thousand. */
   readonly subjects: 'new' | 'known';
 }
 
@@ -92,7 +92,7 @@ function payload({ eventsOfTransaction, conditional, subjects }: Case): Uint8Arr
   return encodeTransaction(events, constraints, CREATED_AT_MS + Math.floor(sequence / 50));
 }
 
-/** Takes the time of each piece of work, so that those which the machine interrupted can be told from the rest. */
+/** Measures each piece of work separately, so that percentiles can exclude those that the machine interrupted. */
 class Meter {
   readonly #us: number[] = [];
 
@@ -102,7 +102,7 @@ class Meter {
     this.#us.push((performance.now() - startedMs) * 1000);
   }
 
-  /** Microseconds of one piece of work that these many hundredths of all stay below. */
+  /** Percentile of the microseconds per piece of work. */
   percentile(hundredths: number): number {
     const sorted = this.#us.toSorted((left, right) => left - right);
     return sorted[Math.floor((sorted.length * hundredths) / 100)] ?? 0;
@@ -149,7 +149,7 @@ async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
   return `${it.name.padEnd(44)} ${times}; ${levelTimes(before, events)}`;
 }
 
-/** Nanoseconds that each thread of libuv's pool, or begun by one, has had of a processor. */
+/** CPU nanoseconds of each thread of libuv's pool, and of threads started by them. */
 function levelThreads(): ReadonlyMap<string, number> {
   const threads = readdirSync('/proc/self/task').map((id) => `/proc/self/task/${id}`);
   const pool = threads.filter((path) => readFileSync(`${path}/comm`, 'utf8').startsWith('libuv-worker'));

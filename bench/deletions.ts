@@ -1,11 +1,12 @@
 /**
- * How long a deletion takes in a cluster: with all nodes there, with one that has just been killed, and with one that
- * was killed long ago (ADR 0042).
+ * Measures how long the deletion of a database takes in a cluster: with all nodes up, with a node that was just killed,
+ * and with a node that was killed long ago (ADR 0042).
  *
  *   npm run build && node --conditions=source bench/deletions.ts [--rounds 30]
  *
- * Three nodes in processes of their own on loopback. A database is created and deleted, by one node after the other.
- * Then one node is killed, and its name is deleted by another at once, and again when all leases are over.
+ * Three nodes run in separate processes on loopback. Databases are created and deleted through one node after the
+ * other. Then one node is killed and another one deletes a database immediately, and again after all leases have
+ * expired.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ import { CairnCluster } from './peers/cairn-cluster.ts';
 import { Latencies } from './support/latencies.ts';
 
 const NODES = 3;
-/** Longer than what anybody waits for a node that is silent, and than a start counts. */
+/** Longer than any timeout for a silent node, and than the settling time after a start. */
 const LONG_MS = 12_000;
 
 const values = readOptions({ rounds: '30' });

@@ -1,16 +1,16 @@
 /**
- * How long nobody can write when the node that leads databases is killed, and when it is stopped as it should be.
+ * Measures how long no write succeeds when the leader of databases is killed, and when it shuts down normally.
  *
  *   npm run build && node --conditions=source bench/failover.ts [--kills 100] [--drains 20]
  *     [--databases 1] [--writers 4] [--every-ms 5]
  *
- * Three nodes in processes of their own on loopback. Each database has so many writers, which go from node to node
- * until a transaction is acknowledged, and send the next one after `--every-ms`: of many databases take one writer
- * each, and more time. The node that leads the most of them is killed with SIGKILL, or stopped with SIGTERM; of each
- * database that it led the time is taken to the first acknowledgement of what was sent afterwards, and the longest time
- * between two acknowledgements, which `--every-ms` is part of. Then the node is started again, and the next round
- * begins when all three hold everything. SIGINT and SIGTERM, which the nodes may get as well, end it with the figures
- * of the rounds before.
+ * Three nodes run in separate processes on loopback. Each database has `--writers` writers, which try one node after
+ * the other until a transaction is acknowledged, and send the next one after `--every-ms`. For many databases, use one
+ * writer each and a longer interval. In each round, the node with the most leaderships is ended with SIGKILL or
+ * SIGTERM. For each database that it led, the program measures the time to the first acknowledgement of a later
+ * transaction, and the longest time between two acknowledgements, which includes `--every-ms`. Then the node is started
+ * again, and the next round begins when all three nodes are up to date. After SIGINT or SIGTERM, which may also reach
+ * the nodes, the program prints the figures of the finished rounds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -23,9 +23,9 @@ import { longestGap, RetryingWriter, untilNext } from './support/retrying-writer
 
 const NODES = 3;
 const LOOK_MS = 5;
-/** Nobody can write for so long: something is broken, and no figure would say so. */
+/** No write for this long means that something is broken, and no figure would be valid. */
 const GIVE_UP_MS = 60_000;
-/** Writes go on for so long before and after the node ends, so that what is around it is seen, too. */
+/** Minimum time of writes before and after the end of the node, to show its surroundings. */
 const AROUND_LEAST_MS = 1_000;
 const AROUND_WRITES = 4;
 
@@ -134,7 +134,7 @@ async function endedAt(ending: Promise<void>): Promise<number> {
   return performance.now();
 }
 
-/** The node that leads the most databases, and which. */
+/** The node with the most leaderships, and the databases that it leads. */
 function busiest(leaders: ReadonlyMap<string, string>): { readonly name: string; readonly led: readonly string[] } {
   const ledBy = (name: string): readonly string[] => databases.filter((database) => leaders.get(database) === name);
   const all = cluster.names.map((name) => ({ name, led: ledBy(name) }));

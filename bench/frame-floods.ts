@@ -1,12 +1,12 @@
 /**
- * Measures the clients beside a connection that floods with WINDOW_UPDATE frames, with the rule about frames
- * (src/transport/frame-floods.ts) and without it.
+ * Measures the latency of clients beside a connection that floods the node with WINDOW_UPDATE frames, with and without
+ * the limit on frames (src/transport/frame-floods.ts).
  *
- *   npm run build && node --conditions=source bench/frame-floods.ts [--connections 1] [--clients 8] [--seconds 5] \\
+ *   npm run build && node --conditions=source bench/frame-floods.ts [--connections 1] [--clients 8] [--seconds 5] \
  *     [--rounds 3]
  *
- * Each row has a node of its own. The clients make one small call after the other on a connection that they share. A
- * flooding connection that is closed is opened again.
+ * Each row has a new node. The clients share a connection, and each makes one small call after the other. Flooding
+ * connections are reopened when the node closes them.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

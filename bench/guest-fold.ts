@@ -1,14 +1,14 @@
 /**
- * What it costs to fold events by a compiled guest in an executor, beside the same fold without a process.
+ * Measures the fold of events by a compiled guest in an executor, compared with the same fold inside this process.
  *
  *   node --conditions=source bench/guest-fold.ts [--events 1000000] [--batch 1000] [--turns 5] [--one]
  *
- * The events are 200 bytes each, packed in memory before the clock starts, and the guest looks at each byte of them. In
- * turn, `executor` sends batch after batch to one executor, each with the state that the one before it left; `linked`
- * calls the same metered guest in this process, through the linker; `bare` calls the core function that the guest is
- * made of, unmetered, with each batch copied into its memory in one piece. Printed are the best and the median of the
- * turns, in wall time, the ratio of the medians, and how long the loop of this process stood at most. With `--one` the
- * guest has no function for many events, and is called for each.
+ * The events have 200 bytes each and are packed in memory before the measurement; the guest reads every byte. Three
+ * variants alternate. `executor` sends batch after batch to one executor, each with the state after the previous batch.
+ * `linked` calls the same metered guest in this process, through the linker. `bare` calls the guest's core function,
+ * unmetered, after copying each batch into its memory at once. It prints the best and the median wall time, the ratios
+ * of the medians, and the longest event-loop delay. With `--one`, the guest has no batch function and is called for
+ * each event.
  */
 import { loadavg } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -90,7 +90,7 @@ function linkedFold(): () => void {
   };
 }
 
-/** The core functions without a meter, over memory that is filled by one copy. */
+/** The core functions without metering, on memory that is filled by one copy. */
 async function bareFold(): Promise<() => void> {
   const core = instantiate(await wat(`(module ${CORE})`));
   const memory = (core['memory'] as unknown as { readonly buffer: ArrayBuffer }).buffer;

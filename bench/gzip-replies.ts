@@ -1,11 +1,12 @@
 /**
- * What it costs that replies are compressed for clients that accept it (ADR 0085): nodes that do and do not, in turn.
+ * Measures the cost of compressed replies for clients that accept gzip (ADR 0085), by alternating between nodes with
+ * and without compression.
  *
- *   npm run build && node --conditions=source bench/gzip-replies.ts [--bytes 4000,64000,900000] [--clients 1] \\
+ *   npm run build && node --conditions=source bench/gzip-replies.ts [--bytes 4000,64000,900000] [--clients 1] \
  *     [--seconds 2] [--rounds 5]
  *
- * FetchTransaction of one transaction of about so many bytes, by grpc-js, which accepts gzip as it comes. The events
- * are of JSON as orders have it, or of bytes that nothing makes shorter. Last a client that accepts nothing.
+ * The load is FetchTransaction of one transaction of about `--bytes` bytes, by grpc-js, which accepts gzip by default.
+ * The events are JSON orders, or incompressible bytes. The last rows are a client that does not accept gzip.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -91,7 +92,7 @@ async function record({ address }: CairnNode, id: string, { bytes, content }: Om
   if (made.failed > 0) throw new Error(`a transaction of ${bytes} bytes of ${content} could not be recorded`);
 }
 
-/** Of about so many bytes: numbers and names that differ from event to event, in the same fields. */
+/** An order of about this many bytes, in which numbers and names differ from event to event. */
 function order(n: number, bytes: number): string {
   const items: object[] = [];
   while (JSON.stringify(items).length < bytes - 250) {
@@ -112,7 +113,7 @@ async function compare(client: ClientName, { id, bytes, content }: Recorded): Pr
       const result = await load(client, node, id);
       if (result.failed > 0) throw new Error(`${result.failed} calls have failed`);
       const sum = sums.get(name);
-      // The first round warms both up.
+      // The first round warms up both.
       if (sum === undefined || round === 0) continue;
       sum.latencies.addAll(result.latencies);
       sum.all += cpuSeconds([node.pid]) - before.all;

@@ -1,14 +1,13 @@
 /**
- * What clients that send half requests cost those beside them who send large transactions.
+ * Measures the latency of clients with large transactions beside clients that send incomplete requests.
  *
- *   npm run build && node --conditions=source bench/half-requests.ts [--connections 700] [--half 240000] \\
+ *   npm run build && node --conditions=source bench/half-requests.ts [--connections 700] [--half 240000] \
  *     [--requests 1] [--bytes 400000] [--clients 8] [--seconds 6] [--rounds 2] old=../old new=.
  *
- * A contender is a name and the checkout that it is built in. In each round each has a node of its own: so many seconds
- * without the others, with them, so many half requests on each of their connections, and with such that do not
- * acknowledge settings. The clients have a connection each,
- * and send one transaction after the other, of one event of so many bytes; one that was refused is another one after a
- * tenth of a second, and not counted among those whose times are given.
+ * A contender consists of a name and the checkout with its build. In each round, each contender gets a new node per
+ * load: no other clients; clients with `--requests` incomplete requests on each connection; and connections that do not
+ * acknowledge SETTINGS. Each measured client has its own connection and sends one transaction of one event of `--bytes`
+ * bytes after the other. After a refusal it waits 100 ms and sends another one; refusals are not part of the latencies.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -1,11 +1,12 @@
 /**
- * What reads over HTTP cost in each rendering, whole and as 304, beside fastify that sends the same bytes.
+ * Measures the cost of reads over HTTP in each rendering, complete and as 304, compared with a fastify server that
+ * sends the same bytes.
  *
  *   npm run build && node --conditions=source bench/http-reads.ts [--events 20] [--clients 16] [--seconds 3] [--rounds 3]
  *
- * A page of so many events, by h2load over HTTP/1.1 with connections that stay. What is counted is the time of the
- * server's main thread, on which all of it happens; the client runs beside it. fastify sends a text that it has, or
- * objects that it turns into one.
+ * h2load reads a page of `--events` events over HTTP/1.1 with persistent connections. The measured value is the CPU
+ * time of the server's main thread, which does all of the work; the client uses other processors. fastify sends a
+ * constant text, or serializes objects.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -78,7 +79,7 @@ const rows = [...sums].map(([name, { latencies, cpuSeconds }]) => {
 const head = ['| answer | requests/s | requests/s and core of the server | p50, p99 ms |', '|---|---|---|---|'];
 process.stdout.write(`${[...head, ...rows].join('\n')}\n`);
 
-/** One transaction of events that are alike. */
+/** Writes one transaction of similar events. */
 async function record(http: string): Promise<void> {
   await fetch(`${http}/api/v1/databases/shop`, { method: 'POST' });
   const events = Array.from({ length: eventCount }, (_, n) => ({
@@ -95,7 +96,7 @@ async function record(http: string): Promise<void> {
   if (sent.status !== 200) throw new Error(`the events could not be recorded: ${await sent.text()}`);
 }
 
-/** fastify alone, which sends a text that it has, or turns objects into one. */
+/** A fastify server that sends a constant text, or serializes objects. */
 async function bareFastify(what: 'text' | 'objects', text: string): Promise<Contender> {
   const port = await freePort();
   const code = `import { fastify } from 'fastify';

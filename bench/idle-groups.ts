@@ -1,14 +1,13 @@
 /**
- * What databases cost that nobody uses: to create them, and then their beats, and memory.
+ * Measures the cost of databases that are not used: their creation, and then their heartbeats and memory.
  *
  *   npm run build && node --conditions=source bench/idle-groups.ts [--databases 10000] [--seconds 60]
  *     [--marks 100,1000,5000] [--root /another/checkout]
  *
- * Three nodes in processes of their own on loopback, each with a copy of every database. What a creation costs is
- * measured over the 200 that lead up to each mark, and then over all: the processor time of all nodes, less what they
- * take by themselves in as much time. When all are made and the nodes have come to rest, the processor time of each
- * node is taken for so many seconds, and what it says to the others. `--root` runs the compiled server of another
- * checkout.
+ * Three nodes run in separate processes on loopback, each with a replica of every database. The cost of a creation is
+ * the CPU time of all nodes minus their idle CPU time in the same period, measured over the 200 creations before each
+ * mark and over all of them. After the last creation and a rest, the program measures the CPU time of each node over
+ * `--seconds` seconds, and the bytes that it sends to the others. `--root` selects the build of another checkout.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -25,7 +24,7 @@ import { COUNTER_MARKER, RequestTemplate } from './support/request-template.ts';
 
 const NODES = 3;
 const CREATORS = 32;
-/** Creations of which the cost is taken at a mark, and how long what follows from them may take. */
+/** Number of measured creations at a mark, and the time for their follow-up work. */
 const MARKED = 200;
 const SETTLE_MS = 3000;
 const REST_MS = 20_000;
@@ -71,7 +70,7 @@ async function createAll(): Promise<void> {
   process.stdout.write('\n');
 }
 
-/** Creates so many and says what each has cost. */
+/** Creates `count` databases and prints the cost of each. */
 async function measured(what: string, count: number): Promise<void> {
   const idleBefore = usedByThread();
   await delay(SETTLE_MS);
@@ -116,7 +115,7 @@ async function create(count: number): ReturnType<typeof closedLoop> {
   });
 }
 
-/** Seconds of all nodes together. */
+/** CPU seconds of all nodes together, by thread. */
 function usedByThread(): ReadonlyMap<string, number> {
   const used = new Map<string, number>();
   for (const pid of cluster.pids) {
@@ -153,7 +152,7 @@ async function atRest(): Promise<string> {
   ].join('\n');
 }
 
-/** Bytes that each node has sent to the others so far. */
+/** Bytes that each node has sent to the other nodes so far. */
 async function said(): Promise<readonly number[]> {
   return Promise.all(
     cluster.names.map(async (name) => {

@@ -1,12 +1,12 @@
 /**
- * How soon subscribers see what is committed.
+ * Measures how soon subscribers receive a committed event.
  *
  *   npm run build && node --conditions=source bench/live-tail.ts [--subscribers 100] [--rate 100] [--seconds 20]
  *
- * Three nodes in processes of their own on loopback; the subscribers are spread over them, ten to a connection. One
- * writer sends so many transactions of one event a second to the leader, whether or not the ones before were answered.
- * For each event and subscriber the time is taken from the sending of the transaction, and from its acknowledgement:
- * what is delivered before the writer has its answer counts as 0 there.
+ * Three nodes run in separate processes on loopback, with the subscribers spread over them, ten per connection. One
+ * writer sends `--rate` transactions of one event per second to the leader in an open loop. For each event and
+ * subscriber it measures the time from the sending of the transaction, and from its acknowledgement; an event that
+ * arrives before the acknowledgement counts as 0 in the latter.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -25,12 +25,12 @@ const EVENT_BYTES = 256;
 const PER_CONNECTION = 10;
 const WARM_UP_SHARE = 0.25;
 const SETTLE_MS = 2_000;
-/** As appendRequests writes an event's id. */
+/** Format of the event ids that appendRequests writes. */
 const ID = /id-(\d{12})/g;
 const ID_BYTES = 15;
 const HEARTBEAT_MS = 60_000;
 
-/** One transaction; its event has this number. */
+/** A transaction of one event. */
 interface Sent {
   readonly sentMs: number;
   acknowledgedMs: number | undefined;
@@ -73,7 +73,7 @@ async function subscribe(nodes: readonly CairnNode[]): Promise<void> {
   }
 }
 
-/** Finds the events in what one subscriber gets, wherever it is cut. */
+/** Finds the events in the bytes of one subscriber, regardless of their chunks. */
 function reader(): (bytes: Buffer) => void {
   let rest = '';
   return (bytes) => {

@@ -1,12 +1,12 @@
 /**
- * What reads cost whose answer is small and whose lists are long, or whose revision is long ago: on one thread, over
- * LevelDB, without a network. Run it alone, and with two sizes: what grows with the size is not in the answer.
+ * Measures reads with small results over long posting lists, or at old revisions, on one thread, with LevelDB and
+ * without a network. Run it alone and with two sizes: a cost that grows with the size does not come from the result.
  *
  *   node --conditions=source bench/long-lists.ts [--events 150000] [--turns 3]
  *
- * 1,000 events to a transaction, each with a subject of its own; a third of them odd, a third of stream B, none of
- * them both, and half way one that is odd and of stream C; effective times and subjects in another order than the log.
- * Prints one line a read: the median of its turns.
+ * Each transaction has 1,000 events with different subjects. A third of them are odd and a third are in stream B, but
+ * none is both; one event half way is odd and in stream C. Effective times and subjects have another order than the
+ * log. It prints one line per read: the median of its turns.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -30,9 +30,9 @@ const TURNS = Number(options.turns);
 const PER_TRANSACTION = 1_000;
 const TRANSACTIONS = EVENTS / PER_TRANSACTION;
 const START_MS = 1_760_000_000_000;
-/** Prime to any number of thousands. */
+/** Prime, so it has no common factor with any number of thousands. */
 const STRIDE = 7_919;
-/** Half way, odd and even enough. */
+/** About half way; a multiple of 6, so the event is odd and in stream C. */
 const RARE = Math.floor(EVENTS / 12) * 6;
 const MEBIBYTE = 2 ** 20;
 

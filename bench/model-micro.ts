@@ -1,10 +1,10 @@
 /**
- * How long the model takes for one event, on one thread: the work that the front does for each event of a write, and
- * the work of showing one. Run it alone:
+ * Measures the time of the model layer per event on one thread: the front's work for each event of a write, and for
+ * each event that it shows. Run it alone.
  *
  *   node --conditions=source bench/model-micro.ts [--seconds 1] [--rounds 5]
  *
- * Prints the median of the rounds with the lowest and highest, in nanoseconds an event.
+ * It prints the median, lowest and highest round, in nanoseconds per event.
  */
 import { parseArgs } from 'node:util';
 import { encodeUtf8, type Instant } from '#base';
@@ -39,7 +39,7 @@ const roundCount = Number(values.rounds);
 
 const TIME: Instant = { seconds: 1_767_225_600, nanos: 123_000_000 };
 
-/** 256 bytes in canonical form, in the shape of an everyday event. */
+/** A typical event of 256 bytes in canonical form. */
 function event(extra: Partial<Event> = {}): Event {
   return {
     id: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
@@ -65,7 +65,7 @@ const extended = encodeEvent(
     ]),
   }),
 );
-// The same event with the id behind everything else: valid, and not canonical.
+// The same event with the id as its last field: valid, but not canonical.
 const shuffled = Uint8Array.from([...plain.subarray(38), ...plain.subarray(0, 38)]);
 const server = { revision: 123_456, index: 0, recordedTimeMs: 1_767_225_600_123 };
 const json = encodeUtf8(eventToJson(plain, server).replace(/,"revision":\d+,"index":\d+,"recordedtime":"[^"]*"/, ''));
@@ -81,7 +81,10 @@ const three = and([term('by-stream', 'orders'), term('by-type-prefix', 'com.exam
 const matches = matcherOf(three);
 const matchesStored = storedMatcherOf(three);
 
-/** Each gives something of what it made, so that no work can be left out. `events` is how many one call handles. */
+/**
+ * Each case returns a part of its result, so that the compiler cannot remove the work. `events` is the number of events
+ * that one call handles.
+ */
 const CASES: readonly { readonly name: string; readonly events: number; readonly run: () => number }[] = [
   { name: `walkEvent, ${plain.length} bytes`, events: 1, run: () => sizeOf(walkEvent(plain, 0, plain.length, place)) },
   {
@@ -144,7 +147,7 @@ function fail(): never {
   throw new Error(`The benchmark's event is refused: ${JSON.stringify(place.faults.violations)}`);
 }
 
-/** Nanoseconds an event, one figure a round. */
+/** Nanoseconds per event, one figure per round. */
 function measure(run: () => number, events: number): readonly number[] {
   let kept = 0;
   const roundNs = (): number => {

@@ -1,11 +1,12 @@
 /**
- * What the messages between two nodes cost as frames: CPU time to encode and to decode a turn, and bytes on the wire.
+ * Measures the encoding of messages between two nodes as frames: CPU time to encode and decode a batch, and bytes on
+ * the wire.
  *
  *   node --conditions=source bench/peer-codec.ts [--groups 10000] [--appends 1000] [--bytes 300] [--rounds 200]
  *
- * Beats of many groups as a whole table, where a tenth of the groups has committed since the last, and where none has;
- * each with new message objects, as Raft makes them. Then appends of one entry in as many groups. One thread; the mean
- * of all rounds after as many that warmed the compiler up.
+ * The first two cases are heartbeats of many groups: with new commit indexes in a tenth of the groups, and with none,
+ * each with new message objects as Raft creates them. The third case is appends of one entry in many groups. It runs on
+ * one thread and prints the mean of all rounds after as many warm-up rounds.
  */
 import { loadavg } from 'node:os';
 import { threadCpuUsage } from 'node:process';
@@ -36,7 +37,7 @@ function codecOf(self: NodePlace): PeerCodec {
   return new PeerCodec({ clusterId: CLUSTER_ID, self, crc32: nativeCrc32, random: nativeRandom });
 }
 
-/** CPU time of this thread, collections of garbage on it included. */
+/** CPU time of this thread, including garbage collection on it. */
 function cpuMs(): number {
   const { user, system } = threadCpuUsage();
   return (user + system) / 1000;
@@ -48,7 +49,7 @@ interface Cost {
   bytes: number;
 }
 
-/** One turn from one node to the other; adds what it cost. */
+/** Sends one batch from one node to the other, and adds its cost. */
 function send(from: PeerCodec, to: PeerCodec, messages: readonly Envelope[], cost: Cost): readonly Envelope[] {
   const startedMs = cpuMs();
   const frames = from.encode(from === north ? SOUTH : NORTH, messages);

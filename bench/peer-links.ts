@@ -1,12 +1,12 @@
 /**
- * What frames between two nodes cost over real connections on this machine, both ends in one thread.
+ * Measures frames between two nodes over real connections on this machine, with both ends in one thread.
  *
  *   node --conditions=source bench/peer-links.ts [--seconds 3] [--tls]
  *
- * For each size: as many frames as the lane takes, and the CPU time of the process for one, both ends and the kernel's
- * part included. Then how long a beat of 300 bytes takes, alone and while another lane is kept full: 200 of them, one
- * after the other, at percentiles. With --tls the connections speak TLS, as with --peer-tls-cert-file. On a busy
- * machine only the CPU times mean much.
+ * For each frame size it saturates a lane and prints the throughput and the CPU time of the process per frame, for both
+ * ends including the kernel. Then it prints percentiles of the latency of 200 consecutive heartbeats of 300 bytes,
+ * alone and while another lane is saturated. With --tls the connections use TLS, as with --peer-tls-cert-file. On a
+ * busy machine only the CPU times are reliable.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -108,7 +108,7 @@ async function throughput(bytes: number): Promise<void> {
   console.log(
     `${String(bytes / KIB).padStart(5)} KiB a frame ${rate} frames/s ${volume} MiB/s ${each} µs of CPU a frame`,
   );
-  // What comes next is not to be measured behind it.
+  // Waits until all frames have arrived, so that they do not delay the next measurement.
   const isEmpty = (): boolean => arrived >= before + sent;
   while (!isEmpty()) await pause();
 }

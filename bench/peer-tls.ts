@@ -1,12 +1,12 @@
 /**
- * What TLS between nodes costs a cluster: appends at the node that leads, of two clusters of three nodes on this
- * machine, one with it and one without, which take turns.
+ * Measures the cost of TLS between nodes: appends at the leaders of two clusters of three nodes on this machine, one
+ * with TLS and one without, in alternating runs.
  *
  *   npm run build && node --conditions=source bench/peer-tls.ts [--rounds 5] [--seconds 3] [--clients 1]
  *     [--event-bytes 256]
  *
- * Prints a table as npm run bench does; below it the processor time of an event by thread, and how long a question and
- * its answer take on the lanes of beats, on average over the whole run.
+ * It prints a table like npm run bench, the CPU time per event by thread, and the mean round trip on the heartbeat
+ * lanes over the whole run.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

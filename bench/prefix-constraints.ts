@@ -1,12 +1,12 @@
 /**
- * What constraints over prefixes cost where they are decided: the time, and the CPU of the machine's process, for which
- * the group of a database waits while one entry is applied.
+ * Measures constraints on prefixes at the point where they are evaluated: the wall time and CPU time for which the
+ * group of a database is blocked while one entry is applied.
  *
  *   node --conditions=source bench/prefix-constraints.ts [--subjects 200000] [--repeats 5]
  *
- * The database has ten subjects `rare-…` at its begin, then half of the others as `old-…` and half as `new-…`, a
- * thousand a transaction with one event of the subject `spread` behind each, and at its end a thousand transactions of
- * one event of `new-…`.
+ * The database starts with ten subjects `rare-…`. Half of the other subjects are `old-…`, then half are `new-…`, a
+ * thousand per transaction, and each transaction also has one event of the subject `spread`. It ends with a thousand
+ * transactions of one event of `new-…`.
  */
 import { parseArgs } from 'node:util';
 import { encodeUtf8, toLogIndex, toTerm } from '#base';

@@ -1,13 +1,13 @@
 /**
- * What it costs to inspect, cap and meter a component, in milliseconds of processor time for each megabyte, and what
- * metering costs then.
+ * Measures the cost of inspecting, capping and metering a component, in CPU milliseconds per megabyte, and the run-time
+ * cost of metering.
  *
  *   node --conditions=source bench/publish-checks.ts [--turns 9]
  *
- * The core modules are those of wasm-tools and of the transpiler, compiled from Rust. To be inspected, each stands in
- * a component beside the smallest State View. Of so many turns the median; then how long wasm-tools takes to read a
- * text of 5,000 functions, as it is and metered, in turn, with the fuel that one takes; and last how long publishing
- * takes in wall time, in a process of its own that runs the sources.
+ * The core modules are those of wasm-tools and of the transpiler, both compiled from Rust. For the inspection, each is
+ * put into a component with the smallest State View. It prints medians of `--turns` turns; then the time in which
+ * wasm-tools parses a text of 5,000 functions, unmetered and metered, with the fuel that it uses; and finally the wall
+ * time of publishing, in another process that runs the sources.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ async function measureChecks(name: string, module: Uint8Array): Promise<void> {
   );
 }
 
-/** From the bytes to the artifact, with the start of the process that does it, in wall time. */
+/** Wall time from the bytes to the artifact, including the start of the publishing process. */
 async function measurePublish(name: string, component: Uint8Array): Promise<void> {
   await using publisher = new Publisher();
   const limits = { fuel: 1e9, outputBytesMax: 1e6, hostCallsMax: 0 };
@@ -61,7 +61,7 @@ async function measurePublish(name: string, component: Uint8Array): Promise<void
   console.log(`${name}, ${(component.length / 1e6).toFixed(1)} MB: published in ${median(times).toFixed(0)} ms`);
 }
 
-/** The smallest State View, with one more core module. */
+/** The smallest State View with an additional core module. */
 async function componentWith(module: Uint8Array): Promise<Uint8Array> {
   const writer = new ByteWriter();
   writer.bytes(await wat(viewText()));
@@ -95,7 +95,7 @@ function median(times: readonly number[]): number {
   return times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
 }
 
-/** Milliseconds of processor time, of all threads: others wait for the same processors. */
+/** CPU milliseconds of all threads, because other processes compete for the processors. */
 function timed(work: () => unknown): number {
   const before = process.cpuUsage();
   work();

@@ -1,15 +1,15 @@
 /**
- * What a node and the process in which it looks at components hold while large components are published at once, and
- * what the node still holds afterwards.
+ * Measures the memory of a node and of its publishing process while large components are published at once, and the
+ * node's memory afterwards.
  *
  *   npm run build && node --conditions=source bench/publish-memory.ts
  *     [--mib 62] [--publishes 2] [--over http|grpc] [--turns 1] [--rest 10] [--trim yes]
  *
- * One node in a process of its own, with room for twice as many bytes of requests as are sent at once. The components
- * are State Views with a core module of random bytes in them, which nobody runs and which the artifact keeps; each turn
- * publishes others. Memory is looked at every 20 ms, and by the kernel's own marks. Printed are MiB: the node when it
- * is idle, at its peak, and after a rest; and the publishing processes at their peak. With --trim, V8 is told to
- * collect at the end and malloc to give back what is free, for which it needs gdb: what is left then is held.
+ * One node runs in another process, with a request budget of twice the concurrently sent bytes. The components are
+ * State Views with a core module of random bytes, which is not executed but is part of the artifact; each turn
+ * publishes other components. Memory is sampled every 20 ms and read from the kernel's peak values. It prints MiB of
+ * the node when idle, at its peak and after a rest, and of the publishing processes at their peak. With --trim, it
+ * finally makes V8 collect garbage and malloc return free memory (with gdb); the rest is in use.
  */
 import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -40,7 +40,7 @@ const { over } = values;
 if (over !== 'http' && over !== 'grpc') refuse('--over takes http, grpc');
 if (values.trim !== 'yes' && values.trim !== 'no') refuse('--trim takes yes, no');
 
-/** What was seen of processes, in bytes. */
+/** Observed memory of processes, in bytes. */
 class Watch {
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
@@ -51,7 +51,7 @@ class Watch {
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
   }
 
-  /** The most that the node had since it was started. */
+  /** Peak memory of the node since its start. */
   get nodeBytes(): number {
     return markOf(this.#pid);
   }
@@ -79,7 +79,7 @@ try {
 
 async function run(): Promise<void> {
   await createDatabase(node, DATABASE);
-  // The first of a node opens folders and compiles what it runs.
+  // The first publication creates folders and compiles code.
   await publish(node, 0, MIB);
   await delay(SETTLE_MS);
   const idle = residentMemory(node.pid);
@@ -137,7 +137,7 @@ async function publishOverGrpc(to: CairnNode, name: string, component: Uint8Arra
   await client.send('publishStateView', PublishStateViewRequest.fromPartial(request), { deadlineMs: DEADLINE_MS });
 }
 
-/** The kernel's own mark of what was resident at most; 0 for a process that has ended. */
+/** Peak resident memory as recorded by the kernel; 0 when the process has ended. */
 function markOf(pid: number): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;

@@ -1,12 +1,12 @@
 /**
- * What reading costs on one thread, over LevelDB, without a network: the work of the front for a read. Run it alone:
+ * Measures reads on one thread with LevelDB and without a network: the front's work for a read. Run it alone.
  *
  *   node --conditions=source bench/query-micro.ts [--events 1000000] [--seconds 3] [--store DIR]
  *     [--cache-mib 64] [--write-buffer-mib 32] [--file-mib 8] [--compression]
  *
- * Builds a database of 256-byte events (100 to a transaction, 1,000 to a flush; 10 to a stream, far apart) with the
- * real state machine, unless DIR holds one already, and keeps it there when DIR is given. Prints one line a
- * measurement.
+ * It builds a database of 256-byte events with the real state machine: 100 events per transaction, 1,000 per flush, and
+ * 10 per stream, far apart. With --store it keeps the database in DIR, and uses one that is there already. It prints
+ * one line per measurement.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
@@ -49,7 +49,7 @@ const sha256: Sha256 = (parts) => {
   return new Uint8Array(hash.digest());
 };
 
-/** A stream's events are a tenth of the history apart; 7,919 is prime to the number of streams. */
+/** The events of a stream are a tenth of the log apart; 7,919 has no common factor with the number of streams. */
 function encodedEvent(n: number): Uint8Array {
   const stream = (n * 7_919) % STREAMS;
   return encodeEvent({
@@ -66,7 +66,7 @@ function encodedEvent(n: number): Uint8Array {
   });
 }
 
-/** Hexadecimal digits that no compressor sees through. */
+/** Incompressible hexadecimal digits. */
 function randomText(seed: number, length: number): string {
   return createHash('sha1').update(String(seed)).digest('hex').slice(0, length);
 }
@@ -103,7 +103,7 @@ function encodedTransaction(from: number): Uint8Array {
   return encodeTransaction(events, [], START_MS + from, numberedId(from));
 }
 
-/** Reads until the time is over; `read` says how many events each one gave. */
+/** Repeats the read until the time is over; `read` returns its number of events. */
 async function reads(name: string, wanted: number, read: (turn: number) => Promise<number>): Promise<void> {
   const micros: number[] = [];
   const cpuBefore = process.cpuUsage();
@@ -122,7 +122,7 @@ async function reads(name: string, wanted: number, read: (turn: number) => Promi
   report(name, `${Math.round(1e6 / mean)}/s, p50 ${at(0.5)} us, p99 ${at(0.99)} us, CPU ${cpu} us a read`);
 }
 
-/** One whole walk; `walk` says how many events it gave. Run twice, the second time is told. */
+/** Measures one complete scan, after an unmeasured one; `walk` returns its number of events. */
 async function scan(name: string, walk: () => Promise<number>): Promise<void> {
   await walk();
   const cpuBefore = process.cpuUsage();
@@ -133,7 +133,7 @@ async function scan(name: string, walk: () => Promise<number>): Promise<void> {
   report(name, `${perSecond(EVENTS, ms)} events/s, CPU ${(cpuMicros(cpuBefore) / EVENTS).toFixed(2)} us an event`);
 }
 
-/** How many events a query gives. */
+/** Returns the number of events of a query. */
 type Count = (selector: Selector, rest?: Partial<EventQuery>, lent?: boolean) => Promise<number>;
 
 function countIn(source: DatabaseSource): Count {
@@ -223,7 +223,7 @@ async function measureScans(source: DatabaseSource): Promise<void> {
   await scan('query of all by time', async () => count(ALL, { effectiveTime: {} }));
 }
 
-/** CPU time of all threads of the process since then: it holds still where a busy machine stretches the clock. */
+/** CPU time of all threads of the process since `since`, which does not depend on other load of the machine. */
 function cpuMicros(since: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(since);
   return user + system;

@@ -1,11 +1,10 @@
 /**
- * npm run bench: the named workloads against this build and, where they are installed, etcd and PostgreSQL, on one
- * machine in one run. Contenders take turns, so that whatever disturbs the machine disturbs them alike.
+ * The command `npm run bench`: runs the named workloads against this build and, if installed, etcd and PostgreSQL, in
+ * one run on one machine. Contenders alternate, so that disturbances affect them alike.
  *
- * `npm run bench -- --help` prints the options and the names. Debian's packages of the peers: etcd-server, postgresql
- * (its server and pgbench), nghttp2-client (h2load). What is not installed is left out, and the first lines say so.
- *
- * Prints Markdown; what was seen on which machine is kept in RESULTS.md.
+ * `npm run bench -- --help` prints the options and names. The Debian packages of the peers are etcd-server, postgresql
+ * (server and pgbench) and nghttp2-client (h2load). Contenders that are not installed are omitted, and the first lines
+ * list them. The output is Markdown; RESULTS.md has the results with the machines.
  */
 import { cpus, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
@@ -54,7 +53,7 @@ for (const named of catalogue()) {
   if (!chosen.has(named.name)) continue;
   for (const workload of await named.prepare(preparation)) print(table(workload, await compete(workload, plan)));
 }
-// Last, because it stops the node that holds the events.
+// The footprint is last, because it stops the node with the events.
 if (chosen.has(FOOTPRINT)) print(await footprint(arena, await loadedOnce(preparation)));
 
 function chosenNames(): ReadonlySet<string> {

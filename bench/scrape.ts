@@ -1,10 +1,10 @@
 /**
- * What a scrape of the metrics costs the thread that serves clients, by the number of databases.
+ * Measures the cost of scraping metrics for the thread that serves clients, by the number of databases.
  *
  *   npm run build && node --conditions=source bench/scrape.ts [--databases 0,1000,10000] [--scrapes 20]
  *
- * Each number has a node of its own. A rendering is kept for a second, so scrapes come a little more than that apart;
- * what the thread takes in as long a time without them is taken off.
+ * Each number of databases has a new node. A node caches its rendered metrics for a second, so scrapes are slightly
+ * further apart; the CPU time of an equally long time without scrapes is subtracted.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ import { bytesField } from './support/protobuf.ts';
 
 const APART_MS = 1_100;
 const CREATED_AT_A_TIME = 16;
-/** After which nothing of what was created is still being done. */
+/** Time until all work for the created databases is done. */
 const SETTLE_MS = 5_000;
 
 const { values } = parseArgs({

@@ -1,14 +1,14 @@
 /**
- * Measures the memory and the processor time of a node, for the table "Size" of docs/operations/kubernetes.md.
+ * Measures the memory and CPU time of a node, for the table "Size" of docs/operations/kubernetes.md.
  *
  *   npm run build && node --conditions=source bench/sizing.ts [--databases 1000] [--seconds 30] [--components 4]
  *
- * Three nodes in processes of their own on loopback, each with a replica of every database, at rest and under load;
- * figures are means of the nodes, or of one kind of them. Every row but the first has what comes on top. Memory is
- * what is resident of a node, and what those of its processes that run components have for themselves. Components are
- * the example of a bank's balances, built of TypeScript, each with other bytes. Writers wait for each answer, on the
- * machine of the nodes: a row of writes has processor time by events, and not how many a node can take. Run it on a
- * machine that does nothing else.
+ * Three nodes run in separate processes on loopback, each with a replica of every database, idle and under load.
+ * Figures are means over the nodes, or over one kind of them. Each row after the first one has the additional
+ * resources. Memory is the resident memory of the node, plus the private memory of its processes for components. The
+ * components are copies of the TypeScript example of bank balances, each with different bytes. Writers run in a closed
+ * loop on the machine of the nodes, so rows of writes show CPU time per event, not the maximum rate. Run it on an
+ * otherwise idle machine.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const SETTLE_MS = 10_000;
 const EVENT_BYTES = 256;
 const MEBIBYTE = 2 ** 20;
 const DATABASE = 'sizing';
-/** Events of a transaction, and clients that each wait for an answer. */
+/** Events per transaction, and closed-loop clients. */
 const WRITES = [
   { events: 1, clients: 256 },
   { events: 100, clients: 16 },
@@ -120,7 +120,7 @@ async function publish(number: number, component: Uint8Array): Promise<void> {
   const name = `view-${number}`;
   const metadata = { state_view_name: name, content_type: 'application/json', query_temporality: 'revision' };
   form.append('metadata', JSON.stringify({ ...metadata, event_selector: { stream: 'accounts' } }));
-  // A custom section with a name of one byte makes another component of it.
+  // A custom section with a name of one byte makes it another component.
   form.append('wasm', new Blob([new Uint8Array(component), Uint8Array.of(0, 3, 1, 120, number)]));
   const [first = ''] = cluster.names;
   await ok(`${cluster.node(first).http}/api/v1/db/${DATABASE}/state-views`, { method: 'POST', body: form });
@@ -134,7 +134,7 @@ async function ok(url: string, init: RequestInit = {}): Promise<void> {
 }
 
 interface LoadShape {
-  /** The node that is asked; the first one unless given. */
+  /** Name of the node that gets the requests; default the first one. */
   readonly at?: string;
   readonly calls?: number;
   readonly clients: number;
@@ -150,7 +150,7 @@ async function atRest(): Promise<readonly Use[]> {
   return during(() => delay(seconds * 1000));
 }
 
-/** Memory in the end. */
+/** Memory after the work, and the mean number of busy processors during it. */
 async function during(work: () => Promise<unknown>): Promise<readonly Use[]> {
   const used = (): readonly number[] => cluster.pids.map((pid) => cpuSeconds(processTree(pid)));
   const before = used();
@@ -164,7 +164,7 @@ async function during(work: () => Promise<unknown>): Promise<readonly Use[]> {
   }));
 }
 
-/** The program and its libraries are in memory once for a node and its processes. */
+/** Memory of a node with its child processes; the program and its libraries, which they share, count once. */
 function memoryOf(pid: number): number {
   const [, ...children] = processTree(pid);
   return residentMemory(pid).total + sum(children.map((child) => residentMemory(child).anonymous));

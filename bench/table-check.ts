@@ -1,12 +1,11 @@
 /**
- * What it costs to verify the tables of LevelDB: what leads to their rows (footers, indexes, filters) with levels 0 and
- * 1, what is verified before a start, and all rows.
+ * Measures the verification of a LevelDB store at three extents: footers, indexes and filters of all tables plus the
+ * rows of levels 0 and 1; additionally the rows that a start verifies by default; and all rows.
  *
- *   node --conditions=source bench/table-check.ts [--rows 1000000] [--value 330] [--dir path]
+ *   node --conditions=source bench/table-check.ts [--rows 1000000] [--value 330] [--dir path] [--store path]
  *
- * Builds a store of so many rows in a temporary folder, with keys and values about as long as those of a database, or
- * takes the store in `--store`, which it only reads. Seconds of processor and of wall time; the files are in the page
- * cache of the system, so no disk is waited for.
+ * It builds a store with `--rows` rows in a temporary folder, with keys and values of typical length, or reads the
+ * store in `--store`. It prints CPU and wall seconds; the files are in the page cache, so the disk does not matter.
  */
 import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,13 +1,13 @@
 /**
- * What it costs to publish a component that componentize-js built of TypeScript, and to fold events by it.
+ * Measures the publication of a component that componentize-js built from TypeScript, and the fold of events by it.
  *
  *   node --conditions=source bench/typescript-guest.ts [--events 1000000] [--batch 1000] [--turns 3] [--publish 5]
  *
- * The guest is the example of a bank's balances with 100 accounts; its events are JSON of 200 bytes, packed in memory
- * before the clock starts. Published are that component and one of 100 KB, whose bytes are mostly code that nothing
- * calls. Each is done in turn by a process of its own, as the node does it, in wall time, and in this process, in
- * processor time of all its threads, which says more on a machine with other things to do. A fold goes batch by batch,
- * each with the state that the one before it left. Printed are the best and the median.
+ * The guest is the example of bank balances with 100 accounts; its events are 200 bytes of JSON, packed in memory
+ * before the measurement. For comparison, a component of 100 KB is published, most of whose bytes are unused code. Each
+ * measurement alternates between a separate process, as a node uses it (wall time), and this process (CPU time of all
+ * threads, which depends less on other load). A fold processes batch after batch, each with the state after the
+ * previous one. It prints the best and the median.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -129,7 +129,7 @@ async function published(of: Uint8Array): Promise<{ readonly digest: string; rea
   return { digest: made.value.digest, bytes: made.value.artifact };
 }
 
-/** Functions that nothing calls, until it is large enough. */
+/** Adds unused functions until the component is large enough. */
 async function smallComponent(): Promise<Uint8Array> {
   const body = '(drop (i32.add (i32.mul (local.get 0) (i32.const 3)) (i32.load (local.get 0))))'.repeat(10);
   const one = `(func (param i32) (loop ${body}))`;

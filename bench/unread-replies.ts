@@ -1,17 +1,18 @@
 /**
- * What a node holds for clients that take nothing of their replies, and what an honest client notices.
+ * Measures the memory of a node with clients that do not read their replies, and the latency of a normal client
+ * meanwhile.
  *
  *   npm run build && node --conditions=source bench/unread-replies.ts
  *     [--kind small|large|streams|events|half|pages] [--connections 40] [--streams 1000] [--seconds 20] [--after 20]
  *     [--settings ...] [--trim yes] [--newcomers 0]
  *
- * One node in a process of its own. The clients grant the server not a byte on any stream, keep so many calls open on
- * each connection, and call again where they are refused or cut off: `small` are replies of some hundred bytes, `large`
- * of 60 KB, `streams` reads of all events, of 60 KB each, and `events` the same of 990 KB; `half` are requests of which
- * 16 KB come and then nothing; `pages` are of 6 MB over HTTP, ten asked for on each connection. Meanwhile an honest
- * client makes one small call after the other; with `events` it reads one of them at a time. So many newcomers have a
- * connection of their own each, one after the other, for a single call of that kind. At last all of the others go. With
- * --trim, V8 is told to collect then, and malloc to give back what is free, for which it needs gdb.
+ * One node runs in another process. The clients grant the server no flow-control window on any stream, keep `--streams`
+ * calls open on each connection, and repeat calls that were refused or ended. The kinds of calls: `small` has replies
+ * of a few hundred bytes, `large` of 60 KB; `streams` reads all events, of 60 KB each, `events` the same with 990 KB;
+ * `half` sends 16 KB of a request and then nothing; `pages` requests ten pages of 6 MB over HTTP per connection.
+ * Meanwhile a normal client makes one small call after the other, or reads one event at a time with `events`.
+ * `--newcomers` clients make a single call of that kind each, one after the other on new connections. Finally the
+ * attacking clients disconnect. With --trim, V8 then collects garbage and malloc returns free memory (with gdb).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -89,10 +90,10 @@ const dataBytes = values.kind === 'events' ? 990_000 : 60_000;
 if (values.trim !== 'yes' && values.trim !== 'no') refuse('--trim takes yes, no');
 const settings = (values.settings ?? '').split(' ').filter(Boolean);
 
-/** A connection that is kept full. */
+/** A connection that is kept full of calls. */
 interface Unread {
   readonly open: number;
-  /** Or cut off. */
+  /** Number of refused or ended calls. */
   readonly refused: number;
   readonly failed: boolean;
   fill(): void;
@@ -189,7 +190,7 @@ async function prepare({ address }: CairnNode): Promise<void> {
       bytesField(3, 'com.example.order.placed'),
       bytesField(4, 'https://example.com/streams/orders'),
       bytesField(5, `subject-${made}`),
-      // The last one is small: what is asked about the latest revision reads it.
+      // The last one is small, because calls about the latest revision read it.
       bytesField(7, JSON.stringify('x'.repeat(made < TRANSACTIONS - 1 ? dataBytes : 1))),
     );
     const transaction = message(bytesField(1, event), bytesField(3, transactionId(made++)));
@@ -201,7 +202,7 @@ async function prepare({ address }: CairnNode): Promise<void> {
   await delay(REST_MS);
 }
 
-/** Parts of the memory of the node that it knows itself, in MiB. */
+/** Memory that the node reports by part, in MiB. */
 async function parts(): Promise<string> {
   const text = await (await fetch(node.metrics)).text();
   const of = (name: string): string =>
@@ -216,7 +217,7 @@ function honestCall(): { readonly headers: Buffer; readonly request: () => Buffe
   return { headers: grpcHeaders(QUERY_EVENTS), request: () => request };
 }
 
-/** How long each took, from the attempt to connect on. */
+/** Durations of the newcomers' calls, including the connection. */
 async function comeAnew({ address }: CairnNode): Promise<readonly number[]> {
   const took: number[] = [];
   for (let n = 0; n < newcomers; n++) {
@@ -227,7 +228,7 @@ async function comeAnew({ address }: CairnNode): Promise<readonly number[]> {
   return took;
 }
 
-/** What is resident, in MiB, as the parts are given back that nobody holds. */
+/** Resident memory in MiB, after each step that releases unused memory. */
 async function trim(pid: number): Promise<readonly string[]> {
   const resident = (): string => `${(residentMemory(pid).total / MEBIBYTE).toFixed(0)} MiB`;
   await collectGarbage(pid);

@@ -1,18 +1,18 @@
 /**
- * What it costs to fold stored events into a rendered State View, beside the executor alone.
+ * Measures the fold of stored events into a rendered State View, compared with the executor alone.
  *
  *   node --conditions=source bench/view-fold.ts [--events 1000000] [--turns 3] [--store DIR] [--beside TREE]
  *
- * Builds a database of events of about 200 bytes (100 to a transaction) in LevelDB with the real state machine, unless
- * DIR holds one already, and keeps it there when DIR is given. In turn, `view` renders at the last revision without a
- * snapshot, from LevelDB to the rendered bytes, by a compiled guest in one executor; `read` makes the same batches and
- * drops them; `texts` makes them as they were made at first, each event an object and its JSON a string; `executor`
- * folds batches that were made before the clock starts. Then `near` renders at 100 events behind a snapshot. Wall time
- * and processor time of this process with its threads, medians, and what `texts` takes of it for each that `read` does;
- * how long the loop stood while `view` ran, at most and at the 99th percentile, turn by turn.
+ * It builds a database of events of about 200 bytes (100 per transaction) in LevelDB with the real state machine. With
+ * --store it keeps the database in DIR, and uses one that is there already. These variants alternate: `view` renders at
+ * the last revision without a snapshot, from LevelDB to the rendered bytes, with a compiled guest in one executor;
+ * `read` creates the same batches and drops them; `texts` creates them in an earlier way, with an object per event and
+ * its JSON as a string; `executor` folds batches that were created before the measurement. Then `near` renders 100
+ * events after a snapshot. It prints medians of the wall time and of the CPU time of this process, the CPU time of
+ * `texts` relative to `read`, and the longest and 99th percentile event-loop delay during `view`.
  *
- * With a work tree of another commit, `view` and `read` of both are taken in turn in one run, so that what else the
- * machine does is in the way of both: the ratios of the turns say what the one takes for each that the other does.
+ * With --beside, the work tree of another commit, `view` and `read` of both commits alternate in one run, so that other
+ * load affects both, and it prints the ratios of their turns.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -119,7 +119,7 @@ async function run(): Promise<void> {
   await near(read);
 }
 
-/** What is measured of a work tree. */
+/** The measured exports of a work tree. */
 interface Tree {
   readonly StateViews: typeof StateViews;
   readonly FoldSnapshots: typeof FoldSnapshots;
@@ -149,7 +149,7 @@ async function folderOptions(): Promise<{ path: string; bytesMax: number; memory
   return { path, bytesMax: 64 * MEBIBYTE, memoryBytesMax: 16 * MEBIBYTE };
 }
 
-/** Snapshots of its own, so that each turn begins at the first event. */
+/** Uses new snapshots, so that each turn starts at the first event. */
 async function views(): Promise<StateViews> {
   const folder = await CacheFolder.open(await folderOptions());
   return new StateViews(executors, new FoldSnapshots(folder), DEFAULT_STATE_VIEWS, batchThread);
@@ -199,7 +199,7 @@ async function dropAll(made: typeof eventBatches = eventBatches): Promise<void> 
   if (count !== EVENTS) throw new Error(`${count} events were read`);
 }
 
-/** An object and a string for each event, and its bytes in a buffer. */
+/** Creates an object and a string for each event, and copies its bytes into a buffer. */
 async function dropTexts(): Promise<void> {
   const query = { selector: ALL, revisions: {}, direction: 'forward' } as const;
   const { bytesMax, eventsMax } = DEFAULT_STATE_VIEWS.batch;
@@ -243,7 +243,7 @@ function expectAll(state: Uint8Array): void {
   if (count !== BigInt(EVENTS)) throw new Error(`The guest has seen ${count} events`);
 }
 
-/** Each turn keeps no snapshot of its own: it folds as many events as the one before. */
+/** Each turn keeps no snapshot, so it folds as many events as the previous one. */
 async function near(read: ViewRead): Promise<void> {
   const path = await mkdtemp(join(scratch, 'folds-'));
   const folder = await CacheFolder.open({ path, bytesMax: 64 * MEBIBYTE, memoryBytesMax: 0 });
@@ -285,7 +285,7 @@ function transaction(from: number): Uint8Array {
   return encodeTransaction(events, [], START_MS + from, numberedId(from));
 }
 
-/** About 200 bytes as it is stored. */
+/** About 200 bytes in stored form. */
 function storedEvent(n: number): Uint8Array {
   return encodeEvent({
     id: `0199a5c8-3c1e-7a2b-9f00-${String(n).padStart(12, '0')}`,
@@ -309,17 +309,17 @@ function median(all: readonly number[]): number {
   return all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0;
 }
 
-/** Of each turn. */
+/** Ratio of each turn. */
 function ratios(of: 'ms' | 'cpuMs', one: readonly Taken[] = [], other: readonly Taken[] = []): readonly number[] {
   return one.map((all, turn) => all[of] / (other[turn]?.[of] ?? 0));
 }
 
-/** How often a value lies around its median. */
+/** The median ratio with its range. */
 function spread(all: readonly number[]): string {
   return `${median(all).toFixed(2)} × (${Math.min(...all).toFixed(2)} to ${Math.max(...all).toFixed(2)})`;
 }
 
-/** With how long the loop stood meanwhile. */
+/** Measures a rendering together with the event-loop delay. */
 async function takenOf(made: Pick<StateViews, 'render'>, read: ViewRead): Promise<Taken> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
@@ -338,7 +338,7 @@ function stood(all: readonly Taken[] = []): string {
 interface Taken {
   readonly stoodMs?: { readonly max: number; readonly p99: number };
   readonly ms: number;
-  /** Of this process. */
+  /** CPU time of this process. */
   readonly cpuMs: number;
 }
 

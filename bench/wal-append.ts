@@ -1,12 +1,12 @@
 /**
- * Durable append to the write-ahead log: records a second, and the time of one append, by records per sync.
+ * Measures durable appends to the write-ahead log: records per second and the duration of an append, by records per
+ * sync.
  *
  *   node --conditions=source bench/wal-append.ts [--seconds 2] [--payload 256] [--groups 1] [--dir path]
  *
- * Runs the log on this thread, without the worker, so that it measures the log and not the messages. The records of a
- * batch are encoded before the clock starts, and the tidying comes after it has stopped. `baseline` is the same number
- * of bytes by a bare write and fdatasync into a zero-filled file, in the same run and in turns with the log, so that a
- * busy disk hits both.
+ * The log runs on this thread without its worker, so that messages between threads are not part of the result. Records
+ * are encoded before the measurement, and cleanup happens after it. `baseline` writes the same number of bytes with
+ * plain write and fdatasync calls into a zero-filled file, alternating with the log, so that a busy disk affects both.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -41,10 +41,10 @@ try {
 }
 
 interface Candidate {
-  /** Makes the next batch ready; not measured. */
+  /** Prepares the next batch; not measured. */
   prepare(): void;
   append(): void;
-  /** What follows an append when it has been answered; not measured. */
+  /** Work after the append was answered; not measured. */
   settle(): void;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ async function measure(candidate: Candidate, into: number[]): Promise<void> {
     candidate.append();
     into.push(performance.now() - startedMs);
     candidate.settle();
-    // What the log does in the background gets its turn, as it would on a thread that waits for messages.
+    // Lets the background work of the log run, as on a thread that waits for messages.
     await new Promise(setImmediate);
   }
 }
@@ -106,7 +106,7 @@ function openWal(perSync: number): Candidate {
         indexes[place] = (indexes[place] ?? 0) + 1;
         writer.entry(toGroupId(place), { term, index: toLogIndex(indexes[place]), payload });
       }
-      // A checkpoint a batch lets old segments go, as they do in a node that keeps up.
+      // A checkpoint per batch releases old segments, as in a node whose store keeps up.
       const place = written % groupCount;
       const index = toLogIndex(indexes[place] ?? 0);
       writer.checkpoint(toGroupId(place), { index, term, revision: toRevision(index) });

@@ -1,17 +1,18 @@
 /**
- * The write path without any server in front of it: `Node.transact` in this process, from a closed loop of callers.
+ * Measures the write path without a server in front of it: `Node.transact` in this process, by closed-loop callers.
  *
  *   node --conditions=source bench/write-path.ts [--seconds 3] [--event-bytes 256] [--callers 1,16,64] [--events 1,100]
  *                                                [--databases 1] [--conditional] [--slow-reads 0] [--dir path]
  *
- * Prints the rate, the time of a transaction as its caller sees it, syncs of the log a second with their mean, batches
- * of the store a second with their mean, and the CPU time of each thread per transaction (front: this loop and the
- * front of the node; core; log; libuv-worker: LevelDB's writes; V8Worker: garbage collection of all). With one caller
- * it also prints what a transaction takes beside its sync: the work of front and core, and four messages between
- * threads. Nobody waits for a batch of the store; with many callers it shows how far the store is behind.
- * Slow reads are reads of ten milliseconds each that are always under way in libuv's pool, as from a slow disk;
- * LevelDB's writes share the pool with them. Its size is that of the server unless UV_THREADPOOL_SIZE says otherwise.
- * With --cpu-prof in front Node writes one profile a thread. Linux only: threads are told apart by /proc.
+ * It prints the rate, the latency of a transaction for its caller, log syncs and store batches per second with their
+ * mean durations, and the CPU time of each thread per transaction (front: this loop and the front of the node; core;
+ * log; libuv-worker: LevelDB's writes; V8Worker: garbage collection). With one caller it also prints the latency
+ * without the sync: the work of front and core, and four messages between threads. Callers do not wait for batches of
+ * the store; with many callers the batches show how far the store lags behind.
+ *
+ * `--slow-reads` keeps this number of reads of ten milliseconds in libuv's pool, as with a slow disk; LevelDB's writes
+ * use the same pool. The pool has the same size as in the server, unless UV_THREADPOOL_SIZE is set. With the Node.js
+ * option --cpu-prof, each thread writes a profile. Linux only: threads are identified through /proc.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, openSync, read, rmSync, writeSync } from 'node:fs';
@@ -105,7 +106,8 @@ async function run(
 }
 
 /**
- * Keeps so many reads in the pool, each of which blocks its thread for up to ten milliseconds. Returns how to end them.
+ * Keeps `count` reads in the pool, each of which blocks its thread for up to ten milliseconds. Returns a function that
+ * ends them.
  */
 function readSlowly(count: number, pipe: string): () => void {
   if (count === 0) return () => undefined;
@@ -125,7 +127,7 @@ function readSlowly(count: number, pipe: string): () => void {
 }
 
 interface Snapshot {
-  /** How many there have been. */
+  /** Number of syncs and writes so far. */
   readonly syncs: number;
   readonly writes: number;
   readonly cpu: ReadonlyMap<string, number>;
@@ -160,7 +162,7 @@ function report(result: {
   );
 }
 
-/** The shape of the append workloads: one stream, one type, an id and a subject of its own for every event. */
+/** The shape of the append workloads: one stream, one type, and a unique id and subject per event. */
 function transaction(eventCount: number): Uint8Array {
   const events = Array.from({ length: eventCount }, () => {
     serial += 1;
@@ -186,7 +188,7 @@ function transaction(eventCount: number): Uint8Array {
   });
 }
 
-/** The subject has no event yet. */
+/** Constraint that the subject has no event yet. */
 function isNew(subject: string): Constraint {
   return { kind: 'max-revision', revision: 0, selector: { kind: 'by-subject', value: subject } };
 }
@@ -200,7 +202,7 @@ function snapshot(): Snapshot {
   return { syncs: syncs.length, writes: writes.length, cpu: threadSeconds(process.pid) };
 }
 
-/** Keeps the time of every sync and every write, in milliseconds, beside counting it. */
+/** Metrics that also keep the duration of every sync and every write, in milliseconds. */
 function recording(inner: Metrics): Metrics {
   const kept = new Map([
     ['cairn_wal_fsync_duration_seconds', syncs],

@@ -1,6 +1,6 @@
 /**
- * Accounts for contention: each is a subject, whose events are numbered. An event holds the number that follows on the
- * one that was read, so an account whose numbers have a gap or a repetition has a wrong commit.
+ * Accounts in Cairn for the contention workload. An account is a subject with numbered events; each event has the
+ * number after the one that was read. An account with a gap or a repetition in its numbers has an incorrect commit.
  */
 import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from '../support/http2-connection.ts';
@@ -26,7 +26,7 @@ export class CairnAccounts {
     this.#checked = new Int32Array(count);
   }
 
-  /** Each account has one event, of the number 0. */
+  /** Creates accounts with one event each, numbered 0. */
   static async open(node: CairnNode, database: string, count: number): Promise<CairnAccounts> {
     await createDatabase(node, database);
     const shape = { database, events: PER_TRANSACTION, eventBytes: 256, conditional: false };
@@ -40,10 +40,10 @@ export class CairnAccounts {
     return accounts;
   }
 
-  /** Whether the account's next event was committed. */
+  /** Appends the account's next event; returns whether it was committed. */
   async attempt(connection: Http2Connection, account: number): Promise<boolean> {
     const selector = bytesField(3, subjectOf(account));
-    // The last one: in reverse, at most one.
+    // Reads the last event: in reverse order, at most one.
     const query = message(bytesField(1, bytesField(1, selector)), varintField(4, 1), varintField(5, 1));
     const read = grpcMessage(message(bytesField(1, this.#database), bytesField(2, query)));
     const [event] = await messagesOf(connection, QUERY_HEADERS, read);
@@ -64,7 +64,7 @@ export class CairnAccounts {
     return (await messagesOf(connection, TRANSACT_HEADERS, write)).length > 0;
   }
 
-  /** Reads back what is new: its numbers follow on one another, and it is what was acknowledged. */
+  /** Reads the new events: their numbers must be consecutive and equal the acknowledged ones. */
   async check(committed: ReadonlyMap<number, number>): Promise<void> {
     const connection = await Http2Connection.open(this.#node.address);
     const request = grpcMessage(message(bytesField(1, this.#database), varintField(2, this.#nextRevision)));
@@ -95,7 +95,7 @@ function subjectOf(account: number): string {
 function accountEvent(event: Buffer): { readonly account: number; readonly number: number; readonly revision: number } {
   const fields = fieldsOf(event);
   const account = Number(String(fields.get(SUBJECT)).slice('subject-'.length));
-  // An account's first event has no number.
+  // The first event of an account has no number.
   const number = Number(/^\{"n":(\d+)/.exec(String(fields.get(DATA)))?.[1] ?? 0);
   return { account, number, revision: Number(fields.get(REVISION)) };
 }

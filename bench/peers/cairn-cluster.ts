@@ -1,4 +1,4 @@
-/** Several nodes of Cairn as one cluster on loopback; every database has a copy on each of them. */
+/** A cluster of Cairn nodes on loopback for benchmarks; every database has a replica on each node. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ export class CairnCluster {
   readonly #dir: string;
   readonly #settings: readonly string[];
   readonly #build: Build;
-  /** By name, in the order in which they were started first. */
+  /** Nodes by name, in the order of their first start. */
   readonly #nodes = new Map<string, CairnNode>();
 
   private constructor(dir: string, settings: readonly string[], build: Build) {
@@ -23,7 +23,7 @@ export class CairnCluster {
     this.#settings = settings;
   }
 
-  /** Nodes `node-1` and so on in directories of their own; resolves when all of them vote in the catalog. */
+  /** Starts nodes `node-1` and so on with separate directories; resolves when all of them are voters of the catalog. */
   static async start(
     dir: string,
     count: number,
@@ -57,7 +57,7 @@ export class CairnCluster {
     return node;
   }
 
-  /** Starts a node, new or again; the first one begins the cluster. */
+  /** Starts a node for the first time or again; the first node founds the cluster. */
   async startNode(name: string): Promise<CairnNode> {
     const seeds = [...this.#nodes.values()].flatMap(({ peer }) => peer ?? []);
     const place = [`--node-name=${name}`, '--peer-port=0', ...(seeds.length === 0 ? [] : [`--join=${seeds.join()}`])];
@@ -66,24 +66,24 @@ export class CairnCluster {
     return node;
   }
 
-  /** Creates a database and resolves when every node holds it and votes. */
+  /** Creates a database and resolves when every node is a voter of it. */
   async createDatabase(database: string): Promise<void> {
     await this.createDatabases([database]);
   }
 
-  /** One after the other. */
+  /** Creates databases one after the other. */
   async createDatabases(names: readonly string[]): Promise<void> {
     const [first = ''] = this.names;
     for (const name of names) await createDatabase(this.node(first), name);
     await this.leadersOf(names);
   }
 
-  /** The name of the node that leads the database, once every node holds it, votes and is up to date. */
+  /** Name of the leader of the database, once every node is an up-to-date voter of it. */
   async leaderOf(database: string): Promise<string> {
     return (await this.leadersOf([database])).get(database) ?? '';
   }
 
-  /** The same of several databases, by their names. */
+  /** Leaders of several databases, by database name. */
   async leadersOf(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const count = this.#nodes.size;
     const seen = await this.#until(({ databases }) => {
@@ -110,7 +110,7 @@ export class CairnCluster {
     throw new Error(`the cluster of ${this.names.join(', ')} has not settled within ${SETTLED_WITHIN_MS} ms`);
   }
 
-  /** Undefined when the node does not answer. */
+  /** Undefined when no node answers. */
   async #describe(): Promise<ClusterDescription | undefined> {
     const tls = this.#settings.filter((setting) => setting.startsWith('--peer-tls-'));
     for (const { peer } of this.#nodes.values()) {

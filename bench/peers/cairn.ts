@@ -1,4 +1,7 @@
-/** Cairn itself: the compiled server in a process of its own, and the requests of the workloads. */
+/**
+ * Cairn as a contender of benchmarks: starts the compiled server in another process, and builds the requests of the
+ * workloads.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -14,16 +17,16 @@ import { stopProcess } from '../support/server-process.ts';
 export interface CairnNode {
   readonly pid: number;
   readonly address: { readonly host: string; readonly port: number };
-  /** The URL of its HTTP. */
+  /** URL of the HTTP interface. */
   readonly http: string;
-  /** host:port by which other nodes reach it; undefined when they do not. */
+  /** host:port for other nodes; undefined when they cannot connect. */
   readonly peer: string | undefined;
-  /** The URL of its metrics. */
+  /** URL of the metrics. */
   readonly metrics: string;
   /** Milliseconds from the start of the process to its ready line. */
   readonly readyMs: number;
   stop(): Promise<void>;
-  /** Ends the process at once. */
+  /** Kills the process. */
   kill(): Promise<void>;
 }
 
@@ -50,23 +53,23 @@ export const CREATE_DATABASE: string = `${SERVICE}CreateDatabase`;
 const DELETE_DATABASE = `${SERVICE}DeleteDatabase`;
 
 export interface Build {
-  /** A checkout with its compiled server. */
+  /** Checkout with a compiled server. */
   readonly root: string;
-  /** Options of Node; the server adds those that it lacks. */
+  /** Options of Node.js; the server adds required ones. */
   readonly nodeOptions: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
 export const THIS_BUILD: Build = { root: ROOT, nodeOptions: [], env: {} };
 
-/** Whether a build has the setting. Earlier builds found a cluster without one, and write a ballast file. */
+/** True when a build has the setting. Earlier builds found a cluster without it, and write a ballast file. */
 function knows(root: string, setting: string): boolean {
   return readFileSync(join(root, 'docs/configuration.md'), 'utf8').includes(setting);
 }
 
 /**
- * Starts the compiled server (npm run build) on free ports, with further settings. Nothing is left of one that cannot
- * start.
+ * Starts the compiled server (npm run build) on free ports with additional settings. When the start fails, no process
+ * remains.
  */
 export async function startCairn(
   dataDir: string,
@@ -75,7 +78,7 @@ export async function startCairn(
 ): Promise<CairnNode> {
   const began = performance.now();
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0'];
-  // The tables are on stdout, and whoever reads both wants to see what is wrong between them, and nothing else.
+  // Tables go to stdout, so the node logs only warnings and errors.
   const args = [
     ...build.nodeOptions,
     entryOf(build.root),
@@ -86,7 +89,7 @@ export async function startCairn(
     ...(knows(build.root, '--ballast-bytes') ? ['--ballast-bytes=0'] : []),
     ...settings,
   ];
-  // A node ends with the benchmark, however that ends.
+  // The node is killed when the benchmark ends for any reason.
   const child: ChildProcess = spawn('setpriv', ['--pdeathsig=KILL', process.execPath, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...build.env },
@@ -120,7 +123,7 @@ export async function deleteDatabase(node: CairnNode, name: string): Promise<voi
   if (!(await callByName(node, DELETE_DATABASE, name))) throw new Error(`database ${name} could not be deleted`);
 }
 
-/** Whether the call succeeded. */
+/** Calls a method with a database name; returns whether the call succeeded. */
 async function callByName(node: CairnNode, method: string, name: string): Promise<boolean> {
   const request = grpcMessage(bytesField(1, name));
   const headers = grpcHeaders(method);
@@ -133,29 +136,29 @@ export interface AppendShape {
   readonly database: string;
   readonly events: number;
   readonly eventBytes: number;
-  /** One constraint a transaction: its first event's subject must not exist yet. */
+  /** Adds a constraint to each transaction: the subject of its first event must not exist yet. */
   readonly conditional: boolean;
-  /** The number of an event's subject by that of the event; absent: each event has a subject of its own. */
+  /** Maps the number of an event to the number of its subject; absent: each event has another subject. */
   subjectOf?(number: number): number;
 }
 
-/** Transactions of `events` events with ids of their own; each event has `eventBytes` bytes on the wire, about. */
+/** Transactions of `events` events with unique ids; each event has about `eventBytes` bytes on the wire. */
 export function appendRequests(shape: AppendShape, firstCounter: number): RequestTemplate {
   const events = Array.from({ length: shape.events }, () => bytesField(1, eventMessage(shape.eventBytes)));
   const selector = bytesField(3, `subject-${COUNTER_MARKER}`);
   const absent = bytesField(2, bytesField(2, bytesField(2, selector)));
   const transaction = message(...events, ...(shape.conditional ? [absent] : []));
-  // An event's id and subject share a number; a lone event shares it with the condition, too.
+  // The id and subject of an event share a number, and a single event shares it with the constraint.
   const markersPerNumber = shape.events === 1 ? 3 : 2;
   return new RequestTemplate(message(bytesField(1, shape.database), bytesField(2, transaction)), {
     firstCounter,
     markersPerNumber,
-    // The id comes first.
+    // The first marker of a number is the id.
     shown: (number, place) => (place === 0 ? number : (shape.subjectOf?.(number) ?? number)),
   });
 }
 
-/** Reads the events of one subject, with each request of another one; `limit` at most, 0 means all. */
+/** Queries for the events of one subject, each request for another one; at most `limit` events, 0 means all. */
 export function subjectQueries(
   database: string,
   subjectOf: (number: number) => number,
@@ -185,7 +188,7 @@ function eventMessage(eventBytes: number): Buffer {
   return message(head, bytesField(7, `${open}${filler}${close}`));
 }
 
-/** The command of the checkout, wherever its build puts it. */
+/** The `cairn` command of a checkout, at the path that its package.json names. */
 export function entryOf(root: string): string {
   const manifest: { readonly bin: { readonly cairn: string } } = JSON.parse(
     readFileSync(resolve(root, 'package.json'), 'utf8'),

@@ -1,6 +1,6 @@
 /**
- * The accounts of contention in etcd: a key for each, which holds the number of its last event, and a key for each
- * event. A transaction puts both, on condition that the account's key is at the revision that was read.
+ * Accounts in etcd for the contention workload: a key per account with the number of its last event, and a key per
+ * event. A transaction puts both, if the account's key still has the revision that was read.
  */
 import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from '../support/http2-connection.ts';
@@ -12,7 +12,7 @@ const PER_TRANSACTION = 100;
 const CHECKERS = 16;
 const RANGE_HEADERS = grpcHeaders(ETCD_RANGE);
 const TXN_HEADERS = grpcHeaders(ETCD_TXN);
-/** Of RangeResponse, KeyValue, TxnResponse and Compare. */
+/** Field numbers in RangeResponse, KeyValue, TxnResponse and Compare. */
 const [KVS, MOD_REVISION, VALUE, SUCCEEDED, TARGET_MOD] = [2, 3, 5, 2, 2];
 
 export class EtcdAccounts {
@@ -27,7 +27,7 @@ export class EtcdAccounts {
     this.#data = Buffer.alloc(eventBytes, 'x');
   }
 
-  /** Each account has the number 0. */
+  /** Creates accounts with number 0. */
   static async open(
     etcd: Etcd,
     prefix: string,
@@ -45,7 +45,7 @@ export class EtcdAccounts {
     return accounts;
   }
 
-  /** Whether the account's next event was committed. */
+  /** Puts the account's next event; returns whether it was committed. */
   async attempt(connection: Http2Connection, account: number): Promise<boolean> {
     const { number, revision } = await this.#read(connection, account);
     const key = this.#keyOf(account);
@@ -57,7 +57,7 @@ export class EtcdAccounts {
     return fieldsOf(reply).get(SUCCEEDED) === 1;
   }
 
-  /** Each account that was committed to has the number of its commits. */
+  /** Checks that the number of each account equals the number of its commits. */
   async check(committed: ReadonlyMap<number, number>): Promise<void> {
     const connection = await Http2Connection.open(this.#etcd.address);
     const left = [...committed];
@@ -91,7 +91,7 @@ export class EtcdAccounts {
   }
 }
 
-/** One RequestOp of a transaction's success branch. */
+/** A RequestOp of the success branch of a transaction. */
 function put(key: string, value: string | Uint8Array): Buffer {
   return bytesField(2, bytesField(2, message(bytesField(1, key), bytesField(2, value))));
 }

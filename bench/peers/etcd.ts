@@ -1,4 +1,7 @@
-/** etcd as a peer: members on loopback, its conditional append a transaction that puts a key that must not exist. */
+/**
+ * etcd as a contender of benchmarks: starts members on loopback and builds their requests. Its conditional append is a
+ * transaction that puts keys if a key does not exist.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,7 +22,7 @@ const LED_WITHIN_MS = 30_000;
 export const ETCD_TXN = '/etcdserverpb.KV/Txn';
 export const ETCD_RANGE = '/etcdserverpb.KV/Range';
 
-/** The installed release, or nothing where etcd is not installed. */
+/** Installed release; undefined when etcd is not installed. */
 export function etcdVersion(): string | undefined {
   const asked = spawnSync('etcd', ['--version'], { encoding: 'utf8' });
   return asked.error === undefined ? /etcd Version: (\S+)/.exec(asked.stdout)?.[1] : undefined;
@@ -33,7 +36,7 @@ export async function startEtcd(dir: string): Promise<Etcd> {
 
 export interface EtcdCluster {
   readonly members: readonly Etcd[];
-  /** The member that leads. */
+  /** The current leader. */
   leader(): Promise<Etcd>;
   stop(): Promise<void>;
 }
@@ -47,7 +50,7 @@ export async function startEtcdCluster(dir: string, count: number): Promise<Etcd
   };
 }
 
-/** Resolves when all of them listen, which they do once they have a leader. */
+/** Resolves when all members listen, which requires a leader. */
 async function startMembers(dir: string, count: number): Promise<readonly Etcd[]> {
   const ports: { readonly name: string; readonly client: number; readonly peer: string }[] = [];
   for (let number = 1; number <= count; number++) {
@@ -80,7 +83,7 @@ async function startMembers(dir: string, count: number): Promise<readonly Etcd[]
   );
 }
 
-/** A member that has just begun may not answer, and another one may be elected. */
+/** Retries, because a new member may not answer, and the leader may change. */
 async function leaderOf(members: readonly Etcd[]): Promise<Etcd> {
   const deadline = performance.now() + LED_WITHIN_MS;
   while (performance.now() < deadline) {
@@ -100,11 +103,11 @@ async function leads({ address }: Etcd): Promise<boolean> {
 }
 
 /**
- * Puts of `valueBytes` under `puts` new keys, on condition that a key does not exist: the one that is put, or with
- * several a further one. etcd takes 128 operations a transaction unless it is told otherwise.
+ * Transactions that put `puts` new keys of `valueBytes`, if a key does not exist: the key itself, or an additional one
+ * when there are several. etcd allows 128 operations per transaction by default.
  */
 export function etcdConditionalPuts(puts: number, valueBytes: number, firstCounter: number): RequestTemplate {
-  // Compare { target: CREATE = 1, key = 3, create_revision = 5 }: created at 0 means absent.
+  // Compare { target: CREATE = 1, key = 3, create_revision = 5 }: revision 0 means that the key does not exist.
   const absent = message(varintField(2, 1), bytesField(3, `subject-${COUNTER_MARKER}`), varintField(5, 0));
   const made = Array.from({ length: puts }, () => putOperation(`subject-${COUNTER_MARKER}`, valueBytes));
   return new RequestTemplate(message(bytesField(1, absent), ...made), {
@@ -113,7 +116,7 @@ export function etcdConditionalPuts(puts: number, valueBytes: number, firstCount
   });
 }
 
-/** Keys `{prefix}{subject}/{number}`: those of a subject are one range. */
+/** Keys of the form `{prefix}{subject}/{number}`, so that the keys of a subject are one range. */
 export interface SpreadKeys {
   readonly prefix: string;
   subjectOf(number: number): number;
@@ -130,11 +133,11 @@ export function etcdSpreadPuts(
   return new RequestTemplate(message(...made), { firstCounter: keys.firstCounter ?? 0, markersPerNumber: 2, shown });
 }
 
-/** Reads the keys of `subjects` subjects, one unless given, from one on; `limit` at most. */
+/** Reads the keys of `subjects` consecutive subjects (default 1), at most `limit` keys. */
 export function etcdRanges(
   keys: SpreadKeys & { readonly subjects?: number; readonly limit?: number },
 ): RequestTemplate {
-  // The end is exclusive; its subject is drawn with that of the start.
+  // The end is exclusive; its subject follows from that of the start.
   let from = 0;
   const shown = (number: number, place: number): number => {
     if (place === 0) from = keys.subjectOf(number);
@@ -145,7 +148,7 @@ export function etcdRanges(
   return new RequestTemplate(range, { firstCounter: 0, markersPerNumber: 2, shown });
 }
 
-/** One RequestOp of a transaction's success branch. */
+/** A RequestOp of the success branch of a transaction. */
 function putOperation(key: string, valueBytes: number): Buffer {
   const put = message(bytesField(1, key), bytesField(2, Buffer.alloc(valueBytes, 'x')));
   return bytesField(2, bytesField(2, put));

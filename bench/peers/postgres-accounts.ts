@@ -1,9 +1,8 @@
 /**
- * The accounts of contention in PostgreSQL: a table of them and one of their events, by pgbench.
+ * Accounts in PostgreSQL for the contention workload, with pgbench: a table of accounts and a table of their events.
  *
- *   locked       the row is locked from being read to the commit, as a user of PostgreSQL would: nobody loses, who comes
- *                later waits in the server
- *   optimistic   nothing is locked by reading; who loses is told so, and pgbench begins again at once
+ *   locked       the row is locked from the read to the commit, as users of PostgreSQL do; other clients wait
+ *   optimistic   reads take no lock; pgbench repeats a transaction with a serialization failure at once
  */
 import { measuredPgbench, type Postgres, psql } from '../peers/postgres.ts';
 import type { Sample } from '../support/sample.ts';
@@ -13,14 +12,14 @@ export type AccountLocking = 'locked' | 'optimistic';
 export interface PostgresAccounts {
   readonly table: string;
   readonly count: number;
-  /** An expression of pgbench, from 0 on. */
+  /** pgbench expression of the account number, from 0. */
   readonly draw: string;
   readonly locking: AccountLocking;
   readonly clients: number;
   readonly eventBytes: number;
 }
 
-/** Gives what runs the load, and then looks whether it was right. */
+/** Creates the tables. The returned function runs the load and then checks the result. */
 export function postgresAccounts(
   bin: string,
   server: Postgres,
@@ -34,7 +33,8 @@ export function postgresAccounts(
     psql(bin, server, statement);
   }
   const isLocked = locking === 'locked';
-  // What is optimistic updates first: two that insert the same number would end in an error that is not tried again.
+  // The optimistic form updates first: inserting the same number twice would fail with an error that pgbench does not
+  // retry.
   const text = `\\set k ${draw}
 BEGIN${isLocked ? '' : ' ISOLATION LEVEL REPEATABLE READ'};
 SELECT n + 1 AS n FROM ${table} WHERE k = :k${isLocked ? ' FOR UPDATE' : ''} \\gset

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's table of many events: written by COPY, read by the indexes that an event store needs (subject and type,
- * each in the order of positions), and from end to end by a cursor.
+ * Tables with many events in PostgreSQL: filled with COPY, read through the indexes that an event store needs (subject
+ * and type, each in order of position), and scanned with a cursor.
  */
 import { copyIn, eventsIndexes, eventsTable, type PgbenchScript, type Postgres, psql } from './postgres.ts';
 
@@ -10,14 +10,14 @@ const DIGITS = 12;
 
 export interface TableLoad {
   readonly table: string;
-  /** `orders` unless given. */
+  /** Default `orders`. */
   readonly stream?: string;
   readonly events: number;
   readonly subjects: number;
   readonly eventBytes: number;
 }
 
-/** Makes a table with `events` events, spread over `subjects` subjects as in the databases of the other contenders. */
+/** Creates a table with `events` events, spread over `subjects` subjects like the databases of the other contenders. */
 export async function loadTable(bin: string, server: Postgres, load: TableLoad): Promise<void> {
   const { table } = load;
   psql(bin, server, eventsTable(table));
@@ -26,13 +26,13 @@ export async function loadTable(bin: string, server: Postgres, load: TableLoad):
   const indexes = eventsIndexes(table, `INDEX ${table}_subject ON ${table} (subject, position)`);
   for (const statement of [...indexes, next, `VACUUM ANALYZE ${table}`, 'CHECKPOINT']) psql(bin, server, statement);
   if (load.events === 0) return;
-  // A read that finds nothing would be fast.
+  // Checks the content, because reads without results would be fast.
   const found = psql(bin, server, `SELECT count(*) FROM ${table} WHERE subject = 'subject-${'0'.repeat(DIGITS)}'`);
   const wanted = String(Math.ceil(load.events / load.subjects));
   if (found !== wanted) throw new Error(`${table} has ${found} events of its first subject instead of ${wanted}`);
 }
 
-/** The events of one subject, of the one that is `stride` further on each time; clients start apart. */
+/** Reads the events of one subject; each call moves on by `stride` subjects, and clients start at different ones. */
 export function subjectScript(
   { table, subjects }: Pick<TableLoad, 'table' | 'subjects'>,
   stride: number,
@@ -44,7 +44,7 @@ SELECT * FROM ${table} WHERE subject = ${subjectText('k')} ORDER BY position;
   return { script: { text }, variables: { n: 0 } };
 }
 
-/** The first `limit` events of a subject that pgbench draws. */
+/** Reads the first `limit` events of a subject that pgbench draws. */
 export function drawnSubjectScript(table: string, draw: string, limit: number): string {
   return `\\set k ${draw}
 SELECT * FROM ${table} WHERE subject = ${subjectText('k')} ORDER BY position LIMIT ${limit};
@@ -59,12 +59,12 @@ INSERT INTO ${table} (id, stream, type, subject, data) VALUES ('new-' || nextval
 `;
 }
 
-/** A subject of the number that a variable of pgbench holds. */
+/** Subject whose number is in a pgbench variable. */
 function subjectText(variable: string): string {
   return `'subject-' || lpad((:${variable})::text, ${DIGITS}, '0')`;
 }
 
-/** All events in the order of their positions. */
+/** Reads all events in order of position. */
 export function scanScript({ table, events }: Pick<TableLoad, 'table' | 'events'>): PgbenchScript {
   const fetches = Array.from(
     { length: Math.ceil(events / ROWS_PER_FETCH) },
@@ -75,7 +75,7 @@ export function scanScript({ table, events }: Pick<TableLoad, 'table' | 'events'
 }
 
 function* rows(load: TableLoad): Iterable<string> {
-  // In hexadecimal, as COPY takes a bytea.
+  // Hexadecimal, the text format of bytea in COPY.
   const payload = `\\\\x${'78'.repeat(load.eventBytes)}`;
   for (let from = 0; from < load.events; from += ROWS_PER_CHUNK) {
     const chunk: string[] = [];

@@ -1,6 +1,5 @@
 /**
- * Builds against one another, each from the checkout that it is built in, and each time on a node of its own: what one
- * measurement has left behind does not count in the next one.
+ * Compares builds from several checkouts. Each measurement gets a new node, so that it does not depend on earlier ones.
  */
 import { resolve } from 'node:path';
 import { refuse } from '../../scripts/support/command-line.ts';
@@ -15,7 +14,7 @@ export interface Checkout {
 
 const LOOK_MS = 50;
 
-/** Those that a command line names as old=../old; it is refused unless there is one. */
+/** Parses contenders of a command line such as old=../old; at least one is required. */
 export function readCheckouts(texts: readonly string[]): readonly Checkout[] {
   if (texts.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
   return texts.map((text) => {
@@ -28,21 +27,21 @@ export function readCheckouts(texts: readonly string[]): readonly Checkout[] {
 export interface Turns<Variant extends string> {
   readonly checkouts: readonly Checkout[];
   readonly rounds: number;
-  /** Each has a node of its own in each round. */
+  /** Variants of the measurement; each gets a new node per build and round. */
   readonly variants: readonly Variant[];
-  /** The name of the database that each node has. */
+  /** Name of the database to create on each node. */
   readonly database: string;
 }
 
 export interface Turn<Variant extends string> {
   readonly round: number;
   readonly variant: Variant;
-  /** Of the build. */
+  /** Name of the build. */
   readonly name: string;
   readonly node: CairnNode;
 }
 
-/** Measures round by round, variant by variant, and of each the builds in turn. */
+/** Measures round by round and variant by variant, alternating between the builds. */
 export async function inTurn<Variant extends string>(
   arena: Arena,
   { checkouts, rounds, variants, database }: Turns<Variant>,
@@ -66,7 +65,7 @@ export interface Cost<Result> {
   readonly peakBytes: number;
 }
 
-/** What a process takes while something is done. */
+/** Measures the CPU time and peak memory of a process during the work. */
 export async function costing<Result>(pid: number, work: () => Promise<Result>): Promise<Cost<Result>> {
   const before = cpuSeconds([pid]);
   let peakBytes = 0;

@@ -1,7 +1,6 @@
 /**
- * Closed-loop load over gRPC: `clients` callers, each starts its next call when its last one has ended.
- *
- * Callers share a few connections, as the connections of a real client pool do.
+ * Closed-loop load over gRPC: each of `clients` callers starts its next call when the previous one has ended. Callers
+ * share a few connections, like the connections of a client pool.
  */
 import { Http2Connection } from './http2-connection.ts';
 import { Latencies } from './latencies.ts';
@@ -10,13 +9,13 @@ export interface Load {
   readonly address: { readonly host: string; readonly port: number };
   readonly headers: Buffer;
   readonly clients: number;
-  /** Callers start no call after this. */
+  /** Time after which callers start no call. */
   readonly seconds: number;
-  /** Calls at most; then `seconds` does not count. */
+  /** Maximum number of calls; replaces `seconds`. */
   readonly calls?: number;
   /** The next request, one length-prefixed message. */
   request(): Buffer;
-  /** Instead of `headers` and `request`: calls of several kinds. */
+  /** Replaces `headers` and `request` for calls of several kinds. */
   draw?(): DrawnCall;
 }
 
@@ -24,7 +23,7 @@ export interface Load {
 export interface DrawnCall {
   readonly headers: Buffer;
   readonly request: Buffer;
-  /** Where its latency is kept beside that of all. */
+  /** Receives the latency of this call, in addition to the latencies of all calls. */
   readonly latencies: Latencies;
 }
 

@@ -1,16 +1,15 @@
 /**
- * A State Change as a compiler would make it, by hand: it reads the State View `counted` of the account that the path
- * of its command names, and emits one event with that path as its subject.
+ * A handwritten State Change in the form that compilers generate: it reads the State View `counted` of the account in
+ * the path of its command, and emits one event with that path as its subject.
  *
- * ```
- *   32 names    1024 the event    2048 its attribute    2100 the parameter    3000 what the reader answers    4096 free
- * ```
+ * Memory layout:
+ *   32 names    1024 the event    2048 its attribute    2100 the parameter    3000 result of the reader    4096 free
  */
 
 const READER = 'cairn:component/state-reader@0.1.0';
 
 export const VIEW_NAME = 'counted';
-/** How the State View names what a read binds. */
+/** Name of the parameter of the State View. */
 export const PARAMETER = 'account';
 
 const TEXTS = {
@@ -27,7 +26,7 @@ interface Place {
   readonly length: number;
 }
 
-/** Where each of the texts stands, one behind the other. */
+/** Positions of the texts in memory, one after the other. */
 function places(): ReadonlyMap<keyof typeof TEXTS, Place> {
   const found = new Map<keyof typeof TEXTS, Place>();
   let at = 32;
@@ -42,7 +41,7 @@ function isName(name: string): name is keyof typeof TEXTS {
   return name in TEXTS;
 }
 
-/** As text of WebAssembly. */
+/** The component in WebAssembly text format. */
 export function commandComponent(): string {
   const at = places();
   const pair = (name: keyof typeof TEXTS): string => {

@@ -1,7 +1,7 @@
-/** Which commit a benchmark measures: results are read long after it. */
+/** Identifies the commit that a benchmark measures, for results that are read long afterwards. */
 import { spawnSync } from 'node:child_process';
 
-/** Its short hash and subject, and whether the checkout differs from it. */
+/** Short hash and subject of the commit, and whether the checkout has uncommitted changes. */
 export function commitLine(root: string): string {
   const said = git(root, 'log', '-1', '--format=%h "%s", %cs');
   if (said === undefined) return 'of no git checkout';
@@ -9,7 +9,7 @@ export function commitLine(root: string): string {
   return `${said}${isChanged ? ', with changes that are not committed' : ''}`;
 }
 
-/** What git prints; undefined when it fails. */
+/** Output of git; undefined when it fails. */
 function git(root: string, ...args: readonly string[]): string | undefined {
   const done = spawnSync('git', ['-C', root, ...args], { encoding: 'utf8' });
   return done.status === 0 ? done.stdout.trim() : undefined;

@@ -1,11 +1,11 @@
 /**
- * Callers that contend for accounts: each draws one, reads its last event and appends the next one on condition that
- * nothing came in between; who loses reads again, until it has committed.
+ * Callers that contend for accounts. Each draws an account, reads its last event and appends the next one under the
+ * condition that no other event was appended in between. A refused caller reads again until it succeeds.
  *
- * When a loser reads again is the client's affair and the same for every server:
+ * The client decides when to read again, in the same way for every server:
  *
- *   at once      it reads as soon as it is refused. All losers do, so whoever could commit next waits for them.
- *   backing off  it waits first, for a random time of up to 2 ms, doubled with each defeat, of up to 256 ms at last.
+ *   at once      immediately after the refusal. All refused callers do so, which delays the next commit.
+ *   backing off  after a random time of up to 2 ms, which doubles with each refusal up to 256 ms.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadResult } from './closed-loop.ts';
@@ -21,13 +21,13 @@ export interface Contention {
   readonly seconds: number;
   readonly retrying: Retrying;
   readonly draw: () => number;
-  /** Reads the account and appends its next event; whether that was committed. */
+  /** Reads the account and tries to append its next event; returns whether it was committed. */
   readonly attempt: (connection: Http2Connection, account: number) => Promise<boolean>;
 }
 
 export interface Contended extends LoadResult {
   readonly refused: number;
-  /** Commits by account. */
+  /** Number of commits by account. */
   readonly committed: ReadonlyMap<number, number>;
 }
 
@@ -44,7 +44,7 @@ export async function contendedLoop(load: Contention): Promise<Contended> {
   let refused = 0;
   const start = performance.now();
   const isOver = (): boolean => performance.now() >= start + seconds * 1000;
-  /** After so many defeats. */
+  /** Waits before the next attempt, after this number of refusals. */
   const untilNext = async (defeats: number): Promise<void> => {
     if (load.retrying === 'at once') return;
     await delay(random() * Math.min(FIRST_WAIT_MS * 2 ** (defeats - 1), WAIT_MS_MAX));

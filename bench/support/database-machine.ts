@@ -1,4 +1,4 @@
-/** The machine of one database over LevelDB, without a node around it, and the payloads that it applies. */
+/** The state machine of one database on LevelDB, without a node around it, and encoded transactions for it. */
 import { hash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { openLevelStore } from '#storage';
 
 export const CREATED_AT_MS = 1_767_225_600_000;
 
-/** An event of one stream and type. No two have the same number. */
+/** An event with a unique number; all of them have the same stream and type. */
 export function encodeOrder(number: number, subject: string, data: Uint8Array): Uint8Array {
   return encodeEvent({
     id: `0199a5c8-3c1e-7a2b-9f00-${String(number).padStart(12, '0')}`,
@@ -47,7 +47,7 @@ export function encodeTransaction(
   return bytes;
 }
 
-/** The same transaction_id in each run. */
+/** The transaction_id with this number, the same in each run. */
 export function numberedId(number: number): Uint8Array {
   const id = new Uint8Array(16);
   new DataView(id.buffer).setUint32(12, number);
@@ -60,7 +60,7 @@ export function createMachine(kv: KvStore, group: number): DatabaseMachine {
   return DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS, membership: NO_BYTES });
 }
 
-/** Hands a new store to the work, and takes it away when that is over. */
+/** Opens a new store for the work, and deletes it afterwards. */
 export async function withStore(work: (kv: KvStore) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'cairn-bench-'));
   const kv = await openLevelStore(directory);

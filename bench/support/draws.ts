@@ -1,13 +1,13 @@
-/** Numbers drawn at random from one seed, so that every run asks for the same ones. */
+/** Random numbers from a fixed seed, so that every run makes the same requests. */
 
 const SEED = 0x9e3779b9;
 
-/** Each of `count` numbers alike. */
+/** Uniform distribution over `count` numbers. */
 export function uniform(count: number, random: () => number = seeded()): () => number {
   return () => Math.floor(random() * count);
 }
 
-/** Number k of `count` with a weight of 1 / (k + 1) ^ exponent. */
+/** Zipf distribution: number k of `count` has the weight 1 / (k + 1) ^ exponent. */
 export function zipf(count: number, exponent: number, random: () => number = seeded()): () => number {
   const sums = new Float64Array(count);
   let total = 0;
@@ -27,7 +27,7 @@ export function zipf(count: number, exponent: number, random: () => number = see
   };
 }
 
-/** Numbers from 0 to 1, exclusive: mulberry32. */
+/** Numbers from 0 to 1, exclusive (mulberry32). */
 export function seeded(seed: number = SEED): () => number {
   let state = seed;
   return () => {

@@ -1,17 +1,17 @@
 /**
- * Has a node give back the memory that it keeps for later, part by part, so that what is left is what it holds: the
- * garbage of V8 through Node's inspector, which SIGUSR1 opens, and the free blocks of malloc through gdb. The node
- * stands still meanwhile, and its inspector stays open: it is for a node that is measured and then thrown away.
+ * Makes a node release unused memory, so that the remaining memory is in use: garbage of V8 through the inspector of
+ * Node.js, which SIGUSR1 opens, and free blocks of malloc through gdb. The node is paused meanwhile and its inspector
+ * stays open, so the node should be discarded after the measurement.
  */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Where Node's inspector listens unless told otherwise. */
+/** Default address of the inspector of Node.js. */
 const INSPECTOR = 'http://127.0.0.1:9229/json/list';
 const LOOKS = 100;
 const LOOK_MS = 50;
 
-/** Collects everything that the thread of the servers does not hold any more. */
+/** Collects all garbage of the main thread. */
 export async function collectGarbage(pid: number): Promise<void> {
   process.kill(pid, 'SIGUSR1');
   const socket = new WebSocket(await inspectorAddress());
@@ -28,13 +28,13 @@ export async function collectGarbage(pid: number): Promise<void> {
   }
 }
 
-/** Has malloc give its free blocks back, as glibc can, and Node never asks it to. */
+/** Makes malloc return its free blocks, which glibc supports but Node.js never requests. */
 export function trimMalloc(pid: number): void {
   const command = ['-p', String(pid), '-batch', '-ex', 'call (int)malloc_trim(0)'];
   execFileSync('gdb', command, { stdio: 'ignore' });
 }
 
-/** The reply, as it came. */
+/** Returns the unparsed reply. */
 function ask(socket: WebSocket, method: string, params: object = {}): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   socket.addEventListener('message', ({ data }) => resolve(String(data)), { once: true });

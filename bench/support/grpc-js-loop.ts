@@ -1,4 +1,7 @@
-/** Closed-loop load by the grpc-js client: what a Node application would see. Its own cost is part of the picture. */
+/**
+ * Closed-loop load with the grpc-js client, as a Node.js application would use it. The cost of the client is part of
+ * the result.
+ */
 import { Client, credentials } from '@grpc/grpc-js';
 import type { Load, LoadResult } from './closed-loop.ts';
 import { Latencies } from './latencies.ts';

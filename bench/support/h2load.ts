@@ -1,4 +1,4 @@
-/** Load by h2load (Debian's nghttp2-client): one request sent again and again by a client written in C++. */
+/** Load by h2load (Debian package nghttp2-client), a client written in C++ that repeats one request. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ export interface H2loadRun {
   readonly seconds: number;
   /** One length-prefixed message. */
   readonly body: Buffer;
-  /** Where its files may be. */
+  /** Directory for its files. */
   readonly dir: string;
 }
 
-/** Counts what was answered with HTTP 200; whether gRPC was content is the caller's to check. */
+/** Counts HTTP 200 as success; the caller has to check the gRPC status. */
 export function h2load(run: H2loadRun): LoadResult {
   const bodyFile = join(run.dir, 'h2load-body');
   const logFile = join(run.dir, 'h2load-log');

@@ -1,7 +1,7 @@
 /**
- * Clients that send a part of a large request and then nothing, and the same again as soon as it is given up: over gRPC
- * to a method, or on connections whose settings they do not acknowledge. In a thread of its own, so that those who
- * measure are not late because of it.
+ * Clients that send a part of a large request and then nothing, and repeat that when the server ends it: over gRPC, or
+ * on connections that do not acknowledge SETTINGS. They run in another thread, so that they do not delay the measuring
+ * clients.
  */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,29 +13,29 @@ export interface HalfRequests {
   readonly host: string;
   readonly port: number;
   readonly connections: number;
-  /** Of each connection, at a time, if it may open so many. */
+  /** Concurrent requests per connection, if the server allows as many. */
   readonly requests: number;
-  /** Of each request; of what is not acknowledged, all together. */
+  /** Bytes of each request; without acknowledgement, bytes of all requests of a connection together. */
   readonly bytes: number;
-  /** Whether it acknowledges settings. */
+  /** True when clients acknowledge SETTINGS. */
   readonly isPolite: boolean;
 }
 
 export interface HalfRequestCounts {
-  /** Requests that were begun, or connections. */
+  /** Number of started requests, or of connections without acknowledgement. */
   readonly begun: number;
-  /** Those that the server has ended. */
+  /** Number of them that the server has ended. */
   readonly ended: number;
 }
 
 const [HEADERS, SETTINGS] = [1, 4];
 const END_HEADERS = 4;
-/** Of the message that is begun. */
+/** Announced length of the incomplete message. */
 const MESSAGE_BYTES = 1_000_000;
-/** Before it comes again. */
+/** Pause before a client starts again. */
 const REST_MS = 10;
 
-/** Goes on until it is stopped. */
+/** A flood that runs until `stop`. */
 export class RunningHalfRequests {
   readonly #worker: Worker;
 
@@ -89,7 +89,7 @@ class Sending {
     let isLost = false;
     const begin = (): void => {
       if (!connection.isOpen) {
-        // All that were under way end with it.
+        // All its requests end with the connection.
         if (!isLost) this.#open();
         isLost = true;
         return;
@@ -105,7 +105,7 @@ class Sending {
     for (let n = 0; n < Math.min(this.#flood.requests, connection.streamsMax); n++) begin();
   }
 
-  /** Requests of headers alone, because no window is needed for these. */
+  /** Sends requests with only headers, which need no flow-control window. */
   #openAndBegin(): void {
     const { host, port, bytes } = this.#flood;
     const socket = connect({ host, port });

@@ -1,21 +1,21 @@
 /**
- * An HTTP/2 client connection that does just enough for gRPC load: requests with a fixed header block, replies whose
- * headers are not decoded. A call costs it a few microseconds, so that the server is what a benchmark measures.
+ * A minimal HTTP/2 client connection for gRPC load: requests use a fixed header block, and headers of replies are not
+ * decoded. A call costs it a few microseconds, so that the benchmark measures the server.
  *
- * A reply succeeds when it carries a message: a gRPC error is sent as trailers only, without DATA.
+ * A reply succeeds when it carries a message: a gRPC error has only trailers and no DATA.
  *
- * Kept: flow control in both directions, SETTINGS and PING acknowledgements, concurrent streams. Left out: header
- * compression (the table size is set to 0), push, priorities, TLS.
+ * Implemented: flow control in both directions, acknowledgements of SETTINGS and PING, concurrent streams. Not
+ * implemented: header compression (the table size is set to 0), push, priorities, TLS.
  */
 import { connect, type Socket } from 'node:net';
 
 export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const FRAME_HEADER_BYTES = 9;
-/** What a peer accepts until it says otherwise, RFC 9113 section 6.5.2. */
+/** Initial limits of the peer before its SETTINGS, RFC 9113 section 6.5.2. */
 const DEFAULT_WINDOW = 65_535;
 const MAX_FRAME_BYTES = 16_384;
 const RECEIVE_WINDOW = 2 ** 30;
-/** Received bytes after which the connection's window is topped up. */
+/** Received bytes after which the connection's window is increased again. */
 const TOP_UP_BYTES = 2 ** 20;
 
 const DATA = 0;
@@ -33,14 +33,14 @@ const SETTING_HEADER_TABLE_SIZE = 1;
 const SETTING_MAX_CONCURRENT_STREAMS = 3;
 const SETTING_INITIAL_WINDOW_SIZE = 4;
 
-/** How a call ended: whether it carried a message, how many bytes of messages, and why it broke off. */
+/** Result of a call: whether it carried a message, the bytes of its messages, and the reason of a failure. */
 export interface CallResult {
   readonly ok: boolean;
   readonly messageBytes: number;
 }
 
 export interface CallHandler {
-  /** Parts of the reply's length-prefixed messages, in order; the bytes are only valid during the call. */
+  /** Receives parts of the reply's length-prefixed messages, in order; the bytes are only valid during the call. */
   onData?(bytes: Buffer): void;
   onEnd(result: CallResult): void;
 }
@@ -49,14 +49,14 @@ interface Call {
   readonly handler: CallHandler;
   messageBytes: number;
   sendWindow: number;
-  /** What of the request could not be sent yet. */
+  /** The rest of the request that is not sent yet. */
   unsent: Buffer | undefined;
-  /** Whether the request ends with these bytes. */
+  /** True when the request ends with these bytes. */
   readonly isWhole: boolean;
 }
 
 export interface OpenOptions {
-  /** Bytes that the server may send on a stream; a gibibyte unless given, and with 0 no message leaves it. */
+  /** Window of each stream in bytes; default 1 GiB. With 0, the server can send no message. */
   readonly windowBytes?: number;
 }
 
@@ -100,7 +100,7 @@ export class Http2Connection {
     return connection;
   }
 
-  /** Whether it still takes calls. */
+  /** True while it accepts calls. */
   get isOpen(): boolean {
     return this.#failed === undefined;
   }
@@ -115,12 +115,14 @@ export class Http2Connection {
     this.#begin(headers, { body, handler, isWhole: false });
   }
 
-  /** Calls at a time that the server allows; 0 until it has said so. The caller sees to it. */
+  /**
+   * Maximum number of concurrent calls on the server, which the caller must respect; 0 until the server has sent it.
+   */
   get streamsMax(): number {
     return this.#streamsMax;
   }
 
-  /** Whether it can be used no more. */
+  /** True when the connection has failed. */
   get failed(): boolean {
     return this.#failed !== undefined;
   }
@@ -157,7 +159,7 @@ export class Http2Connection {
     }
   }
 
-  // All frames of one turn leave in one write.
+  // All frames of an event-loop turn are sent in one write.
   #send(bytes: Buffer): void {
     this.#out.push(bytes);
     if (this.#flushing) return;
@@ -208,7 +210,7 @@ export class Http2Connection {
         this.#end(at.stream, false);
         return;
       case GOAWAY:
-        // What is under way below this number is still answered.
+        // Streams up to this number still get their replies.
         this.#fail(new Error(`the server ends the connection: ${goodbyeOf(at.payload)}`), {
           fromStream: at.payload.readUInt32BE(0) + 1,
         });
@@ -255,7 +257,7 @@ export class Http2Connection {
     for (const [id, call] of this.#calls) this.#sendBody(id, call);
   }
 
-  /** Takes no call any more, and ends those from a stream on. */
+  /** Accepts no more calls, and ends calls from this stream on. */
   #fail(error: Error, { fromStream }: { readonly fromStream: number } = { fromStream: 0 }): void {
     this.#failed ??= error;
     for (const stream of Array.from(this.#calls.keys())) if (stream >= fromStream) this.#end(stream, false);
@@ -270,8 +272,8 @@ export function grpcHeaders(path: string, extra: Readonly<Record<string, string>
       throw new RangeError(`a header value of ${bytes.length} bytes; at most 126 are needed here`);
     return Buffer.concat([Buffer.from([bytes.length]), bytes]);
   };
-  // 0x20 empties the dynamic table, which a client must do that learns of a table of size 0 (RFC 7541, 4.2).
-  // Static table: 3 is :method POST, 6 is :scheme http; names 4 :path, 1 :authority, 31 content-type.
+  // 0x20 empties the dynamic table, which is required after the peer has set its size to 0 (RFC 7541, 4.2). Static
+  // table: 3 is :method POST, 6 is :scheme http; names 4 :path, 1 :authority, 31 content-type.
   const parts = [Buffer.from([0x20, 0x83, 0x86, 0x04]), text(path), Buffer.from([0x01]), text('bench')];
   parts.push(Buffer.from([0x0f, 31 - 15]), text('application/grpc'), Buffer.from([0x00]), text('te'), text('trailers'));
   for (const [name, value] of Object.entries(extra)) parts.push(Buffer.from([0x00]), text(name), text(value));
@@ -286,7 +288,7 @@ export function grpcMessage(body: Uint8Array): Buffer {
   return framed;
 }
 
-/** One frame. */
+/** Encodes one frame. */
 export function frameOf(parts: {
   readonly type: number;
   readonly flags: number;
@@ -303,7 +305,7 @@ export function frameOf(parts: {
   return bytes;
 }
 
-/** The error code of a GOAWAY frame, and its debug data. */
+/** Error code and debug data of a GOAWAY frame. */
 function goodbyeOf(payload: Buffer): string {
   return `code ${payload.readUInt32BE(4)} ${payload.subarray(8).toString('latin1')}`.trimEnd();
 }

@@ -1,4 +1,4 @@
-/** Latencies of one run, kept exactly: percentiles are read from the sorted values, not from buckets. */
+/** Latencies of a run, stored exactly: percentiles come from the sorted values, not from buckets. */
 
 export interface Percentiles {
   readonly p50: number;
@@ -16,12 +16,12 @@ export class Latencies {
     return this.#count;
   }
 
-  /** The longest of all. */
+  /** The longest latency. */
   get largest(): number {
     return this.#values.subarray(0, this.#count).reduce((most, value) => Math.max(most, value), 0);
   }
 
-  /** Milliseconds. */
+  /** Adds a latency in milliseconds. */
   add(value: number): void {
     if (this.#count === this.#values.length) {
       const wider = new Float64Array(this.#values.length * 2);
@@ -31,7 +31,7 @@ export class Latencies {
     this.#values[this.#count++] = value;
   }
 
-  /** Those of another run, too; of none when there is none. */
+  /** Adds the latencies of another run, if there is one. */
   addAll(others: Latencies | undefined): void {
     if (others === undefined) return;
     for (const value of others.#values.subarray(0, others.#count)) this.add(value);

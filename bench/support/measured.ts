@@ -1,4 +1,4 @@
-/** A run of load with the CPU time of both sides. */
+/** Runs a load and measures the CPU time of the server and of the client. */
 import { closedLoop, type Load, type LoadResult } from './closed-loop.ts';
 import { cpuSeconds } from './process-cpu.ts';
 import type { Sample } from './sample.ts';
@@ -8,12 +8,12 @@ interface Server {
   readonly eventsPerCall: number;
 }
 
-/** Load from the small client of http2-connection.ts. */
+/** Load from the minimal client of http2-connection.ts. */
 export function measured(server: Server, load: Load): Promise<Sample> {
   return measuredRun(server, () => closedLoop(load));
 }
 
-/** Load from any client that runs in this process or as its child. */
+/** Load from any client in this process or in its child processes. */
 export async function measuredRun(server: Server, run: () => LoadResult | Promise<LoadResult>): Promise<Sample> {
   const serverBefore = cpuSeconds(server.pids);
   const clientBefore = clientSeconds();
@@ -29,7 +29,7 @@ export async function measuredRun(server: Server, run: () => LoadResult | Promis
   };
 }
 
-/** Of this process and of those children that it has waited for. */
+/** CPU seconds of this process and of its child processes that have ended. */
 function clientSeconds(): number {
   return cpuSeconds([process.pid]);
 }

@@ -1,6 +1,6 @@
 /**
- * Open-loop load over gRPC: calls are due at even intervals, whether earlier ones have ended or not, and a latency
- * counts from when the call was due. What a stall keeps waiting is thereby measured, and not left out.
+ * Open-loop load over gRPC: calls are due at even intervals, independent of earlier calls, and latencies count from the
+ * time when a call was due. They therefore include the delay by a stall.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Load, LoadResult } from './closed-loop.ts';
@@ -8,12 +8,12 @@ import { Http2Connection } from './http2-connection.ts';
 import { Latencies } from './latencies.ts';
 
 export interface OpenLoad extends Load {
-  /** Calls a second. */
+  /** Calls per second. */
   readonly rate: number;
 }
 
 export interface OpenLoadResult extends LoadResult {
-  /** How long after they were due calls left, in milliseconds: timers of Node go by the millisecond. */
+  /** Delay of the sending of calls, in milliseconds: timers of Node.js have a resolution of a millisecond. */
   readonly late: Latencies;
 }
 

@@ -1,6 +1,6 @@
 /**
- * wasm-tools, whose core modules may be rewritten before they are loaded: 2.4 MB of code that a compiler made of
- * Rust, and that says by its results whether it is still the same.
+ * Loads wasm-tools, optionally with rewritten core modules. It is 2.4 MB of compiled Rust code, and its results show
+ * whether a rewrite has preserved its behaviour.
  */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,14 +15,14 @@ const VENDOR = resolve(
   '../vendor',
 );
 
-/** Its tables are seeded by what the host says is random: the same each time, or no two runs are alike. */
+/** Import of random numbers, which seed its hash tables; fixed numbers make runs comparable. */
 const RANDOM = /^import \{ random \} from .*$/m;
 const NOT_RANDOM =
   'const random = { getRandomBytes: (count) => new Uint8Array(Number(count)), getRandomU64: () => 0n };';
 
 export interface OwnTools {
   parse(text: string): Uint8Array;
-  /** The counter of the core module; without one it was not metered. */
+  /** Fuel counter of the core module; undefined when it is not metered. */
   readonly fuel: { value: bigint } | undefined;
 }
 
@@ -37,13 +37,13 @@ type Instantiate = (
 ) => Promise<{ readonly exports: Readonly<Record<string, { value: bigint }>> }>;
 declare const WebAssembly: { instantiate: Instantiate };
 
-/** Large core modules that real tools are made of, by name. */
+/** Large core modules of real tools, by name. */
 export function largeModules(): ReadonlyMap<string, Uint8Array> {
   const names = [CORE, 'js-component-bindgen-component.core.wasm'];
   return new Map(names.map((name) => [name, new Uint8Array(readFileSync(join(VENDOR, name)))]));
 }
 
-/** Loads the tools from a folder of their own, which is made below the given one. */
+/** Copies the tools to a new folder below the given one, rewrites their core modules and loads them. */
 export async function loadTools(folder: string, rewrite: (module: Uint8Array) => Uint8Array): Promise<OwnTools> {
   cpSync(VENDOR, folder, { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
@@ -53,7 +53,7 @@ export async function loadTools(folder: string, rewrite: (module: Uint8Array) =>
   writeFileSync(join(folder, CORE), rewrite(new Uint8Array(readFileSync(join(VENDOR, CORE)))));
   let fuel: OwnTools['fuel'];
   const { instantiate } = WebAssembly;
-  // The glue takes the function when it is loaded; what it instantiates is met nowhere else.
+  // The glue code captures this function when it is loaded, and only its call exposes the instance.
   WebAssembly.instantiate = async (module, imports) => {
     const instance = await instantiate(module, imports);
     fuel ??= instance.exports[FUEL_EXPORT];

@@ -1,13 +1,13 @@
-/** CPU time and memory of a process with all its threads, from /proc. Linux only, as the benchmarks are. */
+/** CPU time and memory of a process with all its threads, from /proc (Linux only). */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** USER_HZ, which Linux fixes at 100 for what it shows in /proc. */
+/** USER_HZ, which is always 100 in /proc. */
 const TICKS_PER_SECOND = 100;
 
-/** Seconds of user and system time that the processes, and those children that they have waited for, used so far. */
+/** User and system seconds of the processes and of their child processes that have ended. */
 export function cpuSeconds(pids: readonly number[]): number {
   return pids.reduce((total, pid) => {
-    // Of a process that has ended: its time is with its parent by now.
+    // The process may have ended; then its time counts for its parent.
     const afterName = procFile(pid, 'stat').split(') ')[1] ?? '';
     // utime, stime, cutime, cstime: fields 14 to 17 of proc(5), counted from the third.
     const [user, system, childUser, childSystem] = afterName.split(' ').slice(11, 15).map(Number);
@@ -15,13 +15,13 @@ export function cpuSeconds(pids: readonly number[]): number {
   }, 0);
 }
 
-/** Seconds that the threads of a process used so far, by name; those of one name together. */
+/** CPU seconds of the threads of a process, summed by thread name. */
 export function threadSeconds(pid: number): ReadonlyMap<string, number> {
   const used = new Map<string, number>();
   for (const task of readdirSync(`/proc/${pid}/task`)) {
     const stat = procFile(pid, `task/${task}/stat`);
     const afterName = stat.split(') ')[1];
-    // It has ended since the list was read.
+    // The thread has ended since the list was read.
     if (afterName === undefined) continue;
     const name = Number(task) === pid ? 'front' : stat.slice(stat.indexOf('(') + 1, stat.indexOf(') '));
     const [user, system] = afterName.split(' ').slice(11, 13).map(Number);
@@ -31,11 +31,11 @@ export function threadSeconds(pid: number): ReadonlyMap<string, number> {
 }
 
 export interface ResidentMemory {
-  /** VmRSS, in bytes; the sum of the others. */
+  /** VmRSS in bytes; the sum of the others. */
   readonly total: number;
-  /** Heaps, buffers, stacks: what only the process can give back. */
+  /** Heaps, buffers and stacks, which only the process can release. */
   readonly anonymous: number;
-  /** Pages of mapped files, which the system may take back: the program, and the tables of LevelDB. */
+  /** Pages of mapped files, which the kernel can reclaim: the program, and LevelDB's tables. */
   readonly files: number;
 }
 
@@ -45,18 +45,18 @@ export function residentMemory(pid: number): ResidentMemory {
   return { total: bytesOf('VmRSS'), anonymous: bytesOf('RssAnon'), files: bytesOf('RssFile') + bytesOf('RssShmem') };
 }
 
-/** Pss, in bytes: what is resident, where a page that several processes share counts for each as its share. */
+/** Pss in bytes: resident memory, where shared pages are divided by the number of their processes. */
 export function proportionalBytes(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) * 1024;
 }
 
-/** Every process below `pid`, and itself. */
+/** The process and all its descendants. */
 export function processTree(pid: number): readonly number[] {
   const children = procFile(pid, `task/${pid}/children`).split(' ').filter(Boolean);
   return [pid, ...children.flatMap((child) => processTree(Number(child)))];
 }
 
-/** Empty once the process has ended, which may be between two looks at it. */
+/** Content of a file of the process; empty when the process has ended, which may happen between two reads. */
 function procFile(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');

@@ -1,4 +1,4 @@
-/** Just enough protobuf to write the requests of a benchmark by hand, once, before it starts. */
+/** A minimal protobuf encoder and decoder for the requests and replies of benchmarks. */
 
 export type Field = Buffer;
 
@@ -26,7 +26,7 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The fields of a message by number; of several the last, of fixed width the bytes. */
+/** The fields of a message by number. Of repeated fields it has the last one, and of fixed-width fields the bytes. */
 export function fieldsOf(bytes: Buffer): ReadonlyMap<number, number | Buffer> {
   const fields = new Map<number, number | Buffer>();
   let at = 0;

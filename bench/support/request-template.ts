@@ -1,18 +1,21 @@
 /**
- * Requests that differ only in numbers: one message built once, in which every marker is replaced by the digits of a
- * counter. Making a request is then a copy, and the client stays cheap.
+ * Requests that differ only in numbers. The message is encoded once, and each request is a copy in which markers are
+ * replaced by digits of a counter, so that requests cost the client little.
  */
 import { grpcMessage } from './http2-connection.ts';
 
-/** Twelve characters: as wide as every number, so that no length changes. */
+/** As wide as a number (12 digits), so that lengths stay the same. */
 export const COUNTER_MARKER = '#counter####';
 
 export interface Numbering {
-  /** The number of the first markers of the first request; counts up from there. */
+  /** Number of the first markers of the first request; it increases from there. */
   readonly firstCounter: number;
-  /** So many markers in a row get the same number. */
+  /** Number of consecutive markers that get the same number. */
   readonly markersPerNumber: number;
-  /** What a marker shows for its number, by its place in the run, from 0; absent: the number. */
+  /**
+   * Maps a number to the digits of a marker, by the marker's index among those with the same number; absent: the number
+   * itself.
+   */
   shown?(number: number, place: number): number;
 }
 

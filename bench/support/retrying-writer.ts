@@ -1,6 +1,6 @@
 /**
- * A client of a cluster that does not give up: one transaction after the other, each repeated under its transaction_id,
- * at another node every time, until it is acknowledged.
+ * A client of a cluster that sends one transaction after the other, and repeats each one under its transaction_id at
+ * the next node until it is acknowledged.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,9 +8,9 @@ import { TRANSACT } from '../peers/cairn.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from './http2-connection.ts';
 import { bytesField, message } from './protobuf.ts';
 
-/** One acknowledged transaction, by the clock of this process. */
+/** An acknowledged transaction, with times of this process. */
 export interface Acknowledged {
-  /** When the attempt that was acknowledged was sent. */
+  /** Time when the acknowledged attempt was sent. */
   readonly sentMs: number;
   readonly acknowledgedMs: number;
   readonly attempts: number;
@@ -24,13 +24,13 @@ interface Address {
 const HEADERS = grpcHeaders(TRANSACT);
 const ATTEMPT_MS = 2_000;
 const RETRY_MS = 10;
-/** A transaction that is not acknowledged by then has failed. */
+/** A transaction fails when it is not acknowledged within this time. */
 const GIVE_UP_MS = 30_000;
 
 export interface WriterOptions {
-  /** Of the addresses, the one to begin with. */
+  /** Index of the first address to use. */
   readonly first: number;
-  /** So long after an acknowledgement comes the next transaction. */
+  /** Time between an acknowledgement and the next transaction. */
   readonly everyMs: number;
 }
 
@@ -45,7 +45,7 @@ export class RetryingWriter {
   #isOver = false;
   readonly #running: Promise<void>;
 
-  /** Begins to write at once. */
+  /** Starts to write immediately. */
   constructor(database: string, addresses: () => readonly Address[], { first, everyMs }: WriterOptions) {
     this.database = database;
     this.#addresses = addresses;
@@ -100,7 +100,7 @@ export class RetryingWriter {
     try {
       this.#connection ??= await Http2Connection.open(address);
     } catch {
-      // Nobody listens there now: it is the next one's turn.
+      // No server listens at this address now; the next attempt uses another one.
       return false;
     }
     const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -115,14 +115,14 @@ export class RetryingWriter {
 }
 
 /**
- * The milliseconds from a moment to the first acknowledgement of what was sent after it; undefined: there was none yet.
+ * Milliseconds from `sinceMs` to the first acknowledgement of a transaction that was sent later; undefined without one.
  */
 export function untilNext(writers: readonly RetryingWriter[], sinceMs: number): number | undefined {
   const later = writers.flatMap(({ acknowledged }) => acknowledged.filter(({ sentMs }) => sentMs > sinceMs));
   return later.length === 0 ? undefined : Math.min(...later.map((each) => each.acknowledgedMs)) - sinceMs;
 }
 
-/** The longest time between two acknowledgements, of anybody, in a stretch of time. */
+/** Longest time between two acknowledgements of any writer within a period. */
 export function longestGap(writers: readonly RetryingWriter[], fromMs: number, toMs: number): number {
   const times = writers
     .flatMap(({ acknowledged }) => acknowledged.map(({ acknowledgedMs }) => acknowledgedMs))

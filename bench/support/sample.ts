@@ -1,9 +1,9 @@
-/** One measured run of one contender, and the table that many of them make. */
+/** Measured runs of contenders, their alternating execution, and the Markdown table of their results. */
 import { loadavg } from 'node:os';
 import type { Latencies } from './latencies.ts';
 
 export interface Sample {
-  /** Operations, or events where the workload counts events. */
+  /** Number of operations, or of events when the workload counts events. */
   readonly operations: number;
   readonly failed: number;
   readonly seconds: number;
@@ -14,10 +14,10 @@ export interface Sample {
 
 export interface Contender {
   readonly peer: string;
-  /** What the sync mode of the peer is, in its own words. */
+  /** Durability setting of the contender, in its own terms. */
   readonly durability: string;
   run(seconds: number): Promise<Sample>;
-  /** The same by many callers, where `run` has one: a lone caller would not make the server warm in a minute. */
+  /** Warm-up with many callers, for workloads with one: a single caller would take minutes to warm up the server. */
   warmUp?(seconds: number): Promise<Sample>;
 }
 
@@ -27,9 +27,9 @@ export interface Workload {
   readonly unit: string;
   readonly clients: number;
   readonly eventBytes: number;
-  /** The first is what the workload is about; ratios are its rate over the other's. */
+  /** The first contender is the subject of the workload; ratios are its rate divided by the other's. */
   readonly contenders: readonly Contender[];
-  /** Lines for below the table, once all has been measured. */
+  /** Lines below the table, evaluated after the measurement. */
   readonly notes?: () => readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface Series {
 export interface Plan {
   readonly rounds: number;
   readonly seconds: number;
-  /** Unmeasured load before the first round: an interpreter compiles what is hot only after thousands of calls. */
+  /** Duration of the load before the first round, because a JIT compiler needs thousands of calls. */
   readonly warmUpSeconds: number;
 }
 
@@ -50,7 +50,7 @@ interface TimeColumn {
   of(samples: readonly Sample[]): string;
 }
 
-/** Of runs that are one call each: there is nothing to take percentiles of. */
+/** Column for runs of one call each, which have no percentiles. */
 const DURATION: TimeColumn = {
   head: 's a call',
   of: (samples) =>
@@ -60,7 +60,7 @@ const DURATION: TimeColumn = {
     ),
 };
 
-/** A percentile is shown of runs with so many calls that one of them lies beyond it. */
+/** Percentiles with their minimum number of calls, so that one call is beyond the percentile. */
 const PERCENTILES: readonly TimeColumn[] = (
   [
     ['p50', 2],
@@ -75,7 +75,7 @@ const PERCENTILES: readonly TimeColumn[] = (
   },
 }));
 
-/** Runs all contenders in turn, `rounds` times over: whatever disturbs the machine disturbs them alike. */
+/** Runs all contenders in turn, `rounds` times, so that disturbances affect them alike. */
 export async function compete(workload: Workload, plan: Plan): Promise<readonly Series[]> {
   const series: readonly Series[] = workload.contenders.map((contender) => ({ contender, samples: [] }));
   for (const { contender } of series) {
@@ -137,7 +137,7 @@ function rate(sample: Sample): number {
   return sample.operations / sample.seconds;
 }
 
-/** The median, and the range. */
+/** The median with the range. */
 export function spread(values: readonly number[], format: (value: number) => string): string {
   if (values.length === 0) return '';
   return `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`;

@@ -1,4 +1,6 @@
-/** Starting and stopping the servers of a benchmark: free ports, readiness, and an end by pid. */
+/**
+ * Starts and stops the server processes of a benchmark: finds free ports, waits until a server listens, and ends it.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -20,7 +22,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Waits until something listens on the port, or fails when the process ends first. */
+/** Waits until something listens on the port. Rejects when the process ends first. */
 export async function untilListening(port: number, child: ChildProcess): Promise<void> {
   const deadline = performance.now() + READY_WITHIN_MS;
   while (performance.now() < deadline) {
@@ -32,7 +34,7 @@ export async function untilListening(port: number, child: ChildProcess): Promise
   throw new Error(`nothing listened on port ${port} within ${READY_WITHIN_MS} ms`);
 }
 
-/** SIGTERM, then SIGKILL when the process takes too long. */
+/** Sends SIGTERM, and SIGKILL when the process does not end in time. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

@@ -1,8 +1,8 @@
 /**
- * Clients that begin streams and cancel them at once (CVE-2023-44487): each connection sends HEADERS and RST_STREAM as
- * fast as its socket takes them, once it has acknowledged settings, or at once and without that, and is opened again
- * when the server ends it. In a thread of its own, so that those who measure are not late because of it. Instead of
- * streams it can send WINDOW_UPDATE frames of the connection.
+ * Clients that start streams and cancel them at once (rapid reset, CVE-2023-44487). Each connection sends HEADERS and
+ * RST_STREAM as fast as its socket accepts them, with or without acknowledging SETTINGS before, and is reopened when
+ * the server ends it. Alternatively it sends WINDOW_UPDATE frames for the connection. The clients run in another
+ * thread, so that they do not delay the measuring clients.
  */
 import { connect, type Socket } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -13,16 +13,16 @@ export interface Flood {
   readonly host: string;
   readonly port: number;
   readonly connections: number;
-  /** Whether it acknowledges settings. */
+  /** True when clients acknowledge SETTINGS. */
   readonly isPolite: boolean;
   /** Absent: streams. */
   readonly sends?: 'window-updates' | undefined;
 }
 
 export interface FloodCounts {
-  /** Streams that were begun and cancelled, or WINDOW_UPDATE frames. */
+  /** Number of cancelled streams, or of WINDOW_UPDATE frames. */
   readonly streams: number;
-  /** Connections that the server has ended. */
+  /** Number of connections that the server has ended. */
   readonly ended: number;
 }
 
@@ -34,18 +34,18 @@ const WINDOW_UPDATE = 8;
 const END_HEADERS = 4;
 const ACK = 1;
 const CANCEL = 8;
-/** In one write; some 64 KiB. */
+/** Streams per write, which is about 64 KiB. */
 const STREAMS_PER_WRITE = 500;
 const UPDATES = Buffer.alloc(
   STREAMS_PER_WRITE * (FRAME_HEADER_BYTES + 4),
   frameOf({ type: WINDOW_UPDATE, flags: 0, stream: 0, payload: Buffer.from([0, 0, 0, 1]) }),
 );
-/** The end of the numbers of one connection is far. */
+/** Highest stream id that a connection uses. */
 const STREAM_MAX = 2 ** 31 - 2 * STREAMS_PER_WRITE;
-/** Before it comes again. */
+/** Pause before a client connects again. */
 const REST_MS = 10;
 
-/** Goes on until it is stopped. */
+/** A flood that runs until `stop`. */
 export class RunningFlood {
   readonly #worker: Worker;
 
@@ -125,7 +125,7 @@ class Flooding {
   }
 }
 
-/** Reads what the server sends, and tells of each SETTINGS that is not an acknowledgement. */
+/** Reads the server's frames and reports each SETTINGS frame that is not an acknowledgement. */
 function onSettings(socket: Socket, told: () => void): void {
   let rest = Buffer.alloc(0);
   socket.on('data', (piece: Buffer) => {

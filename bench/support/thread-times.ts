@@ -1,8 +1,8 @@
-/** The processor time of the threads of a node, or of several together, while a load is measured. */
+/** CPU time per thread of one or several nodes during a load. */
 import { threadSeconds } from './process-cpu.ts';
 import type { Sample } from './sample.ts';
 
-/** Threads with less of the time are left out. */
+/** Threads with a smaller share are omitted. */
 const SHARE_MIN = 0.01;
 
 export class ThreadTimes {
@@ -26,7 +26,7 @@ export class ThreadTimes {
     return sample;
   }
 
-  /** Microseconds of each operation, by the names of threads. */
+  /** Microseconds per operation, by thread name. */
   text(): string {
     const total = [...this.#seconds.values()].reduce((sum, seconds) => sum + seconds, 0);
     const large = [...this.#seconds].filter(([, seconds]) => seconds >= SHARE_MIN * total);

@@ -1,9 +1,9 @@
-/** One call over an open connection, for loads whose next request follows from the last reply. */
+/** A single call on an open connection, for loads in which a request depends on the previous reply. */
 import type { Http2Connection } from './http2-connection.ts';
 
 const FRAME_HEADER_BYTES = 5;
 
-/** The messages of the reply, in order; none when the call failed or there were none. */
+/** The messages of the reply, in order; empty when the call failed. */
 export function messagesOf(connection: Http2Connection, headers: Buffer, request: Buffer): Promise<readonly Buffer[]> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];

@@ -1,4 +1,6 @@
-/** Lock-step load over gRPC: all callers call at once, and again when the last of them has its answer. */
+/**
+ * Lock-step load over gRPC: all callers send a call at the same time, and the next one when all replies have arrived.
+ */
 import type { Load, LoadResult } from './closed-loop.ts';
 import { Http2Connection } from './http2-connection.ts';
 import { Latencies } from './latencies.ts';

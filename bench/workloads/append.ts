@@ -1,4 +1,7 @@
-/** Appends: conditional transactions of one event or many, by one client or many, against etcd and PostgreSQL. */
+/**
+ * Append workloads: conditional transactions of one or many events, by one or many clients, compared with etcd and
+ * PostgreSQL.
+ */
 import type { Arena } from '../arena.ts';
 import { appendRequests, type CairnNode, createDatabase, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, etcdConditionalPuts } from '../peers/etcd.ts';
@@ -11,7 +14,7 @@ import type { Contender, Sample, Workload } from '../support/sample.ts';
 
 const DURABLE = 'fdatasync before the answer';
 const WARM_UP_CALLERS = 16;
-/** The grpc-js client makes its own. */
+/** The grpc-js client creates its own headers. */
 const NO_HEADERS = Buffer.alloc(0);
 
 export interface AppendLoad {
@@ -28,7 +31,7 @@ export async function appendWorkload(arena: Arena, load: AppendLoad): Promise<Wo
   return { ...load, unit: 'events', contenders };
 }
 
-/** The same load by the grpc-js client, which costs more than either server. */
+/** The same load with the grpc-js client, which uses more CPU time than either server. */
 export async function grpcJsWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
   const node = await arena.cairn();
   await createDatabase(node, load.name);
@@ -58,7 +61,7 @@ export async function grpcJsWorkload(arena: Arena, load: AppendLoad): Promise<Wo
   return { ...load, unit: 'events', contenders: [...contenders, { peer: 'etcd', durability: DURABLE, run }] };
 }
 
-/** One transaction sent again and again: every event gets a stored id of its own, which is the dearer way. */
+/** Repeats one transaction; every event gets a new stored id, which is the more expensive case. */
 export async function h2loadWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
   const node = await arena.cairn();
   await createDatabase(node, load.name);
@@ -71,7 +74,7 @@ export async function h2loadWorkload(arena: Arena, load: AppendLoad): Promise<Wo
   return { ...load, unit: 'events', contenders: [{ peer: 'cairn, h2load', durability: DURABLE, run }] };
 }
 
-/** The same load with and without a constraint: what a constraint costs. */
+/** The same load with and without a constraint, to measure the cost of the constraint. */
 export async function constraintWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
   const conditional = await cairnAppend(arena, { ...load, conditional: true });
   const plain = await cairnAppend(arena, { ...load, conditional: false });
@@ -89,7 +92,7 @@ async function cairnAppend(arena: Arena, load: AppendLoad & { readonly condition
   return nodeAppend(arena, await arena.cairn(), load);
 }
 
-/** The load against one node, in a database of its own. */
+/** The load against one node, in a new database. */
 export async function nodeAppend(
   arena: Arena,
   node: CairnNode,
@@ -107,7 +110,7 @@ export async function nodeAppend(
   return { peer: 'cairn', durability: DURABLE, ...byCallers(by, load.clients) };
 }
 
-/** Measured with the callers of the load, warmed up with at least `WARM_UP_CALLERS`. */
+/** Measures with the callers of the load, and warms up with at least `WARM_UP_CALLERS`. */
 function byCallers(
   by: (clients: number, seconds: number) => Promise<Sample>,
   clients: number,

@@ -1,4 +1,4 @@
-/** Every named workload, in the order in which they run. */
+/** The list of all named workloads of `npm run bench`, in their order of execution. */
 import type { Arena } from '../arena.ts';
 import { hasH2load } from '../support/h2load.ts';
 import type { Workload } from '../support/sample.ts';
@@ -22,7 +22,7 @@ const IN_STANDARD: readonly Suite[] = ['standard'];
 const nodes = new WeakMap<Arena, Promise<LoadedNode>>();
 const peers = new WeakMap<Arena, Promise<LoadedPeers>>();
 
-/** The node that the reads of a run share. */
+/** The loaded node that all reads of a run share. */
 export function loadedOnce({ arena, events }: Preparation): Promise<LoadedNode> {
   const loading = nodes.get(arena) ?? loadedNode(arena, events);
   nodes.set(arena, loading);
@@ -105,7 +105,7 @@ function sole(name: string, what: string, make: (arena: Arena, load: AppendLoad)
   return { name, suites: IN_DEFAULT, prepare: async ({ arena }) => [await make(arena, load)] };
 }
 
-/** The peers that the reads of a run share. */
+/** The loaded peers that all reads of a run share. */
 function peersOnce({ arena, events }: Preparation): Promise<LoadedPeers> {
   const loading = peers.get(arena) ?? loadedPeers(arena, shapeOf(events));
   peers.set(arena, loading);

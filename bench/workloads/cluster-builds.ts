@@ -1,4 +1,4 @@
-/** Clusters of builds against one another: appends through the nodes that lead, and what each kind of node takes. */
+/** Compares clusters of different builds: appends through the leaders, and the CPU time of leaders and other nodes. */
 import type { Arena } from '../arena.ts';
 import { appendRequests, TRANSACT } from '../peers/cairn.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
@@ -11,11 +11,11 @@ import type { BuildContender } from './loaded-builds.ts';
 const DURABLE = 'fdatasync on two of three';
 
 interface ClusterContender extends Contender {
-  /** What its nodes took of the processor, by thread. */
+  /** CPU time of its nodes, by thread. */
   threads(): string;
 }
 
-/** A Markdown table, and below it the processor time of an event by thread: the leader's, and that of the others. */
+/** Returns a Markdown table, followed by the CPU time per event by thread, for the leader and for the other nodes. */
 export async function competeByClusters(
   arena: Arena,
   contenders: readonly BuildContender[],

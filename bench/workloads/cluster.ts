@@ -1,4 +1,7 @@
-/** Appends to a database of three copies, through the node that leads it and through another, against three of etcd. */
+/**
+ * Appends to a database with three replicas, through its leader and through another node, compared with a cluster of
+ * three etcd members.
+ */
 import type { Arena } from '../arena.ts';
 import { appendRequests, type CairnNode, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, type Etcd, etcdConditionalPuts } from '../peers/etcd.ts';
@@ -13,7 +16,7 @@ const DURABLE = 'fdatasync on two of three';
 export async function clusterWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
   const cairn = await cairnContenders(arena, load);
   const contenders = [...cairn, ...(await etcdContenders(arena, load))];
-  // The leaders first: ratios are to the first.
+  // Leaders come first, because ratios refer to the first contender.
   const ordered = contenders.toSorted((one, other) => Number(one.isForwarded) - Number(other.isForwarded));
   return { ...load, unit: 'events', contenders: ordered, notes: () => cairn.map((each) => each.threads()) };
 }
@@ -23,7 +26,7 @@ interface ClusterContender extends Contender {
 }
 
 interface CairnContender extends ClusterContender {
-  /** What its nodes took of the processor, by thread. */
+  /** CPU time of its nodes, by thread. */
   threads(): string;
 }
 

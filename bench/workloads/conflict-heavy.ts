@@ -1,12 +1,12 @@
 /**
- * Contention: callers draw an account, read its last event and append the next one on condition that nothing came in
- * between; who loses tries again, until it has committed. Accounts are drawn by Zipf 1.5 among 100,000, so that 38 % of
- * what is wanted falls on one of them and 80 % on fourteen, and beside that uniformly, where hardly anything meets.
- * What is committed less by Zipf is what contention costs.
+ * The contention workload: callers draw an account, read its last event, and append the next one under the condition
+ * that no other event was appended in between. A refused caller tries again until it succeeds. Accounts are drawn from
+ * 100,000, once with Zipf 1.5, where 38 % of the attempts are for one account and 80 % for fourteen, and once
+ * uniformly, where hardly any attempts conflict. The lower commit rate with Zipf is the cost of contention.
  *
- * Cairn and etcd have the same client, which tries again as contended-loop.ts says, at once or after a random time.
- * PostgreSQL locks the row, or tries again at once. After each run everything is looked at: a wrong commit, or an
- * acknowledged one that is missing, ends the benchmark.
+ * Cairn and etcd have the same client, which tries again as described in contended-loop.ts, at once or after a random
+ * time. PostgreSQL locks the row, or tries again at once. After each run all accounts are checked: an incorrect commit
+ * or a missing acknowledged one ends the benchmark.
  */
 import type { Arena } from '../arena.ts';
 import type { Build, CairnNode } from '../peers/cairn.ts';
@@ -31,7 +31,7 @@ export async function conflictWorkload(arena: Arena): Promise<Workload> {
   return conflicts([await cairn(await arena.cairn(), 'cairn'), await etcd(arena), await postgres(arena)]);
 }
 
-/** The same of builds of Cairn against one another. */
+/** The same workload for several builds of Cairn. */
 export async function conflictOfBuilds(
   arena: Arena,
   builds: readonly { readonly name: string; readonly build: Build }[],
@@ -54,12 +54,12 @@ function conflicts(servers: readonly (readonly Counted[])[]): Workload {
 }
 
 interface Counted extends Contender {
-  /** Of all runs, the warm-up among them. */
+  /** Totals over all runs, including the warm-up. */
   readonly totals: { operations: number; seconds: number; refused: number };
   readonly isContended: boolean;
 }
 
-/** What contention costs of the commits of the same server without it. */
+/** Shares of commits that contention costs, compared with the same server without contention. */
 function lostBy(contenders: readonly Counted[]): readonly string[] {
   const calm = contenders.find(({ isContended }) => !isContended)?.totals;
   if (calm === undefined) return [];
@@ -72,7 +72,7 @@ function lostBy(contenders: readonly Counted[]): readonly string[] {
     });
 }
 
-/** The accounts of a server that Cairn's and etcd's loads work on. */
+/** The accounts of a server, for the client that Cairn and etcd share. */
 interface Accounts {
   readonly attempt: CairnAccounts['attempt'];
   check(committed: ReadonlyMap<number, number>): Promise<void>;

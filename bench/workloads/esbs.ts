@@ -1,10 +1,10 @@
 /**
- * The configurations of pyeventsourcing/event-store-benchmark (ESBS, MIT), against PostgreSQL and etcd: numbers of
- * writers and readers, sizes, streams, their distribution and what is there before are its own; how long a turn lasts
- * is --seconds. Its streams are subjects here, and nothing has a condition.
+ * The configurations of pyeventsourcing/event-store-benchmark (ESBS, MIT), compared with PostgreSQL and etcd. The
+ * numbers of writers and readers, sizes, streams, distributions and initial events are those of ESBS; the duration of a
+ * turn is --seconds. Its streams are subjects here, and writes have no conditions.
  *
- * Where it mixes writers and readers, all callers draw what they do next by the share of writes, so that the mix is the
- * stated one whatever either takes. Its Zipf distribution has no exponent in its files; here it is that of `ZIPF`.
+ * For mixed loads, all callers draw whether they write or read by the share of writes, so the ratio does not depend on
+ * the speed of either. ESBS does not specify the exponent of its Zipf distribution; `ZIPF` is used here.
  */
 import type { Arena } from '../arena.ts';
 import { appendRequests, createDatabase, QUERY_EVENTS, subjectQueries, TRANSACT } from '../peers/cairn.ts';
@@ -24,13 +24,13 @@ interface Configuration {
   readonly name: string;
   readonly writers: number;
   readonly readers: number;
-  /** Of all calls. */
+  /** Share of writes among all calls. */
   readonly writeShare: number;
   readonly eventBytes: number;
-  /** Events that a read takes at most. */
+  /** Maximum number of events per read. */
   readonly batch: number;
   readonly distribution: 'uniform' | 'zipf';
-  /** Streams that are written to. */
+  /** Number of streams that are written to. */
   readonly streams: number;
   readonly before: { readonly events: number; readonly streams: number };
 }
@@ -117,7 +117,7 @@ function named(name: string, configurations: readonly Configuration[]): Named {
   return { name, suites: ['esbs'], prepare };
 }
 
-/** What one kind of contender calls, and the latencies of both kinds of calls, from all runs. */
+/** A contender with the latencies of both kinds of calls, over all runs. */
 interface Timed extends Contender {
   readonly writes: Latencies;
   readonly reads: Latencies;
@@ -255,7 +255,7 @@ function drawing({ distribution, streams }: Configuration): () => number {
   return distribution === 'zipf' ? zipf(streams, ZIPF) : uniform(streams);
 }
 
-/** Of the streams that have events for certain. */
+/** Draws a stream that certainly has events. */
 function drawingBefore({ distribution, before }: Configuration): () => number {
   const count = Math.max(1, before.streams);
   return distribution === 'zipf' ? zipf(count, ZIPF) : uniform(count);

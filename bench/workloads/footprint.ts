@@ -1,4 +1,4 @@
-/** Memory of an idle and of a loaded node, and the time from its start to its ready line. */
+/** Measures the memory of an idle and of a loaded node, and the time from its start to its ready line. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';

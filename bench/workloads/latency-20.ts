@@ -1,6 +1,7 @@
 /**
- * Latency at a fifth of the load: the transactions of append-64, sent in an open loop at 20 % of the rate that the same
- * contender reached in a closed loop of 64 callers, right before. Latencies count from when a call was due.
+ * Measures latency at a fifth of the maximum load: the transactions of append-64 in an open loop, at 20 % of the rate
+ * that the contender reached right before in a closed loop of 64 callers. Latencies count from the time when a call was
+ * due.
  */
 import type { Arena } from '../arena.ts';
 import { appendRequests, createDatabase, TRANSACT } from '../peers/cairn.ts';
@@ -18,11 +19,11 @@ const SHARE = 0.2;
 const CLIENTS = 64;
 const EVENT_BYTES = 256;
 const DURABLE = 'fdatasync before the answer';
-/** A rate of less than this is of a contender that has not begun. */
+/** Minimum duration of the closed loop; a shorter one would measure a contender that is still starting. */
 const SATURATED_SECONDS_MIN = 1;
 
 interface Rated extends Contender {
-  /** What it reached, and how late its calls left. */
+  /** The maximum rate of the contender, and the delay of the sending of its calls. */
   told(): string;
 }
 
@@ -99,7 +100,7 @@ class SaturatedRate {
     return this.#value;
   }
 
-  /** Warms up for so long, and takes the rate from as long again. */
+  /** Warms up for `seconds`, and measures the rate for as long again. */
   async measure(seconds: number): Promise<Sample> {
     const lasting = Math.max(SATURATED_SECONDS_MIN, seconds);
     await this.#closed(lasting);

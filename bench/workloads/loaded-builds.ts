@@ -1,6 +1,4 @@
-/**
- * Builds against one another over many events: what reads cost, and what a node holds once it has loaded and read them.
- */
+/** Compares builds on databases with many events: the cost of reads, and the memory after loading and reading. */
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +16,7 @@ export interface BuildContender {
   readonly build: Build;
 }
 
-/** What `competeByReads` may measure, by name. */
+/** Names of the loads of `competeByReads`. */
 export const READ_LOADS = ['selector-1', 'selector-16', 'selector-16-far', 'scan', 'scan-batches'] as const;
 export type ReadLoad = (typeof READ_LOADS)[number];
 
@@ -26,26 +24,26 @@ export interface ReadPlan {
   readonly plan: Plan;
   readonly events: number;
   readonly loads: readonly ReadLoad[];
-  /** Whether each build loads the events itself. */
+  /** True when each build loads the events itself. */
   readonly loadsEach: boolean;
 }
 
 export interface MemoryPlan {
   readonly rounds: number;
   readonly events: number;
-  /** How long events are read by their subjects, by 16 callers. */
+  /** Duration of the reads by subject, by 16 callers. */
   readonly seconds: number;
-  /** How long nothing is asked before the last look. */
+  /** Idle time before the last measurement of memory. */
   readonly settleSeconds: number;
 }
 
 interface MemorySample {
   readonly load: Sample;
   readonly tableBytes: number;
-  /** When it has loaded, scanned, read by subjects, and rested. */
+  /** Memory after loading, after a scan, after reads by subject, and after a rest. */
   readonly loaded: ResidentMemory;
   readonly scanned: ResidentMemory;
-  /** Of the store's tables, then. */
+  /** Resident bytes of mapped tables after the scan. */
   readonly tablesMapped: number;
   readonly read: ResidentMemory;
   readonly rested: ResidentMemory;
@@ -54,7 +52,7 @@ interface MemorySample {
 const MIB = 2 ** 20;
 const READERS = 16;
 
-/** The same events for all: loaded once, by the first, and copied. */
+/** Loads the events with the first build and copies them for all others. */
 export async function copyEvents(arena: Arena, contenders: readonly BuildContender[], events: number): Promise<void> {
   const [first] = contenders;
   if (events === 0 || first === undefined) return;
@@ -65,7 +63,7 @@ export async function copyEvents(arena: Arena, contenders: readonly BuildContend
   rmSync(loaded.directory, { recursive: true });
 }
 
-/** The same events for all, loaded by each: what one build has written, the other may not read. */
+/** Loads the events with each build, because one build may not read the format of another. */
 async function loadEach(arena: Arena, contenders: readonly BuildContender[], events: number): Promise<void> {
   for (const { name, build } of contenders) {
     const directory = join(arena.dir, name);
@@ -76,7 +74,7 @@ async function loadEach(arena: Arena, contenders: readonly BuildContender[], eve
   }
 }
 
-/** Markdown tables of reads, each with the processor time by thread, and then the memory of each build. */
+/** Markdown tables of reads, each with the CPU time by thread, followed by the memory of each build. */
 export async function competeByReads(
   arena: Arena,
   contenders: readonly BuildContender[],
@@ -106,7 +104,7 @@ export async function competeByReads(
   return texts.join('\n');
 }
 
-/** A Markdown table: medians (min to max) over the rounds, each of which loads a node of its own from nothing. */
+/** A Markdown table of medians (min to max) over the rounds; each round loads a new node. */
 export async function competeByMemory(
   arena: Arena,
   contenders: readonly BuildContender[],
@@ -165,14 +163,14 @@ async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: Mem
   }
 }
 
-/** Bytes of mapped tables that are resident. */
+/** Resident bytes of mapped tables. */
 function residentTables(pid: number): number {
   const mappings = readFileSync(`/proc/${pid}/smaps`, 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
   const tables = mappings.filter((mapping) => /^.*\.ldb\n/.test(mapping));
   return tables.reduce((sum, mapping) => sum + Number(/^Rss:\s+(\d+) kB$/m.exec(mapping)?.[1]) * 1024, 0);
 }
 
-/** What LevelDB has written of tables so far, those of compactions included, as its diary says. */
+/** Bytes of tables that LevelDB has written so far, including compactions, according to its LOG file. */
 function tableBytesWritten(directory: string): number {
   const diary = readFileSync(join(directory, 'store', 'LOG'), 'utf8');
   const written = [...diary.matchAll(/Level-0 table #\d+: (\d+) bytes OK|Compacted .* => (\d+) bytes/g)];

@@ -1,8 +1,8 @@
 /**
- * Every named workload, and the suites that they make:
+ * The type of a named workload, and the suites of workloads:
  *
- *   default    what a run without options measures, in about ten minutes
- *   standard   that, clusters, contention, latency at a fifth of the load, and what takes minutes
+ *   default    the workloads of a run without options, which take about ten minutes
+ *   standard   those, clusters, contention, latency at a fifth of the load, and workloads that take minutes
  *   esbs       the configurations of pyeventsourcing/event-store-benchmark
  *   umadb      the benches of UmaDB (umadb-benches), in lock-step waves
  */
@@ -14,13 +14,13 @@ export type Suite = (typeof SUITES)[number];
 
 export interface Preparation {
   readonly arena: Arena;
-  /** How many events a loaded database holds. */
+  /** Number of events in a loaded database. */
   readonly events: number;
 }
 
 export interface Named {
   readonly name: string;
-  /** The first is its own; others run it as well. */
+  /** Suites with this workload; the first one defines it. */
   readonly suites: readonly Suite[];
   prepare(preparation: Preparation): Promise<readonly Workload[]>;
 }

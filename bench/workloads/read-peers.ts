@@ -1,4 +1,4 @@
-/** etcd and PostgreSQL with as many events as a loaded node: the same reads of them. */
+/** etcd and PostgreSQL with the same events as a loaded node, and the same reads of them. */
 import type { Arena } from '../arena.ts';
 import { ETCD_RANGE, ETCD_TXN, type Etcd, etcdRanges, etcdSpreadPuts } from '../peers/etcd.ts';
 import { measuredPgbench, type Postgres, postgresBin } from '../peers/postgres.ts';
@@ -14,7 +14,7 @@ export interface EventsShape {
   readonly eventBytes: number;
 }
 
-/** The peers that are installed. */
+/** The installed peers. */
 export interface LoadedPeers {
   readonly shape: EventsShape;
   readonly etcd: Etcd | undefined;
@@ -36,7 +36,7 @@ export async function loadedPeers(arena: Arena, shape: EventsShape): Promise<Loa
   return { shape, etcd, postgres };
 }
 
-/** Reads of the events of one subject, of the one that is `stride` further on each time. */
+/** Reads the events of one subject; each call moves on by `stride` subjects. */
 export function peerSelectorReads(
   { shape, etcd, postgres }: LoadedPeers,
   clients: number,
@@ -60,7 +60,7 @@ export function peerSelectorReads(
   return contenders;
 }
 
-/** Scans of everything: PostgreSQL by a cursor in one transaction, etcd by one range after the other. */
+/** Reads all events: in PostgreSQL with a cursor in one transaction, in etcd range by range. */
 export function peerScans({ shape, etcd, postgres }: LoadedPeers): readonly Contender[] {
   const contenders: Contender[] = [];
   if (postgres !== undefined) {
@@ -90,7 +90,7 @@ async function scanRanges(etcd: Etcd, shape: EventsShape): Promise<Sample> {
   const load = { address: etcd.address, headers: grpcHeaders(ETCD_RANGE), clients: 1, seconds: 0, calls };
   const server = { pids: [etcd.pid], eventsPerCall: shape.events / calls };
   const sample = await measured(server, { ...load, request: () => ranges.next() });
-  // One scan, however many ranges it takes.
+  // Counts as one scan, regardless of the number of ranges.
   const latencies = new Latencies();
   latencies.add(sample.seconds * 1000);
   return { ...sample, latencies };

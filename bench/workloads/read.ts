@@ -1,4 +1,4 @@
-/** Reads of a database that holds many events: full scans by the specified RPC and by batches, and selector reads. */
+/** Read workloads on a database with many events: full scans, one by one and in batches, and reads by selector. */
 import { join } from 'node:path';
 import type { Arena } from '../arena.ts';
 import {
@@ -18,26 +18,26 @@ import { measured } from '../support/measured.ts';
 import type { Contender, Sample, Workload } from '../support/sample.ts';
 import { type EventsShape, type LoadedPeers, peerScans, peerSelectorReads } from './read-peers.ts';
 
-/** The one database of a loaded node. */
+/** Name of the database of a loaded node. */
 export const DATABASE = 'loaded';
 const EVENT_BYTES = 256;
 const EVENTS_PER_TRANSACTION = 100;
 const EVENTS_PER_SUBJECT = 10;
 const DURABILITY = 'reads';
 
-/** `near`: a hundred reads after one another find their events in the same pages. `far`: hardly any do. */
+/** `near`: a hundred consecutive reads find their events in the same pages. `far`: hardly any do. */
 export type SubjectOrder = 'near' | 'far';
-/** The far one is prime, so that every subject has its turn. */
+/** The far stride is prime, so that it reaches every subject. */
 const STRIDES: Readonly<Record<SubjectOrder, number>> = { near: 1, far: 61_813 };
 
 export interface LoadedNode {
   readonly node: CairnNode;
-  /** Its data directory. */
+  /** Data directory of the node. */
   readonly directory: string;
   readonly events: number;
 }
 
-/** A node whose one database holds `events` events, ten to a subject and spread over the whole log. */
+/** Starts a node with a database of `events` events, ten per subject and spread over the whole log. */
 export async function loadedNode(arena: Arena, events: number, build?: Build): Promise<LoadedNode> {
   const name = `loaded-${events}`;
   const node = await arena.cairn(name, build);
@@ -45,7 +45,7 @@ export async function loadedNode(arena: Arena, events: number, build?: Build): P
   return { node, directory: join(arena.dir, name), events };
 }
 
-/** Makes the database of a loaded node and fills it. */
+/** Creates and fills the database of a loaded node. */
 export async function loadEvents(node: CairnNode, events: number): Promise<Sample> {
   await createDatabase(node, DATABASE);
   const shape = {
@@ -69,7 +69,7 @@ export async function loadEvents(node: CairnNode, events: number): Promise<Sampl
   return loaded;
 }
 
-/** What the peers of a node hold that has so many events. */
+/** Shape of the same events for the peers. */
 export function shapeOf(events: number): EventsShape {
   return { events, subjects: events / EVENTS_PER_SUBJECT, eventBytes: EVENT_BYTES };
 }
@@ -127,7 +127,7 @@ export function selectorWorkload(
   };
 }
 
-/** Reads all events of one subject, each read of another subject than the last one. */
+/** Reads all events of one subject; each read uses another subject than the previous one. */
 export function selectorReads(
   peer: string,
   loaded: LoadedNode,

@@ -1,4 +1,4 @@
-/** What ten times as many events cost: the same writes and reads on a node with few and on one with many. */
+/** Compares the same writes and reads on a node with few events and on one with ten times as many. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
 import { appendRequests, TRANSACT } from '../peers/cairn.ts';
@@ -11,11 +11,13 @@ import { DATABASE, type LoadedNode, selectorReads } from './read.ts';
 const EVENT_BYTES = 256;
 const WRITERS = 64;
 const READERS = 16;
-/** A node has settled when it used less than this share of a processor for so long. */
+/** A node has settled when it used less than this share of a processor for `SETTLED_MS`. */
 const SETTLED_SHARE = 0.05;
 const SETTLED_MS = 2000;
 
-/** Waits until neither node compacts any more what was loaded; the measured load makes them compact again. */
+/**
+ * Waits until both nodes have finished the compactions of the loading; the measured load causes compactions of its own.
+ */
 export async function scaleWorkloads(arena: Arena, few: LoadedNode, many: LoadedNode): Promise<readonly Workload[]> {
   await Promise.all([settled(few), settled(many)]);
   const both = (contender: (peer: string, node: LoadedNode) => Contender): readonly Contender[] =>
@@ -52,7 +54,7 @@ function writes(arena: Arena, peer: string, { node }: LoadedNode): Contender {
   };
 }
 
-/** Waits until the node compacts no more. */
+/** Waits until the node has finished its compactions. */
 export async function settled({ node }: LoadedNode): Promise<void> {
   for (let before = cpuSeconds([node.pid]), share = 1; share > SETTLED_SHARE; ) {
     await delay(SETTLED_MS);

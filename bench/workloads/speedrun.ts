@@ -1,9 +1,8 @@
 /**
- * The speedrun of pyeventsourcing's course enrolment: one client registers ten students and ten courses and enrols
- * every student in every course, 120 operations an iteration. An enrolment reads what the course and the student have
- * done so far and is committed only when neither has done more since.
- *
- * A course is a stream here and a student a subject, so that an enrolment is an event of both.
+ * The speedrun of pyeventsourcing's course enrolment example: one client registers ten students and ten courses and
+ * enrols every student in every course, which takes 120 operations per iteration. An enrolment reads the events of the
+ * course and of the student, and is committed only if neither has new events. A course is a stream here and a student a
+ * subject, so an enrolment is an event of both.
  */
 import type { Arena } from '../arena.ts';
 import { createDatabase, QUERY_EVENTS, TRANSACT } from '../peers/cairn.ts';
@@ -24,7 +23,7 @@ const REVISION = 13;
 const QUERY_HEADERS = grpcHeaders(QUERY_EVENTS);
 const TRANSACT_HEADERS = grpcHeaders(TRANSACT);
 
-/** The course and the student that an operation is about; a registration is about one of them. */
+/** The course and the student of an operation; a registration has one of them. */
 interface Operation {
   readonly course?: string;
   readonly student?: string;
@@ -62,7 +61,7 @@ async function cairn(arena: Arena): Promise<Contender> {
   return { peer: 'cairn', durability: 'fdatasync before the answer', run };
 }
 
-/** Of each iteration first the registrations, then the enrolments. */
+/** The operation with this number: each iteration starts with the registrations and continues with the enrolments. */
 function operation(number: number): Operation {
   const [iteration, step] = [Math.floor(number / OPERATIONS), number % OPERATIONS];
   if (step < STUDENTS) return { student: `student-${iteration}-${step}` };
@@ -73,7 +72,10 @@ function operation(number: number): Operation {
   return { student: `student-${iteration}-${student}`, course: `course-${iteration}-${course}` };
 }
 
-/** Whether it was committed. Nothing is read for a registration: its course or student must have no event. */
+/**
+ * Runs an operation; returns whether it was committed. A registration reads nothing and requires that its course or
+ * student has no event.
+ */
 async function carriedOut(connection: Http2Connection, { course, student }: Operation, id: string): Promise<boolean> {
   const selectors = [
     ...(course === undefined ? [] : [bytesField(1, course)]),
@@ -131,7 +133,7 @@ INSERT INTO ${NAME} (course, student, type, data) SELECT (:course)::text, (:stud
   const load = { scripts: [{ text }], clients: 1, eventsPerCall: 1 };
   const run = async (seconds: number): Promise<Sample> => {
     const sample = measuredPgbench(bin, server, { ...load, seconds });
-    // An operation that was refused would have been cheap.
+    // A refused operation would have been faster.
     const refused = psql(bin, server, `SELECT last_value + 1 - (SELECT count(*) FROM ${NAME}) FROM ${NAME}_operations`);
     if (refused !== '0') throw new Error(`PostgreSQL has refused ${refused} operations`);
     return sample;

@@ -1,4 +1,4 @@
-/** What a start takes, and what an idle node holds: contenders are started and stopped in turn, again and again. */
+/** Measures the cost of a start and the memory of an idle node, by starting and stopping contenders in turn. */
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,9 +10,9 @@ import { type BuildContender, copyEvents } from './loaded-builds.ts';
 
 export interface StartPlan {
   readonly rounds: number;
-  /** From the ready line to the look at the memory. */
+  /** Time from the ready line to the measurement of memory. */
   readonly settleSeconds: number;
-  /** What the store holds; 0: nothing but what the first start made. */
+  /** Number of events in the store; with 0, it has only the data of the first start. */
   readonly events: number;
 }
 
@@ -23,12 +23,13 @@ interface StartSample {
   readonly residentBytes: number;
   readonly anonymousBytes: number;
   readonly proportionalBytes: number;
-  /** Processor time from the ready line to the look at the memory. */
+  /** CPU time from the ready line to the measurement of memory. */
   readonly idleCpuMs: number;
 }
 
 /**
- * A Markdown table: medians (min to max) over the rounds. Each has a directory of its own, and one unmeasured start.
+ * A Markdown table of medians (min to max) over the rounds. Each contender has its own directory and one unmeasured
+ * start.
  */
 export async function competeByStarts(
   arena: Arena,

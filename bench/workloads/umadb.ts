@@ -1,10 +1,10 @@
 /**
- * The benches of UmaDB (umadb-benches): a database that holds many events before, payloads of a few bytes, clients in
- * lock-step waves, and as the condition one tag that has no event after what was there before. Its tag is a stream
- * here; its 20 seconds a point are --seconds, its million events --events.
+ * The benches of UmaDB (umadb-benches): a database with many initial events, payloads of a few bytes, clients in
+ * lock-step waves, and the condition that a tag has no event after the initial ones. The tag is a stream here; UmaDB's
+ * 20 seconds per point are --seconds, and its million events are --events.
  *
- * Peers are not in lock step in PostgreSQL's case (pgbench has no waves), and etcd, which has no conditions on many
- * events, has the condition that a key does not exist.
+ * PostgreSQL runs without lock step, because pgbench has no waves. etcd has no conditions on many events, so its
+ * condition is that a key does not exist.
  */
 import type { Arena } from '../arena.ts';
 import { type CairnNode, createDatabase, QUERY_EVENTS, subjectQueries, TRANSACT } from '../peers/cairn.ts';
@@ -29,7 +29,7 @@ const DATABASE = 'umadb';
 const TABLE = 'umadb';
 const PER_TRANSACTION = 100;
 const EVENTS_PER_SUBJECT = 10;
-/** Of its payloads, `data-0` and so on. */
+/** Bytes of UmaDB's payloads, `data-0` and so on. */
 const PAYLOAD_BYTES = 6;
 const READERS = 4;
 const DURABLE = 'fdatasync before the answer';
@@ -95,7 +95,7 @@ function filledOnce({ arena, events }: Preparation): Promise<Filled> {
   return begun;
 }
 
-/** Its first `events` events; a transaction is a revision. */
+/** Creates the initial events; each transaction is a revision. */
 async function fill(arena: Arena, events: number): Promise<Filled> {
   const node = await arena.cairn();
   await createDatabase(node, DATABASE);
@@ -173,21 +173,21 @@ function postgresAppends(
   { clients, events: perTransaction }: Point,
   { isConditional }: { readonly isConditional: boolean },
 ): readonly Contender[] {
-  // Sessions beyond its max_connections.
+  // PostgreSQL's default max_connections is 100.
   if (postgres === undefined || clients > 100) return [];
   const later = `stream = 'init' AND position > ${events}`;
   const condition = isConditional ? ` WHERE NOT EXISTS (SELECT FROM ${TABLE} WHERE ${later})` : '';
   const text = `INSERT INTO ${TABLE} (id, stream, type, data) SELECT 'new-' || nextval('subjects'), 'append', 'bench-append', '\\x646174612d30' FROM generate_series(1, ${perTransaction})${condition};\n`;
   const load = { scripts: [{ text }], clients, eventsPerCall: perTransaction };
   const run = async (seconds: number): Promise<Sample> => {
-    // Else the planner does not know of the new events, and walks past them by the primary key.
+    // Updates the statistics; otherwise the planner would ignore the new events and scan them by primary key.
     psql(postgres.bin, postgres.server, `ANALYZE ${TABLE}`);
     return measuredPgbench(postgres.bin, postgres.server, { ...load, seconds });
   };
   return [{ peer: 'postgresql, pgbench', durability: 'fsync on, synchronous_commit on', run }];
 }
 
-/** Appends while others read: what is measured are the appends. */
+/** Measures appends while other clients read. */
 function withReaders(filled: Filled, point: Point): Workload {
   const { node, events } = filled;
   const append = inWaves(filled, point, { isConditional: true });
