@@ -4,7 +4,7 @@
  */
 import { grpcMessage } from './http2-connection.ts';
 
-/** As wide as a number (12 digits), so that lengths stay the same. */
+/** Has the width of a number (12 digits), so that lengths stay the same. */
 export const COUNTER_MARKER = '#counter####';
 
 export interface Numbering {

@@ -1,6 +1,6 @@
-// An authorization server for tests, beside the keys of a provider: what it is (RFC 8414), registration of clients
-// (RFC 7591), codes with PKCE (RFC 7636) for a resource (RFC 8707), and tokens that are refreshed once each. Whoever is
-// sent to it consents. What a client does wrong is refused, and kept.
+// An OAuth authorization server for tests, in addition to an identity provider with its keys: metadata (RFC 8414),
+// registration of clients (RFC 7591), codes with PKCE (RFC 7636) for a resource (RFC 8707), and single-use refresh
+// tokens. Every user consents automatically. Invalid requests are refused and recorded.
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type IdentityProvider, sendJson } from './identity-provider.ts';
@@ -20,10 +20,10 @@ export interface Grant {
 const LIFETIME_S = 300;
 
 export class AuthorizationServer {
-  /** What tokens were asked for. */
+  /** The requests for tokens. */
   readonly grants: Grant[] = [];
   readonly faults: string[] = [];
-  /** Of tokens that it gives. */
+  /** Additional claims of the issued tokens. */
   claims: Readonly<Record<string, unknown>> = {};
   readonly #provider: IdentityProvider;
   readonly #clients = new Map<string, readonly string[]>();
@@ -107,7 +107,7 @@ export class AuthorizationServer {
   }
 }
 
-/** Once. */
+/** Removes and returns the entry, so that it is used only once. */
 function taken(from: Map<string, Consent>, name: string | null): Consent | undefined {
   const found = from.get(name ?? '');
   from.delete(name ?? '');

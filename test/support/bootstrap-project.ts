@@ -1,5 +1,5 @@
-// A project of a few files in a temporary folder with the real bootstrap.mjs, and a stand-in for npm that only writes
-// down that it was called and lays out what an install would.
+// A small project in a temporary folder with the real bootstrap.mjs, and a fake npm that only records its calls and
+// creates the files of an install.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const LOCK = {
     'node_modules/w': { version: '1.0.0', optional: true },
   },
 };
-// Without the types of Node, which would take most of the time of compiling it.
+// Without the types of Node.js, which would take most of the compile time.
 export const SERVER = `
   declare const process: any, setInterval: any, console: any;
   process.on('SIGTERM', () => { console.log('drained'); process.exit(7); });
@@ -32,7 +32,7 @@ const OTHER_ENTRIES = [
   'operator/src/main.ts',
 ];
 const ASSETS = 'src/ui/html/assets';
-// What npm ci would leave behind. The Node in it is the Node of this test, and says of itself that it is the package's.
+// The result of `npm ci`. Its node binary is the Node.js of this test, but reports the version of the package.
 const NPM = `
   import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
   if (process.argv[2] !== 'ci') process.exit(8);
@@ -48,7 +48,7 @@ const NPM = `
   cpSync('package-lock.json', 'node_modules/.package-lock.json');
 `;
 export const OUTPUT_ONLY: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
-// Under a Node without process.execve, bootstrap starts a child and passes signals on.
+// Without process.execve, bootstrap starts a child process and forwards signals.
 export const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
 
 const ENV: NodeJS.ProcessEnv = { PATH: process.env['PATH'], npm_execpath: 'npm.mjs' };
@@ -92,20 +92,20 @@ function projectAt(path: string): Project {
   return { path, installs, env: ENV };
 }
 
-/** What was built, at any depth. */
+/** The built files, at any depth. */
 export function filesIn(dist: string): readonly string[] {
   return readdirSync(dist, { recursive: true, encoding: 'utf8' })
     .filter((name) => name !== '.built-from' && statSync(join(dist, name)).isFile())
     .toSorted();
 }
 
-// The line that npm start really runs.
+// The command line of `npm start`.
 function startScript(): string {
   const manifest: { scripts: { start: string } } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   return manifest.scripts.start;
 }
 
-/** Made once for a file, and copied with all times of its files: to install and to build takes seconds. */
+/** Created once per test file and then copied with all file times, because installing and building take seconds. */
 function copyOf(template: { path?: string }, make: (project: Project) => void): Project {
   if (template.path === undefined) {
     const dir = tempDir();
@@ -173,7 +173,7 @@ export async function waitUntilReady(child: ChildProcess): Promise<Waiting> {
   return { child, ready, output: () => text };
 }
 
-// A test that fails leaves no server behind.
+// Kills the server of a failed test.
 export function killIfAlive(pid: number): void {
   if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL');
 }

@@ -1,10 +1,10 @@
-/** Chromium without a window, for the tests of a file. It is ended with them. */
+/** Starts headless Chromium for the tests of a file, and checks its pages. */
 import { source } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { endWithFile } from './test-scope.ts';
 
 export async function startBrowser(): Promise<Browser> {
-  // As root, as CI runs, there is no sandbox; it shows what the test itself serves.
+  // CI runs as root, where Chromium has no sandbox; it only shows pages of the tests.
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
   endWithFile(() => browser.close());
   return browser;
@@ -12,14 +12,14 @@ export async function startBrowser(): Promise<Browser> {
 
 export interface Visit {
   readonly page: Page;
-  /** What the browser complained of: scripts that failed, what the policy of the page forbids, what is missing. */
+  /** Errors of the browser: failed scripts, violations of the page's policy, and missing files. */
   readonly complaints: readonly string[];
 }
 
-/** Opens a page in a new context, at the URL if there is one. */
+/** Opens a page in a new context, and navigates to the URL if there is one. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}, url?: string): Promise<Visit> {
   const context = await browser.newContext(options);
-  // The limit of the test ends a wait: on a busy machine a component of 12 MB is published in more than 30 s.
+  // Only the timeout of the test ends a wait: on a busy machine, publishing a component of 12 MB takes more than 30 s.
   context.setDefaultTimeout(0);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -31,7 +31,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return { page, complaints };
 }
 
-/** What the page does wrong for those who do not see, hear or point as others do; its context lets scripts in. */
+/** Accessibility violations of the page; its context must allow scripts. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true');
   await page.evaluate(source);
@@ -40,12 +40,12 @@ export async function accessibilityFaults(page: Page): Promise<readonly string[]
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
-/** Opens an action of the page. */
+/** Expands an action of the page. */
 export async function unfold(page: Page, action: string): Promise<void> {
   await page.locator('summary .name', { hasText: new RegExp(`^${action}$`) }).click();
 }
 
-/** Resolves when the page with this title is there. */
+/** Resolves when the page with this title is shown. */
 export async function shows(page: Page, title: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
 }

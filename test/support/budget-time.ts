@@ -1,4 +1,4 @@
-/** Time for budgets that stands still unless the test moves it, and a wait for what happens meanwhile. */
+/** Time for byte budgets that only the test advances, and a wait for a condition. */
 import type { BudgetTime } from '../../src/transport/memory-budget.ts';
 
 export class ManualTime implements BudgetTime {
@@ -20,7 +20,7 @@ export class ManualTime implements BudgetTime {
   }
 }
 
-/** Resolves once the condition holds; the test's own timeout bounds it. */
+/** Resolves once the condition holds; only the timeout of the test limits the wait. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,5 @@
-// Builds the product once before the tests of a run, so that every process of a node that they start is what is
-// shipped: the bundle, beside the package's manifest and its packages. chaos/support/product.ts says where it is.
+// Builds the bundle once before the tests of a run, so that every node process that they start runs the shipped code,
+// next to the manifest and the packages. chaos/support/product.ts tells the tests where it is.
 import { spawnSync } from 'node:child_process';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ import { tempDir } from './temp-dir.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Global setup of Vitest, and its teardown; several suites share one build. */
+/** Global setup of Vitest, which returns the teardown; several suites share one build. */
 export function setup(): () => void {
   if (process.env[PRODUCT_VARIABLE] !== undefined) return () => undefined;
   const dir = tempDir();

@@ -1,4 +1,7 @@
-/** A catalog machine over memory: entries in log order, the usual ones in short, and restarts with what was written. */
+/**
+ * A catalog state machine on a store in memory: applies entries in log order, has shortcuts for common entries, and
+ * reopens from the written rows.
+ */
 import { CATALOG_GROUP, type DatabaseId, LEVELS, replicaOf, toDatabaseId, toLogIndex, toNodeId, toTerm } from '#base';
 import {
   type CatalogEntry,
@@ -19,7 +22,7 @@ export function replicasOn(nodes: readonly number[], copy = 0): ReturnType<typeo
   return nodes.map((node) => replicaOf(toNodeId(node), copy));
 }
 
-/** What the store number `n` says of itself. */
+/** Registration of the store with number `n`. */
 export function registrationOf(n: number, more: Partial<NodeRegistration> = {}): NodeRegistration {
   const peer = { host: '127.0.0.1', port: n };
   return { storeId: idOf(n), name: `node-${n}`, zone: '', peer, grpc: '', http: '', levels: LEVELS, ...more };
@@ -30,7 +33,7 @@ export class CatalogHost {
   machine: CatalogMachine = this.open();
   #index = 0;
 
-  /** A machine as a restart finds it. */
+  /** Opens the machine as after a restart. */
   open(): CatalogMachine {
     return CatalogMachine.open(sourceOf(this.kv, CATALOG_GROUP), Uint8Array.of(1, 2, 3));
   }

@@ -1,5 +1,5 @@
-// Certificates for tests: authorities, and what they sign, with any names and any time. Written as bytes, because
-// Node signs, and writes no certificates.
+// Certificates for tests: authorities that issue certificates with any names and validity. The DER bytes are written
+// here, because Node.js can sign but not create certificates.
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
@@ -10,17 +10,17 @@ export interface Issued {
 }
 
 export interface Subject {
-  /** Or several of them. */
+  /** One or several common names. */
   readonly cn: string | readonly string[];
-  /** `DNS:shop.example`, `IP:127.0.0.1`, `URI:spiffe://shop/api`. */
+  /** Such as `DNS:shop.example`, `IP:127.0.0.1` or `URI:spiffe://shop/api`. */
   readonly names?: readonly string[];
-  /** Days from now, of its beginning and its end. */
+  /** Start and end of the validity, in days from now. */
   readonly days?: readonly [from: number, to: number];
 }
 
 const DAY_MS = 86_400_000;
 
-/** OBJECT IDENTIFIERs, as they are encoded. */
+/** Encoded OBJECT IDENTIFIERs. */
 const ECDSA_WITH_SHA256 = '2a8648ce3d040302';
 const COMMON_NAME = '550403';
 const ALTERNATIVE_NAMES = '551d11';
@@ -71,7 +71,7 @@ function newKey(): { readonly publicKey: KeyObject; readonly privateKey: KeyObje
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }
 
-/** A value with its tag and length. */
+/** Encodes a value with its tag and length. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
@@ -105,7 +105,7 @@ function alternative(name: string): Buffer {
   throw new Error(`${name} is no name that a test needs`);
 }
 
-/** YYMMDDHHMMSSZ: the century is known until 2049. */
+/** YYMMDDHHMMSSZ, which is valid until 2049. */
 function time(days: number): Buffer {
   const text = new Date(Date.now() + days * DAY_MS).toISOString();
   return der(0x17, Buffer.from(`${text.slice(2, 19).replaceAll(/\D/g, '')}Z`));

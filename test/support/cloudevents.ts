@@ -1,5 +1,5 @@
-// Single events after the cases of the CloudEvents conformance tests: 10 valid and 25 invalid ones in the JSON format,
-// and those of the protobuf format, each named as the case that it stands for and written anew.
+// Events for the cases of the CloudEvents conformance tests: 10 valid and 25 invalid ones in the JSON format, and those
+// of the protobuf format. Each has the name of its case, with content written for this repository.
 import type { Event } from '#model';
 import { anEvent } from './events.ts';
 
@@ -12,7 +12,7 @@ const at = (seconds: number, text?: string): Event => ({ ...core, time: { instan
 /** 2018-04-05T17:31:00Z. */
 const TIME_SECONDS = 1_522_949_460;
 
-/** Name, the event's JSON, and what the event says. Extensions of JSON have three types only. */
+/** Name, JSON, and the resulting event. Extensions in JSON have only three types. */
 export const VALID_CASES: readonly (readonly [name: string, json: string, event: Event])[] = [
   ['validMinimal', `{${CORE}}`, core],
   [
@@ -53,12 +53,12 @@ export const VALID_CASES: readonly (readonly [name: string, json: string, event:
   ],
 ];
 
-/** The time is TIME_SECONDS, spelt in another way, which is kept. */
+/** An event at TIME_SECONDS with another spelling of the time, which is preserved. */
 function timed(name: string, text: string): readonly [string, string, Event] {
   return [name, `{${CORE},"time":"${text}"}`, at(TIME_SECONDS, text)];
 }
 
-/** Name, the event's JSON, and the attributes that are at fault. */
+/** Name, JSON, and the invalid attributes. */
 export const INVALID_CASES: readonly (readonly [name: string, json: string, faulty: readonly string[]])[] = [
   ['invalidNoSpecVersion', `{"id":"c-1","type":"t","source":"${SOURCE}"}`, ['specversion']],
   ['invalidNoId', `{"specversion":"1.0","type":"t","source":"${SOURCE}"}`, ['id']],

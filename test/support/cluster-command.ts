@@ -1,14 +1,14 @@
-/** The command of an operator, run as he would type it, against a node of a cluster. */
+/** Runs the admin command `cairn cluster …` against a node of a cluster, and reads its description of the cluster. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { ClusterDescription } from '#cluster';
 import { productArgs } from '../../chaos/support/product.ts';
 
 const run = promisify(execFile);
-/** A command that waits ends in time even when copies are slow to move; whoever repeats it has it go on. */
+/** Limit of a command that waits for slow moves of replicas; repeating the command continues the wait. */
 const COMMAND_MS = 120_000;
 
-/** Runs `cairn cluster …` at a peer address; rejects with its output unless it exits with 0 in time. */
+/** Runs `cairn cluster …` at a peer address. Rejects with its output unless it exits with 0 in time. */
 export async function clusterCommandAt(peer: string, ...words: readonly string[]): Promise<string> {
   const args = [...productArgs(), 'cluster', ...words, `--at=${peer}`];
   const limit = AbortSignal.timeout(COMMAND_MS);
@@ -28,12 +28,12 @@ export async function describedAt(peer: string, ...words: readonly string[]): Pr
   return description ?? undefined;
 }
 
-/** How many nodes vote for the catalog. */
+/** Number of catalog voters. */
 export async function votersAt(peer: string): Promise<number> {
   return (await describedAt(peer))?.nodes.filter(({ catalogRole }) => catalogRole === 'voter').length ?? 0;
 }
 
-/** Which nodes hold the first database, when that is settled and all of them vote: their numbers, in order. */
+/** Numbers of the nodes with the first database, in order, when its placement is settled and all of them are voters. */
 export async function holdersAt(peer: string): Promise<string | undefined> {
   const [database] = (await describedAt(peer))?.databases ?? [];
   const voters = database?.members.filter(({ isVoter }) => isVoter).map(({ node }) => node) ?? [];

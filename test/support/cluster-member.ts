@@ -1,4 +1,4 @@
-/** A node of a cluster as a process of its own, with a client of it, and what tests of such clusters ask of it. */
+/** A node of a cluster in another process, with a client, and the requests of cluster tests. */
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { NodeProcess } from '../../chaos/support/node-process.ts';
@@ -12,7 +12,7 @@ export interface Member {
   readonly client: TestClient;
 }
 
-/** Begins a cluster, or joins that of the seed. Process and client end with the test. */
+/** Starts a node that founds a cluster, or joins that of the seed. Process and client end with the test. */
 export async function startMember(
   dir: string,
   name: string,
@@ -26,7 +26,7 @@ export async function startMember(
   return { process, client };
 }
 
-/** Writes one event, again and again under its transaction_id until it is acknowledged; its revision. */
+/** Writes one event, repeating the transaction until it is acknowledged; returns its revision. */
 export async function writeAt(
   { client }: Member,
   databaseName: string,
@@ -38,7 +38,7 @@ export async function writeAt(
   return (await client.call('transact', request)).message.revision;
 }
 
-/** Ids of all events at the revision or a later one; undefined when the node does not answer. */
+/** Ids of all events, read at a revision of at least `least`; undefined when the node does not answer. */
 export async function idsAt({ client }: Member, name: string, least: number): Promise<readonly string[] | undefined> {
   const request = { databaseName: name, startRevision: 0, direction: Direction.DIRECTION_FORWARD, limit: 0 };
   const metadata = { 'x-min-revision': String(least) };

@@ -1,5 +1,6 @@
-// How long a file of tests spends on what tests do besides testing. The profile at the end of a run adds it up
-// (profile-reporter.ts). Spans of one kind that overlap count once; a node that waits while it starts counts as both.
+// Measures the time that a test file spends on starting nodes, building components and waiting. The profile at the end
+// of a run sums it up (profile-reporter.ts). Overlapping spans of one kind count once; a wait for a starting node
+// counts as both.
 export const COSTS = ['starting nodes', 'building components', 'waiting'] as const;
 
 export type Cost = (typeof COSTS)[number];
@@ -27,7 +28,7 @@ const spans: Readonly<Record<Cost, Spans>> = {
   waiting: unspent(),
 };
 
-/** Runs the work, and counts the time until it settles. */
+/** Runs the work and measures the time until it settles. */
 export async function spending<T>(cost: Cost, work: () => Promise<T>): Promise<T> {
   const span = spans[cost];
   if (span.open === 0) span.sinceMs = performance.now();
@@ -40,7 +41,7 @@ export async function spending<T>(cost: Cost, work: () => Promise<T>): Promise<T
   }
 }
 
-/** What was spent since the last call. */
+/** Time spent since the previous call. */
 export function takeCosts(): Costs {
   return {
     'starting nodes': take('starting nodes'),

@@ -1,13 +1,13 @@
-// A reader of a store that counts what is asked of it: the cost of a read, without a clock.
+// A store reader that counts calls, rows and bytes, to measure the cost of a read without a clock.
 import type { KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
 
 export class CountingReader implements KvReader {
   readonly #reader: KvReader;
   gets = 0;
-  /** Ranges opened so far, and those that were not closed. */
+  /** Ranges opened so far, and ranges that are still open. */
   ranges = 0;
   openRanges = 0;
-  /** Rows and bytes that gets and ranges have given. */
+  /** Rows and bytes that gets and ranges returned. */
   rows = 0;
   bytes = 0;
 

@@ -1,13 +1,13 @@
-// A gRPC server in a process of its own, so that a test can tell when it does nothing any more. Its one method answers
-// with a large reply when it is told to. Says its port; then, asked for it, how many calls it has, answers some of
-// them, cuts all, says how many connections it has, and drains.
+// A gRPC server in a child process, so that a test can tell when it is idle. Its only method returns a large reply on
+// request of the test. It reports its port; then, on request, it reports the number of calls, answers some of them,
+// cuts all others, reports the number of connections, and drains.
 import { subscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import type { Call } from '../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../src/transport/grpc/wire/framing.ts';
 import { startWireServer } from './wire-server.ts';
 
-/** What is answered in one turn leaves as one piece, however large. */
+/** Replies of one event-loop turn are sent as one piece, regardless of their size. */
 const AT_A_TIME = 50;
 const MUCH = 2 ** 30;
 const REPLY = frame(new Uint8Array(58_000));

@@ -1,4 +1,4 @@
-// Holds the rows of a database against the oracle, at one revision: every reader must agree with a loop over events.
+// Compares the rows of a database with the oracle at one revision: every reader must agree with a loop over the events.
 import { expect } from 'vitest';
 import { decodeUtf8, encodeUtf8, type Instant } from '#base';
 import {
@@ -56,7 +56,7 @@ interface WantedPostings {
   readonly wanted: readonly OracleStored[];
 }
 
-/** Walks the list both ways, jumps about in it, and looks every entry's event up. */
+/** Reads the list in both directions, seeks in it, and looks up the event of every entry. */
 async function expectPostings(reader: DatabaseReader, name: HeadName, { at, wanted }: WantedPostings): Promise<void> {
   const forward = await walkPostings(reader, name, { at, direction: 'forward' });
   expect(forward.map(summary)).toEqual(wanted.map((event) => [event.revision, event.index, event.effective]));
@@ -79,7 +79,7 @@ function summary({ revision, index, seconds, nanos }: Position & Instant): unkno
   return [revision, index, { seconds, nanos }];
 }
 
-/** Every entry of a list, in the order of the walk. */
+/** All entries of a list, in the direction of the walk. */
 export async function walkPostings(
   reader: DatabaseReader,
   name: HeadName,
@@ -94,7 +94,7 @@ export async function walkPostings(
   return entries;
 }
 
-/** From the start, and again from each place reached, jumps to every third position there is. */
+/** Seeks to every third position, from the start and from each position reached. */
 async function expectSeeks(reader: DatabaseReader, name: HeadName, { at, wanted }: WantedPostings): Promise<void> {
   for (const direction of ['forward', 'reverse'] as const) {
     const inOrder = direction === 'forward' ? wanted : wanted.toReversed();

@@ -1,5 +1,5 @@
-// A database machine with everything that its owner does around it: entries in order, flushes in two steps, needs
-// answered, and a restart that loses what was not written and applies the log again.
+// A database state machine with the work of its owner: it applies entries in order, flushes in two steps, answers
+// `needs`, and restarts, which loses unwritten rows and applies the log again.
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type DatabaseId, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
@@ -31,14 +31,14 @@ export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
   return { kv, group: toGroupId(group), crc32, sha256 };
 }
 
-/** The history of a database, from where a replica is. */
+/** The history of a database, starting after what the replica has. */
 export function historyFor({ source }: DatabaseHost, to: DatabaseHost): HistoryExport {
   const history = HistoryExport.open(source, encodeStanding(to.machine.applied));
   if (typeof history === 'string') throw new Error(history);
   return history;
 }
 
-/** Hands the history to a replica, in parts of so many bytes, and does this after each. */
+/** Sends the history to a replica in parts of at most this many bytes, and runs a function after each part. */
 export async function takeOver(
   history: HistoryExport,
   to: DatabaseHost,
@@ -77,12 +77,12 @@ export class DatabaseHost {
     );
   }
 
-  /** A reader of what is in the store. */
+  /** A reader of the stored rows. */
   reader(): DatabaseReader {
     return new DatabaseReader(this.source);
   }
 
-  /** The revision that is in the store. */
+  /** The stored revision. */
   get storedRevision(): number {
     return this.reader().applied()?.revision ?? 0;
   }
@@ -101,7 +101,7 @@ export class DatabaseHost {
     return outcome;
   }
 
-  /** Takes what is to be written, and does not write it yet. */
+  /** Collects the rows to write, without writing them yet. */
   beginFlush(): void {
     if (this.#batch !== undefined) return;
     this.#batch = this.kv.batch();
@@ -121,7 +121,10 @@ export class DatabaseHost {
     await this.endFlush();
   }
 
-  /** Reopens from the store and applies the rest of the log; returns the entries with another outcome: none. */
+  /**
+   * Reopens from the store and applies the rest of the log. Returns the entries with another outcome than before, which
+   * must be none.
+   */
   async reopen(warm: boolean): Promise<readonly number[]> {
     this.#batch = undefined;
     const { databaseId, createdAtMs, group } = this.machine.applied;

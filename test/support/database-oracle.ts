@@ -1,5 +1,5 @@
-// What a database must answer, worked out in the dumbest way: a list of transactions, and loops over all of their
-// events. Written from the specification and its decisions, not from the code; it shares no logic with #database.
+// Computes the correct answers of a database in the simplest way: a list of transactions, and loops over all of their
+// events. It is based on the specification and its decisions, and shares no logic with #database.
 import type { Constraint, Selector } from '#model';
 import { holds, matches } from './naive-constraints.ts';
 

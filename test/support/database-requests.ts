@@ -1,4 +1,7 @@
-/** Random transactions that meet often: few streams, types, subjects and ids, every kind of constraint and selector. */
+/**
+ * Random transactions over few streams, types, subjects and ids, so that they often overlap, with every kind of
+ * constraint and selector.
+ */
 import * as fc from 'fast-check';
 import { encodeUtf8 } from '#base';
 import {
@@ -38,7 +41,7 @@ const time = fc.option(
   { nil: undefined },
 );
 
-/** `variety` numbered streams, types and subjects come on top of the usual few. */
+/** `variety` numbered streams, types and subjects are added to the usual few. */
 function arbEvent(variety: number): fc.Arbitrary<OracleEvent> {
   const numbered = fc.nat(Math.max(0, variety - 1));
   const often = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -84,7 +87,7 @@ export const arbSelector: fc.Arbitrary<Selector> = fc.letrec<{ selector: Selecto
   ),
 })).selector;
 
-/** Every combination of one value of each attribute, or none, or no subject, among the values that come up. */
+/** Every combination of values of the attributes, where each is one of its usual values or absent. */
 export function everyConjunction(): readonly Selector[] {
   const streams = [undefined, 'orders', 'carts'].map((value) => value && term('by-stream', value));
   const sources = [undefined, 'orders', '/n/1/streams/orders'].map((value) => value && term('by-source', value));
@@ -123,7 +126,7 @@ export interface RequestShape {
   readonly eventsMax: number;
 }
 
-/** Recorded time is left to `stampMs`, since it grows with the run. */
+/** The recorded time comes from `stampMs`, because it grows during the run. */
 export function arbRequest({ variety, eventsMax }: RequestShape): fc.Arbitrary<Omit<OracleRequest, 'stampedMs'>> {
   return fc.record({
     transactionId: fc.nat(TRANSACTION_IDS).map((n) => n.toString(16).padStart(32, '0')),
@@ -135,12 +138,12 @@ export function arbRequest({ variety, eventsMax }: RequestShape): fc.Arbitrary<O
   });
 }
 
-/** A leader's clock that at times goes back. */
+/** A leader's clock that sometimes goes back. */
 export function stampMs(step: number, jitter: number): number {
   return CREATED_AT_MS + step * 700 + jitter;
 }
 
-/** The outcome of every other id will be looked up. */
+/** Payload of a request; half of the transaction ids also keep a refusal for later lookups. */
 export function payloadOf(request: OracleRequest, data: Uint8Array = encodeUtf8('{}')): Uint8Array {
   const payload = encodeTransactPayload({
     transactionId: Uint8Array.from(request.transactionId.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)),
@@ -158,7 +161,7 @@ export function payloadOf(request: OracleRequest, data: Uint8Array = encodeUtf8(
 
 let transactions = 0;
 
-/** A transaction with an id of its own, stamped a millisecond after the one before. */
+/** A transaction with a unique id, stamped a millisecond after the previous one. */
 export function transactionOf(
   events: readonly OracleEvent[],
   constraints: readonly Constraint[] = [],

@@ -1,4 +1,4 @@
-/** All rows of a group, and what of them must be the same on every replica. */
+/** Reads all rows of a group, and the part of them that must be the same on every replica. */
 import { type GroupId, toHex } from '#base';
 import { HEAD_KIND, type HeadKind, inlineEntries, RowKeys } from '#database';
 import type { KvReader, KvRow, KvStore } from '#kv';
@@ -18,12 +18,12 @@ async function rowsOf(kv: KvReader, group: GroupId = sourceOf(memoryKv()).group)
   return rows;
 }
 
-/** Every row in hexadecimal, for comparing stores byte by byte. */
+/** Every row in hexadecimal, to compare stores byte by byte. */
 export async function dump(kv: KvStore): Promise<readonly string[]> {
   return (await rowsOf(kv)).map(({ key, value }) => `${toHex(key)} ${toHex(value)}`);
 }
 
-/** Rows without page boundaries and offsets: what replicas share, whatever their flushes. */
+/** Rows without page boundaries and offsets: the content that replicas share, regardless of their flushes. */
 export async function sharedContent(kv: KvReader, group?: GroupId): Promise<readonly unknown[]> {
   const shared: unknown[] = [];
   const times: string[] = [];
@@ -34,9 +34,9 @@ export async function sharedContent(kv: KvReader, group?: GroupId): Promise<read
     if (kind !== undefined) shared.push([name, headContent(kind, key, value)]);
     else if (table === 0x00) shared.push([name, appliedContent(key, value)]);
     else if (table === 0x07) shared.push([name, toHex(value)]);
-    // What is defined is the same in every byte.
+    // Definitions are the same in every byte.
     else if (table === 0xf0 || table === 0xf1) shared.push([name, toHex(value)]);
-    // Each replica counts them from where it began.
+    // Each replica counts them from its own start.
     else if (table === 0xf2) shared.push(['refusal', toHex(value)]);
     else if (table === 0x02) shared.push([name, readTransactionRow(key, value).revision]);
     else if (table === 0x06) shared.push([name, entriesOf(readChunk(key, value))]);
@@ -50,7 +50,7 @@ export async function sharedContent(kv: KvReader, group?: GroupId): Promise<read
   return [...shared, times.toSorted((left, right) => left.localeCompare(right))];
 }
 
-/** How the state came here, by the log or by a snapshot, is each replica's own. */
+/** Only a replica itself depends on whether it received the state from the log or from a snapshot. */
 function appliedContent(key: Uint8Array, value: Uint8Array): unknown {
   const { group, refusals, ...shared } = readAppliedRow(key, value);
   return { ...shared, refusedAt: refusals.index, logStart: undefined, membership: toHex(group.membership) };

@@ -1,18 +1,18 @@
-// Scripts as tests: a text file of commands, each followed by what it answered.
+// Data-driven tests: a script is a text file of commands, each followed by its expected answer.
 //
 //   # A comment, kept as it is.
 //   command word key=value
 //   ----
 //   the answer, up to the next empty line
 //
-// A command whose answer is `nothing` has neither rule nor answer, and may have the next command right below it. An
-// answer has no empty line in it. The runner replays the commands and compares the whole file. With UPDATE=1 in the
-// environment it rewrites the file instead; commit the difference only if you can say why each line changed.
+// A command with the answer `nothing` has neither rule nor answer, and the next command may follow directly. An answer
+// contains no empty line. The runner executes the commands and compares the whole file. With UPDATE=1 in the
+// environment it rewrites the file; commit the difference only if you can explain each changed line.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export interface Command {
   readonly name: string;
-  /** The words after the name that are not `key=value`. */
+  /** Words after the name that are not `key=value`. */
   readonly words: readonly string[];
   readonly options: ReadonlyMap<string, string>;
 }
@@ -20,13 +20,13 @@ export interface Command {
 const RULE = '----';
 const NOTHING = 'nothing';
 
-/** What the script says, and what it should say; a test expects them to be equal. */
+/** The content of the script, and the content with actual answers; a test expects them to be equal. */
 export interface Replay {
   readonly expected: string;
   readonly actual: string;
 }
 
-/** Replays the script in `path`; `answer` says what a command answers, without a trailing line break. */
+/** Runs the script in `path`; `answer` returns the answer to a command, without a trailing line break. */
 export function runScript(path: string, answer: (command: Command) => string): Replay {
   const expected = readFileSync(path, 'utf8');
   const actual = `${expected
@@ -39,7 +39,7 @@ export function runScript(path: string, answer: (command: Command) => string): R
   return { expected: actual, actual };
 }
 
-/** A block is comments, then commands, of which the last one may have a rule and an old answer. */
+/** A block consists of comments and commands; the last command may have a rule and an old answer. */
 function replay(block: string, answer: (command: Command) => string): string {
   const lines = block.split('\n');
   const comments = lines.findIndex((line) => !line.startsWith('#'));

@@ -1,4 +1,4 @@
-/** Random entries that define something, over few names and small components, so that they meet each other. */
+/** Random log entries about definitions, with few names and small components, so that they often conflict. */
 import * as fc from 'fast-check';
 import {
   BLOB_PART_BYTES,
@@ -20,7 +20,7 @@ export function blobOf(letter: string, size: number): ComponentReference {
   return { digest, size };
 }
 
-/** Of components that have as many parts as they need, with bytes that tell them apart. */
+/** A part of a component; each component has different bytes. */
 export function partOf(blob: ComponentReference, part: number): DefinitionEntry {
   const size = part < partCountOf(blob) - 1 ? BLOB_PART_BYTES : blob.size - part * BLOB_PART_BYTES;
   return { kind: 'part', blob, part, bytes: new Uint8Array(size).fill(blob.digest.charCodeAt(0) + part) };
@@ -38,13 +38,13 @@ const arbTitle = fc.constantFrom(...DEFINITIONS).map(({ kind: component, name })
 const arbVersion = fc.integer({ min: 1, max: 3 }).map(toVersionNumber);
 const arbBlob = fc.constantFrom(...SMALL_BLOBS);
 
-/** The same about versions that are not active; entries of other kinds are left as they are. */
+/** The same entry for an inactive version; entries of other kinds are unchanged. */
 export function ofInactive(entry: DefinitionEntry): DefinitionEntry {
   if (entry.kind === 'define') return { ...entry, isInactive: true };
   return entry.kind === 'delete' ? { ...entry, onlyInactive: true } : entry;
 }
 
-/** Adds entries about versions that are not active. */
+/** Adds entries about inactive versions. */
 export function withInactive(entries: fc.Arbitrary<DefinitionEntry>): fc.Arbitrary<DefinitionEntry> {
   return fc.tuple(entries, fc.boolean()).map(([entry, isInactive]) => (isInactive ? ofInactive(entry) : entry));
 }
@@ -78,7 +78,7 @@ export function stamped(entry: DefinitionEntry, timeMs: number): Uint8Array {
   return payload;
 }
 
-/** Payloads, stamped one after the other. */
+/** Payloads with a timestamp. */
 export const arbDefining: fc.Arbitrary<Uint8Array> = withInactive(arbEntry).map((entry) =>
   stamped(entry, 1_700_000_000_500),
 );

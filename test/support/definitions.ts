@@ -1,4 +1,4 @@
-/** Random definitions of every kind, as their parsers would give them. */
+/** Random definitions of every kind, in the form that their parsers return. */
 import * as fc from 'fast-check';
 import {
   and,
@@ -38,7 +38,7 @@ const arbParameter: fc.Arbitrary<SelectorTemplate> = fc
   .tuple(fc.constantFrom(...PARAMETER_TERMS), fc.constantFrom('a', 'b', 'account_id'))
   .map(([kind, name]) => parameter(kind, name));
 
-/** Selectors of which some terms are open. */
+/** Selector templates, some of whose terms are parameters. */
 export const arbTemplate: fc.Arbitrary<SelectorTemplate> = fc.letrec<{ node: SelectorTemplate }>((tie) => ({
   node: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
@@ -83,7 +83,7 @@ const arbStateView: fc.Arbitrary<StateViewDefinition> = fc
 const arbStateChange: fc.Arbitrary<StateChangeDefinition> = fc.record({
   kind: fc.constant('state-change' as const),
   ...head,
-  // In the order of their bytes, which is that of these texts.
+  // In order of their bytes, which is also the order of these texts.
   stateViews: fc.subarray(['A', 'B', 'accounts', 'orders'].map(componentName)),
 });
 

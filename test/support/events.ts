@@ -1,4 +1,4 @@
-/** Events for tests: a plain one to vary, random valid ones, and their canonical bytes. */
+/** Events for tests: a simple one that tests vary, random valid ones, and their canonical bytes. */
 import * as fc from 'fast-check';
 import { encodeUtf8, formatInstant, INSTANT_SECONDS_MAX, INSTANT_SECONDS_MIN, type Instant, NO_BYTES } from '#base';
 import { acceptDecoded, DATA_KIND, type Event, type ExtensionValue, Faults } from '#model';
@@ -13,12 +13,12 @@ const PLAIN: Event = {
   extensions: new Map(),
 };
 
-/** A valid event with the attributes that a test cares about. */
+/** A valid event with the attributes that matter to a test. */
 export function anEvent(attributes: Partial<Event> = {}): Event {
   return { ...PLAIN, ...attributes };
 }
 
-/** Canonical bytes; throws when the event is not valid. */
+/** Canonical bytes; throws when the event is invalid. */
 export function eventBytes(attributes: Partial<Event> = {}): Uint8Array {
   const faults = new Faults();
   const bytes = acceptDecoded(anEvent(attributes), { faults, list: 'events', index: 0 });
@@ -33,7 +33,7 @@ const nameText = (unit: 'grapheme' | 'binary' | 'grapheme-ascii'): fc.Arbitrary<
     .map((text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?'))
     .filter((text) => text.trim() !== '' && encodeUtf8(text).length <= 255);
 
-/** Ids, types and subjects: mostly ASCII, sometimes anything that is allowed. */
+/** Ids, types and subjects: mostly ASCII, sometimes any allowed text. */
 export const arbName: fc.Arbitrary<string> = fc.oneof(
   { weight: 3, arbitrary: nameText('grapheme-ascii') },
   { weight: 1, arbitrary: nameText('grapheme') },
@@ -58,7 +58,7 @@ export const arbInstant: fc.Arbitrary<Instant> = fc.record({
   nanos: fc.oneof(fc.constant(0), fc.nat(999_999_999)),
 });
 
-/** A time, at times with a spelling other than the canonical one. */
+/** A time, sometimes in a non-canonical spelling. */
 const arbTime: fc.Arbitrary<NonNullable<Event['time']>> = fc
   .tuple(arbInstant, fc.constantFrom('plain', 'zeros', 'lowercase'))
   .map(([instant, spelling]) => {
@@ -92,14 +92,14 @@ const mediaType = fc.constantFrom(
   'text/csv; header="a;b"',
 );
 
-/** A valid event, in the form that decoding its bytes gives back. */
 const arbJsonSpace = fc.constantFrom('', ' ', '\t\r\n ');
 
-/** JSON with white space around it, which random bytes hardly ever are. */
+/** JSON with white space around it, which random bytes rarely contain. */
 const arbPaddedJson: fc.Arbitrary<Uint8Array> = fc
   .tuple(arbJsonSpace, fc.json({ maxDepth: 2 }), arbJsonSpace)
   .map((parts) => encodeUtf8(parts.join('')));
 
+/** A valid event, in the form that decoding its bytes returns. */
 export const arbEvent: fc.Arbitrary<Event> = fc.record({
   id: arbName,
   specVersion: fc.constant('1.0'),

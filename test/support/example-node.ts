@@ -1,4 +1,4 @@
-/** A real node with a database and components of the examples in it, published as a user would. */
+/** A real node with a database and published components of the examples. */
 import { startTestServer, type TestServer } from './server.ts';
 import { builtComponent } from './wasm/built.ts';
 
@@ -25,7 +25,7 @@ export class ExampleNode implements AsyncDisposable {
     return node;
   }
 
-  /** The component of a module of the examples, or its bytes. */
+  /** Publishes the component of a module of the examples, or the given bytes. */
   async publish(route: Route, metadata: object, component: string | Uint8Array): Promise<void> {
     const bytes = typeof component === 'string' ? await builtComponent(`examples/${component}`) : component;
     const form = new FormData();
@@ -34,7 +34,7 @@ export class ExampleNode implements AsyncDisposable {
     await this.#sent(`/api/v1/db/${this.#database}/${route}`, { method: 'POST', body: form }, 201);
   }
 
-  /** Commits one transaction and gives its revision. */
+  /** Commits one transaction and returns its revision. */
   async commit(...events: readonly object[]): Promise<number> {
     const body = JSON.stringify({ events: events.map((event) => ({ specversion: '1.0', ...event })) });
     const headers = { 'content-type': 'application/json' };
@@ -42,7 +42,7 @@ export class ExampleNode implements AsyncDisposable {
     return ((await answer.json()) as { readonly revision: number }).revision;
   }
 
-  /** Runs a command of the first version of a State Change. */
+  /** Executes a command with version 1 of a State Change. */
   async execute(change: string, command: { method: string; path: string; body?: object }): Promise<Reply> {
     const path = `/api/v1/db/${this.#database}/state-changes/${change}/v1/execute`;
     const headers = { 'content-type': 'application/json' };
@@ -55,7 +55,7 @@ export class ExampleNode implements AsyncDisposable {
     return fetch(`${this.server.http}${path}`, { headers });
   }
 
-  /** All events, from the first on. */
+  /** All events, from the first one. */
   async events(): Promise<readonly StoredEvent[]> {
     const all: StoredEvent[] = [];
     for (let after = ''; ; ) {

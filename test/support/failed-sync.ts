@@ -1,6 +1,6 @@
-// A node whose disk fails a sync, with writers that never stop (W7, W10, C2). It ends with exit code 70 and a line that
-// says so; no transaction that it answered is missing after a plain restart, and none that was in flight was answered
-// with success. A real node runs under strace, which makes the n-th sync of each of its threads fail.
+// A test of a node whose disk fails a sync under continuous writes (W7, W10, C2). The node must exit with code 70 and
+// log the reason; after a normal restart no acknowledged transaction may be missing, and no unsynced one may have been
+// acknowledged. A real node runs under strace, which makes the n-th sync of each thread fail.
 import { expect } from 'vitest';
 import { Proof } from '../../chaos/support/proof.ts';
 import { StoreClient } from '../../chaos/support/store-client.ts';
@@ -11,17 +11,17 @@ import { testDir } from './test-scope.ts';
 export interface FailedSync {
   readonly call: string;
   readonly error: string;
-  /** The first call of each thread that fails; every one after it does. */
+  /** Number of the first failing call of each thread; all later ones fail too. */
   readonly when: number;
 }
 
-/** Lets the call number `when` of each thread, and every one after it, fail. */
+/** Command prefix that makes call number `when` of each thread fail, and every later one. */
 function failing(call: string, error: string, when: number): readonly string[] {
   const quiet = ['--follow-forks', '--seccomp-bpf', '--quiet=all', '--output=/dev/null'];
   return ['strace', ...quiet, '-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}+`];
 }
 
-/** What the node says of its end. */
+/** Runs the test and returns the log lines about the node's end. */
 export async function endByFailedSync({ call, error, when }: FailedSync): Promise<readonly string[]> {
   const dir = testDir();
   const first = await startOwnNode(dir, SMALL_STORE);

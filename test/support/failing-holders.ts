@@ -1,4 +1,4 @@
-/** Nodes that fail in every way that a node can, as one sees it that relays calls and requests to them. */
+/** Nodes with a replica that fail in every possible way, for tests of nodes that relay calls and requests to them. */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -10,18 +10,18 @@ import { statusOfError } from '../../src/transport/grpc/error-status.ts';
 import { errorReply } from '../../src/transport/http/errors.ts';
 import { isUntried, UNTRIED } from '../../src/transport/relay.ts';
 
-/** One that can be asked in either protocol, and counts what it is asked. */
+/** A failing node that accepts both protocols and records the requests. */
 export interface FailingHolder extends Holder {
-  /** Streams and requests that came. */
+  /** Streams and requests that arrived. */
   readonly asked: readonly unknown[];
-  /** Reset codes of streams that have closed, and `aborted` for requests whose client went away. */
+  /** Reset codes of closed streams, and `aborted` for requests whose client disconnected. */
   readonly ended: readonly (number | string)[];
 }
 
 export type Failing =
-  /** Nobody listens. */
+  /** No server listens. */
   | { readonly kind: 'dead' }
-  /** The kernel accepts, and nobody answers. */
+  /** The kernel accepts connections, but no process answers. */
   | { readonly kind: 'silent' }
   | {
       readonly kind: 'answering';
@@ -50,7 +50,7 @@ function serversOf(failing: Failing, asked: unknown[], ended: (number | string)[
     failing.call(stream);
   });
   const requests = createHttpServer((request, response) => {
-    // Whatever it makes of requests, it is there.
+    // Health checks succeed, regardless of other requests.
     if (request.url === '/health') return void response.end('OK');
     asked.push(request);
     response.once('close', () => ended.push(response.writableFinished ? 'answered' : 'aborted'));
@@ -59,7 +59,7 @@ function serversOf(failing: Failing, asked: unknown[], ended: (number | string)[
   return [calls, requests];
 }
 
-/** The port; of nobody, one that was free a moment ago. */
+/** The port; without a server, a port that was free a moment ago. */
 async function listening(server: Server | undefined): Promise<number> {
   const bound = server ?? createServer();
   const sockets = new Set<Socket>();
@@ -78,14 +78,14 @@ async function listening(server: Server | undefined): Promise<number> {
   return port;
 }
 
-/** It takes the request, and its connection breaks. */
+/** Receives the request and breaks the connection. */
 export const BREAKS: Extract<Failing, { readonly kind: 'answering' }> = {
   kind: 'answering',
   call: (stream) => stream.on('data', () => stream.session?.destroy()),
   request: (request) => request.on('data', () => undefined).on('end', () => request.socket.destroy()),
 };
 
-/** It takes the request, and ends the call, or all calls of the connection, as of one who holds too much. */
+/** Receives the request and ends the call, or all calls of the connection, as a node over its memory budget does. */
 export function cutsOff(what: 'call' | 'connection'): Failing {
   const code = constants.NGHTTP2_ENHANCE_YOUR_CALM;
   return {
@@ -98,14 +98,14 @@ export function cutsOff(what: 'call' | 'connection'): Failing {
   };
 }
 
-/** It says before it has tried that it will not. */
+/** Refuses the request before processing it. */
 export const REFUSES: Extract<Failing, { readonly kind: 'answering' }> = {
   kind: 'answering',
   call: (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
   request: (_request, response) => void response.writeHead(503, { [UNTRIED]: 'true' }).end('{}'),
 };
 
-/** It has read what is asked, and answers with this. */
+/** Reads the request and answers with this failure. */
 export function refusesWith(failure: DatabaseError): Failing {
   const { code, details = NO_BYTES } = statusOfError(failure);
   const trailers = {
@@ -126,14 +126,14 @@ export function refusesWith(failure: DatabaseError): Failing {
   };
 }
 
-/** It takes the request, and never answers. */
+/** Receives the request and never answers. */
 export const HANGS: Failing = {
   kind: 'answering',
   call: (stream) => void stream.resume(),
   request: (request) => void request.resume(),
 };
 
-/** It begins its answer, and its connection breaks. */
+/** Starts its answer and breaks the connection. */
 export function breaksAfter(message: Uint8Array): Failing {
   return {
     kind: 'answering',
@@ -150,13 +150,13 @@ export function breaksAfter(message: Uint8Array): Failing {
 }
 
 export interface StoppingHolder extends Holder {
-  /** From here on it answers nothing, like a process that is stopped while its kernel accepts connections and bytes. */
+  /** Stops answering, like a paused process whose kernel still accepts connections and bytes. */
   stop(): void;
-  /** Pieces of bytes that came after that. */
+  /** Number of chunks that arrived after `stop`. */
   received(): number;
 }
 
-/** In front of one that answers. */
+/** A proxy in front of a node that answers. */
 export async function stoppingHolder(behind: Holder): Promise<StoppingHolder> {
   let isStopped = false;
   let received = 0;

@@ -1,5 +1,5 @@
-// The names of the files of a disk in memory. A change counts at once, and outlives a power failure once its directory
-// is synced; until then, the changes up to some moment survive, in their order.
+// File names of a simulated disk. A change is visible immediately, and durable once its directory is synced. After a
+// power failure, a prefix of the unsynced changes survives.
 
 type Names<Inode> = Map<string, Inode>;
 type NameChange<Inode> = (names: Names<Inode>) => void;
@@ -22,7 +22,7 @@ export class FileNames<Inode> {
     return this.#live.values();
   }
 
-  /** Changes that a power failure may lose. */
+  /** Number of changes that a power failure may lose. */
   get unsyncedCount(): number {
     return this.#changes.length;
   }
@@ -37,7 +37,7 @@ export class FileNames<Inode> {
     return this.#live.has(path);
   }
 
-  /** Throws as node:fs does when there is no such file. */
+  /** Throws like node:fs when the file does not exist. */
   inode(path: string): Inode {
     const inode = this.#live.get(path);
     if (inode === undefined) throw fileError('ENOENT', path);
@@ -61,13 +61,13 @@ export class FileNames<Inode> {
     });
   }
 
-  /** The name is gone at once and for good, without anybody having asked for it. */
+  /** Loses a name immediately and durably, as a disk fault. */
   lose(path: string): void {
     this.#live.delete(path);
     this.#durable.delete(path);
   }
 
-  /** It is there again, for good. */
+  /** Restores the name durably. */
   regain(path: string, inode: Inode): void {
     this.#live.set(path, inode);
     this.#durable.set(path, inode);
@@ -78,7 +78,7 @@ export class FileNames<Inode> {
     this.#change((names) => names.delete(path));
   }
 
-  /** Everything in a directory gets another one, at once. */
+  /** Moves everything in a directory to another one, as one change. */
   renameDirectory(from: string, to: string): void {
     this.#change((names) => {
       const moved = [...names].filter(([path]) => path.startsWith(`${from}/`));
@@ -89,7 +89,7 @@ export class FileNames<Inode> {
     });
   }
 
-  /** Everything in a directory goes, one after the other. */
+  /** Removes everything in a directory, one file after the other. */
   removeDirectory(directory: string): void {
     for (const name of this.inDirectory(directory)) this.remove(`${directory}/${name}`);
   }
@@ -99,21 +99,21 @@ export class FileNames<Inode> {
     this.#changes = [];
   }
 
-  /** What is there after a power failure that the oldest so many of the changes survive. */
+  /** Files after a power failure that the oldest `changes` changes survive. */
   surviving(changes: number): ReadonlyMap<string, Inode> {
     const names = new Map(this.#durable);
     for (const change of this.#changes.slice(0, changes)) change(names);
     return names;
   }
 
-  /** The power fails. */
+  /** Simulates a power failure. */
   keepOnly(changes: number): void {
     const names = this.surviving(changes);
     replaceAll(this.#live, names);
     this.sync();
   }
 
-  /** The same names of other files. One change stands for all that were not synced: it survives or it does not. */
+  /** The same names with copied files. All unsynced changes become one, which survives or not. */
   copied(copyOf: (inode: Inode) => Inode): FileNames<Inode> {
     const all = (names: Names<Inode>): Names<Inode> =>
       new Map([...names].map(([path, inode]) => [path, copyOf(inode)]));
@@ -128,7 +128,7 @@ export class FileNames<Inode> {
   }
 }
 
-/** An error as node:fs throws it. */
+/** An error in the form of node:fs. */
 export function fileError(code: string, path: string): Error {
   return Object.assign(new Error(`${code}: injected, '${path}'`), { code });
 }

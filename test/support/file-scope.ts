@@ -1,20 +1,23 @@
-// Files share a process, so each leaves nothing running there: it would take memory and time from all that come after
-// it, and connections of theirs would be counted by nodes of its own.
+// Cleanup after each test file. Test files share a process, so a file must leave nothing running: leftovers would use
+// memory and time of later files, and nodes would count their connections.
 import { channel } from 'node:diagnostics_channel';
 import { afterAll, vi } from 'vitest';
 import { takeCosts } from './costs.ts';
 import { endFile, nodes } from './test-scope.ts';
 
-/** Whether a node runs that no files share; one without `startTestServer` is known by the connections it watches. */
+/**
+ * True when a node runs that files do not share. Without `startTestServer`, a node is detected by its subscription to
+ * connections.
+ */
 const hasNode = (): boolean =>
   nodes.shared === 0 ? channel('net.server.socket').hasSubscribers : nodes.running > nodes.shared;
 
-// A file that fails while it is loaded runs none of its hooks, and leaves the clock that it faked to the next one.
+// A file that fails while loading runs none of its hooks and may leave a fake clock.
 vi.useRealTimers();
 
 const hadNode = hasNode();
 
-// Hooks run the latest first, so this one is behind those of the file.
+// Hooks run in reverse order, so this one runs after those of the file.
 // oxlint-disable-next-line no-empty-pattern -- the first argument is that of fixtures, and there are none.
 afterAll(async ({}, file) => {
   await endFile();

@@ -1,16 +1,16 @@
-/** The worked examples of docs/formats, as the pages show them. */
+/** Reads the worked examples from the pages of docs/formats. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PAGES = join(import.meta.dirname, '../../docs/formats');
 
-/** Of each block under "Example" of the page, the hexadecimal digits that begin its lines. */
+/** For each block under "Example" of the page, the hexadecimal digits at the start of its lines. */
 export function examplesOf(page: string): readonly string[] {
   const blocks = readFileSync(join(PAGES, page), 'utf8').split('## Example')[1]?.split('```') ?? [];
   return blocks.filter((_, at) => at % 2 === 1).map(digitsOf);
 }
 
-/** Those of the first block. */
+/** The digits of the first block. */
 export function exampleOf(page: string): string {
   return examplesOf(page)[0] ?? '';
 }

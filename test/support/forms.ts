@@ -1,4 +1,4 @@
-/** Sends forms of pages as browsers do that run no scripts, and reads what they are answered. */
+/** Submits forms of pages like a browser without scripts, and reads the replies. */
 
 import { unescaped } from './html-pages.ts';
 import type { Answer, HttpClient } from './http-client.ts';
@@ -7,7 +7,7 @@ export const BROWSER: Readonly<Record<string, string>> = {
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
 };
 
-/** Of a page of the node itself. */
+/** Headers of a form on a page of the node itself. */
 export const FROM_HERE: Readonly<Record<string, string>> = { ...BROWSER, 'sec-fetch-site': 'same-origin' };
 
 export const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -26,13 +26,13 @@ export function sendForm(
 export interface ShownForm {
   readonly title: string;
   readonly summary: string;
-  /** Of its fields, as they stand there. */
+  /** Values of its fields. */
   readonly values: Readonly<Record<string, string>>;
-  /** What is said of them, by the beginning of the id. */
+  /** Error messages of fields, with the beginning of the field's id. */
   readonly faults: readonly string[];
 }
 
-/** The form that an answer shows once more; throws unless it is a page. */
+/** The form that a reply shows again. @throws Error when the reply is not a page. */
 export function shownForm({ headers, text }: Answer): ShownForm {
   if (headers.get('content-type') !== 'text/html; charset=utf-8') throw new Error(`no page: ${text}`);
   const [, title = ''] = /<h1>([^<]*)<\/h1>/.exec(text) ?? [];
@@ -50,7 +50,7 @@ export function shownForm({ headers, text }: Answer): ShownForm {
   };
 }
 
-/** The fields of the form with this name on a page that was not sent yet. */
+/** Fields of the form with this name on a page that was not submitted yet. */
 export function valuesOf({ text }: Answer, action: string): Readonly<Record<string, string>> {
   const inputs = [...text.matchAll(new RegExp(`<input id="${action}-[^"]*" name="([^"]*)" value="([^"]*)"`, 'g'))];
   return Object.fromEntries(inputs.map(([, name = '', value = '']) => [name, unescaped(value)]));

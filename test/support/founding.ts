@@ -1,4 +1,4 @@
-/** Has a node with an empty data directory found a cluster, unless its settings say where it belongs. */
+/** Adds the setting with which a node with an empty data directory founds a cluster, unless it joins or bootstraps. */
 export function foundingUnlessJoining(settings: readonly string[]): readonly string[] {
   return settings.some((each) => /^--(?:join|bootstrap)=/.test(each)) ? [] : ['--bootstrap=alone'];
 }

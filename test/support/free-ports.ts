@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Ports of loopback, bound and closed again; nobody else takes them in the moments until a node does. */
+/** Loopback ports that were bound and closed again; other processes are unlikely to take them before the node does. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

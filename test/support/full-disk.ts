@@ -1,4 +1,4 @@
-/** A real node on a small disk of its own that a test fills, and what clients write to it. */
+/** A real node on a small disk that a test fills, and the writes of its clients. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { NodeProcess } from '../../chaos/support/node-process.ts';
@@ -11,19 +11,19 @@ export const MIB: number = 2 ** 20;
 export const SOON = { timeout: 60_000, interval: 100 } as const;
 const DISK_BYTES = 96 * MIB;
 
-/** A disk of the running test. It goes after the nodes that were started on it. */
+/** A disk for the running test, removed after the nodes on it have ended. */
 export async function mountDisk(): Promise<SmallDisk> {
   const disk = await SmallDisk.mount(DISK_BYTES);
   onTestFinished(async () => disk[Symbol.asyncDispose]());
   return disk;
 }
 
-/** Its thresholds follow from the small log and store: 8 MiB hard, 35 MiB soft. */
+/** Starts a node on the disk. Its thresholds follow from the small log and store: 8 MiB hard, 35 MiB soft. */
 export async function startOn(disk: SmallDisk): Promise<NodeProcess> {
   return startOwnNode(disk.directory('data'), SMALL_STORE, { under: disk.under });
 }
 
-/** A transaction that by default takes about as many bytes as it may. */
+/** Writes a transaction, by default of about the maximum size. */
 export function transact(
   client: TestClient,
   databaseName: string,

@@ -1,4 +1,4 @@
-/** A small git repository in a temporary directory, for tests that read history. */
+/** A small git repository in a temporary directory, for tests of scripts that read the history. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 export interface Authored {
   readonly message: string;
   readonly author?: string;
-  /** RFC 3339; the commit date is always later and in order. */
+  /** RFC 3339; commit dates are always later and in order. */
   readonly authoredAt?: string;
 }
 
@@ -31,7 +31,7 @@ export class GitRepository implements Disposable {
     return this;
   }
 
-  /** A file whose name is these bytes. */
+  /** A file whose name has these bytes. */
   writeBytes(path: Buffer, content: string): this {
     writeFileSync(Buffer.concat([Buffer.from(`${this.dir}/`), path]), content);
     return this;
@@ -42,7 +42,7 @@ export class GitRepository implements Disposable {
     return this;
   }
 
-  /** Commits everything that is there. */
+  /** Commits all files. */
   commit(authored: Authored): string {
     this.git('add', '--all');
     const env = { PATH: process.env['PATH'], HOME: this.dir, ...this.#identity(authored) };

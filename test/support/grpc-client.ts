@@ -1,5 +1,5 @@
-// A typed client for tests: every method of the service by its name, with what came before and behind the messages.
-// Calls have a deadline, so that a server that does not answer fails its test and not the run.
+// A typed gRPC client for tests: it calls every method of the service by name, and returns headers and trailers with
+// the messages. Calls have a deadline, so that an unresponsive server fails only its own test.
 import {
   type ChannelCredentials,
   Client,
@@ -41,7 +41,7 @@ export interface StreamReply<Message> {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** A call that ended with another status than OK, and the details that came with it. */
+/** A call with another status than OK, with the details of the status. */
 export class GrpcFailure extends Error {
   readonly code: string;
   readonly info: ErrorInfo | undefined;
@@ -84,7 +84,10 @@ export class TestClient implements AsyncDisposable {
     return databaseName;
   }
 
-  /** The reply with its metadata. Rejects with a `GrpcFailure`. */
+  /**
+   * Returns the reply with its metadata.
+   * @throws GrpcFailure
+   */
   call<Name extends UnaryName>(
     name: Name,
     request: RequestOf<Name>,
@@ -109,7 +112,7 @@ export class TestClient implements AsyncDisposable {
       );
       call.on('metadata', (received: Metadata) => void (headers = received.getMap()));
       call.on('status', ({ metadata }) => {
-        // The callback runs right before or behind the status.
+        // The callback runs immediately before or after the status event.
         setImmediate(() => {
           if (failure === undefined) resolve({ message, headers, trailers: metadata.getMap() });
           else reject(new GrpcFailure(failure));
@@ -118,12 +121,15 @@ export class TestClient implements AsyncDisposable {
     });
   }
 
-  /** The message alone. */
+  /** Returns only the message. */
   async send<Name extends UnaryName>(name: Name, request: RequestOf<Name>, more?: CallOptions): Promise<ReplyOf<Name>> {
     return (await this.call(name, request, more)).message;
   }
 
-  /** A call of any service, by its path. Rejects with a `GrpcFailure`. */
+  /**
+   * Calls a method of any service by its path.
+   * @throws GrpcFailure
+   */
   sendBytes(path: string, bytes: Buffer, { metadata, deadlineMs = DEADLINE_MS }: CallOptions = {}): Promise<Buffer> {
     const asItIs = (each: Buffer): Buffer => each;
     const options = { deadline: Date.now() + deadlineMs };
@@ -135,7 +141,10 @@ export class TestClient implements AsyncDisposable {
     });
   }
 
-  /** All messages of a stream that ends by itself. Rejects with a `GrpcFailure`. */
+  /**
+   * Returns all messages of a finite stream.
+   * @throws GrpcFailure
+   */
   async collect<Name extends StreamName>(
     name: Name,
     request: RequestOf<Name>,
@@ -149,7 +158,7 @@ export class TestClient implements AsyncDisposable {
     return { messages, headers };
   }
 
-  /** A stream as grpc-js gives it, for tests that pause and cancel. */
+  /** Opens a stream of grpc-js, for tests that pause and cancel it. */
   open<Name extends StreamName>(
     name: Name,
     request: RequestOf<Name>,
@@ -172,7 +181,10 @@ export class TestClient implements AsyncDisposable {
   }
 }
 
-/** The messages of a stream; its failure as a `GrpcFailure`. */
+/**
+ * Iterates over the messages of a stream.
+ * @throws GrpcFailure
+ */
 export async function* iterate<Message>(stream: ClientReadableStream<Message>): AsyncGenerator<Message> {
   try {
     for await (const message of stream) yield message as Message;
@@ -185,7 +197,7 @@ function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error;
 }
 
-// The generated definitions are a union of which TypeScript cannot pick one by its key.
+// The generated definitions are a union from which TypeScript cannot select one by key.
 function definitionOf<Request, Response>(name: keyof Definitions): MethodDefinition<Request, Response> {
   return EventStoreService[name] as unknown as MethodDefinition<Request, Response>;
 }
@@ -196,7 +208,7 @@ function metadataOf({ metadata = {} }: CallOptions): Metadata {
   return sent;
 }
 
-/** The details of a status by the last word of their type. */
+/** Details of a status by the last word of their type. */
 function detailsOf(error: ServiceError): ReadonlyMap<string, readonly Buffer[]> {
   const [bytes] = error.metadata.get('grpc-status-details-bin');
   const details = new Map<string, Buffer[]>();
@@ -219,7 +231,7 @@ export async function failureOf(call: Promise<unknown>): Promise<GrpcFailure> {
   throw new Error('The call succeeded');
 }
 
-/** OK, or the code of the failure and its finer reason. */
+/** OK, or the code of the failure and its reason. */
 export async function outcomeOf(call: Promise<unknown>): Promise<string> {
   try {
     await call;

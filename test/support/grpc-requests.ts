@@ -1,11 +1,11 @@
-/** Requests for tests of the gRPC interface, each with as little as it needs. */
+/** Minimal requests for tests of the gRPC interface. */
 import type { Event } from '../../proto/gen/cairn/v1/event.ts';
 import { Event as EventMessage, EventSelector } from '../../proto/gen/cairn/v1/event.ts';
 import { Constraint, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 
 let databaseCount = 0;
 
-/** A name that no other test of the process has. */
+/** A name that is unique within the process. */
 export function uniqueName(word: string = 'db'): string {
   databaseCount++;
   return `${word}-${process.pid}-${databaseCount}`;
@@ -15,7 +15,7 @@ export function event(parts: Parameters<typeof EventMessage.fromPartial>[0] = {}
   return EventMessage.fromPartial({ id: 'e-1', specVersion: '1.0', ty: 'order.placed', source: 'orders', ...parts });
 }
 
-/** The shape with a transaction. */
+/** A request in the form with a `transaction` field. */
 export function transaction(
   databaseName: string,
   events: readonly Event[],

@@ -1,4 +1,4 @@
-/** The gRPC server beside that of HTTP, over a whole node in one thread, with databases that a test fills. */
+/** The gRPC and HTTP servers on a whole node in one thread, with databases that the test fills. */
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { ByteWriter, writeBytesField, writeVarintField } from '#base';
 import { silentLogger } from '#observability';
@@ -28,7 +28,7 @@ export interface Filling {
   readonly data?: string;
 }
 
-/** Databases by their names, each filled. */
+/** Contents of databases, by name. */
 export type Fillings = Readonly<Record<string, Filling>>;
 
 const MUCH = 2 ** 30;
@@ -52,7 +52,7 @@ export async function startGrpcWorld(
   return { world, server, port: server.port, raw, [Symbol.asyncDispose]: dispose };
 }
 
-/** The ids that the node of a test mints are all the same, so each transaction has one that is given. */
+/** The ids that the node of a test generates are all the same, so each transaction has an explicit one. */
 async function fill({ client }: HttpWorld, name: string, at: number, filling: Filling): Promise<void> {
   const { transactions, eventsEach, data } = filling;
   await client.create(name);
@@ -65,7 +65,7 @@ async function fill({ client }: HttpWorld, name: string, at: number, filling: Fi
   }
 }
 
-/** The request of a streaming read of all events of the database. */
+/** Request of a streaming read of all events of the database. */
 export function readRequest(database: string, heartbeatMs?: number): Uint8Array {
   const writer = new ByteWriter(16);
   writeBytesField(writer, 1, Buffer.from(database));
@@ -73,7 +73,7 @@ export function readRequest(database: string, heartbeatMs?: number): Uint8Array 
   return frame(writer.take());
 }
 
-/** A stream of which nothing is read unless the test does. */
+/** Opens a stream that is only read when the test reads it. */
 export function openStream(session: ClientHttp2Session, path: string, request?: Uint8Array): ClientHttp2Stream {
   const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
   stream.on('error', () => undefined);

@@ -1,4 +1,4 @@
-/** A real node with authentication on, for the tests of one file, and the first key. */
+/** A real node with authentication for the tests of one file, and its first API key. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HttpClient, jsonOf } from './http-client.ts';
@@ -16,14 +16,14 @@ export interface GuardedNode {
   readonly api: HttpClient;
 }
 
-/** Settings of a node that takes the first key from a file in the folder. */
+/** Settings of a node that reads the first key from a file in the folder. */
 export function guardedSettings(folder: string): readonly string[] {
   const file = join(folder, 'first-key');
   writeFileSync(file, `${FIRST_KEY}\n`);
   return ['--auth=on', `--auth-bootstrap-key-file=${file}`];
 }
 
-/** Runs when the promise resolves, until the last test of the file is over. Settings are those of the command line. */
+/** Starts a node that runs until the last test of the file has ended. `settings` are command-line options. */
 export async function startGuardedNode(...settings: readonly string[]): Promise<GuardedNode> {
   const dir = tempDir();
   const server = await startTestServer(...guardedSettings(dir.path), ...settings);
@@ -40,7 +40,7 @@ export interface IssuedKey {
   readonly headers: Readonly<Record<'x-api-key', string>>;
 }
 
-/** An API key with these roles, which the first key has issued. */
+/** Creates an API key with these roles, using the first key. */
 export async function issueKey(api: HttpClient, ...roles: readonly string[]): Promise<IssuedKey> {
   const answer = await api.post('/api/v1/auth/keys', { name: 'of a test', roles }, AS_FIRST);
   if (answer.status !== 201) throw new Error(`no key was issued: ${answer.status} ${answer.text}`);

@@ -1,11 +1,11 @@
-// Executors in a process of its own, with a guest that never ends: says the number of its process, and waits.
+// Runs executors in a child process with a guest that never ends, and sends the ids of its processes to the test.
 import { readdirSync, readFileSync } from 'node:fs';
 import { artifactOf, executors, foldOf } from './wasm/executors.ts';
 import { guestText } from './wasm/guests.ts';
 
 const LONG = { wallMs: 600_000, cpuMs: 600_000 };
 const MUCH = { fuel: 1e13, outputBytesMax: 1000, hostCallsMax: 0 };
-/** Of the kernel's clock: more than a process needs to be ready. */
+/** Clock ticks of the kernel; more than a process needs to become ready. */
 const BUSY_TICKS = 50;
 
 const [PARENT, USER, SYSTEM] = [1, 11, 12];
@@ -27,19 +27,19 @@ function childrenOf(parent: number): readonly number[] {
     .filter((pid) => Number(statOf(pid)[PARENT]) === parent);
 }
 
-/** Processor time. */
+/** CPU time. */
 function ticksOf(pid: number): number {
   const stat = statOf(pid);
   return Number(stat[USER]) + Number(stat[SYSTEM]);
 }
 
-/** What the kernel says of a process behind its name, which stands in brackets: its state is the first. */
+/** Fields of a process after its name, which is in parentheses; the first one is the state. */
 function statOf(pid: number): readonly string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    // It has ended.
+    // The process has ended.
     return [];
   }
 }

@@ -1,5 +1,5 @@
-// Holds every thread of libuv's pool, so that nothing that was handed to it is done before the test says so: each opens
-// a pipe that nobody writes into, which takes as long as that.
+// Blocks every thread of libuv's pool, so that queued work waits until the test releases it. Each thread opens a pipe
+// without a writer, which blocks.
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { testDir } from './test-scope.ts';
 
-/** As many as libuv has where nobody says otherwise. */
+/** Default size of libuv's pool. */
 const THREADS = 4;
 
 export interface HeldThreads {
-  /** Resolves when all of them are free. */
+  /** Resolves when all threads are free. */
   release(): Promise<void>;
 }
 
-/** For the running test, whose folder the pipe is in. */
+/** Ends with the running test, whose folder contains the pipe. */
 export async function holdThreadPool(): Promise<HeldThreads> {
   const pipe = join(testDir(), 'pipe');
   execFileSync('mkfifo', [pipe]);

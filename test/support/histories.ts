@@ -1,4 +1,4 @@
-// Random histories of a database and random questions to it, over few values, so that they meet.
+// Random histories of a database and random queries, over few values, so that queries match events.
 import * as fc from 'fast-check';
 import type { Instant } from '#base';
 import type { EventQuery } from '#model';
@@ -10,16 +10,16 @@ export interface History {
 }
 
 export interface HistoryStep {
-  /** How often the same transaction is committed, one after the other: lists become long without many steps. */
+  /** Number of repetitions of the transaction, so that lists become long with few steps. */
   readonly times: number;
   readonly events: readonly EventSketch[];
-  /** Milliseconds between one commit and the next. */
+  /** Milliseconds between commits. */
   readonly passedMs: number;
-  /** Whether what was applied so far goes to the store behind it. */
+  /** True when the step ends with a flush to the store. */
   readonly flush: boolean;
 }
 
-/** Seconds around the creation: some before it, some at the same instant, some between two milliseconds. */
+/** Seconds around the creation: before it, at the same instant, and between two milliseconds. */
 const arbInstant: fc.Arbitrary<Instant> = fc.record({
   seconds: fc.integer({ min: -2, max: 3 }).map((seconds) => CREATED_AT_MS / 1000 + seconds),
   nanos: fc.constantFrom(0, 1, 500_000_000, 999_999_999),
@@ -48,7 +48,7 @@ const arbStep: fc.Arbitrary<HistoryStep> = fc.record({
 
 export const arbHistory: fc.Arbitrary<History> = fc.record({ steps: fc.array(arbStep, { maxLength: 12 }) });
 
-/** A query, and at which share of the database's revisions it is asked. */
+/** A query, and the share of the database's revisions at which it is made. */
 export interface Question {
   readonly query: EventQuery;
   readonly share: number;
@@ -71,7 +71,7 @@ export const arbQuery: fc.Arbitrary<Question> = fc.record({
   ),
 });
 
-/** Lets the database live through the steps, and writes everything to its store in the end. */
+/** Applies the steps to the database, and finally flushes everything. */
 export async function grow(database: KnownDatabase, { steps }: History): Promise<void> {
   let nowMs = database.events.at(-1)?.stored.recordedTimeMs ?? CREATED_AT_MS;
   for (const { times, events, passedMs, flush } of steps) {

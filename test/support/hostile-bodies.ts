@@ -1,23 +1,25 @@
-/** What the refusal of a body says of it, against the body that was sent: it names what is wrong, by its value. */
+/** Checks that the error message for an invalid body names the fault and the value that was sent. */
 import { cut, quote } from '#base';
 import { type Answer, errorOf, type Failure, jsonOf } from './http-client.ts';
 
-/** As many characters of a value are shown. */
+/** Maximum number of shown characters of a value. */
 const SHOWN_MAX = 64;
 
 export interface Tried {
   readonly content: string | Uint8Array;
   readonly type: string;
-  /** What the path of the request names. */
+  /** Names in the path of the request. */
   readonly names: readonly string[];
 }
 
-/** Undefined where it says enough; otherwise what it does not say. Throws unless the answer is a specified failure. */
+/**
+ * Returns what the message fails to mention, or undefined. @throws Error when the answer is not a specified failure.
+ */
 export function unsaid(answer: Answer, tried: Tried): string | undefined {
   const failure = errorOf(answer);
   if (failure.status === 400) return unsaidOfFault(failure, tried);
   if (failure.status === 403) return failure.message.includes('--auth on') ? undefined : 'what would be right';
-  // It is there already, or is not, or its state forbids it: by the name that was sent.
+  // The resource exists already, does not exist, or has the wrong state: the message must have its name.
   if (failure.details?.constraints !== undefined) return unsaidOfConstraints(failure);
   const names = [...tried.names, ...textsOf(parsed(tried.content))].filter((name) => name !== '');
   return names.some((name) => failure.message.includes(`"${name}"`)) ? undefined : 'a name that was sent';
@@ -36,16 +38,16 @@ function unsaidOfFault({ message, details }: Failure, { content, type }: Tried):
   if (!message.includes(first.description) || first.description.endsWith(' are ')) return 'what would be right';
   if (first.field === 'Content-Type') return first.value === cut(type.trim(), SHOWN_MAX) ? undefined : 'the type';
   const sent = parsed(content);
-  // It is found by its place where there is no JSON, which is everything but a value.
+  // Without valid JSON, the message must have a line and column, or the value.
   if (sent === undefined)
     return /; found |line \d+, column \d+/.test(message) ? undefined : 'where the body is no JSON, and what is there';
   const value = first.field === 'body' ? sent : at(sent, first.field);
-  // The name is what nobody knows, and stands in the field; or it is wrong that there is nothing.
+  // An unknown field has its name in `field`; a missing one has no value.
   if (value === undefined || first.description.startsWith('is unknown')) return undefined;
-  // Of two that exclude each other, none is the wrong one.
+  // When two fields exclude each other, neither is the wrong one.
   if (first.description.startsWith('must have ')) return undefined;
   if (typeof value === 'string') {
-    // In quotes where it is of the wrong kind.
+    // In quotes when the type is wrong.
     const shown = [cut(value, SHOWN_MAX), quote(value, SHOWN_MAX)];
     return shown.some((text) => text === first.value) ? undefined : `the text ${first.field}`;
   }
@@ -60,13 +62,13 @@ function parsed(content: string | Uint8Array): unknown {
   }
 }
 
-/** The texts of an object, such as the name of a database. */
+/** Text members of an object, such as the name of a database. */
 function textsOf(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).filter((each) => typeof each === 'string');
 }
 
-/** What stands at a path such as `events[0].type` or `["a b"]`; undefined: nothing. */
+/** The value at a path such as `events[0].type` or `["a b"]`, or undefined. */
 function at(value: unknown, path: string): unknown {
   let found = value;
   for (const [segment, inBrackets] of path.matchAll(/\[("(?:[^"\\]|\\.)*"|\d+)\]|[^.[\]]+/g)) {
@@ -82,7 +84,7 @@ interface Counted {
   readonly event_count: number;
 }
 
-/** How far a database is. */
+/** Latest revision and event count of a database. */
 export function counted(answer: Answer): Counted {
   const { latest_revision, event_count } = jsonOf(answer) as Counted;
   return { latest_revision, event_count };

@@ -1,10 +1,10 @@
-/** Reads pages of HTML as far as tests need: without a browser, by the form that our own templates give them. */
+/** Reads our HTML pages for tests without a browser, relying on the form of our own templates. */
 
 export interface HtmlPage {
   readonly title: string;
-  /** Paths of its links, in their order. */
+  /** Paths of its links, in order. */
   readonly links: readonly string[];
-  /** Method and path of what its forms send. */
+  /** Method and path of each form. */
   readonly requests: readonly string[];
   readonly text: string;
 }

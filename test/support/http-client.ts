@@ -1,4 +1,4 @@
-// A plain HTTP client for tests: one request, one answer, nothing followed and nothing interpreted but JSON.
+// A simple HTTP client for tests. It follows no redirects, and interprets nothing but JSON.
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -8,14 +8,14 @@ export interface Answer {
 export interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is, as application/json unless the headers say otherwise, or it is a form. */
+  /** Sent unchanged, as application/json unless the headers say otherwise or it is a form. */
   readonly body?: string | Uint8Array | FormData;
   readonly signal?: AbortSignal;
 }
 
-/** A reply that does not come must fail its test, not the run. */
+/** A missing reply fails its test, not the whole run. */
 const TIMEOUT_MS = 45_000;
-/** A component is compiled before its version is answered. */
+/** Publishing takes long, because the component is compiled before the reply. */
 const PUBLISHED_MS = 60_000;
 
 export class HttpClient {
@@ -52,7 +52,7 @@ export class HttpClient {
     return this.send(path, { method: 'DELETE' });
   }
 
-  /** Creates a database and gives its id. */
+  /** Creates a database and returns its id. */
   async create(name: string): Promise<string> {
     const answer = await this.post('/api/v1/db', { database_name: name });
     if (answer.status !== 201) throw new Error(`not created: ${answer.text}`);
@@ -66,14 +66,14 @@ export class HttpClient {
     return name;
   }
 
-  /** Commits one transaction of these events and gives its revision. */
+  /** Commits one transaction of these events and returns its revision. */
   async commit(name: string, ...events: readonly object[]): Promise<number> {
     const answer = await this.post(`/databases/${name}/events`, { events });
     if (answer.status !== 200) throw new Error(`not committed: ${answer.text}`);
     return (jsonOf(answer) as { readonly revision: number }).revision;
   }
 
-  /** Publishes a component under `DATABASE/KIND`. */
+  /** Publishes a component at `DATABASE/KIND`. */
   publish(
     kind: string,
     metadata: object | string,
@@ -91,7 +91,7 @@ export class HttpClient {
   }
 }
 
-/** What a transaction is answered with. */
+/** Reply to a transaction. */
 export interface TransactionRecord {
   readonly transaction: {
     readonly database: string;
@@ -105,7 +105,7 @@ export interface TransactionRecord {
   readonly event_id_mappings: readonly { readonly client_event_id: string; readonly stored_event_id: string }[];
 }
 
-/** The JSON of an answer. */
+/** Parses the JSON of a reply. */
 export function jsonOf(answer: Answer): unknown {
   const type = answer.headers.get('content-type');
   if (type !== 'application/json; charset=utf-8') throw new Error(`not JSON but ${type}: ${answer.text}`);
@@ -118,7 +118,7 @@ interface Fault {
   readonly value?: string;
 }
 
-/** A failed request, as the specification words it. */
+/** The specified form of a failed request. */
 export interface Failure {
   readonly status: number;
   readonly code: string;
@@ -140,7 +140,7 @@ export const ALREADY_EXISTS: Wanted = { status: 409, code: 'ALREADY_EXISTS' };
 export const FAILED_PRECONDITION: Wanted = { status: 409, code: 'FAILED_PRECONDITION' };
 export const RESOURCE_EXHAUSTED: Wanted = { status: 413, code: 'RESOURCE_EXHAUSTED' };
 
-/** The failure that an answer reports. Throws unless it is the specified body, without caching headers (TH1, TH3). */
+/** The failure of a reply. @throws Error unless it has the specified body and no caching headers (TH1, TH3). */
 export function errorOf(answer: Answer, wanted?: Wanted): Failure {
   const body = jsonOf(answer) as { readonly error?: Omit<Failure, 'status'> };
   const { error } = body;
@@ -159,18 +159,18 @@ function uncivil({ status, text }: Answer, what: string): Error {
 
 let databaseCount = 0;
 
-/** A name that no other test of the process has. */
+/** A name that is unique within the process. */
 export function uniqueName(): string {
   databaseCount++;
   return `http-${process.pid}-${databaseCount}`;
 }
 
-/** An event as a client writes it. */
+/** An event in the form that a client sends. */
 export function cloudEvent(id: string, others: Readonly<Record<string, unknown>> = {}): object {
   return { id, source: 'orders', specversion: '1.0', type: 'order.placed', ...others };
 }
 
-/** A query as the `q` parameter. */
+/** A query in the form of the `q` parameter. */
 export function q(query: unknown): string {
   const text = typeof query === 'string' ? query : JSON.stringify(query);
   return Buffer.from(text).toString('base64url');

@@ -1,4 +1,4 @@
-/** A real node for the tests of one file, and a client of its HTTP API. */
+/** A real node for the tests of one file, with a client of its HTTP API. */
 import { HttpClient } from './http-client.ts';
 import { type RunningServer, startTestServer } from './server.ts';
 import { endWithFile } from './test-scope.ts';
@@ -8,7 +8,7 @@ export interface HttpNode {
   readonly api: HttpClient;
 }
 
-/** Runs when the promise resolves, until the last test of the file is over. Settings are those of the command line. */
+/** Starts a node that runs until the last test of the file has ended. `settings` are command-line options. */
 export async function startHttpNode(...settings: readonly string[]): Promise<HttpNode> {
   const server = await startTestServer(...settings);
   endWithFile(() => server[Symbol.asyncDispose]());

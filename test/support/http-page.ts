@@ -1,16 +1,16 @@
-/** The examples of docs/http.md: its requests, sent in their order, and the replies as the page shows them. */
+/** Runs the examples of docs/http.md: sends the requests in order, and formats the replies as the page shows them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Answer, HttpClient } from './http-client.ts';
 import { builtComponent } from './wasm/built.ts';
 
 const PAGE = resolve(import.meta.dirname, '../../docs/http.md');
-/** What differs from run to run, and what the page shows instead; the ids in the order of their appearance. */
+/** The page's replacements for ids, which differ from run to run, in order of their appearance. */
 export const SHOWN_IDS: readonly string[] = [
   '019c1418-3200-7d3e-a1b5-6f80c2d4e913',
   '019c1418-3200-72c4-9c0f-d18e40a5b726',
 ];
-/** Of the node that runs components, whose time goes on: every time is shown as this one. */
+/** The same for the node that runs components. Its clock advances, so the page shows the same time everywhere. */
 export const BANK_IDS: readonly string[] = [
   '019c1418-3200-7e06-8d4a-91c7b05f2e38',
   '019c1418-3200-7f1d-9c55-20b3d1a7e640',
@@ -22,7 +22,7 @@ const SHOWN_CURSOR = 'AQ…';
 
 const SHOWN_HEADERS = 'location allow link cache-control x-database-id x-revision x-effective-time-end-at'.split(' ');
 
-/** A longer body of JSON, and any of HTML, is `…`. */
+/** Longer JSON bodies and all HTML bodies are shown as `…`. */
 const JSON_LENGTH_MAX = 16_384;
 
 interface Example {
@@ -30,7 +30,7 @@ interface Example {
   readonly reply: string;
 }
 
-/** The sections of components, which the server in memory does not run. */
+/** The sections about components, which the in-memory server does not run. */
 export const OF_COMPONENTS: RegExp = /(?<=\n)## Publishing components\n[\s\S]*?(?=\n## Other spellings\n)/;
 const EXAMPLE = /```http\n((?!HTTP)[\s\S]*?)\n```\n\n```http\n(HTTP[\s\S]*?)\n```/g;
 
@@ -52,14 +52,14 @@ async function send(client: HttpClient, request: string): Promise<Answer> {
   });
 }
 
-/** A body in parts, the last of which is a component that the page names. */
+/** A multipart body whose last part is the component that the page names. */
 async function partsOf(shown: string): Promise<Uint8Array> {
   const [, before = '', module = '', after = ''] = /^(.*)\(the bytes of (\w+)\.wasm\)(.*)$/s.exec(shown) ?? [];
   const text = (lines: string): Buffer => Buffer.from(lines.replaceAll('\n', '\r\n'));
   return Buffer.concat([text(before), await builtComponent(`examples/bank/${module}.ts`), text(after)]);
 }
 
-/** The answer as the page shows it. */
+/** The reply in the form of the page. */
 function show({ status, headers, text }: Answer, shownId: (id: string) => string): string {
   const shown = SHOWN_HEADERS.filter((name) => headers.has(name)).map((name) => `${name}: ${headers.get(name)}`);
   const type = headers.get('content-type') ?? '';
@@ -72,7 +72,7 @@ function show({ status, headers, text }: Answer, shownId: (id: string) => string
     .replaceAll(/(?<=after=|"next_cursor": ")A[\w-]{24,}/g, SHOWN_CURSOR);
 }
 
-/** What stands for ids, in the order in which they appear. */
+/** Maps ids to their replacements, in order of their appearance. */
 function standIns(shown: readonly string[]): (id: string) => string {
   const seen: string[] = [];
   return (id) => {
@@ -81,7 +81,7 @@ function standIns(shown: readonly string[]): (id: string) => string {
   };
 }
 
-/** JSON in lines without being parsed, so that numbers stay as they are. */
+/** Formats JSON without parsing it, so that numbers stay unchanged. */
 function indent(text: string): string {
   let depth = 0;
   const parts = text.match(/"(?:\\.|[^"\\])*"|[{}[\],:]|[^\s"{}[\],:]+/g) ?? [];
@@ -108,7 +108,7 @@ function atShownTime(reply: string): string {
     .replaceAll(/"wasm_bytes": \d+/g, `"wasm_bytes": ${SHOWN_BYTES}`);
 }
 
-/** Writes the replies into the page, behind the same requests. */
+/** Writes the replies into the page, after the same requests. */
 function updated(answered: readonly Example[]): readonly Example[] {
   const replies = new Map(answered.map(({ request, reply }) => [request, reply]));
   const text = readFileSync(PAGE, 'utf8').replaceAll(EXAMPLE, (pair: string, request: string) => {
@@ -123,7 +123,10 @@ export function httpPage(): string {
   return readFileSync(PAGE, 'utf8');
 }
 
-/** Examples of a part of the page, and what a server answers to their requests; UPDATE=1 writes that into the page. */
+/**
+ * Examples of a part of the page, with the server's replies to their requests; UPDATE=1 writes the replies into the
+ * page.
+ */
 export async function examplesIn(
   part: string,
   client: HttpClient,

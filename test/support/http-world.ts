@@ -1,4 +1,5 @@
-// The HTTP server over a whole node in one thread and in memory: for tests that hold time and the disk, or see the log.
+// The HTTP server on a whole node in one thread and in memory, for tests that control time and the disk, or read the
+// log.
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import {
   createMetrics,
@@ -51,12 +52,12 @@ export interface HttpWorld extends AsyncDisposable {
   readonly server: HttpServer;
   readonly client: HttpClient;
   readonly metrics: Metrics;
-  /** Waits of the service that are going on. */
+  /** Current waits of the service. */
   readonly timers: TestTimers;
-  /** Names of the errors and warnings that were logged, and what the lines said beside them. */
+  /** Names of the logged errors and warnings, and the fields of their lines. */
   readonly logged: readonly string[];
   readonly fields: readonly LogFields[];
-  /** Failures after which a node would stop. */
+  /** Failures that would stop a node. */
   readonly fatal: readonly unknown[];
 }
 
@@ -64,17 +65,17 @@ const CLOSE_DEADLINE_MS = 1_000;
 
 export interface HttpWorldOptions {
   readonly allowedOrigins?: AllowedOrigins;
-  /** Whether waits of the service last until their request ends; otherwise they are over at once. */
+  /** True when waits of the service last until their request ends; otherwise they end immediately. */
   readonly holdsWaits?: boolean;
-  /** When the node starts; time stands still unless the test moves it. */
+  /** Start time of the node; only the test advances the time. */
   readonly nowMs?: number;
   readonly connectionsMax?: number;
   readonly answerMs?: number;
-  /** What clients may hold; more than any test uses unless given. */
+  /** Byte budgets of clients; default more than any test uses. */
   readonly budgets?: ByteBudgets;
-  /** As of the server. */
+  /** Setting of the server. */
   readonly gzipBytesMin?: number;
-  /** Instead of those of the API. */
+  /** Routes that replace those of the API. */
   readonly routes?: readonly Route[];
   readonly tracer?: Tracer;
   readonly probes?: Probes;

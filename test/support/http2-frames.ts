@@ -1,4 +1,4 @@
-/** A connection of HTTP/2 whose every frame is the test's, and what came back on it. */
+/** An HTTP/2 connection on which the test writes every frame itself and reads the received frames. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -17,7 +17,7 @@ export interface Frame {
 export const SETTINGS_FRAME: Buffer = frameOf({ type: SETTINGS, flags: 0, stream: 0, payload: new Uint8Array() });
 export const ACKNOWLEDGEMENT: Buffer = frameOf({ type: SETTINGS, flags: ACK, stream: 0, payload: new Uint8Array() });
 
-/** Its bytes. */
+/** Encodes a frame. */
 export function frameOf({ type, flags, stream, payload }: Frame): Buffer {
   const head = Buffer.alloc(FRAME_HEADER_BYTES);
   head.writeUIntBE(payload.length, 0, 3);
@@ -27,7 +27,9 @@ export function frameOf({ type, flags, stream, payload }: Frame): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** The header block of a request of gRPC, as literals (RFC 7541, 6.2.2); it begins with a table of no bytes (6.3). */
+/**
+ * The header block of a gRPC request, as literals (RFC 7541, 6.2.2); it starts by setting the table size to 0 (6.3).
+ */
 export function grpcHeaders(path: string): Buffer {
   const field = (name: string, value: string): Buffer =>
     Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), Buffer.of(value.length), Buffer.from(value)]);
@@ -40,10 +42,10 @@ export function grpcHeaders(path: string): Buffer {
   ]);
 }
 
-/** A reference to the newest header in the table of HPACK (RFC 7541, 6.1). */
+/** A reference to the newest header in the HPACK table (RFC 7541, 6.1). */
 export const TABLE_REFERENCE: number = 0x80 | 62;
 
-/** The same headers, one that puts 3,900 bytes into the table of HPACK, and what refers to it. */
+/** The same headers, a header that adds 3,900 bytes to the HPACK table, and references to it. */
 export function grpcHeadersWithTable(path: string, references: Uint8Array): Buffer {
   // Incremental indexing of the name "x", and 3,900 as a length of 7 bits (RFC 7541, 6.2.1 and 5.1).
   const indexed = [Buffer.from([0x40, 1, 0x78, 0x7f, 0xbd, 0x1d]), Buffer.alloc(3_900, 'a')];
@@ -53,7 +55,7 @@ export function grpcHeadersWithTable(path: string, references: Uint8Array): Buff
 export class Frames implements AsyncDisposable {
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
-  /** All that came. */
+  /** All received frames. */
   readonly received: Frame[] = [];
   isClosed = false;
 
@@ -64,18 +66,18 @@ export class Frames implements AsyncDisposable {
     socket.once('close', () => void (this.isClosed = true));
   }
 
-  /** Why streams were reset. */
+  /** Codes of stream resets. */
   get resets(): readonly number[] {
     return this.#of(RST_STREAM).map(({ payload }) => Buffer.from(payload).readUInt32BE());
   }
 
-  /** The code of the last one. */
+  /** The code of the last GOAWAY. */
   get goAway(): number | undefined {
     const last = this.#of(GOAWAY).at(-1);
     return last && Buffer.from(last.payload).readUInt32BE(4);
   }
 
-  /** Those that were not acknowledgements. */
+  /** SETTINGS frames that are not acknowledgements. */
   get settings(): readonly Frame[] {
     return this.#of(SETTINGS).filter(({ flags }) => flags === 0);
   }
@@ -106,14 +108,14 @@ export class Frames implements AsyncDisposable {
   }
 }
 
-/** A connection on which nothing has been sent. */
+/** A connection on which nothing was sent. */
 export async function dialFrames(port: number): Promise<Frames> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   return new Frames(socket);
 }
 
-/** One whose settings are acknowledged. */
+/** A connection whose settings are acknowledged. */
 export async function openFrames(port: number): Promise<Frames> {
   const frames = await dialFrames(port);
   frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT]));

@@ -1,4 +1,4 @@
-/** Requests over TLS, for tests: one answer each, from a server whose certificate one authority has issued. */
+/** HTTPS requests for tests, to a server whose certificate a given authority has issued. */
 import { request } from 'node:https';
 
 export interface HttpsAnswer {
@@ -15,7 +15,7 @@ export interface HttpsSent {
 
 const TIMEOUT_MS = 45_000;
 
-/** Rejects with what the handshake says. `ca`: in PEM; undefined: those that Node comes with. */
+/** Rejects with the error of the handshake. `ca`: in PEM; undefined: the default authorities of Node.js. */
 export function askHttps(url: string, ca: string | undefined, sent: HttpsSent = {}): Promise<HttpsAnswer> {
   const { method = 'GET', headers = {}, body } = sent;
   return new Promise((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** An OpenID provider for tests: a small server on loopback, keys of its own, and tokens as a test wants them. */
+/**
+ * An OpenID provider for tests: a small server on loopback with its own keys, which issues any tokens that a test
+ * needs.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 
@@ -9,16 +12,19 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 export interface SignParts {
   readonly header?: Readonly<Record<string, unknown>>;
   readonly key?: CryptoKey | Uint8Array;
-  /** Names in the header that whoever verifies must know. */
+  /** Header names that the verifier must understand. */
   readonly crit?: Readonly<Record<string, boolean>>;
 }
 
 export class IdentityProvider implements AsyncDisposable {
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** What it answers beside its configuration, by path, with a query or without; of its keys, too, if so told. */
+  /**
+   * Answers in addition to its configuration, by path with or without a query; an entry for its keys replaces the
+   * default.
+   */
   readonly answers: Map<string, Answer> = new Map();
-  /** Paths, as they were asked for. */
+  /** Requested paths. */
   readonly asked: string[] = [];
   readonly #server: Server;
   #keys: readonly JWK[] = [];
@@ -41,7 +47,7 @@ export class IdentityProvider implements AsyncDisposable {
     return provider;
   }
 
-  /** Signs with another key from now on, which is the only one that it publishes. */
+  /** Signs with a new key from now on, and publishes only that key. */
   async rotate(kid: string, alg = 'ES256'): Promise<JWK> {
     const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
     const published = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
@@ -54,7 +60,7 @@ export class IdentityProvider implements AsyncDisposable {
     this.#keys = keys;
   }
 
-  /** Valid unless the test says otherwise; `undefined` leaves a claim out. */
+  /** A valid token unless the test says otherwise; `undefined` omits a claim. */
   async token(claims: Record<string, unknown> = {}, { header = {}, key, crit }: SignParts = {}): Promise<string> {
     if (this.#signer === undefined) throw new Error('a provider has a key');
     const nowSeconds = Math.floor(Date.now() / 1_000);
@@ -87,7 +93,7 @@ export function sendJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** A token that nobody has signed, or with a signature as given. */
+/** A token without a signature, or with the given one. */
 export function unsignedToken(header: object, claims: object, signature = ''): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part(header)}.${part(claims)}.${signature}`;

@@ -1,11 +1,12 @@
-// A file of a disk in memory: what a reader sees, what would survive a power failure, and, once the disk has lied, what
-// both would be had it not. Sectors of 512 bytes are whole or not there (what disk.ts says that the log relies on).
+// A file of a simulated disk. It has the content that readers see, the content that would survive a power failure, and,
+// after a silent fault of the disk, what both would be without the fault. Sectors of 512 bytes are written completely
+// or not at all (disk.ts documents the guarantees that the log relies on).
 import type { DiskFile } from '../../src/storage/disk.ts';
 import { fileError } from './file-names.ts';
 
 export const SECTOR_BYTES = 512;
 
-/** Bytes that grow at their end. */
+/** Bytes that grow at the end. */
 class Bytes {
   #room: Uint8Array;
   #length: number;
@@ -46,11 +47,11 @@ interface Content {
 
 export class Inode {
   #found: Content = { live: new Bytes(), durable: new Bytes() };
-  /** As it was written; apart from what is found only after a silent fault. */
+  /** The content as it was written; it differs from the found content only after a silent fault. */
   #truth: Content = this.#found;
   readonly #dirty = new Set<number>();
 
-  /** What a reader sees, durably. */
+  /** A durable copy of the content that readers see. */
   copy(): Inode {
     const copy = new Inode();
     copy.write(this.bytes.slice(), 0);
@@ -58,7 +59,7 @@ export class Inode {
     return copy;
   }
 
-  /** The same file, of which nothing more is synced. */
+  /** A copy of the file with the same unsynced sectors. */
   clone(): Inode {
     const clone = new Inode();
     const { live, durable } = this.#found;
@@ -68,7 +69,7 @@ export class Inode {
     return clone;
   }
 
-  /** Cuts it, or fills it up with zeros, durably. */
+  /** Truncates the file or extends it with zeros, durably. */
   resize(size: number): void {
     const bytes = new Uint8Array(size);
     bytes.set(this.bytes.subarray(0, size));
@@ -89,7 +90,7 @@ export class Inode {
     return this.#found.durable.view;
   }
 
-  /** Whether the disk has something else than what was written. */
+  /** True when the disk has another content than was written. */
   get isDamaged(): boolean {
     return this.#truth !== this.#found;
   }
@@ -100,7 +101,7 @@ export class Inode {
     this.#touch(at, bytes.length);
   }
 
-  /** The disk puts the bytes somewhere else and says that all is well. */
+  /** The disk writes the bytes at a wrong position and reports success. */
   misdirect(bytes: Uint8Array, at: number, to: number): void {
     this.#damage();
     this.#found.live.put(bytes, to);
@@ -109,14 +110,14 @@ export class Inode {
     this.#touch(to, bytes.length);
   }
 
-  /** The disk says that the bytes are there, and they are not. */
+  /** The disk loses the bytes and reports success. */
   lose(bytes: Uint8Array, at: number): void {
     this.#damage();
     this.#truth.live.put(bytes, at);
     this.#touch(at, bytes.length);
   }
 
-  /** The disk loses bits that it had. */
+  /** The disk flips bits that were written. */
   flip(at: number, mask: number): void {
     this.#damage();
     for (const { view } of [this.#found.live, this.#found.durable]) {
@@ -129,12 +130,12 @@ export class Inode {
     this.#settle(() => true);
   }
 
-  /** A sync that failed: some sectors reached the disk, and the system takes all of them for written. */
+  /** A failed sync: some sectors reached the disk, and the system treats all of them as written. */
   failSync(survives: (sector: number) => boolean): void {
     this.#settle(survives);
   }
 
-  /** The power goes: what was not synced is there or not, sector by sector. */
+  /** A power failure: each unsynced sector survives or not. */
   losePower(survives: (sector: number) => boolean): void {
     this.#settle(survives);
     const cut = ({ durable }: Content): Content => ({ live: durable.copy(), durable });
@@ -144,7 +145,7 @@ export class Inode {
     this.#found = found;
   }
 
-  /** The bytes as they were written, from a backup. */
+  /** Restores the bytes as they were written, like a backup. */
   restore(): void {
     const { live, durable } = this.#truth;
     this.#found = { live, durable: this.#dirty.size === 0 ? live.copy() : durable };
@@ -182,7 +183,7 @@ interface FileWrite {
   readonly at: number;
 }
 
-/** Carries out the calls of its open files. */
+/** Executes the calls of open files. */
 export interface FileDisk {
   write(inode: Inode, path: string, bytes: Uint8Array, at: number): void;
   sync(inode: Inode, path: string): void;

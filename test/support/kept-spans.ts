@@ -1,4 +1,4 @@
-/** A tracer whose spans are kept when they end, and exported nowhere. */
+/** A tracer that keeps ended spans in memory and exports nothing. */
 import {
   ParentBasedSampler,
   type ReadableSpan,
@@ -10,7 +10,7 @@ import { otelTracer } from '../../src/observability/otel/otel-tracer.ts';
 
 export interface KeptSpans {
   readonly tracer: Tracer;
-  /** In the order in which they ended. */
+  /** In order of their end. */
   readonly ended: readonly ReadableSpan[];
 }
 

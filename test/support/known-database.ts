@@ -1,5 +1,5 @@
-// A database that knows what is in it: the real state machine over any store, and beside it the plain list of events
-// that naive answers are made from.
+// A database with known content: the real state machine on any store, together with the plain list of events for naive
+// answers.
 import {
   assert,
   compareInstants,
@@ -39,13 +39,13 @@ import {
 import { nativeCrc32, nativeSha256 } from '../../src/cluster/native.ts';
 import { naivelyMatches } from './selectors.ts';
 
-/** What a test says of an event; the rest is made up. */
+/** Parts of an event that matter to a test; the others have defaults. */
 export type EventSketch = Pick<Event, 'source' | 'type'> & Partial<Event>;
 
 export interface KnownEvent {
   readonly event: Event;
   readonly stored: StoredEvent;
-  /** Its time, or the time it was recorded. */
+  /** Its time, or the recorded time. */
   readonly effective: Instant;
 }
 
@@ -57,7 +57,7 @@ export class KnownDatabase {
   readonly #store: KvStore;
   readonly #machine: DatabaseMachine;
 
-  /** `reader` is what queries read through; default the store itself. */
+  /** `reader` is used by queries; default the store itself. */
   constructor(store: KvStore, reader: KvReader = store, options: MachineOptions = {}) {
     const group = toGroupId(7);
     this.#store = store;
@@ -73,7 +73,7 @@ export class KnownDatabase {
     return this.#machine.revision;
   }
 
-  /** Commits a transaction, into memory only until `flush`. */
+  /** Commits a transaction in memory, until `flush`. */
   apply(sketches: readonly EventSketch[], recordedTimeMs: number, constraints: readonly Constraint[] = []): void {
     const revision = this.revision + 1;
     const events = sketches.map((sketch, index) => completed(sketch, revision, index));
@@ -91,7 +91,9 @@ export class KnownDatabase {
     this.#remember(events, bytes, outcome);
   }
 
-  /** Commits transactions 1 to `count`, a millisecond apart; flushes each time that so many came, and at the end. */
+  /**
+   * Commits transactions 1 to `count`, a millisecond apart; flushes after every `every` transactions and at the end.
+   */
   async fill(count: number, transaction: (n: number) => readonly EventSketch[], every: number = count): Promise<void> {
     for (let n = 1; n <= count; n++) {
       this.apply(transaction(n), CREATED_AT_MS + n);
@@ -100,7 +102,7 @@ export class KnownDatabase {
     await this.flush();
   }
 
-  /** Writes everything down, and commits a transaction on top of it, or says why not. */
+  /** Flushes everything and commits a transaction, or returns the reason of the refusal. */
   async transact(transaction: TransactPayload, recordedTimeMs: number): Promise<TransactOutcome> {
     await this.flush();
     const payload = encodeTransactPayload(transaction);
@@ -134,7 +136,7 @@ export class KnownDatabase {
     }
   }
 
-  /** Writes everything that was applied to the store. */
+  /** Flushes everything that was applied to the store. */
   async flush(): Promise<void> {
     const batch = this.#store.batch();
     this.#machine.flushInto(batch);
@@ -143,14 +145,17 @@ export class KnownDatabase {
   }
 }
 
-/** The 16 bytes of the id that the transaction of a revision has. */
+/** The id of a revision's transaction, 16 bytes. */
 export function transactionIdOf(revision: number): Uint8Array {
   const id = new Uint8Array(16);
   new DataView(id.buffer).setUint32(12, revision);
   return id;
 }
 
-/** What a query answers at a revision, by looking at every event. In the order of time `after` is that of an event. */
+/**
+ * The answer to a query at a revision, computed by a loop over all events. In order of time, `after` is the position of
+ * an event.
+ */
 export function naiveAnswer(events: readonly KnownEvent[], at: number, query: EventQuery): readonly StoredEvent[] {
   const { selector, revisions, effectiveTime, direction, limit, after } = query;
   const isInTime = effectiveTime !== undefined;

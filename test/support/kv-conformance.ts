@@ -1,12 +1,12 @@
-// Goal: every implementation of the kv port keeps K1 to K6 and K9 (src/kv/index.ts). Method: the same cases and the
-// same random histories against each of them, with a plain sorted list as the judge. A store passes by calling
-// `kvConformance` with a way to open an empty one.
+// Conformance tests of the kv port: every implementation must keep K1 to K6 and K9 (src/kv/index.ts). The same cases
+// and random histories run against each implementation and against a sorted list. An implementation calls
+// `kvConformance` with a function that opens an empty store.
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compareBytes } from '#base';
 import { type KvRangeOptions, type KvReader, type KvRow, type KvStore } from '#kv';
 
-/** One store under test. `reader` is another handle of the same store where the implementation has such a thing. */
+/** The store under test. `reader` is another handle of it if the implementation has separate handles. */
 export interface KvUnderTest {
   readonly store: KvStore;
   readonly reader: KvReader;
@@ -37,7 +37,7 @@ async function put(store: KvStore, ...rows: readonly (readonly [Uint8Array, Uint
   await store.write(batch);
 }
 
-/** Plain arrays, so that a Buffer and a Uint8Array of the same bytes are equal. */
+/** Plain arrays, so that a Buffer and a Uint8Array with the same bytes are equal. */
 function plain(rows: readonly KvRow[]): readonly (readonly [readonly number[], readonly number[]])[] {
   return rows.map((row) => [[...row.key], [...row.value]]);
 }
@@ -213,7 +213,7 @@ export function kvConformance(name: string, open: () => Promise<KvUnderTest>): v
 
 interface Operation {
   readonly key: Uint8Array;
-  /** Absent: delete. */
+  /** Absent: a deletion. */
   readonly value?: Uint8Array;
 }
 
@@ -223,7 +223,7 @@ type Step =
   | { readonly kind: 'read'; readonly options: KvRangeOptions; readonly count: number };
 
 function histories(): fc.Arbitrary<readonly Step[]> {
-  // Few distinct bytes, so that keys collide and begin one another.
+  // Few distinct bytes, so that keys collide and are prefixes of each other.
   const key = fc
     .array(fc.constantFrom(0, 1, 2, 0x7f, 0x80, 0xff), { minLength: 1, maxLength: 4 })
     .map((k) => Uint8Array.from(k));

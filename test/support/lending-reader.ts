@@ -1,5 +1,5 @@
-// A reader of a store whose values are copies of its own, spoilt as soon as they are released: what looks at one
-// afterwards gives a wrong answer, and not the right one by luck.
+// A store reader that returns copies of values and overwrites them when they are released, so that a use after release
+// gives a wrong result.
 import type { KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
 
 const SPOILT = 0xee;

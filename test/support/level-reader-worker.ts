@@ -1,4 +1,4 @@
-// A thread that opens a LevelDB store of its own accord and answers each key with its value, until it is told to close.
+// A worker thread that opens a LevelDB store and answers each key with its value, until it receives `close`.
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLevelStore } from '#storage';
 

@@ -1,4 +1,4 @@
-/** A load balancer of AWS for tests: tokens as it makes them, with padding in each part, and the times in the head. */
+/** Creates tokens in the format of an AWS load balancer: with padding in each part, and times in the header. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 export interface BalancerKey {

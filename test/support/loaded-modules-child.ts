@@ -1,4 +1,5 @@
-// A node in a process of its own that answers one request, ends, and prints the URLs of what its main thread loaded.
+// Runs a node in a child process, which answers one request, stops, and prints the URLs of the modules that its main
+// thread has loaded.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -29,7 +30,7 @@ try {
   const answer = await fetch(`${running.addresses.http}/api/v1/db`, { method: 'POST', headers, body });
   if (answer.status !== 201) throw new Error(await answer.text());
   await running.drain();
-  // What is no module of ECMAScript is kept here.
+  // CommonJS modules are listed here.
   const others = Object.keys(createRequire(import.meta.url).cache);
   process.stdout.write(JSON.stringify([...loaded, ...others]));
 } finally {

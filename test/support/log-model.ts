@@ -1,5 +1,5 @@
-// The log as the dumbest thing that could be right: a list of records, folded anew whenever somebody asks. Tests hold
-// what the real log recovers against it, and draw random records that a correct user of the log could append.
+// A simple model of the log: a list of records that is folded again for each query. Tests compare it with the state
+// that the real log recovers, and draw random records that a correct user of the log could append.
 import { crc32, NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { encodeMembership, type Membership, membershipOf, type ReplicaId, toReplicaId } from '#raft';
 import { type EncodedRecords, RecordWriter, type RecoveredLog } from '#storage';
@@ -9,9 +9,9 @@ interface ModelEntry {
   readonly term: number;
   readonly index: number;
   readonly level: number;
-  /** Length and checksum: enough to tell two apart, and short enough to be printed. */
+  /** Length and checksum, which identify the payload and are short enough to print. */
   readonly payload: string;
-  /** Who belongs to the group from it on, where it says so. */
+  /** Members of the group from this entry on, if it changes them. */
   readonly membership: string;
 }
 
@@ -21,7 +21,7 @@ interface ModelGroup {
   readonly entries: readonly ModelEntry[];
 }
 
-/** What a log holds, in a form that can be compared and printed. */
+/** Content of a log, in a form that can be compared and printed. */
 export interface ModelState {
   readonly groups: Readonly<Record<number, ModelGroup>>;
   readonly tombstones: readonly number[];
@@ -30,7 +30,7 @@ export interface ModelState {
 const NOWHERE = { index: 0, term: 0, revision: 0 };
 const EMPTY: ModelGroup = { hardState: { term: 0, vote: 0 }, checkpoint: NOWHERE, entries: [] };
 
-/** What the records amount to. */
+/** Computes the state after these records. */
 export function fold(records: readonly LogRecord[]): ModelState {
   const groups: Record<number, ModelGroup> = {};
   const tombstones = new Set<number>();
@@ -40,7 +40,7 @@ export function fold(records: readonly LogRecord[]): ModelState {
       delete groups[record.group];
       tombstones.add(record.group);
     } else {
-      // Another copy of a group that has ended begins.
+      // A new replica of an ended group starts.
       tombstones.delete(record.group);
       groups[record.group] = next(groups[record.group] ?? EMPTY, record);
     }
@@ -69,7 +69,7 @@ function next(group: ModelGroup, record: LogRecord): ModelGroup {
   }
 }
 
-/** What the log recovered, in the form of `fold`. */
+/** The recovered state, in the form of `fold`. */
 export function stateOf(recovered: RecoveredLog): ModelState {
   const groups: Record<number, ModelGroup> = {};
   for (const { group, hardState, checkpoint, entries } of recovered.groups.values()) {
@@ -114,7 +114,7 @@ function write(writer: RecordWriter, record: LogRecord): void {
 /** A random integer in [0, below). */
 export type Draw = (below: number) => number;
 
-/** mulberry32: a small generator whose seed stands for everything it will ever draw. */
+/** mulberry32, a small generator with a seed. */
 export function seededDraw(seed: number): Draw {
   let state = seed >>> 0;
   return (below) => {
@@ -130,7 +130,7 @@ interface SourceGroup {
   term: number;
   checkpoint: number;
   revision: number;
-  /** The terms of the entries after the checkpoint. */
+  /** Terms of the entries after the checkpoint. */
   readonly terms: number[];
 }
 
@@ -169,7 +169,7 @@ export class RecordSource {
     return this.#entry(group);
   }
 
-  /** A new group, or another copy of one that has ended. */
+  /** A new group, or a new replica of an ended one. */
   #create(place: number): LogRecord {
     const again = this.#ended.length > 1 ? this.#ended.shift() : undefined;
     const id = again ?? this.#created;
@@ -199,7 +199,7 @@ export class RecordSource {
     return { kind: 'checkpoint', group: toGroupId(group.id), checkpoint };
   }
 
-  /** Behind anything that the group has had a checkpoint at, its last entry included. */
+  /** A start after every checkpoint of the group, possibly after its last entry. */
   #start(group: SourceGroup): LogRecord {
     group.checkpoint += this.#draw(2 * group.terms.length + 3);
     group.terms.length = 0;
@@ -217,7 +217,7 @@ export class RecordSource {
     return { ...entry, payload: this.#payload() };
   }
 
-  /** One to five voters of random numbers, on their way from others or not, and up to two learners. */
+  /** One to five voters with random numbers, possibly in a joint membership, and up to two learners. */
   #membership(): Membership {
     const first = 1 + this.#draw(2 ** 30);
     const replicas = (count: number, from: number): readonly ReplicaId[] =>
@@ -227,7 +227,7 @@ export class RecordSource {
     return { voters: { ...voters, outgoing }, learners, learnersNext: outgoing.slice(0, this.#draw(2)) };
   }
 
-  /** Random bytes; or zeros, which look like lost sectors; or a single bit in them. */
+  /** Random bytes; or zeros, which look like lost sectors; or zeros with a single bit. */
   #payload(): Uint8Array {
     const bytes = new Uint8Array(this.#draw(this.#payloadBytesMax + 1));
     const kind = this.#draw(5);

@@ -1,4 +1,4 @@
-// The log's record of a transaction, written field by field from the proto file, apart from the code that writes it.
+// Encodes the log record of a transaction according to the proto file, independently of the production encoder.
 import { ByteWriter, beginMessage, writeBytesField, writeTextField, writeVarintField } from '#base';
 import type { StoredEventId } from '#model';
 

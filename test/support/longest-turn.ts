@@ -1,5 +1,5 @@
-// The longest turn of this thread's event loop, in its own processor time: what others take of the processors is not
-// its fault. It is looked at every few milliseconds, so a turn is seen with what stood around it.
+// Measures the longest event-loop turn of this thread in its own CPU time, so that other processes do not count. It
+// samples every few milliseconds, so a sample may contain adjacent turns.
 const LOOKED_AT_MS = 2;
 
 export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {

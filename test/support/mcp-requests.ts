@@ -1,4 +1,4 @@
-/** Bare requests of MCP, where a client of the protocol would not do what is asked for. */
+/** Plain HTTP requests to an MCP endpoint, for tests of behaviour that an MCP client library would not produce. */
 import { eventually } from './eventually.ts';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export async function send(url: string, body: unknown, headers: Headers = {}): P
   return { status, session, text: await response.text(), headers: response.headers };
 }
 
-/** The header of a session that began at the node, and the Authorization that each of its requests has. */
+/** Opens a session. Returns its header, together with the given Authorization, which each request needs. */
 export async function begun(url: string, headers: Headers = {}): Promise<Headers> {
   const { session, text } = await send(url, INITIALIZE, headers);
   if (session === null) throw new Error(text);
@@ -40,7 +40,7 @@ export async function begun(url: string, headers: Headers = {}): Promise<Headers
   return { 'mcp-session-id': session, ...(authorization !== undefined && { authorization }) };
 }
 
-/** Until a session that began at the one is known at the other. */
+/** Waits until the node `from` recognizes sessions that were opened at the node `to`. */
 export async function untilPassedOn(from: string, to: string, headers: Headers = {}): Promise<void> {
   const session = await begun(to, headers);
   await eventually(async () => {

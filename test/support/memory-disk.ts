@@ -1,12 +1,12 @@
-// A disk in memory that can lose its power: the simulated counterpart of `nodeDisk`, behind the same port.
+// A simulated disk that can lose power, behind the same port as `nodeDisk`.
 //
-// It promises what disk.ts says that the log relies on, and not a sector more. `afterPowerLoss` is the disk as it may
-// look after a power loss right now: each sector written since the last sync of its file is there or not, as the caller
-// chooses; so are the changes of names since the last sync of the directory, but in their order.
-// `afterProcessDeath` is the disk as the next process on the same machine finds it: everything that was written.
+// It gives exactly the guarantees that disk.ts documents for the log. `afterPowerLoss` returns the disk after a power
+// loss now: for each sector written since the last sync of its file, the caller decides whether it survives; changes of
+// names since the last sync of their directory survive as a prefix. `afterProcessDeath` returns the disk for the next
+// process on the same machine, with everything that was written.
 //
-// `onStep` is called before each call that changes anything; by throwing, it makes that call fail. A sync that fails
-// loses what it was about and takes it for written all the same, as Linux does.
+// `onStep` is called before each change, and makes the change fail by throwing. A failed sync loses its data, but
+// treats it as written, as Linux does.
 import type { Disk, DiskFile } from '../../src/storage/disk.ts';
 import { FileNames, fileError } from './file-names.ts';
 import { type FileDisk, Inode, OpenFile } from './inode.ts';
@@ -16,10 +16,10 @@ export interface DiskStep {
   readonly path: string;
 }
 
-/** Decides what of the unsynced survives a power loss. */
+/** Decides which unsynced data survives a power loss. */
 export interface Survival {
   sector(path: string, offset: number): boolean;
-  /** How many of `count` changes of names survive, from the oldest on. */
+  /** Number of the oldest of `count` changes of names that survive. */
   names(count: number): number;
 }
 
@@ -34,7 +34,7 @@ export class MemoryDisk implements Disk, FileDisk {
     this.#names = names;
   }
 
-  /** The disk as it may look after a power loss now. */
+  /** The disk after a power loss now. */
   afterPowerLoss(survival: Survival): MemoryDisk {
     const names = this.#names.surviving(survival.names(this.#names.unsyncedCount));
     const survivors = [...names].map(([path, inode]) => {
@@ -45,7 +45,7 @@ export class MemoryDisk implements Disk, FileDisk {
     return new MemoryDisk(new FileNames(survivors));
   }
 
-  /** The disk as the next process finds it, when only the process died. What was not synced is still not synced. */
+  /** The disk for the next process when only the process died. Unsynced data stays unsynced. */
   afterProcessDeath(): MemoryDisk {
     const copies = new Map<Inode, Inode>();
     return new MemoryDisk(
@@ -57,12 +57,12 @@ export class MemoryDisk implements Disk, FileDisk {
     );
   }
 
-  /** The content of a file, to look at or to damage. */
+  /** The content of a file, which the test may inspect or damage. */
   file(path: string): Uint8Array {
     return this.#names.inode(path).bytes;
   }
 
-  /** Cuts a file, or makes it longer, behind the back of whoever has it open. */
+  /** Truncates or extends a file, without notice to a process that has it open. */
   resize(path: string, size: number): void {
     this.#names.inode(path).resize(size);
   }
@@ -99,13 +99,13 @@ export class MemoryDisk implements Disk, FileDisk {
     this.#names.sync();
   }
 
-  /** For the files of this disk. */
+  /** Called by the files of this disk. */
   write(inode: Inode, path: string, bytes: Uint8Array, at: number): void {
     this.#step({ kind: 'write', path });
     inode.write(bytes, at);
   }
 
-  /** For the files of this disk. */
+  /** Called by the files of this disk. */
   sync(inode: Inode, path: string): void {
     try {
       this.#step({ kind: 'sync', path });
@@ -116,7 +116,7 @@ export class MemoryDisk implements Disk, FileDisk {
     inode.sync();
   }
 
-  /** For the files of this disk. */
+  /** Called by the files of this disk. */
   async writeThrough(
     inode: Inode,
     path: string,

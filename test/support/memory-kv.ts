@@ -1,9 +1,7 @@
-// The store in memory, for tests and the simulation: the second implementation beside the one on disk.
+// An implementation of the kv port in memory, for tests and the simulation.
 //
-// Rows lie in one sorted array that is never changed: a write merges its batch into a new one, and a range keeps the
-// array of its moment (K3).
-//
-// It keeps nothing after `close` and knows no files: `sync` has no meaning here.
+// Rows are in one sorted immutable array: a write merges its batch into a new array, and a range keeps the array of its
+// creation (K3). Nothing survives `close`, and `sync` has no effect.
 import { assert, compareBytes } from '#base';
 import { CHUNK_BYTES_DEFAULT, type KvBatch, type KvRange, type KvRangeOptions, type KvRow, type KvStore } from '#kv';
 
@@ -11,7 +9,7 @@ const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 interface Operation {
   readonly key: Uint8Array;
-  /** Absent: delete. */
+  /** Absent: a deletion. */
   readonly value?: Uint8Array;
 }
 
@@ -34,7 +32,7 @@ class MemoryKv implements KvStore {
     return new MemoryRange(this.#rows, options);
   }
 
-  /** Its values are the store's own. */
+  /** Its values belong to the store. */
   release(): void {
     this.#assertOpen();
   }
@@ -154,7 +152,7 @@ class MemoryRange implements KvRange {
   }
 }
 
-/** The rows after these operations, of which the last one of a key counts. */
+/** The rows after these operations, of which the last one for a key wins. */
 function merged(rows: readonly KvRow[], operations: readonly Operation[]): readonly KvRow[] {
   const sorted = operations.toSorted((left, right) => compareBytes(left.key, right.key));
   const result: KvRow[] = [];
@@ -171,7 +169,7 @@ function merged(rows: readonly KvRow[], operations: readonly Operation[]): reado
   return result.concat(rows.slice(taken));
 }
 
-/** The place of the first row at or above `key`; the number of rows when all are below it. */
+/** Index of the first row at or above `key`; the number of rows when all are below it. */
 function firstAtLeast(rows: readonly KvRow[], key: Uint8Array): number {
   let low = 0;
   let high = rows.length;

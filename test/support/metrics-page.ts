@@ -1,8 +1,8 @@
-// Series of a node's page of metrics, which is rendered anew once a second.
+// Reads series from the metrics page of a node, which is rendered once per second.
 import { expect } from 'vitest';
 import { eventually } from './eventually.ts';
 
-/** The value of a series, by its name with its labels, or NaN when the page has none. */
+/** Value of a series with its labels, or NaN when the page does not have it. */
 export async function seriesAt(url: string, series: string): Promise<number> {
   const text = await (await fetch(url)).text();
   const line = text.split('\n').find((row) => row.startsWith(`${series} `));

@@ -1,8 +1,8 @@
-/** How tests of #model write what is read, and show what was found wrong with it. */
+/** Helpers for tests of #model: inputs as text, and the result or faults of parsing. */
 import { encodeUtf8, parseHex } from '#base';
 import { Faults, type JsonNode, parseJson } from '#model';
 
-/** Bytes of hexadecimal digits, between which blanks may be. */
+/** Bytes of hexadecimal digits, which may contain blanks. */
 export function hex(text: string): Uint8Array {
   const bytes = parseHex(text.replaceAll(' ', ''));
   if (bytes === undefined) throw new Error(`bad hex ${text}`);
@@ -19,7 +19,7 @@ export function textsOf({ violations }: Faults): readonly string[] {
   return violations.map(({ field, description }) => `${field} ${description}`);
 }
 
-/** What was read, or all that is wrong with it. */
+/** The parsed value, or all faults. */
 export function outcome<Value>(read: (faults: Faults) => Value): Value | readonly string[] {
   const faults = new Faults();
   const value = read(faults);

@@ -1,10 +1,10 @@
-// What selectors and constraints mean, each kind in one line: for models and oracles, which hold a database against it.
-// Written from the specification and its decisions; it shares nothing with the code but their shapes.
+// The meaning of each kind of selector and constraint in one line, for models and oracles. It is based on the
+// specification and its decisions, and shares only types with the production code.
 import type { Constraint, Selector } from '#model';
 
 export interface NaiveEvent {
   readonly source: string;
-  /** That of the source. */
+  /** Stream of the source. */
   readonly stream: string;
   readonly type: string;
   readonly subject?: string | undefined;
@@ -37,7 +37,7 @@ export function matches(selector: Selector, event: NaiveEvent): boolean {
   }
 }
 
-/** The table of decisions 4; `latest` is L. */
+/** The table of decision 4; `latest` is L. */
 export function holds(constraint: Constraint, latest: number): boolean {
   const hasSelector = constraint.selector !== undefined;
   switch (constraint.kind) {

@@ -1,4 +1,4 @@
-/** What a ledger of definitions is to say, as an oracle: it keeps lists, and goes through all of them each time. */
+/** An oracle for the ledger of definitions: it keeps lists and scans all of them for each operation. */
 import type { Revision } from '#base';
 import type { DefinitionOutcome, LedgerLimits, RemovedBlob } from '#database';
 import {
@@ -19,9 +19,9 @@ interface Held {
 
 export class NaiveLedger {
   readonly #limits: LedgerLimits;
-  /** In the order in which they began. */
+  /** In order of their creation. */
   #blobs: Held[] = [];
-  /** Ever defined; what is deleted stays, without counting. */
+  /** All versions ever defined; deleted ones stay but do not count. */
   readonly #ever: { version: DefinedVersion; isDeleted: boolean }[] = [];
   readonly #expiries: string[] = [];
 
@@ -138,7 +138,7 @@ export class NaiveLedger {
     return { kind: 'defined', version, isNew: true };
   }
 
-  /** The components that nothing names any more, in the order of the versions that did. */
+  /** Components that no version refers to any more, in the order of the deleted versions. */
   #sweep(gone: readonly DefinedVersion[]): readonly RemovedBlob[] {
     const digests = new Map(gone.toReversed().map(({ component }) => [component.digest, true]));
     const unnamed = [...digests.keys()].toReversed().filter((digest) => !this.#isNamed(digest));

@@ -1,14 +1,14 @@
-// Tools that a few tests need beside git, Node and npm. Where one is missing or not allowed, those tests are skipped
-// and a line says so; with TEST_REQUIRES=all, as .ci/run sets it, they fail instead.
+// Checks for tools that a few tests need besides git, Node.js and npm. Tests whose tool is missing or not allowed are
+// skipped with a message; with TEST_REQUIRES=all, as in .ci/run, they fail.
 //
-// Its name does not begin with CAIRN_: a node takes whatever does for a setting of its own, and refuses what is none.
+// The name has no prefix CAIRN_, because a node reads such variables as settings and refuses unknown ones.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 
 interface Tool {
-  /** Does in small what the tests do with it: a tool that is there may still not be allowed to work. */
+  /** A small use of the tool: an installed tool may still not be allowed to work. */
   readonly trial: readonly [command: string, ...args: string[]];
   readonly advice: string;
 }
@@ -17,7 +17,7 @@ type ToolName = 'strace' | 'script' | 'unshare' | 'nsenter' | 'chromium' | 'kube
 
 const KUBE = resolve(import.meta.dirname, '../../scripts/kube/prepare.ts');
 
-/** A container of this system's own program `true`. */
+/** A container with this system's own program `true`. */
 const CONTAINER = JSON.stringify({
   ociVersion: '1.0.2',
   root: { path: 'rootfs', readonly: true },
@@ -78,7 +78,7 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
 };
 
 /**
- * Whether one of the tools does not work here; then it has been said on standard error.
+ * Returns true when one of the tools does not work here, after printing the reason to standard error.
  *
  * @throws Error when it does not work and TEST_REQUIRES is `all`.
  */

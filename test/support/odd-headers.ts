@@ -1,5 +1,5 @@
-// A client of HTTP/2 that adds a header to each request which node:http2 would refuse to send, such as one without a
-// name: what leaves it is changed on its way, frame by frame (RFC 9113, 4.1; RFC 7541, 6.2.2).
+// An HTTP/2 client that adds a header to each request which node:http2 would refuse to send, such as one without a
+// name, by rewriting its outgoing frames (RFC 9113, 4.1; RFC 7541, 6.2.2).
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { Duplex, Transform } from 'node:stream';
@@ -21,7 +21,7 @@ export function connectWithHeader(port: number, name: string, value: string): Cl
   });
   let rest = Buffer.alloc(0);
   let isBegun = false;
-  /** The next whole frame, or the preface. */
+  /** The next complete frame, or the preface. */
   const take = (): Buffer | undefined => {
     const bytes = isBegun ? FRAME_HEADER_BYTES : PREFACE_BYTES;
     if (rest.length < bytes) return undefined;
@@ -48,7 +48,7 @@ function withField(frame: Buffer, field: Buffer): Buffer {
   return longer;
 }
 
-/** Without the tables of HPACK. */
+/** A literal header field, without HPACK tables. */
 function literalField(name: string, value: string): Buffer {
   const [nameBytes, valueBytes] = [Buffer.from(name), Buffer.from(value)];
   return Buffer.concat([Uint8Array.of(0, nameBytes.length), nameBytes, Uint8Array.of(valueBytes.length), valueBytes]);

@@ -1,8 +1,8 @@
-/** Where browsers say that a request comes from. */
+/** Request headers in which browsers name the origin of a request. */
 
 type Said = Readonly<Record<string, string>>;
 
-/** From pages that are not of `host`, each in another way. */
+/** Headers of requests from pages of other origins, in different forms. */
 export function foreignOrigins(host: string): readonly Said[] {
   return [
     { origin: 'https://evil.example' },
@@ -12,7 +12,7 @@ export function foreignOrigins(host: string): readonly Said[] {
   ];
 }
 
-/** From pages of `host` itself. */
+/** Headers of requests from pages of `host`. */
 export function ownOrigins(host: string): readonly Said[] {
   return [
     { origin: `http://${host}` },

@@ -1,5 +1,5 @@
-// A collector for tests: takes spans by OTLP over HTTP, as protobuf, on loopback, and reads them by its own reading of
-// opentelemetry/proto/trace/v1/trace.proto, not by the library that has written them.
+// A trace collector for tests: receives spans over OTLP/HTTP with protobuf on loopback. It decodes
+// opentelemetry/proto/trace/v1/trace.proto itself, not with the library that encoded them.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
@@ -11,14 +11,14 @@ type Value = string | number | boolean | undefined;
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty: it begins its trace. */
+  /** Empty for the root span of a trace. */
   readonly parentId: string;
   readonly name: string;
   readonly kind: 'internal' | 'server' | 'client' | 'other';
   readonly startNs: bigint;
   readonly endNs: bigint;
   readonly attributes: Readonly<Record<string, Value>>;
-  /** Of the process. */
+  /** Attributes of the process. */
   readonly resource: Readonly<Record<string, Value>>;
   readonly events: readonly string[];
   readonly links: readonly { readonly traceId: string; readonly spanId: string; readonly state: string }[];
@@ -29,11 +29,11 @@ export interface OtlpReceiver extends AsyncDisposable {
   /** `http://host:port`. */
   readonly endpoint: string;
   readonly spans: readonly ReceivedSpan[];
-  /** Requests that came, whatever they were answered. */
+  /** Number of received requests, regardless of the reply. */
   readonly requests: number;
-  /** What is answered from now on; 200 at first. */
+  /** Status of the following replies; initially 200. */
   status: number;
-  /** Until there are such spans; fails with the names of those that there are. */
+  /** Waits until such spans have arrived; fails with the names of the received ones. */
   until(what: string, holds: (spans: readonly ReceivedSpan[]) => boolean): Promise<readonly ReceivedSpan[]>;
 }
 
@@ -176,7 +176,7 @@ function readPair(bytes: Uint8Array, into: Record<string, Value>): void {
   into[key] = value;
 }
 
-/** Hands over the fields of a message that are messages, texts or bytes; others are passed over. */
+/** Passes the length-delimited fields of a message to handlers and skips all others. */
 function eachField(bytes: Uint8Array, take: Readonly<Record<number, (field: Uint8Array) => void>>): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {

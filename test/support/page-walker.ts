@@ -1,11 +1,11 @@
-/** Walks along all links of pages, in one rendering, and sees that each is answered by a route that there is. */
+/** Follows all links of the pages of one rendering, and checks that an existing route answers each of them. */
 import assert from 'node:assert/strict';
 import type { Route } from '../../src/transport/http/route.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import type { Answer, HttpClient } from './http-client.ts';
 import { LAST_REVISION, TRANSACTION_ID } from './toon-node.ts';
 
-/** Reads that are not pages in every rendering. */
+/** Excludes reads that are not pages in every rendering. */
 export function isPage({ path }: Route): boolean {
   return !NO_PAGES.some((pattern) => pattern.test(path));
 }
@@ -26,7 +26,7 @@ export function routeOf(method: string, target: string): Route | undefined {
   return patterns.find(({ route, pattern }) => route.method === method && pattern.test(path))?.route;
 }
 
-/** The first page, and those that no other page leads to: the other family, and what was asked for by an id. */
+/** The first page, and pages without incoming links: those of the other route family, and those addressed by an id. */
 export function entriesOf(name: string): readonly string[] {
   return [
     '/',
@@ -49,11 +49,11 @@ export function entriesOf(name: string): readonly string[] {
 
 interface Walk<Page> {
   readonly headers: Readonly<Record<string, string>>;
-  /** Of every page. */
+  /** Content type of every page. */
   readonly contentType: string;
   readonly read: (text: string) => Page;
   readonly linksOf: (page: Page) => readonly string[];
-  /** Whether a link may lead to what there is not: to a revision that is not there yet. */
+  /** True for links that may lead to a missing resource, such as a future revision. */
   readonly mayMiss?: (path: string) => boolean;
 }
 
@@ -66,7 +66,7 @@ export class PageWalker<Page> {
     this.#how = how;
   }
 
-  /** All pages, by the path that led to them; whatever else a link leads to is answered as well. */
+  /** All pages by path. Other linked resources are requested too. */
   async walk(entries: readonly string[]): Promise<ReadonlyMap<string, Page>> {
     const pages = new Map<string, Page>();
     const seen = new Set<string>();

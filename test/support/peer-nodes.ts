@@ -1,4 +1,4 @@
-// Nodes that have nothing but links to each other, over loopback, and a wire between them that can be cut and held.
+// Nodes that only have peer links, over loopback, and a TCP proxy between them that can be cut and held.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { ByteReader, ByteWriter } from '#base';
@@ -23,10 +23,10 @@ import { type FrameContent, sealFrame } from '../../src/cluster/peer/frame.ts';
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 export const OTHER_CLUSTER = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
 
-/** Bounds with which nothing takes long. */
+/** Limits with short delays. */
 export const QUICK: Partial<PeerLimits> = { backoffFirstMs: 10, backoffLastMs: 40 };
 
-/** The same, and no ping: a link that is lost is so because the connection said so. */
+/** The same without pings, so that a link is lost only when its connection reports it. */
 export const UNPINGED: Partial<PeerLimits> = { ...QUICK, pingEveryMs: 3_600_000 };
 
 export function placeOf(node: number, store: number = node): NodePlace {
@@ -35,7 +35,7 @@ export function placeOf(node: number, store: number = node): NodePlace {
 
 const HEADER_BYTES = 76;
 
-/** A frame whose content is a number and so many bytes more. */
+/** A frame whose content is a number and this many additional bytes. */
 export function numbered(header: FrameHeader, number: number, bytes = 0, content?: FrameContent): Uint8Array {
   const writer = new ByteWriter();
   beginFrame(writer, header, content);
@@ -58,7 +58,7 @@ interface Both {
   received: number;
 }
 
-/** What a node is told about its links. */
+/** Records the events of a node's links. */
 export class Observed implements PeerObserver {
   readonly bytes: Both = { sent: 0, received: 0 };
   readonly failed: Both = { sent: 0, received: 0 };
@@ -112,7 +112,7 @@ export class Observed implements PeerObserver {
   }
 }
 
-/** Each node is a process of its own. */
+/** Each node has another run id, like a separate process. */
 let runs = 0;
 
 export interface NodeOptions {
@@ -134,7 +134,7 @@ export class LinkedNode {
   readonly arrived: Arrival[] = [];
   readonly unreachable: NodeId[] = [];
   readonly reachable: NodeId[] = [];
-  /** What is done with each frame, beside remembering it. */
+  /** Called for each frame, in addition to recording it. */
   onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
 
   static async open(place: NodePlace, options: NodeOptions = {}): Promise<LinkedNode> {
@@ -182,12 +182,12 @@ export class LinkedNode {
   }
 }
 
-/** Carries connections to another port of this machine, until it is told not to. */
+/** A proxy to another port of this machine, which can be held. */
 export class Wire {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isHeld = false;
-  /** Connections so far. */
+  /** Number of connections so far. */
   dialled = 0;
 
   static async to(port: number): Promise<Wire> {
@@ -228,12 +228,12 @@ export class Wire {
     return this.#sockets.size / 2;
   }
 
-  /** Every connection breaks; new ones are carried. */
+  /** Resets every connection; new ones are accepted. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Nothing passes any more, and nobody is told. */
+  /** Holds back all data without notice. */
   hold(): void {
     this.#isHeld = true;
   }

@@ -1,5 +1,5 @@
-// Threads of nodes that tests start in their own process run the bundle that was built for the run, as nodes that are
-// processes do (build-product.ts): a thread that loads hundreds of small modules spends most of its start on that.
+// Makes threads of in-process nodes run the bundle that was built for the test run, as separate processes do
+// (build-product.ts): loading hundreds of small modules would take most of a thread's start.
 import { existsSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ class ProductWorker extends threads.Worker {
   }
 }
 
-/** The bundle of a thread of the product; undefined: it is none, or nothing was built. */
+/** Path of the bundle for a thread of the product; undefined for other threads, or without a bundle. */
 export function bundled(program: string | URL): string | undefined {
   const product = process.env[PRODUCT_VARIABLE];
   if (product === undefined || !(program instanceof URL) || !program.href.startsWith(SOURCES)) return undefined;
@@ -24,7 +24,7 @@ export function bundled(program: string | URL): string | undefined {
   return bundle;
 }
 
-// It is done for each file of tests, of which many run in one process.
+// This module runs for each test file, and many files share a process; the class is replaced once.
 if (threads.Worker.name !== ProductWorker.name) {
   Object.assign(threads, { Worker: ProductWorker });
   syncBuiltinESMExports();

@@ -1,4 +1,7 @@
-/** Prints at the end of a run where its time went: the slowest files, and what all files spent besides testing. */
+/**
+ * Prints a profile at the end of a test run: the slowest files, and the time of all files that was not spent on
+ * testing.
+ */
 import { loadavg } from 'node:os';
 import type { Reporter, TestModule } from 'vitest/node';
 import { COSTS } from './costs.ts';

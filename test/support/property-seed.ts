@@ -1,5 +1,5 @@
-// One seed for every property test, so that a commit passes or fails for good. `TEST_SEED=7 npm test` draws other
-// cases; what fails with some seed becomes an example of its own in the test that missed it.
+// Sets one seed for all property tests, so that the result of a commit is deterministic. `TEST_SEED=7 npm test` draws
+// other cases; add a case that fails with some seed as an example to its test.
 import * as fc from 'fast-check';
 import { runs } from './runs.ts';
 

@@ -1,4 +1,4 @@
-/** Components as a publisher sends them: their bytes, and the entries that define them. */
+/** Components in the form that a publisher sends: their bytes, and the log entries that define them. */
 import { createHash } from 'node:crypto';
 import {
   BLOB_PART_BYTES,
@@ -17,7 +17,7 @@ function referenceOf(bytes: Uint8Array): ComponentReference {
   return { digest, size: bytes.length };
 }
 
-/** A State View that its metadata describe, in the spelling of a publication. */
+/** A State View with this metadata, in the JSON of a publication. */
 export function viewOf(metadata: Readonly<Record<string, unknown>>): Definition {
   const view = { content_type: 'application/json', query_temporality: 'revision', ...metadata };
   return definitionOf('state-view', view);
@@ -30,7 +30,7 @@ export function definitionOf(kind: Definition['kind'], metadata: object): Defini
   return definition;
 }
 
-/** The payloads that bring a component, and define it. */
+/** Payloads that transfer a component and define it. */
 export function definingPayloads(definition: Definition, bytes: Uint8Array): readonly Uint8Array[] {
   const blob = referenceOf(bytes);
   const parts: DefinitionEntry[] = [];
@@ -40,7 +40,7 @@ export function definingPayloads(definition: Definition, bytes: Uint8Array): rea
   return [...parts, { kind: 'define' as const, blob, definition }].map(encodeDefinitionEntry);
 }
 
-/** The same component, larger by a section that nobody looks at. */
+/** The same component, enlarged by an ignored section. */
 export function padded(component: Uint8Array, bytes: number): Uint8Array {
   const name = Uint8Array.of(3, 0x70, 0x61, 0x64);
   const size = name.length + bytes;
@@ -48,7 +48,7 @@ export function padded(component: Uint8Array, bytes: number): Uint8Array {
   return Buffer.concat([component, Uint8Array.of(0, ...length), name, new Uint8Array(bytes)]);
 }
 
-/** The same component, larger by a core module of these bytes, which nobody runs and which its artifact keeps. */
+/** The same component, enlarged by an unused core module with these bytes, which its artifact keeps. */
 export function filled(component: Uint8Array, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const segment = [Uint8Array.of(1, 1), leb(bytes.length), bytes];
   const head = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
@@ -56,7 +56,7 @@ export function filled(component: Uint8Array, bytes: Uint8Array): Uint8Array<Arr
   return joined([component, Uint8Array.of(1), leb(lengthOf(module)), ...module]);
 }
 
-/** An unsigned number of 32 bits in five bytes, as padding allows. */
+/** An unsigned 32-bit number in five bytes, using the padding that LEB128 allows. */
 function leb(value: number): Uint8Array {
   return Uint8Array.from({ length: 5 }, (_, at) => ((value >>> (7 * at)) & 0x7f) | (at < 4 ? 0x80 : 0));
 }

@@ -1,4 +1,4 @@
-// A gRPC client that sends exactly the bytes it is told to, also wrong ones, and shows exactly what came back.
+// A gRPC client that sends exactly the given bytes, including invalid ones, and returns exactly the received ones.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
 import { ErrorInfo } from '../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../proto/gen/google/rpc/status.ts';
@@ -16,14 +16,14 @@ export interface RawReply {
 export interface RawRequest {
   readonly path: string;
   readonly headers?: Record<string, string>;
-  /** Sent as they are, each in a write of its own; framing is the caller's business. */
+  /** Sent unchanged, each in a separate write; the caller adds the framing. */
   readonly pieces?: readonly Uint8Array[];
 }
 
 export class RawGrpc {
   readonly session: ClientHttp2Session;
 
-  /** To a port, or over a session of its own making. */
+  /** Connects to a port, or uses an existing session. */
   constructor(to: number | ClientHttp2Session) {
     this.session = typeof to === 'number' ? connect(`http://127.0.0.1:${to}`) : to;
     this.session.on('error', () => undefined);
@@ -47,7 +47,7 @@ export class RawGrpc {
   }
 }
 
-/** What comes on a stream until it closes. */
+/** The reply on a stream, complete when the stream closes. */
 export function replyOn(stream: ClientHttp2Stream): Promise<RawReply> {
   return new Promise((resolve, reject) => {
     let headers: IncomingHttpHeaders = {};
@@ -72,19 +72,19 @@ export function replyOn(stream: ClientHttp2Stream): Promise<RawReply> {
   });
 }
 
-/** The five bytes in front of a message of this length; the flag says whether it is compressed. */
+/** The five bytes before a message of this length; the flag says whether it is compressed. */
 export function prefix(length: number, flag: number = 0): Buffer {
   const header = Buffer.from([flag, 0, 0, 0, 0]);
   header.writeUInt32BE(length, 1);
   return header;
 }
 
-/** A message in its frame. */
+/** A message with its prefix. */
 export function framed(message: Uint8Array, flag: number = 0): Buffer {
   return Buffer.concat([prefix(message.length, flag), message]);
 }
 
-/** The rich form of a status, and its infos; undefined when there is none. */
+/** The rich status with its ErrorInfos; undefined when there is none. */
 export function richStatusOf({
   headers,
   trailers,

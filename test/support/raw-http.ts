@@ -1,13 +1,13 @@
-// HTTP as bytes on a socket: for requests that no client would send, and for replies exactly as they came.
+// HTTP as bytes on a socket, for requests that no client library would send, and for unprocessed replies.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A part that ends what the client sends. */
+/** A part that closes the client's sending side. */
 export const HALF_CLOSE = 'half-close';
 
 export interface RawReply {
   readonly status: number;
-  /** Lowercase names. */
+  /** Headers by lowercase name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
@@ -19,14 +19,14 @@ export async function dial(address: string): Promise<Socket> {
   return socket;
 }
 
-/** Sends each part after the one before was flushed, and reads to the end; `HALF_CLOSE` ends the sending side. */
+/** Sends each part after the previous one was flushed, and reads to the end; `HALF_CLOSE` ends the sending side. */
 export async function exchange(address: string, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
   const { hostname, port } = new URL(address);
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
-  // A server that refuses a large request resets the connection while it is still being sent; what it said counts.
+  // A server that refuses a large request resets the connection while it is still being sent; its reply counts.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
   for (const part of parts) {
@@ -36,7 +36,10 @@ export async function exchange(address: string, ...parts: readonly (string | Uin
   return promise;
 }
 
-/** Splits a connection into replies; bodies end by Content-Length or with it. An interim reply has none. */
+/**
+ * Splits the bytes of a connection into replies; bodies end by Content-Length or with the connection. Interim replies
+ * have no body.
+ */
 export function parseReplies(text: string): readonly RawReply[] {
   const replies: RawReply[] = [];
   let rest = text;

@@ -1,4 +1,4 @@
-/** Batches of a store in memory, kept as what they do, for a store that may lose them. */
+/** Write batches that record their operations, for a simulated store that may lose them. */
 import type { KvBatch, KvStore } from '#kv';
 
 export type Operation =
@@ -24,7 +24,7 @@ export class RecordedBatch implements KvBatch {
   }
 }
 
-/** Done at once if the store does a batch at once. */
+/** Applies the operations; synchronous if the store is. */
 export function replay(store: KvStore, operations: readonly Operation[]): Promise<void> {
   const batch = store.batch();
   for (const operation of operations) {

@@ -1,4 +1,4 @@
-/** Traces that a client has begun, and what a collector has heard of them. */
+/** Traces that a client has started, and queries about their spans in the collector. */
 import type { OtlpReceiver, ReceivedSpan } from './otlp-receiver.ts';
 
 export interface RemoteTrace {
@@ -9,7 +9,7 @@ export interface RemoteTrace {
 
 let count = 0;
 
-/** A trace that somebody else has begun, and keeps unless told otherwise. */
+/** A trace of a remote client, sampled unless the flags say otherwise. */
 export function remote(flags = '01'): RemoteTrace {
   count += 1;
   const traceId = count.toString(16).padStart(32, 'a');
@@ -21,7 +21,7 @@ export function spansOf(receiver: OtlpReceiver, traceId: string): readonly Recei
   return receiver.spans.filter((span) => span.traceId === traceId);
 }
 
-/** The spans of a trace, once these are among them, each as often as it is named. */
+/** Waits until the trace has these spans, each as often as it is named, and returns all its spans. */
 export async function traceWith(
   receiver: OtlpReceiver,
   traceId: string,
@@ -35,7 +35,7 @@ export async function traceWith(
   return spansOf(receiver, traceId);
 }
 
-/** The names from the beginning of the trace down to a span. */
+/** Names of the spans from the root of the trace to a span. */
 export function wayTo(name: string, spans: readonly ReceivedSpan[]): readonly string[] {
   const way: string[] = [];
   for (let span = spans.find((each) => each.name === name); span !== undefined; ) {

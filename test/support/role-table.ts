@@ -1,12 +1,12 @@
-// Who may do what, as it was decided (ADR 0126): written once more, so that a row of the product that says otherwise is
-// a fault. Readers see what is stored, writers commit, deployers say which code folds and decides, and administrators
-// alone make and delete databases, give rights and see the whole cluster.
+// The permissions of each role according to ADR 0126, written independently of the product, so that tests find
+// differences. Readers read data, writers commit, deployers publish components, and only administrators create and
+// delete databases, grant permissions and see the whole cluster.
 import type { Operation } from '../../src/service/facade/permissions.ts';
 
 export type RoleName = 'reader' | 'writer' | 'deployer' | 'admin';
 
 interface Allowed {
-  /** What a refusal says that somebody lacks. */
+  /** The missing right that a refusal names. */
   readonly right: string;
   readonly roles: readonly RoleName[];
 }
@@ -51,7 +51,7 @@ export const ROLE_TABLE: Readonly<Record<Operation, Allowed>> = {
   revokeApiKey: ADMINISTERING,
   describeCluster: ADMINISTERING,
   administerCluster: ADMINISTERING,
-  // Tokens give no more than their issuer has.
+  // A token grants no more than its issuer has.
   issueToken: READING,
   listTokens: READING,
   findToken: READING,

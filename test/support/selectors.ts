@@ -1,4 +1,4 @@
-/** Random selectors over a few values, so that they often meet; and what they mean for an `Event`. */
+/** Random selectors over a few values, so that they often match, and a simple evaluation of them for an `Event`. */
 import * as fc from 'fast-check';
 import { ALL, and, type Event, NO_SUBJECT, or, type Selector, streamOfSource, type TermKind, term } from '#model';
 import { matches } from './naive-constraints.ts';
@@ -32,14 +32,14 @@ export const arbSelector: fc.Arbitrary<Selector> = fc.letrec<{ node: Selector }>
   ),
 })).node;
 
-/** Attributes that the selectors above look at. */
+/** Random attributes that these selectors may match. */
 export const arbSelectable: fc.Arbitrary<Pick<Event, 'source' | 'type' | 'subject'>> = fc.record({
   source: fc.constantFrom(...SOURCES),
   type: fc.constantFrom(...TYPES),
   subject: fc.constantFrom(...SUBJECTS, undefined),
 });
 
-/** Whether the selector selects the event. */
+/** True when the selector matches the event. */
 export function naivelyMatches(selector: Selector, event: Pick<Event, 'source' | 'type' | 'subject'>): boolean {
   return matches(selector, { ...event, stream: streamOfSource(event.source) ?? '' });
 }

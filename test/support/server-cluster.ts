@@ -1,5 +1,5 @@
-// Three real nodes in this process that hold every database, seen as one server: each protocol is spoken by a node of
-// its own, so that what a test writes by one and reads by another has gone from node to node.
+// Three real nodes in this process, each with a replica of every database, presented as one server. Each protocol goes
+// to another node, so that data written with one protocol and read with another has passed between nodes.
 import { spending } from './costs.ts';
 import { eventually } from './eventually.ts';
 import { seriesAt } from './metrics-page.ts';
@@ -7,10 +7,10 @@ import { startServerIn, startTestServer, type TestServer } from './server.ts';
 import { tempDir } from './temp-dir.ts';
 import { endWithFile } from './test-scope.ts';
 
-/** A scrape takes milliseconds of the processor that the nodes need. */
+/** A scrape uses milliseconds of CPU time that the nodes need. */
 const SCRAPED = { interval: 100 };
 
-/** Settings are those of each node. */
+/** `settings` apply to each node. */
 export function startServerCluster(...settings: readonly string[]): Promise<TestServer> {
   return spending('starting nodes', () => startThree(settings));
 }
@@ -32,7 +32,7 @@ async function startThree(settings: readonly string[]): Promise<TestServer> {
 
 export type Nodes = readonly [one: TestServer, two: TestServer, three: TestServer, ...others: TestServer[]];
 
-/** Nodes of one cluster, called one, two, three, and the others; they run until the last test of the file is over. */
+/** Nodes of one cluster, named one, two, three, and the others; they run until the last test of the file has ended. */
 export async function startNodes(settings: readonly string[] = [], others: readonly string[] = []): Promise<Nodes> {
   const start = async (name: string, ...own: readonly string[]): Promise<TestServer> => {
     const server = await startTestServer(`--node-name=${name}`, '--peer-port=0', ...own, ...settings);
@@ -46,7 +46,7 @@ export async function startNodes(settings: readonly string[] = [], others: reado
   return [one, two, three, ...(await Promise.all(others.map(join)))];
 }
 
-/** Until then a database may get fewer copies than there are nodes. */
+/** Waits until all nodes are voters. Earlier, a database may get fewer replicas than there are nodes. */
 export async function untilAllAreVoters(node: Pick<TestServer, 'metrics'>, count: number): Promise<void> {
   await eventually(async () => {
     const voters = await seriesAt(node.metrics, 'cairn_raft_members{role="voter"}');

@@ -1,4 +1,5 @@
-// A real node for tests: every part of the server, in this process, on free loopback ports and a directory of its own.
+// Starts a real node for tests: all parts of the server in this process, on free loopback ports and with its own
+// directory.
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { silentLogger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
@@ -9,32 +10,32 @@ import { TestClient } from './grpc-client.ts';
 import { tempDir } from './temp-dir.ts';
 import { nodes } from './test-scope.ts';
 
-/** What a test needs to know of a server that somebody else ends. */
+/** A running server that the test does not end itself. */
 export interface RunningServer {
   /** host:port. */
   readonly grpc: string;
   /** http://host:port. */
   readonly http: string;
-  /** host:port where other nodes find it; empty when they do not. */
+  /** host:port for other nodes; empty when they cannot connect. */
   readonly peer: string;
-  /** http://host:port of MCP. */
+  /** URL of the MCP endpoint (http://host:port). */
   readonly mcp: string;
-  /** The URL of the metrics of the node that speaks gRPC. */
+  /** URL of the metrics of the node that serves gRPC. */
   readonly metrics: string;
-  /** The same of the node that speaks HTTP. */
+  /** URL of the metrics of the node that serves HTTP. */
   readonly metricsOfHttp: string;
   readonly dataDir: string;
-  /** host:port of gRPC of each node of it. */
+  /** gRPC address (host:port) of each node. */
   readonly nodes: readonly string[];
   /** Port of gRPC. */
   readonly port: number;
-  /** A client of gRPC; it connects with its first call. */
+  /** gRPC client; it connects with its first call. */
   readonly client: TestClient;
 }
 
 export type TestServer = RunningServer & AsyncDisposable;
 
-/** Settings are those of the command line, such as `--read-wait-ms=50`. */
+/** `settings` are command-line options, such as `--read-wait-ms=50`. */
 export async function startTestServer(...settings: readonly string[]): Promise<TestServer> {
   const dir = tempDir();
   const server = await startServerIn(dir.path, ...settings);
@@ -47,12 +48,12 @@ export async function startTestServer(...settings: readonly string[]): Promise<T
   };
 }
 
-/** The same in a directory that outlives it, from which it may be started again. */
+/** The same with a directory that outlives the node, so that it can be started again. */
 export function startServerIn(dataDir: string, ...settings: readonly string[]): Promise<TestServer> {
   return startServerFor(undefined, dataDir, ...settings);
 }
 
-/** The same with a client that speaks TLS. */
+/** The same with a client that uses TLS. */
 export async function startServerFor(
   channel: ChannelCredentials | undefined,
   dataDir: string,

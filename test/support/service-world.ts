@@ -1,4 +1,4 @@
-// The service over a node in one thread, with time in the hands of the test.
+// The service on a node in one thread; the test controls the time.
 import { LEVELS, type LevelRange } from '#base';
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model';
@@ -15,7 +15,7 @@ import {
 import { CoreWorld, repeatableBytes, settle } from './cluster/core-world.ts';
 import { eventBytes } from './events.ts';
 
-/** Timers that run when the test lets time pass. */
+/** Timers that run when the test advances time. */
 export class ManualTimers implements Timers {
   #nowMs = 0;
   #pending: { readonly atMs: number; readonly run: () => void }[] = [];
@@ -26,7 +26,7 @@ export class ManualTimers implements Timers {
     return () => void (this.#pending = this.#pending.filter((other) => other !== timer));
   }
 
-  /** Timers that have not run and were not stopped. */
+  /** Number of pending timers. */
   get count(): number {
     return this.#pending.length;
   }
@@ -51,7 +51,7 @@ export interface Attempt {
   readonly events?: readonly Partial<Event>[];
   readonly constraints?: readonly Constraint[];
   readonly transactionId?: string;
-  /** Adds what a transport would have found wrong. */
+  /** Adds faults that a transport would have found. */
   readonly faults?: Faults;
   readonly eventCount?: number;
   readonly eventBytes?: number;
@@ -101,7 +101,7 @@ export class ServiceWorld {
     return this;
   }
 
-  /** Makes a service of the node that runs now: at the start, and after a crash. */
+  /** Creates a service for the running node: at the start, and after a crash. */
   bind(): void {
     this.#service = createService({
       node: this.core.node,
@@ -120,7 +120,7 @@ export class ServiceWorld {
     return this.service.transact(transactRequest(databaseName, attempt));
   }
 
-  /** A database with so many transactions of one event. */
+  /** A database with `revision` transactions of one event. */
   async database(databaseName: string, revision: number = 0): Promise<void> {
     await this.service.createDatabase({ databaseName });
     for (let n = 0; n < revision; n++) await this.transact(databaseName, { events: [{ id: `e-${n}` }] });
@@ -134,7 +134,7 @@ export class ServiceWorld {
     return outcomes;
   }
 
-  /** The value of a metric without labels, or with those of the line. */
+  /** Value of a metric without labels, or with the labels in the line. */
   async metric(line: string): Promise<number> {
     const { body } = await this.metrics.render();
     const found = body.split('\n').find((row) => row.startsWith(`${line} `));

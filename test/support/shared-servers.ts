@@ -1,5 +1,5 @@
-// The servers that files of test/spec share: an open one, and one with authentication on. A process of tests starts
-// each when a file first asks for it, and they end with the process. Each file finds them without databases.
+// Servers that the files of test/spec share: one without authentication, and one with it. A test process starts each on
+// demand, and they end with the process. Each file starts without databases.
 import { inject } from 'vitest';
 import { AS_FIRST, type GuardedNode, guardedSettings } from './guarded-node.ts';
 import { HttpClient } from './http-client.ts';
@@ -12,7 +12,7 @@ import { endWithFile, nodes } from './test-scope.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether each of the servers is a cluster of three; otherwise it is one node. */
+    /** True when each server is a cluster of three nodes; otherwise it is one node. */
     readonly isClustered?: boolean;
   }
 }
@@ -20,7 +20,7 @@ declare module 'vitest' {
 let open: Promise<TestServer> | undefined;
 let guarded: Promise<TestServer> | undefined;
 
-/** A server, and a client that sends any bytes to its gRPC port. */
+/** A server, with a client that sends arbitrary bytes to its gRPC port. */
 export interface GrpcNode {
   readonly server: RunningServer;
   readonly raw: RawGrpc;

@@ -1,5 +1,5 @@
-// A database whose events lie in effective time, and whose subjects in the order of their names, far from the order of
-// their positions: every event of a subject of its own, half of them odd, half of them of stream B, hardly one both.
+// A database in which the orders by effective time and by subject differ strongly from the order of positions. Every
+// event has another subject, half of the events are odd, half are in stream B, and hardly any event is both.
 import type { KvReader, KvStore } from '#kv';
 import type { Selector } from '#model';
 import { and, term } from '#model';
@@ -8,14 +8,14 @@ import { CREATED_AT_MS, type EventSketch, KnownDatabase } from './known-database
 export const SHUFFLED_TRANSACTIONS = 80;
 const PER_TRANSACTION = 500;
 export const SHUFFLED_EVENTS: number = SHUFFLED_TRANSACTIONS * PER_TRANSACTION;
-/** Prime to the number of events. */
+/** Has no common factor with the number of events. */
 const STRIDE = 7_919;
-/** The one event that is odd and of stream C. */
+/** The only event that is odd and in stream C. */
 const RARE = 13_331;
 
-/** Half of the events each, and not one of them both. */
+/** Each term matches half of the events, and no event matches both. */
 export const NEVER_BOTH: Selector = and([term('by-type', 'odd'), term('by-stream', 'B')]);
-/** Half and a quarter of the events, and one of them both. */
+/** The terms match half and a quarter of the events, and one event matches both. */
 export const ONCE_BOTH: Selector = and([term('by-type', 'odd'), term('by-stream', 'C')]);
 
 function event(n: number): EventSketch {

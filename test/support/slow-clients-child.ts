@@ -1,22 +1,22 @@
-// Clients that keep connections and ask slowly, by halves or not at all, in a process of their own. The first argument
-// is a `SlowClients` as JSON. Prints `open` when all are connected, and `closed <milliseconds>` for each that was
-// closed; of HTTP/2 `reset <milliseconds>` for each whose stream was.
+// Runs clients in a child process that keep connections open and send slowly, incompletely or nothing. The first
+// argument is a `SlowClients` as JSON. It prints `open` when all are connected, `closed <milliseconds>` for each
+// connection that the server closes, and, for HTTP/2, `reset <milliseconds>` for each stream that the server resets.
 import { connect } from 'node:net';
 import { Frames } from './http2-frames.ts';
 
 export interface SlowClients {
   readonly port: number;
   readonly count: number;
-  /** Base64, sent at once. */
+  /** Base64, sent immediately. */
   readonly begins: string;
-  /** Sent behind it, a byte at a time, for ever. Each character is one. */
+  /** Sent afterwards, one byte at a time, repeatedly. Each character is one byte. */
   readonly goesOn?: string;
-  /** So many bytes of that in the place of one. */
+  /** Number of bytes to send at a time; default 1. */
   readonly atATime?: number;
   readonly everyMs?: number;
-  /** What comes is left where it is. */
+  /** Received data is not read. */
   readonly reads?: false;
-  /** What comes is frames of HTTP/2, and is looked at. */
+  /** Received data is parsed as HTTP/2 frames. */
   readonly isHttp2?: true;
 }
 
@@ -55,10 +55,10 @@ function dial(): void {
   });
 }
 
-// Sockets that are not read keep no process alive.
+// Unread sockets do not keep a process alive.
 setInterval(() => undefined, 1_000);
 
-// More at a time, and the kernel of a busy machine takes some for connected of which the server never hears.
+// With more at a time, the kernel of a busy machine reports some as connected that never reach the server.
 for (let begun = 0; begun < count; begun += 50)
   setTimeout(() => {
     for (let n = begun; n < Math.min(count, begun + 50); n++) dial();

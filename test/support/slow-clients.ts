@@ -1,4 +1,4 @@
-/** Clients that ask slowly, by halves or not at all, in a process of their own (slow-clients-child.ts). */
+/** Starts clients in a child process that send slowly, incompletely or nothing (slow-clients-child.ts). */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ACKNOWLEDGEMENT, frameOf, grpcHeaders, PREFACE, SETTINGS_FRAME } from './http2-frames.ts';
@@ -9,9 +9,9 @@ import { endWithTest } from './test-scope.ts';
 export interface Slow {
   /** Resolves when all are connected. */
   readonly open: Promise<void>;
-  /** Milliseconds from the beginning of each connection that was closed. */
+  /** Lifetime in milliseconds of each closed connection. */
   readonly closedMs: number[];
-  /** The same of each stream of HTTP/2 that was reset. */
+  /** The same for each reset HTTP/2 stream. */
   readonly resetMs: number[];
 }
 
@@ -55,12 +55,12 @@ function trickle(begins: readonly Buffer[], again: Buffer): Trickle {
   };
 }
 
-/** A call of which the five bytes before a message are there; its message comes a byte in a frame. */
+/** A call that sends the five-byte prefix of a message, and then the message in frames of one byte. */
 export function trickledCall(path: string): Trickle {
   return trickle([IDLE_GRPC, call(path), framesOf(DATA, 0, 1, prefix(9_000))], ONE_OF_DATA);
 }
 
-/** A call whose answer its client takes a byte at a time, by the window of its stream. */
+/** A call whose client accepts the reply one byte at a time, by the window of its stream. */
 export function sippedCall(path: string, message: Uint8Array): Trickle {
   const asked = framesOf(DATA, END_STREAM, 1, framed(message));
   return trickle([PREFACE, NO_WINDOW, ACKNOWLEDGEMENT, call(path), asked], ONE_OF_WINDOW);

@@ -1,4 +1,4 @@
-/** Small logs on a disk in memory: opening them, what to append, and the failure that something ends with. */
+/** Small logs on a simulated disk: opening them, records to append, and the failure of an operation. */
 import { type GroupId, type Term, toGroupId, toLogIndex, toTerm } from '#base';
 import { type EncodedRecords, StorageFailure, Wal, type WalIdentity } from '#storage';
 import type { LogRecord } from '../../src/storage/log-records.ts';
@@ -22,7 +22,7 @@ export function segments(disk: MemoryDisk): readonly number[] {
     .toSorted((a, b) => a - b);
 }
 
-/** A log whose entries fill one segment and reach into the next. */
+/** A log whose entries fill one segment and continue in the next. */
 export function twoSegments(): MemoryDisk {
   const disk = new MemoryDisk();
   const { wal } = openLog(disk);
@@ -54,7 +54,7 @@ export function failureOf(work: () => unknown): StorageFailure {
   throw new Error('It did not fail');
 }
 
-/** Lets background work end. */
+/** Lets background work finish. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await Promise.resolve();
 }

@@ -1,4 +1,4 @@
-/** A server of a few small methods, and a client that sends any bytes, for tests of the gRPC server. */
+/** A gRPC server with a few small methods, and a client that sends arbitrary bytes, for tests of the gRPC server. */
 import { DatabaseError } from '#base';
 import type { Call } from '../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../src/transport/grpc/wire/framing.ts';
@@ -7,21 +7,21 @@ import type { CallStatus } from '../../src/transport/grpc/wire/status.ts';
 import { framed, RawGrpc } from './raw-grpc.ts';
 import { startWireServer, type WireFixture, type WireOptions } from './wire-server.ts';
 
-/** What Fill writes. */
+/** Output of the method Fill. */
 export const FILL_CHUNKS = 200;
 export const FILL_CHUNK: Uint8Array = new Uint8Array(64 * 1024);
 
 export const MESSAGE: Buffer = Buffer.from('hello');
 export const HELLO: Uint8Array = frame(MESSAGE);
 
-/** A message in a frame that says that it is compressed. */
+/** A message whose prefix says that it is compressed. */
 export const packed = (message: Uint8Array): Uint8Array => framed(message, 1);
 
 export interface SmallService extends WireFixture {
   readonly raw: RawGrpc;
-  /** Calls of Wait and Await, which the test answers. */
+  /** Pending calls of Wait and Await, which the test answers. */
   readonly waiting: Call[];
-  /** Chunks that Fill has written. */
+  /** Number of chunks that Fill has written. */
   readonly written: { readonly chunks: number };
 }
 
@@ -64,7 +64,7 @@ function methodsOf(waiting: Call[], written: { chunks: number }): readonly Metho
   const whole = async (call: Call): Promise<void> => {
     hello(call);
     call.complete();
-    // It has more to do than to answer.
+    // The handler continues after its reply.
     await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
   };
   const fail = async (call: Call): Promise<void> => {

@@ -1,5 +1,5 @@
-// A temporary folder that goes at the end of a block (`using`) or when its owner says so. What a process or a store may
-// still write into when a test fails or takes too long is a `testDir()` of test-scope.ts.
+// A temporary folder that is removed at the end of a block (`using`) or by its owner. Use `testDir()` of test-scope.ts
+// when a process or store may still write to it after a failure or timeout of the test.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

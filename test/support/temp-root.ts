@@ -1,8 +1,8 @@
-// The temporary folder of a run, in which all others are: processes of tests leave the data of the servers that their
-// files share (shared-servers.ts), because they are killed at the end of the run.
+// The temporary folder of a test run, which contains all others. Test processes are killed at the end of the run, so
+// they leave the data of shared servers (shared-servers.ts).
 import { tempDir } from './temp-dir.ts';
 
-/** What vitest calls before the first test; what it returns is called after the last one. */
+/** Called by Vitest before the first test; the returned function is called after the last one. */
 export function setup(): () => void {
   const root = tempDir();
   process.env['TMPDIR'] = root.path;

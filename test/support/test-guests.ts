@@ -1,8 +1,8 @@
-/** What runs the components of a test: as a node with its default settings has it, with one process of each kind. */
+/** Runs components in tests with the default settings of a node and one process of each kind. */
 import { Guests } from '../../src/main/guests.ts';
 import { SETTINGS } from '../../src/main/settings.ts';
 
-/** Those that could not be folded, and could again, in this order. */
+/** State Views that could not be folded, and those that could be folded again, in order. */
 export interface HeardViews {
   readonly troubled: string[];
   readonly mended: string[];

@@ -1,17 +1,17 @@
-// What a test owns until it is over, or a file until its last test is. Vitest ends it in reverse order, also after a
-// timeout: a process or a store is given its folder, so it is registered after that, and is over when the folder goes.
+// Resources owned by a test or by a test file. Vitest releases them in reverse order, also after a timeout: a process
+// or store is registered after its folder, so it ends before the folder is removed.
 import type { ChildProcess } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { tempDir } from './temp-dir.ts';
 
-/** A temporary folder of the running test; its path. It goes after everything that the test has registered since. */
+/** Path of a temporary folder for the running test. It is removed after everything that the test registers later. */
 export function testDir(): string {
   const dir = tempDir();
   onTestFinished(() => dir[Symbol.dispose]());
   return dir.path;
 }
 
-/** Kills the process when the running test is over, unless it has ended, and waits until it is gone. */
+/** Kills the process at the end of the running test, if needed, and waits until it has exited. */
 export function endWithTest(child: ChildProcess): void {
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve()).once('error', () => resolve());
@@ -22,20 +22,20 @@ export function endWithTest(child: ChildProcess): void {
   });
 }
 
-/** Number of nodes that run in this process; those that files share outlive each of them (server.ts). */
+/** Number of nodes in this process; shared nodes outlive the test files (server.ts). */
 export const nodes = { running: 0, shared: 0 };
 
 let file = new AsyncDisposableStack();
 
 /**
- * Has it done when the last test of the file is over, after its own hooks, the latest first. It may be said anywhere:
- * an `afterAll` of a test or a hook that runs already is forgotten by Vitest, without a word.
+ * Registers cleanup that runs after the last test of the file and after its own hooks, in reverse order. It may be
+ * called anywhere, whereas Vitest silently ignores an `afterAll` inside a test or running hook.
  */
 export function endWithFile(end: () => PromiseLike<void> | void): void {
   file.defer(end);
 }
 
-/** Ends what the file owns. */
+/** Releases the resources of the file. */
 export async function endFile(): Promise<void> {
   const ending = file;
   file = new AsyncDisposableStack();

@@ -1,9 +1,9 @@
-/** A reader with room for little: what alone is more must wait for its next turn, and no slice may have more. */
+/** A pace with a small byte limit: a larger value must wait for the next turn, and no slice may exceed the limit. */
 import type { SlicePace, StoredEvent } from '#query';
 
 export class TightPace implements SlicePace {
   readonly faults: string[] = [];
-  /** How often something had to wait. */
+  /** Number of waits. */
   waits = 0;
   readonly #least: number;
   #bytes: number;

@@ -1,10 +1,10 @@
-/** The files of TLS of a node, for tests, as settings name them. */
+/** TLS files of a node for tests, with the settings that name them. */
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import type { Authority, Issued } from './certificates.ts';
 
-/** For a node on loopback. */
+/** Names in a certificate for a node on loopback. */
 export const LOOPBACK_NAMES: readonly string[] = ['IP:127.0.0.1', 'DNS:localhost'];
 
 export class TlsFiles {
@@ -15,7 +15,10 @@ export class TlsFiles {
     this.#directory = directory;
   }
 
-  /** As Kubernetes mounts and replaces a secret: a link to a folder of each generation is swapped. */
+  /**
+   * Writes the files like Kubernetes updates a mounted Secret: each generation has a new folder, and a symbolic link is
+   * replaced.
+   */
   put({ cert, key }: Issued): void {
     this.#generation += 1;
     const folder = join(this.#directory, `..generation-${this.#generation}`);
@@ -29,14 +32,14 @@ export class TlsFiles {
     for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('..data', name), join(this.#directory, name));
   }
 
-  /** A file with these authorities. */
+  /** Writes a file with these CA certificates. */
   authorities(name: string, ...those: readonly Authority[]): string {
     const file = join(this.#directory, name);
     writeFileSync(file, those.map(({ cert }) => cert).join(''));
     return file;
   }
 
-  /** Settings of a node or a command that shows what was put to nodes, and takes certificates of these authorities. */
+  /** Settings of a node or command that presents the written certificate to nodes and trusts these authorities. */
   peerSettings(...those: readonly Authority[]): readonly string[] {
     return [
       `--peer-tls-cert-file=${join(this.#directory, 'tls.crt')}`,
@@ -45,7 +48,7 @@ export class TlsFiles {
     ];
   }
 
-  /** Settings of a node that serves with what was put. */
+  /** Settings of a node that presents the written certificate to clients. */
   get settings(): readonly string[] {
     return [
       `--tls-cert-file=${join(this.#directory, 'tls.crt')}`,
@@ -54,7 +57,7 @@ export class TlsFiles {
   }
 }
 
-/** For a client of gRPC that trusts the authority, and shows what it was issued. */
+/** Credentials of a gRPC client that trusts the authority and presents a certificate if given. */
 export function channelOf({ cert }: Authority, shown?: Issued): ReturnType<typeof credentials.createSsl> {
   const [key, chain] = [shown?.key, shown?.cert].map((text) => (text === undefined ? null : Buffer.from(text)));
   return credentials.createSsl(Buffer.from(cert), key, chain);

@@ -1,4 +1,6 @@
-/** Nodes as processes that speak TLS to each other, with files of their own, and the command of operators. */
+/**
+ * Cluster nodes in separate processes that use TLS between each other, and the admin command with their certificates.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -12,7 +14,7 @@ export const NAME = 'shop';
 export const NODES: readonly string[] = ['one', 'two', 'three'];
 export const PATIENCE = { timeout: 60_000, interval: 100 };
 
-/** Files of their own in a directory, with a certificate of an authority. */
+/** Creates TLS files in a new directory, with a certificate of an authority. */
 export function filesIn(dir: string, name: string, by: Authority = authority, more: Partial<Subject> = {}): TlsFiles {
   const folder = join(dir, `${name}-files`);
   mkdirSync(folder);
@@ -24,11 +26,11 @@ export function filesIn(dir: string, name: string, by: Authority = authority, mo
 interface Three {
   readonly members: readonly [Member, Member, Member];
   readonly files: readonly TlsFiles[];
-  /** For an operator. */
+  /** Arguments of the admin command. */
   readonly words: readonly string[];
 }
 
-/** Three nodes that vote, with a database that all of them hold. */
+/** Three nodes that vote, with a database that has a replica on each. */
 export async function startThree(dir: string): Promise<Three> {
   const files = NODES.map((name) => filesIn(dir, name));
   const [ofOne = [], ofTwo = [], ofThree = []] = files.map((each) => each.peerSettings(authority));
@@ -49,7 +51,7 @@ export async function untilHeldByThree(peer: string, words: readonly string[]): 
   await expect.poll(held, PATIENCE).toBe(3);
 }
 
-/** What the command says that is refused. */
+/** Error output of a refused command. */
 export async function refusalOf(peer: string, ...words: readonly string[]): Promise<string> {
   const failed: unknown = await clusterCommandAt(peer, 'status', ...words).catch((failure: unknown) => failure);
   if (typeof failed !== 'object' || failed === null || !('stderr' in failed)) throw new Error('It was not refused');

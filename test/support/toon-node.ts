@@ -1,4 +1,4 @@
-/** A database of everything that pages of TOON show: events, a transaction, components. */
+/** A database with everything that TOON pages show: events, a transaction and components. */
 import { changeText, NO_EVENT } from './components/change-text.ts';
 import { linesView } from './components/lines-view.ts';
 import { SHOWING } from './components/presenters.ts';
@@ -7,16 +7,16 @@ import { cloudEvent, type HttpClient, uniqueName } from './http-client.ts';
 import { createHistory } from './http-history.ts';
 import { wat } from './wasm/wat.ts';
 
-/** Of the transaction of the last revision. */
+/** Id of the last revision's transaction. */
 export const TRANSACTION_ID = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a003';
-/** Revisions of the history, and the transaction behind it. */
+/** Last revision of the history, including that transaction. */
 export const LAST_REVISION = 6;
 
-/** A name of a stream that clients would take for a step in the path. */
+/** A stream name that clients could take for a path segment. */
 const DOTS = '..';
 
 const VIEW = { content_type: 'application/x-count', query_temporality: 'revision' };
-/** A State View in the order of effective time. */
+/** A State View in order of effective time. */
 export const TIMED: Readonly<Record<string, unknown>> = {
   ...VIEW,
   state_view_name: 'timed',
@@ -25,7 +25,7 @@ export const TIMED: Readonly<Record<string, unknown>> = {
 };
 const BY_SUBJECT = { type: 'equals', attr: { subject: { parameter: 'account' } } };
 
-/** A list of as many ones as there are events. */
+/** Renders a list with a 1 for each event. */
 const COUNTED = { first: '{"placed":[', line: '1,', last: '0]}' };
 
 export interface Components {

@@ -1,5 +1,5 @@
-// A page of TOON as a reader takes it apart: the sentence, the data by the library's own decoder, links and actions.
-// `undone` gives what JSON says of the same data.
+// Parses a TOON page: the summary, the data (with the decoder of the TOON library), links and actions. `undone`
+// converts the data to the form of the JSON rendering.
 import { decode } from '@toon-format/toon';
 
 export interface ToonAction {
@@ -28,7 +28,7 @@ export function readToonPage(text: string): ToonPage {
   return { summary, data: decode(data), links, actions };
 }
 
-/** The paths of its links. */
+/** Paths of its links. */
 export function linksOf(page: ToonPage): readonly string[] {
   return Object.values(page.links).map((link) => {
     if (!link.startsWith('GET /')) throw new Error(`not a link: ${link}`);
@@ -36,14 +36,14 @@ export function linksOf(page: ToonPage): readonly string[] {
   });
 }
 
-/** Without what only JSON is asked for: where the page behind it is, in the words of the rendering. */
+/** Removes the members for the next page, whose form depends on the rendering. */
 export function bare(data: unknown): unknown {
   return isObject(data) ? { ...data, next: undefined, next_cursor: undefined } : data;
 }
 
 const AS_JSON = /_json$/;
 
-/** A member `x_json` is the text of the JSON of `x`; null in a row of a table means absent (docs/http.md). */
+/** A member `x_json` contains the JSON text of `x`; null in a row of a table means absent (docs/http.md). */
 export function undone(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(withoutNulls);
   if (!isObject(data)) return data;

@@ -1,4 +1,4 @@
-/** Two real nodes in this process, one of which holds no copy of a database: what is asked of it is relayed. */
+/** Two real nodes in this process, one of which has no replica of a database and relays requests for it. */
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { RELAYED } from '../../src/transport/relay.ts';
 import { eventually } from './eventually.ts';
@@ -10,16 +10,16 @@ import { endWithFile } from './test-scope.ts';
 
 export interface TwoNodes {
   readonly holder: TestServer;
-  /** It holds none. */
+  /** The node without a replica. */
   readonly other: TestServer;
 }
 
-/** They run until the last test of the file is over. The database is empty. */
+/** The nodes run until the last test of the file has ended. The database is empty. */
 export async function startTwoNodes(databaseName: string, ...settings: readonly string[]): Promise<TwoNodes> {
   return startTwo(databaseName, {}, ...settings);
 }
 
-/** Starts them with authentication on; `AS_FIRST` is the administrator. */
+/** Starts them with authentication; `AS_FIRST` is the administrator. */
 export async function startGuardedTwoNodes(databaseName: string, ...settings: readonly string[]): Promise<TwoNodes> {
   const dir = tempDir();
   endWithFile(() => dir[Symbol.dispose]());
@@ -28,9 +28,9 @@ export async function startGuardedTwoNodes(databaseName: string, ...settings: re
 
 export interface TwoNodesOptions {
   readonly credential?: Readonly<Record<string, string>>;
-  /** By which the clients of the nodes speak TLS. */
+  /** Credentials with which the clients of the nodes use TLS. */
   readonly channel?: ChannelCredentials;
-  /** Of one of the nodes alone. */
+  /** Settings of only one of the nodes. */
   readonly settingsOf?: (name: 'one' | 'two') => readonly string[];
 }
 
@@ -61,7 +61,7 @@ async function started(channel: ChannelCredentials | undefined, ...settings: rea
   return server;
 }
 
-/** Whether the node answers by itself. */
+/** True when the node answers by itself. */
 async function holds({ client }: TestServer, databaseName: string, proof: Record<string, string>): Promise<boolean> {
   try {
     await client.call('fetchLatestDatabase', { databaseName }, { metadata: { ...proof, [RELAYED]: 'a test' } });

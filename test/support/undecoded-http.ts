@@ -1,4 +1,4 @@
-/** A request by node:http, which decodes nothing, on a connection of its own. */
+/** Sends a request with node:http, which does not decompress the reply, on a new connection. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 

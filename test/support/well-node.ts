@@ -1,4 +1,4 @@
-/** The health of a node to which nothing has happened. */
+/** The health snapshot of a node without problems. */
 import type { NodeHealth } from '#cluster';
 
 export const WELL: NodeHealth = {

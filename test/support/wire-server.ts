@@ -1,4 +1,6 @@
-/** The gRPC server under its methods, for tests: wide open where a test says nothing, and it notes what it did. */
+/**
+ * The gRPC server without methods of the product, for tests: limits are large by default, and it records its actions.
+ */
 import { type ByteBudgets, createByteBudgets } from '../../src/transport/byte-budgets.ts';
 import { statusOfFrame } from '../../src/transport/grpc/frame-status.ts';
 import type { Method } from '../../src/transport/grpc/wire/method.ts';
@@ -14,20 +16,20 @@ export interface WireFixture extends AsyncDisposable {
   readonly server: WireServer;
   readonly port: number;
   readonly budgets: ByteBudgets;
-  /** What budgets wait by; it stands still unless the test moves it. */
+  /** Clock of the budgets; only the test advances it. */
   readonly time: ManualTime;
-  /** The codes of calls that have ended. */
+  /** Codes of ended calls. */
   readonly ended: string[];
-  /** Why calls were refused before their handlers saw them. */
+  /** Reasons of calls that were refused before their handlers. */
   readonly refused: string[];
-  /** Why connections were ended. */
+  /** Reasons of ended connections. */
   readonly endings: string[];
 }
 
 export interface WireOptions {
   readonly methods: readonly Method[];
   readonly limits?: Partial<WireLimits>;
-  /** Bytes of all requests, of streams that stand open, and of all replies. */
+  /** Byte budgets of all requests, of open streams, and of all replies. */
   readonly requests?: number;
   readonly streams?: number;
   readonly unsent?: number;
@@ -36,7 +38,7 @@ export interface WireOptions {
   readonly statusOf?: WireServerParts['statusOf'];
 }
 
-/** For which a reader is waited for before another one has its room. */
+/** Time to wait for a reader before another one gets its budget. */
 export const PATIENCE_MS = 50;
 
 const MUCH = 2 ** 30;
@@ -64,7 +66,7 @@ const LIMITS: WireLimits = {
   lingerMs: 60_000,
 };
 
-/** Listens on a free port when it resolves; disposing of it ends whatever is under way. */
+/** Listens on a free port; disposing of it ends all calls. */
 export async function startWireServer(options: WireOptions): Promise<WireFixture> {
   const { requests = MUCH, streams = MUCH, unsent = MUCH } = options;
   const [ended, refused, endings]: [string[], string[], string[]] = [[], [], []];

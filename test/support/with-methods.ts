@@ -1,4 +1,4 @@
-/** An object some of whose methods are others. */
+/** An object with some of its methods replaced. */
 export function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
   return new Proxy(target, {
     get(_target, name): unknown {

@@ -1,5 +1,5 @@
-// One node in one thread, on a disk that forgets: the core over the log and the store in memory, the front over the
-// core, and crashes between any two moments.
+// One node in one thread, on a simulated disk that can lose unsynced data: a core on a log and a store in memory, and a
+// front on that core. Tests can crash it at any point.
 import { type Clock, type GroupId, LEVELS, type LevelRange, toGroupId, toNodeId } from '#base';
 import {
   type CoreLimits,
@@ -24,7 +24,7 @@ export class CoreWorld {
   nowMs = 1_000_000;
   #disk: DiskLevel = 'open';
   readonly failures: Error[] = [];
-  /** The reasons of everything that was refused. */
+  /** Reasons of all refusals. */
   readonly refusals: (string | undefined)[] = [];
   readonly #limits: CoreLimits;
   #core: CoreRuntime | undefined;
@@ -36,7 +36,7 @@ export class CoreWorld {
 
   constructor(limits: Partial<CoreLimits> = {}, levels: LevelRange = LEVELS) {
     this.#levels = levels;
-    // Rows are written as soon as they can be, so that a test sees them without passing time.
+    // Writes rows as soon as possible, so that tests see them without advancing time.
     this.#limits = { ...LIMITS, writeEntries: 1, ...limits };
     this.log = new MemoryLog();
     this.kv = new LossyKv();
@@ -48,7 +48,7 @@ export class CoreWorld {
     return world;
   }
 
-  /** The same, with a database. */
+  /** Starts a node and creates a database. */
   static async withShop(
     limits: Partial<CoreLimits> = {},
   ): Promise<{ readonly world: CoreWorld; readonly group: GroupId }> {
@@ -112,20 +112,20 @@ export class CoreWorld {
     });
   }
 
-  /** The process dies; the next one finds what the disks kept. */
+  /** The process dies, and the next one starts with the data that the disks kept. */
   async crash(kept: { readonly torn?: number; readonly survives?: (unsynced: number) => boolean } = {}): Promise<void> {
     this.log = this.log.crash(kept.torn ?? 0);
     this.kv = await this.kv.crash(kept.survives ?? (() => true));
     await this.start();
   }
 
-  /** Moves time on, and ticks. */
+  /** Advances time and ticks. */
   pass(ms: number): void {
     this.nowMs += ms;
     this.core.tick();
   }
 
-  /** Creates a database and gives its group. */
+  /** Creates a database and returns its group. */
   async create(name: string): Promise<GroupId> {
     const { binding } = await this.node.createDatabase(name);
     return toGroupId(binding.group);
@@ -135,13 +135,13 @@ export class CoreWorld {
     return this.node.transact(group, databaseKit.payload(text, this.#names.of(text)));
   }
 
-  /** Resolves when the rows of everything that was answered are in the store. */
+  /** Resolves when the store has the rows of everything that was answered. */
   async readable(group: GroupId): Promise<void> {
     const { node } = this;
     await node.waitFor(group, node.answered(group), new AbortController().signal);
   }
 
-  /** The texts of a database's transactions, in the order of their revisions, as a reader finds them in the store. */
+  /** Texts of a database's transactions, in order of revision, as read from the store. */
   async history(group: GroupId): Promise<readonly string[]> {
     await this.readable(group);
     return databaseKit.history(this.kv, group);
@@ -150,7 +150,7 @@ export class CoreWorld {
 
 function mute(): void {}
 
-/** Bytes that differ from call to call, and are the same in each run. */
+/** Bytes that differ from call to call, but are the same in each run. */
 export function repeatableBytes(seed: number): { readonly bytes: (count: number) => Uint8Array } {
   let state = seed;
   const next = (): number => {
@@ -160,7 +160,7 @@ export function repeatableBytes(seed: number): { readonly bytes: (count: number)
   return { bytes: (count) => Uint8Array.from({ length: count }, next) };
 }
 
-/** Lets everything that is ready to run do so, several rounds of it. */
+/** Runs everything that is ready, for several event-loop turns. */
 export async function settle(): Promise<void> {
   for (let round = 0; round < 50; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** Nodes in one thread whose copies are kept: node 1 begins the cluster, and whoever is registered joins it. */
+/** Nodes in one thread whose replicas are maintained: node 1 founds the cluster, and registered nodes join it. */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
 import { type Binding, type ClusterPorts, type NodeRegistration, spreadOver } from '#cluster';
 import { everybody, membershipOf } from '#raft';
@@ -13,7 +13,7 @@ export function registrationOf(node: number): NodeRegistration {
   return { storeId: placeOf(node).store, name: `node-${node}`, zone: 'a', peer, grpc: '', http: '', levels: LEVELS };
 }
 
-/** So many processes; only node 1 is registered. */
+/** Starts `count` processes, of which only node 1 is registered. */
 export async function keptWorld(count: number, options: ReplicaWorldOptions = {}): Promise<ReplicaWorld> {
   const cluster = (_nodes: unknown, node: NodeId): ClusterPorts => ({
     node,
@@ -29,19 +29,19 @@ export async function keptWorld(count: number, options: ReplicaWorldOptions = {}
   return world;
 }
 
-/** Registers a node with the levels that its release knows. */
+/** Registers a node with the feature levels of its release. */
 export async function register(world: ReplicaWorld, node: number, release?: Release): Promise<unknown> {
   const leader = await world.leader(CATALOG_GROUP);
   const registration = { ...registrationOf(node), levels: release?.levels ?? LEVELS };
   return world.answer(leader.core.register(registration, node === leader.node));
 }
 
-/** Registers these nodes, in their order: node 2 is the second that was registered. */
+/** Registers these nodes in order: node 2 is the second registered one. */
 export async function join(world: ReplicaWorld, nodes: readonly number[], release?: Release): Promise<void> {
   for (const node of nodes) await register(world, node, release);
 }
 
-/** So many nodes of one release that have all joined. */
+/** A cluster of `count` nodes of one release, all of which have joined. */
 export async function joinedWorld(count: number, options: ReplicaWorldOptions = {}): Promise<ReplicaWorld> {
   const world = await keptWorld(count, options);
   await join(world, world.nodes.slice(1), options.release);
@@ -49,7 +49,7 @@ export async function joinedWorld(count: number, options: ReplicaWorldOptions = 
   return world;
 }
 
-/** The same, with a database on the first three. */
+/** The same with a database on the first three nodes. */
 export async function shopOnThree(
   count: number = 3,
   options: ReplicaWorldOptions = {},
@@ -64,7 +64,9 @@ export function bindingOf({ core }: WorldNode, group: GroupId): Binding | undefi
   return core.catalog.bindings.find((binding) => binding.group === group);
 }
 
-/** Whether every node that runs and holds a database knows it at these nodes, and its group consists of them. */
+/**
+ * True when every running node with the database has this placement in its catalog, and its group has these members.
+ */
 export function isAt(world: ReplicaWorld, group: GroupId, nodes: readonly number[]): boolean {
   const wanted = nodes.toSorted((one, other) => one - other).join();
   const isThere = (member: WorldNode): boolean => {

@@ -1,20 +1,20 @@
-/** Clusters as planners see them, written as short as a test can read them. */
+/** Short descriptions of clusters for tests of the placement planners, and the views that planners get. */
 import { nodeOf, replicaOf, toDatabaseId, toGroupId, toNodeId } from '#base';
 import type { Binding, Liveness, NodeView, PlacementView } from '#cluster';
 
 export interface Layout {
-  /** The zone of each node, from node 1 on. */
+  /** The zone of each node, starting with node 1. */
   readonly zones: string;
-  /** The nodes with each database, a digit for each: `123 12`. */
+  /** Nodes of each database, one digit per node: `123 12`. */
   readonly held?: string;
   readonly behind?: readonly number[];
   readonly silent?: readonly number[];
   readonly lost?: readonly number[];
   readonly leaving?: readonly number[];
   readonly removed?: readonly number[];
-  /** Who was heard of lately, or may have been. */
+  /** Nodes that were recently up, or may have been. */
   readonly expected?: readonly number[];
-  /** Who does not vote in the catalog. */
+  /** Nodes that do not vote in the catalog. */
   readonly learners?: readonly number[];
 }
 
@@ -43,7 +43,7 @@ export function viewOf(layout: Layout): PlacementView {
   return { nodes: nodesOf(layout), bindings };
 }
 
-/** Who holds a database, or is to hold it. */
+/** Nodes that have or will have a replica of the database. */
 export function holdersOf({ replicas, leaving }: Binding): readonly number[] {
   return replicas.filter((replica) => !leaving.includes(replica)).map(nodeOf);
 }

@@ -1,5 +1,5 @@
-// A store in memory that loses what was not synced, batch by batch and in any combination: LevelDB's worst after a
-// power failure (a synced batch may survive while an earlier unsynced one does not).
+// A store in memory that may lose any combination of unsynced batches in a crash. This is LevelDB's worst case after a
+// power failure: a synced batch may survive while an earlier unsynced one does not.
 import { assert } from '#base';
 import type { KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
 import { memoryKv } from '../memory-kv.ts';
@@ -8,9 +8,9 @@ import { type Operation, RecordedBatch, replay } from '../recorded-batch.ts';
 export class LossyKv implements KvStore {
   readonly #visible = memoryKv();
   readonly #journal: { readonly operations: readonly Operation[]; isDurable: boolean }[] = [];
-  /** Writes wait for this, so that a test can look at the moment between a commit and its application. */
+  /** Writes wait for this promise, so that a test can observe the state between a commit and its application. */
   gate: Promise<void> = Promise.resolve();
-  /** How many rows each write had. */
+  /** Number of rows of each write. */
   readonly writes: number[] = [];
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -57,17 +57,17 @@ export class LossyKv implements KvStore {
     await this.#visible.close();
   }
 
-  /** Everything written so far is durable. */
+  /** Makes everything written so far durable. */
   async checkpointFiles(): Promise<void> {
     for (const write of this.#journal) write.isDurable = true;
   }
 
-  /** Batches that a power failure may lose. */
+  /** Number of batches that a power failure may lose. */
   get unsyncedCount(): number {
     return this.#journal.filter((write) => !write.isDurable).length;
   }
 
-  /** What a next process finds; `survives` says which of the unsynced batches do, by their order. */
+  /** The store after a crash; `survives` decides for each unsynced batch, by its number. */
   async crash(survives: (unsynced: number) => boolean): Promise<LossyKv> {
     const next = new LossyKv();
     let unsynced = 0;

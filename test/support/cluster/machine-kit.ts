@@ -1,4 +1,4 @@
-/** The state machines under the core, and what tests write to them and read of them. */
+/** The state machines of cores in tests, with functions to write transactions and to read them back from the store. */
 import { encodeUtf8, type GroupId, type Revision, toRevision } from '#base';
 import type { Machines } from '#cluster';
 import { DatabaseReader, eventsOf } from '#database';
@@ -25,7 +25,7 @@ export const databaseKit: {
       constraints: text.length % 3 === 0 ? [ALWAYS] : [],
       events: [eventOf(text)],
     }),
-  /** The texts of a database, by revision. */
+  /** Texts of a database, by revision. */
   history: async (kv, group) => {
     const reader = readerOf(kv, group);
     const revision = reader.applied()?.revision ?? 0;
@@ -34,12 +34,12 @@ export const databaseKit: {
       for (const { bytes } of eventsOf(reader.transaction(each))) texts.push(textIn(bytes));
     return texts;
   },
-  /** Everything that is stored of a database and must be the same on every replica. */
+  /** Stored content of a database that must be the same on every replica. */
   shared: sharedContent,
   storedRevision: (kv, group) => readerOf(kv, group).applied()?.revision ?? toRevision(0),
 };
 
-/** Names under which texts are written that may be written again and again. */
+/** Unique names for texts that are written repeatedly. */
 export class FreshNames {
   readonly #counts = new Map<string, number>();
 

@@ -1,5 +1,5 @@
-// A log in memory that loses what was not synced. Synchronous with its test: `sync` makes queued batches durable, or
-// (automatic) a microtask does so after each append, as a very fast disk would.
+// A log in memory that loses unsynced records in a crash. It runs synchronously with its test: `sync` makes queued
+// batches durable, or, if automatic, a microtask after each append does so, like a very fast disk.
 import { assert, type GroupId, toLogIndex, toRevision, toTerm, unreachable } from '#base';
 import type { BatchId, EncodedRecords, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from '#storage';
 import { GroupLedger } from '../../../src/storage/group-ledger.ts';
@@ -15,7 +15,7 @@ const EMPTY = {
 
 export class MemoryLog implements LogWriter {
   isAutomatic = true;
-  /** How often `sync` made something durable. */
+  /** Number of effective syncs. */
   syncCount = 0;
   readonly #durable: LogRecord[];
   readonly #ledger = new GroupLedger();
@@ -55,12 +55,12 @@ export class MemoryLog implements LogWriter {
     return this.#queued.length;
   }
 
-  /** Every record that is durable, in order. */
+  /** All durable records, in order. */
   get durable(): readonly LogRecord[] {
     return this.#durable;
   }
 
-  /** Makes everything that is queued durable and says so. */
+  /** Makes all queued batches durable and reports them. */
   sync(): void {
     const last = this.#queued.at(-1);
     if (last === undefined || this.#isBroken) return;
@@ -70,19 +70,19 @@ export class MemoryLog implements LogWriter {
     this.#onPersisted(last.batch, { bytes: 0, elapsedMs: 0 });
   }
 
-  /** The disk reports an error; nothing becomes durable any more. */
+  /** Reports a disk error; nothing becomes durable afterwards. */
   fail(failure: Error): void {
     this.#isBroken = true;
     this.#onFatal(failure);
   }
 
-  /** What a next process finds when the first `torn` queued batches reached the disk although nobody was told. */
+  /** The log after a crash in which the first `torn` queued batches reached the disk without being reported. */
   crash(torn: number): MemoryLog {
     this.#isBroken = true;
     return new MemoryLog([...this.#durable, ...this.#queued.slice(0, torn).flatMap(({ records }) => records)]);
   }
 
-  /** As the log on disk does it (W11): a record that does not continue what the log holds of its group is a bug. */
+  /** Like the log on disk (W11): a record that does not continue its group is a bug. */
   #admit(record: LogRecord): void {
     const fault = this.#ledger.admit(record, { segment: 1, crc: 0 });
     assert(fault === undefined, 'A record continues what the log holds of its group', fault);

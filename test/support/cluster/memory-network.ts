@@ -1,7 +1,6 @@
-// A network between cores: frames are encoded, delayed, lost, doubled and cut off, and decoded at the other end.
-//
-// It has neither time nor chance of its own: whoever builds it says when work runs and draws its numbers, so that a
-// test in one thread and a simulation under a virtual clock can both use it.
+// A network between cores, in which frames are encoded, delayed, lost, duplicated or blocked, and decoded by the
+// receiver. It has no clock and no randomness of its own: its creator schedules the work and draws the numbers, so
+// tests in one thread and the simulation with a virtual clock can both use it.
 import type { Crc32, NodeId } from '#base';
 import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from '#cluster';
 import { laneOf } from '../../../src/cluster/peer/links.ts';
@@ -11,13 +10,13 @@ import type { Refrains } from '../../../src/cluster/peer/refrain.ts';
 import type { Draw } from '../log-model.ts';
 
 export interface NetworkPorts {
-  /** Runs the work after so many milliseconds. */
+  /** Runs the work after a delay in milliseconds. */
   readonly after: (delayMs: number, work: () => void) => void;
   readonly draw: Draw;
   readonly crc32: Crc32;
 }
 
-/** Who gets the messages: a core. */
+/** Receiver of messages: a core. */
 export interface Receiver {
   receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): void;
   forwarded(from: NodeId, items: readonly ForwardItem[]): void;
@@ -40,15 +39,15 @@ export class MemoryNetwork {
   lossPercent = 0;
   doublePercent = 0;
   delayMsMax = 2;
-  /** Messages that are lost, whatever else is. */
+  /** Selects messages that are always lost. */
   isHeld: (from: NodeId, to: NodeId, envelope: Envelope) => boolean = () => false;
-  /** Lanes of appends and forwards that are not connected; their nodes are reached by other lanes. */
+  /** Selects nodes whose lane for appends and forwards is not connected, while other lanes are. */
   isClosed: (from: NodeId, to: NodeId) => boolean = () => false;
-  /** Takes the forwards that arrive at a node away from it. */
+  /** Returns true to take the forwarded items that arrive at a node. */
   intercepts: (to: NodeId, items: readonly ForwardItem[]) => boolean = () => false;
-  /** Snapshot letters that are lost on their way. */
+  /** Selects snapshot letters that are lost. */
   loses: (letter: SnapshotLetter) => boolean = () => false;
-  /** How many messages left in how many sends; how many of them as part of a refrain. */
+  /** Numbers of sends and of messages, and of messages that were delta-encoded. */
   readonly counts = { sends: 0, messages: 0, refrained: 0, frameBytes: 0, letters: 0, letterBytes: 0 };
   readonly #ports: NetworkPorts;
   readonly #stations = new Map<NodeId, Station>();
@@ -58,7 +57,7 @@ export class MemoryNetwork {
     this.#ports = ports;
   }
 
-  /** The port of a process of that node, which takes the place of the process before it. */
+  /** Connects a process of the node, replacing the one before. */
   connect(node: NodeId, receiver: Receiver): void {
     const store = toStoreId(`0199a5c8-3c1e-7a2b-9f01-${node.toString(16).padStart(12, '0')}`);
     const place = { node, store };
@@ -73,14 +72,14 @@ export class MemoryNetwork {
     }
   }
 
-  /** A process finds that another node is there, unless it has ended itself by then. */
+  /** Reports a reachable node to a process, unless it has ended meanwhile. */
   #tell(node: NodeId, { reaches, before }: { readonly reaches: NodeId; readonly before: Receiver }): void {
     this.#ports.after(CONNECTS_MS, () => {
       if (this.#stations.get(node)?.receiver === before && this.#stations.has(reaches)) before.reachable(reaches);
     });
   }
 
-  /** The process of that node has ended: whoever has a connection to it notices. */
+  /** Disconnects the ended process of the node; connected nodes notice it. */
   disconnect(node: NodeId): void {
     this.#stations.delete(node);
     for (const { receiver, codec } of this.#stations.values()) {
@@ -89,7 +88,7 @@ export class MemoryNetwork {
     }
   }
 
-  /** What a node sends by, as long as `isAlive` says that its process runs. */
+  /** The sending port of a node, which works while `isAlive` says that its process runs. */
   portOf(node: NodeId, isAlive: () => boolean): Peers {
     return {
       send: (to, messages, refrains = {}) => {
@@ -100,19 +99,19 @@ export class MemoryNetwork {
         if (isAlive()) this.#forward(node, to, items);
         return true;
       },
-      // Everybody finds everybody here.
+      // All nodes are known here.
       setPeers: () => undefined,
       sendLetter: (to, letter) => isAlive() && this.#sendLetter(node, to, letter),
     };
   }
 
-  /** Nothing passes between the two any more, in either direction. */
+  /** Blocks both directions between two nodes. */
   cut(one: NodeId, other: NodeId): void {
     this.cutWay(one, other);
     this.cutWay(other, one);
   }
 
-  /** Nothing passes this way any more; the other way is open. */
+  /** Blocks one direction. */
   cutWay(from: NodeId, to: NodeId): void {
     this.#cut.add(`${from} ${to}`);
   }
@@ -129,7 +128,7 @@ export class MemoryNetwork {
     const isClosed = this.isClosed(from, to);
     const isSent = (envelope: Envelope): boolean =>
       !this.isHeld(from, to, envelope) && !(isClosed && laneOf(envelope) === 'appends');
-    // Of a refrain of which something is held the rest goes by itself.
+    // When a message of a delta table is held, the others are sent individually.
     const isWhole = said.every(isSent);
     const sent = isWhole ? messages.filter(isSent) : [...messages, ...said].filter(isSent);
     if (sent.length + said.length === 0) return;
@@ -141,7 +140,7 @@ export class MemoryNetwork {
     );
   }
 
-  /** Frames may be lost, doubled and overtaken. */
+  /** Frames may be lost, duplicated and reordered. */
   #carry(from: NodeId, to: NodeId, frame: Uint8Array): void {
     this.counts.frameBytes += frame.length;
     const times = this.#happens(this.lossPercent) ? 0 : this.#happens(this.doublePercent) ? 2 : 1;
@@ -150,7 +149,7 @@ export class MemoryNetwork {
     }
   }
 
-  /** Frames of a lane arrive in their order and once each, or not at all: requests of clients depend on it. */
+  /** Frames of a lane arrive in order and at most once, because forwarded requests depend on it. */
   #forward(from: NodeId, to: NodeId, items: readonly ForwardItem[]): void {
     this.#each(
       from,
@@ -174,7 +173,7 @@ export class MemoryNetwork {
     for (const { frame } of encode(sender.codec, receiver.place)) send(frame);
   }
 
-  /** The lane `bulk` may be full; whoever sends by it tries again. */
+  /** The `bulk` lane may be full; then the sender tries again. */
   #sendLetter(from: NodeId, to: NodeId, letter: SnapshotLetter): boolean {
     const sender = this.#stations.get(from);
     const receiver = this.#stations.get(to);
@@ -190,7 +189,7 @@ export class MemoryNetwork {
     const station = this.#stations.get(to);
     if (station === undefined || this.#cut.has(`${from} ${to}`)) return;
     const decoded = station.codec.decode(frame.slice());
-    // The process that it was for has ended: the next one has another store in no case, but may know other tables.
+    // The frame may have been for an earlier process. The next one has the same store, but may know other delta tables.
     if (decoded.kind === 'failure') throw new Error(`A frame does not decode: ${decoded.reason.words}`);
     const { tables, messages, forwards, letter } = decoded.value;
     const hasTables = tables.beats !== undefined || tables.answers !== undefined;

@@ -1,5 +1,5 @@
-// The releases that come after this one, as far as levels matter: each knows one level more, at which transactions have
-// another format, and writes that only when the cluster is at that level. The second knows this one's no more.
+// Later releases for tests of feature levels. The next release knows one more level, at which transactions have another
+// format, and writes that format only at that level. The release after it does not know this one's levels.
 import { LEVEL_FIRST, LEVELS, type LevelRange } from '#base';
 import type { Machine } from '#cluster';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
@@ -9,14 +9,14 @@ import type { Release } from './replica-world.ts';
 export const NEXT_LEVELS: LevelRange = { min: LEVELS.min, max: LEVELS.max + 1 };
 const LAST_LEVELS: LevelRange = { min: LEVELS.max + 1, max: LEVELS.max + 2 };
 
-/** A transaction as it is written at the level: this release writes those of the first at all that it knows. */
+/** A transaction in the format of a level: this release writes the first format at every level that it knows. */
 export function payloadAt(level: number, text: string): Uint8Array {
   const payload = databaseKit.payload(text);
   payload[0] = level > LEVELS.max ? level : LEVEL_FIRST;
   return payload;
 }
 
-/** As this release would have written it. */
+/** The payload in the format of this release. */
 function lowered(payload: Uint8Array): Uint8Array {
   const level = payload[0] ?? 0;
   if (level <= LEVELS.max || level > LAST_LEVELS.max) return payload;
@@ -25,10 +25,10 @@ function lowered(payload: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** The machine that the proxy stands for, by which this release's own state is imported. */
+/** The machine behind each proxy, which can import the state of this release. */
 const inners = new WeakMap<Machine, Machine>();
 
-/** A machine that takes payloads of the later level. */
+/** A machine that accepts payloads of the later level. */
 function laterMachine(inner: Machine): Machine {
   const later: Partial<Machine> = {
     needs: (payload) => inner.needs(lowered(payload)),
@@ -39,7 +39,7 @@ function laterMachine(inner: Machine): Machine {
       const value = later[name] ?? inner[name];
       return typeof value === 'function' ? value.bind(inner) : value;
     },
-    // What watches a machine takes the place of a method of this one, not of the inner one.
+    // A spy on the machine replaces a method of this proxy, not of the inner machine.
     set: (_target, name: keyof Machine, value: never) => {
       Object.assign(later, { [name]: value });
       return true;
@@ -68,7 +68,7 @@ const LATER_MACHINES: Release['machines'] = {
 
 export const nextRelease: Release = laterRelease(NEXT_LEVELS);
 
-/** The one after that. */
+/** The release after the next one. */
 export const lastRelease: Release = laterRelease(LAST_LEVELS);
 
 function laterRelease(levels: LevelRange): Release {

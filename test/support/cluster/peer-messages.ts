@@ -1,4 +1,4 @@
-// Random messages of Raft between replicas, for the codec of frames: any that a replica could send.
+// Random Raft messages between replicas, for tests of the frame codec: any message that a replica could send.
 import * as fc from 'fast-check';
 import {
   type LogIndex,
@@ -19,7 +19,7 @@ type Kind = Message['kind'];
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-/** Small ones mostly, with every length of a varint. */
+/** Mostly small numbers, with varints of every length. */
 const count: fc.Arbitrary<number> = fc.oneof(
   fc.nat(300),
   fc.tuple(fc.nat(52), fc.nat(3)).map(([power, more]) => 2 ** power + more),
@@ -42,7 +42,7 @@ const membership: fc.Arbitrary<Membership> = fc
     return { voters: { incoming: named, outgoing }, learners: others.slice(2), learnersNext };
   });
 
-/** What stands behind an entry: by how much the term rises, and what it holds. */
+/** Content of an entry: the increase of the term, and the payload or membership. */
 const behind: fc.Arbitrary<{ readonly rise: number; readonly held: Uint8Array | Membership }> = fc.record({
   rise: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat(1000)),
   held: fc.oneof({ weight: 5, arbitrary: fc.uint8Array({ maxLength: 400 }) }, membership),
@@ -71,7 +71,7 @@ const append: fc.Arbitrary<Message> = fc
 
 const either = fc.boolean();
 const perhaps = fc.option(index, { nil: undefined });
-/** Total: a new kind of message does not compile until it is drawn. */
+/** Complete: a new kind of message does not compile until it is drawn. */
 const MESSAGES: Readonly<Record<Kind, fc.Arbitrary<Message>>> = {
   'pre-vote-request': fc.record({ kind: fc.constant('pre-vote-request'), term, last: id, commit: id }),
   'pre-vote-reply': fc.record({ kind: fc.constant('pre-vote-reply'), term, isGranted: fc.boolean(), commit: id }),
@@ -96,7 +96,7 @@ const MESSAGES: Readonly<Record<Kind, fc.Arbitrary<Message>>> = {
 
 const KINDS: readonly Kind[] = Object.keys(MESSAGES).filter((name): name is Kind => name in MESSAGES);
 
-/** From a replica of node 1 to one of node 2. */
+/** From a replica of node 1 to a replica of node 2. */
 function envelopeOf(kind: Kind): fc.Arbitrary<Envelope> {
   return fc.record({
     group: fc.oneof(fc.nat(200), fc.nat(2 ** 32 - 1)).map(toGroupId),
@@ -113,7 +113,7 @@ export const envelopes: fc.Arbitrary<readonly Envelope[]> = fc.array(
 
 const bytes: fc.Arbitrary<Uint8Array> = fc.uint8Array({ maxLength: 300 });
 
-/** Total: a new kind of letter does not compile until it is drawn. */
+/** Complete: a new kind of letter does not compile until it is drawn. */
 const LETTERS: {
   readonly [K in SnapshotContent['kind']]: fc.Arbitrary<Extract<SnapshotContent, { readonly kind: K }>>;
 } = {
@@ -131,7 +131,7 @@ const LETTERS: {
   end: fc.record({ kind: fc.constant('end'), reason: fc.constantFrom('done', 'busy', 'refused', 'over') }),
 };
 
-/** Any letter of a snapshot's transfer from one node to another. */
+/** Any letter of a snapshot transfer between two nodes. */
 export function letters(from: NodeId, to: NodeId): fc.Arbitrary<SnapshotLetter> {
   const contents = fc.oneof(...Object.values(LETTERS));
   return fc

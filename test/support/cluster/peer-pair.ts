@@ -1,4 +1,4 @@
-// Two nodes of one cluster and the codecs by which they talk, with sessions from a seed.
+// Two nodes of one cluster with their frame codecs, whose sessions are deterministic.
 import { type Random, replicaOf, toGroupId } from '#base';
 import { nativeCrc32 } from '#cluster';
 import type { Message } from '#raft';
@@ -12,7 +12,7 @@ export const SOUTH: NodePlace = { node: toNodeId(2), store: toStoreId('0199a5c8-
 
 let drawn = 0;
 
-/** A codec whose sessions are never those of another, unless the first of them is given. */
+/** A codec with unique sessions, unless the first session is given. */
 export function codecOf(self: NodePlace, clusterId: string = CLUSTER, session?: number): PeerCodec {
   let next = session;
   const random: Random = {
@@ -26,19 +26,19 @@ export function codecOf(self: NodePlace, clusterId: string = CLUSTER, session?: 
   return new PeerCodec({ clusterId, self, crc32: nativeCrc32, random });
 }
 
-/** From a replica of North to one of South; which ones follows from the group. */
+/** A message from a replica of North to one of South; the group determines the replicas. */
 export function say(group: number, message: Message): Envelope {
   const [from, to] = [replicaOf(NORTH.node, group % 7), replicaOf(SOUTH.node, group % 5)];
   return { group: toGroupId(group), from, to, message };
 }
 
-/** The other way. */
+/** The opposite direction. */
 export function reply(group: number, message: Message): Envelope {
   const { from: to, to: from } = say(group, message);
   return { group: toGroupId(group), from, to, message };
 }
 
-/** All messages of a frame: the rows of its tables first. */
+/** All messages of a frame, the rows of its delta tables first. */
 export function messagesIn({ tables, messages }: Pick<IncomingFrame, 'tables' | 'messages'>): readonly Envelope[] {
   const { beats, answers } = tables;
   return [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? []), ...messages];

@@ -1,5 +1,5 @@
-// Several nodes in one thread, each with a core, a front, a log and a store that forget, over a network that loses:
-// time is passed by the test, and between two moments of it everything that can run does.
+// Several nodes in one thread, each with a core, a front, and a log and store that can lose unsynced data, over an
+// unreliable network. Tests advance the time, and everything that can run does so at each step.
 import { CATALOG_GROUP, type GroupId, LEVELS, type LevelRange, type NodeId, toNodeId } from '#base';
 import {
   type Binding,
@@ -26,13 +26,13 @@ import { MemoryLog } from './memory-log.ts';
 import { MemoryNetwork } from './memory-network.ts';
 
 export interface ReplicaWorldOptions {
-  /** What all processes begin with, unless it is this release. */
+  /** Release of all first processes; default this release. */
   readonly release?: Release | undefined;
   readonly seed?: number;
   readonly limits?: Partial<CoreLimits>;
-  /** Is told of every step of every group. */
+  /** Called for every Raft step of every group. */
   readonly stepped?: (node: NodeId, input: Input, after: Step) => void;
-  /** What the cores are told of their cluster; every node holds everything unless it says otherwise. */
+  /** Cluster configuration of each core; by default every node has a replica of every database. */
   readonly cluster?: (nodes: readonly NodeId[], node: NodeId) => ClusterPorts;
 }
 
@@ -47,7 +47,10 @@ interface Process {
   readonly link: StallingLink;
 }
 
-/** The core as the front has it, that stands still now and then: what it is told comes later, all in its order. */
+/**
+ * The connection of a front to its core. While stalled, it queues the reports of the core and delivers them later in
+ * order.
+ */
 class StallingLink implements CoreLink {
   readonly #core: CoreRuntime;
   #listener: (report: Report) => void = () => undefined;
@@ -103,7 +106,7 @@ class StallingLink implements CoreLink {
 const STEP_MS = 10;
 const TICK_MS = 50;
 
-/** What a process is built from. */
+/** Release of a process. */
 export interface Release {
   readonly machines: Machines;
   readonly levels: LevelRange;
@@ -115,7 +118,7 @@ export class ReplicaWorld {
   readonly names: FreshNames = new FreshNames();
   readonly draw: Draw;
   readonly failures: Error[] = [];
-  /** Why transfers of snapshots have failed. */
+  /** Reasons of failed snapshot transfers. */
   readonly snapshotFaults: string[] = [];
   nowMs = 1_000_000;
   readonly #options: ReplicaWorldOptions;
@@ -152,7 +155,7 @@ export class ReplicaWorld {
     return [...this.#members.values()].filter((member) => member.isUp);
   }
 
-  /** What the core of a node is told, and its bounds. */
+  /** Ports of the core of a node, with its limits. */
   portsOf(node: NodeId): ClusterPorts & Pick<CorePorts, 'limits'> {
     const { cluster = clusterOf, limits } = this.#options;
     const ports = cluster(this.nodes, node);
@@ -160,13 +163,13 @@ export class ReplicaWorld {
     return { ...ports, wanted, limits: { ...LIMITS, ...limits } };
   }
 
-  /** Whoever leads the group, now or later, is to make it this. */
+  /** Sets the membership that the current or a future leader of the group should establish. */
   want(group: GroupId, target: Target): void {
     this.#wanted.set(group, target);
     for (const member of this.up) member.core.reviewMembership(group);
   }
 
-  /** The node that leads the group, as the others say too; undefined while they disagree. */
+  /** The leader of the group; undefined when several nodes consider themselves leader, or none. */
   leaderOf(group: GroupId): WorldNode | undefined {
     const leaders = this.up.filter((member) => member.leads(group));
     return leaders.length === 1 ? leaders[0] : undefined;
@@ -176,7 +179,7 @@ export class ReplicaWorld {
     this.#options.stepped?.(node, input, after);
   }
 
-  /** Lets time pass in small steps, each with what is due then. */
+  /** Advances time in small steps, and runs what is due at each. */
   async pass(ms: number): Promise<void> {
     const endMs = this.nowMs + ms;
     while (this.nowMs < endMs) {
@@ -185,7 +188,7 @@ export class ReplicaWorld {
     }
   }
 
-  /** Lets time pass until the condition holds, at most so long. */
+  /** Advances time until the condition holds, for at most `msMax`. */
   async until(isDone: () => boolean, whatFor: string, msMax = 20_000): Promise<void> {
     const endMs = this.nowMs + msMax;
     while (!isDone()) {
@@ -194,7 +197,7 @@ export class ReplicaWorld {
     }
   }
 
-  /** The answer to a request, however much time must pass for it. */
+  /** Awaits the answer to a request while time advances. */
   async answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
     let isDone = false;
     const done = asked.finally(() => void (isDone = true));
@@ -203,7 +206,7 @@ export class ReplicaWorld {
     return done;
   }
 
-  /** Waits for a leader of the group that takes writes. */
+  /** Waits for a leader of the group that accepts writes. */
   async leader(group: GroupId): Promise<WorldNode> {
     await this.until(() => this.leaderOf(group) !== undefined, `a leader of group ${group}`);
     const leader = this.leaderOf(group);
@@ -233,15 +236,15 @@ export class WorldNode {
   readonly node: NodeId;
   log: MemoryLog = new MemoryLog();
   kv: LossyKv = new LossyKv();
-  /** Of its wall clock, before that of the world. */
+  /** Offset of its wall clock from that of the world. */
   clockAheadMs = 0;
   /** Disk level that the front reads. `reportDisk` sets that of the core. */
   disk: DiskLevel = 'open';
-  /** What the next process runs, unless it is what all of them do. */
+  /** Release of the next process; undefined for that of all nodes. */
   release: Release | undefined;
-  /** How its attempts to lead a group failed, one after the other. */
+  /** Failed attempts of the node to become leader of a group, in order. */
   readonly lostCampaigns: LostCampaign[] = [];
-  /** What its processes have found out about histories. */
+  /** Facts about histories that its processes have found. */
   readonly historyNotes: HistoryNote[] = [];
   readonly #world: ReplicaWorld;
   #process: Process | undefined;
@@ -320,7 +323,7 @@ export class WorldNode {
     network.connect(node, core);
   }
 
-  /** The process dies, and what the disks had not synced is kept or not; `start` begins the next one. */
+  /** The process dies, and unsynced data is kept or lost as given; `start` starts the next one. */
   async crash(kept: { readonly torn?: number; readonly survives?: (unsynced: number) => boolean } = {}): Promise<void> {
     this.#process = undefined;
     this.log = this.log.crash(kept.torn ?? 0);
@@ -328,7 +331,7 @@ export class WorldNode {
     this.#world.network.disconnect(this.node);
   }
 
-  /** What the disks hold durably by now, to be put back while the process is down. */
+  /** Copies the durable content of the disks; the returned function restores it while the process is down. */
   async copyDisks(): Promise<() => void> {
     const [log, kv] = [[...this.log.durable], await this.kv.crash(() => true)];
     return () => {
@@ -337,13 +340,13 @@ export class WorldNode {
     };
   }
 
-  /** Lets what is appended wait for its sync from here on, or go on. */
+  /** Holds back syncs of appended records, or resumes them. */
   holdDisk(isHeld: boolean): void {
     this.log.isAutomatic = !isHeld;
     if (!isHeld) this.log.sync();
   }
 
-  /** Nothing that the core says reaches the front from here on, until `resume`. */
+  /** Queues all reports of the core to the front, until `resume`. */
   stall(): void {
     this.#running.link.stall();
   }
@@ -356,7 +359,7 @@ export class WorldNode {
     return this.front.transact(group, databaseKit.payload(text, this.#world.names.of(text)), { onAdmitted });
   }
 
-  /** The texts of a database as this node has them in its store, with everything that it has answered. */
+  /** Texts of a database in the store of this node, including everything that it has answered. */
   async history(group: GroupId): Promise<readonly string[]> {
     const { front } = this;
     await this.#world.answer(front.waitFor(group, front.answered(group), new AbortController().signal));
@@ -371,12 +374,12 @@ export class WorldNode {
 
 function noted(): void {}
 
-/** Lets everything that is ready to run do so. */
+/** Runs everything that is ready. */
 async function quiet(): Promise<void> {
   for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Three nodes with a database, and who leads it and the catalog. */
+/** Three nodes with a database, and the leaders of the database and of the catalog. */
 export interface Trio {
   readonly world: ReplicaWorld;
   readonly group: GroupId;

@@ -1,5 +1,5 @@
-// The data directory of node 3 of a cluster of three, as the node leaves it when it ends: made of real files by the
-// machines and the log, without a process. The caller says what each group has applied and what is in its log.
+// The data directory of node 3 of a cluster of three after a shutdown, created from real files by the state machines
+// and the log, without a process. The caller determines the applied entries and the log of each group.
 import { join } from 'node:path';
 import {
   CATALOG_GROUP,
@@ -44,7 +44,7 @@ export function idOf(group: number): DatabaseId {
   return toDatabaseId(`0198c0de-0000-7000-8000-${String(group).padStart(12, '0')}`);
 }
 
-/** What each transaction adds to the recorded time of the one before. */
+/** Difference between the recorded times of consecutive transactions. */
 const PAUSE_MS = 1_000;
 
 export interface WrittenDatabase {
@@ -52,7 +52,7 @@ export interface WrittenDatabase {
   readonly name: string;
   readonly replicas?: Binding['replicas'];
   readonly texts: readonly string[];
-  /** How many of them are applied, and how many the last checkpoint includes. By default all. */
+  /** Number of applied texts, and of texts in the last checkpoint. Default: all. */
   readonly applied?: number;
   readonly checkpoint?: number;
 }
@@ -76,7 +76,7 @@ export class StoppedDirectory implements AsyncDisposable {
     this.wal = wal;
   }
 
-  /** The entries of the catalog, of which so many are applied. */
+  /** Writes the entries of the catalog and applies the first `applied` of them. */
   async catalog(
     payloads: readonly Uint8Array[],
     applied: number = payloads.length,
@@ -99,7 +99,7 @@ export class StoppedDirectory implements AsyncDisposable {
     await this.#group(group, machine, { payloads, applied, checkpoint });
   }
 
-  /** Copies rows of the origin into the recovered database, as a process does that ends before its log begins. */
+  /** Copies rows of the origin into the recovered database, like a process that ends before the new log begins. */
   async copy(name: string): Promise<void> {
     const binding = databaseMachines.openCatalog(this.store, membershipOf(ALL)).lookup(name);
     if (binding?.recovery === undefined) throw new Error(`${name} is not recovered`);
@@ -158,7 +158,7 @@ export function registerEntry(node: number, port = 0): Uint8Array {
   });
 }
 
-/** The creation of the database that gets this group. */
+/** Entry that creates the database of this group. */
 export function createEntry(group: number, name: string, replicas: Binding['replicas'] = ALL): Uint8Array {
   return encodeCatalogEntry({ kind: 'create', name, databaseId: idOf(group), createdAtMs: CREATED_MS, replicas });
 }

@@ -1,4 +1,4 @@
-/** The service over one node of a world of several, with the time of its limits in the hands of the test. */
+/** The service on one node of a world of several nodes; the test controls the time of its limits. */
 import { crc32 } from 'node:zlib';
 import type { NodeId } from '#base';
 import { nativeSha256 } from '#cluster';

@@ -1,7 +1,7 @@
-/** State Changes as text: quickly built, and small. */
+/** State Changes in WebAssembly text format, which are small and quick to build. */
 import { answer } from '../wasm/guests.ts';
 
-/** What it does; what it answers is in its memory at 16. */
+/** A component with this body of `decide`; its result is in memory at 16. */
 export function changeText(body: string): string {
   return `(component
     (core module $m
@@ -20,8 +20,8 @@ export function changeText(body: string): string {
         (memory (core memory $i "memory")) (realloc (core func $i "realloc")))))`;
 }
 
-/** An answer of one event, which is none of cairn.wit. */
+/** A result with one event, whose type does not match cairn.wit. */
 export const ONE_EVENT: string = answer('64', '1');
 
-/** An answer of none. */
+/** A result without events. */
 export const NO_EVENT: string = answer('64', '0');

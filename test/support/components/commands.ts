@@ -1,4 +1,4 @@
-/** State Changes of one database: published, and asked over both interfaces. */
+/** Publishes State Changes to a database and executes them over gRPC and HTTP. */
 
 import {
   type CommandRequest,
@@ -8,7 +8,7 @@ import {
 import { type CallOptions, failureOf, type TestClient } from '../grpc-client.ts';
 import type { RunningServer } from '../server.ts';
 
-/** Components are built, started and called on a machine with other things to do. */
+/** Components are built, started and called, which is slow on a busy machine. */
 export const SLOW: CallOptions = { deadlineMs: 60_000 };
 export const JSON_TYPE = { 'content-type': 'application/json' } as const;
 
@@ -32,7 +32,7 @@ export class Commands {
     await this.#server.client.send('publishStateChange', PublishStateChangeRequest.fromPartial(request), SLOW);
   }
 
-  /** The revision that it is committed at. */
+  /** Executes a command and returns the revision of its commit. */
   async executed(asked: Asked, client: TestClient = this.#server.client, options: CallOptions = SLOW): Promise<number> {
     const databaseName = this.#databaseName;
     const named = { databaseName, stateChangeName: asked.name, version: 1, request: commandOf(asked) };

@@ -1,4 +1,6 @@
-/** Commands to a database that a test knows: what is asked, who decides, and the log that it is committed to. */
+/**
+ * Commands on a known database, decided by a function of the test or by a real component, with the commits that follow.
+ */
 import type { DecisionAsk, DecisionExecutors, ExecutionAsk, ReadableView, RunnableArtifact } from '#components';
 import type { TransactOutcome } from '#database';
 import {
@@ -15,7 +17,7 @@ import {
 import type { Value, ValueList } from '#wasm';
 import { CREATED_AT_MS, DATABASE_ID, type KnownDatabase } from '../known-database.ts';
 
-/** A command that is well-formed. */
+/** A well-formed command. */
 export function commandOf(asked: AskedCommand & { readonly json?: unknown }): Command {
   const { json, ...rest } = asked;
   const faults = new Faults();
@@ -25,13 +27,13 @@ export function commandOf(asked: AskedCommand & { readonly json?: unknown }): Co
   return command;
 }
 
-/** What a guest would do: it is given the values of `decide`, and asks the host. */
+/** Function in place of a guest: it gets the arguments of `decide` and calls the host. */
 export type Deciding = (
   values: ValueList,
   ask: (functionName: string, ...values: ValueList) => Promise<Value>,
 ) => Promise<Value>;
 
-/** Decides by a function of the test, which asks this interface of the host, in the place of a guest. */
+/** Executors that run a function of the test in place of a guest; its host calls use this interface. */
 export function decidingBy(interfaceName: string, decide: Deciding): DecisionExecutors {
   const spent = { fuel: 0, memoryBytes: 0, hostCalls: 0 };
   return {
@@ -48,13 +50,13 @@ export function decidingBy(interfaceName: string, decide: Deciding): DecisionExe
   };
 }
 
-/** That of a component which nothing runs. */
+/** Artifact of a component that is never run. */
 export function decidingArtifact(shape: 'own' | 'sdk'): RunnableArtifact {
   const binding = { main: { name: 'decide', shape: '' }, shape, batch: undefined, query: undefined } as const;
   return { key: shape, digest: shape, bytes: new Uint8Array(0), binding };
 }
 
-/** The id of a transaction, or of a batch. */
+/** The id of a transaction or batch. */
 export function idOf(number: number): Uint8Array {
   const id = new Uint8Array(16).fill(0xff);
   new DataView(id.buffer).setUint32(0, number);
@@ -65,12 +67,12 @@ export interface AskOptions {
   readonly artifact: RunnableArtifact;
   readonly command: Command;
   readonly views?: ReadonlyMap<string, ReadableView>;
-  /** Is done in front of each commit. */
+  /** Awaited before each commit. */
   readonly before?: () => Promise<void>;
   readonly onCommit?: (payload: TransactPayload, outcome: TransactOutcome) => void;
 }
 
-/** With everything else made up; a test takes what it wants to say otherwise. */
+/** Executes a command with default options for everything that the test does not give. */
 export function askOn(known: KnownDatabase, { artifact, command, views, before, onCommit }: AskOptions): ExecutionAsk {
   const ask: DecisionAsk = {
     database: { name: 'shop', databaseId: DATABASE_ID, source: known.source },
@@ -101,7 +103,7 @@ export function askOn(known: KnownDatabase, { artifact, command, views, before, 
   };
 }
 
-/** A State View that can be read under this name. */
+/** A readable State View with this name. */
 export function readable(
   name: string,
   artifact: RunnableArtifact,

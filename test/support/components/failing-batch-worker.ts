@@ -1,4 +1,4 @@
-// The thread of batches over a store that cannot be read now and then, and that ends the thread in a read as often.
+// A batch thread on a store whose reads fail from time to time, or end the thread.
 import { workerData } from 'node:worker_threads';
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import { runBatches } from '#components';

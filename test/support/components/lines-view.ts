@@ -1,4 +1,4 @@
-/** A State View that people can read: a line for each event, between a beginning and an end. */
+/** A readable State View: one line per event, between a first and a last text. */
 import { allocatorText, wat } from '../wasm/wat.ts';
 
 export interface Lines {

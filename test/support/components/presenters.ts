@@ -1,4 +1,4 @@
-/** Presenters as text, what they are asked, and readers of what they make. */
+/** Presenters in WebAssembly text format, requests to them, and readers of their output. */
 import { createHash } from 'node:crypto';
 import {
   DEFAULT_PRESENTERS,
@@ -15,9 +15,9 @@ import { allocatorText } from '../wasm/wat.ts';
 const SINK = 'cairn:component/sink@0.1.0';
 
 /**
- * A presenter whose `present` has these instructions. `$state` and `$stateBytes` are what it is given; `$write` and
- * `$continue` are the sink; 1,048,576 and above is free; `(call $no (i32.const 1))` answers the second error. `core`
- * has more functions.
+ * A presenter whose `present` has these instructions. `$state` and `$stateBytes` are its state; `$write` and
+ * `$continue` are the sink; memory from 1,048,576 is free; `(call $no (i32.const 1))` returns the second error. `core`
+ * has additional functions.
  */
 export function presenterText(present: string, core: string = ''): string {
   return `(component
@@ -57,7 +57,7 @@ export function presenterText(present: string, core: string = ''): string {
         (memory (core memory $memory "memory")) (realloc (core func $memory "realloc")))))`;
 }
 
-/** Writes as many parts of such a length as its state says, each with its number in front, as long as they are read. */
+/** Writes as many parts of a length as its state says, each starting with its number, while the reader continues. */
 export const COUNTING: string = presenterText(`
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $part) (i32.load (local.get $state))))
@@ -68,7 +68,7 @@ export const COUNTING: string = presenterText(`
       (br $next)))
     (call $ok)`);
 
-/** Writes its parameters, `name=value` in a line each, and says that there is another page, `because`. */
+/** Writes its parameters as lines `name=value`, and announces another page with the token `because`. */
 export const SHOWING: string = presenterText(`
   (call $continue (i32.const 64) (i32.const 7))
   (local.set $part (i32.load offset=44 (local.get $given)))
@@ -85,7 +85,7 @@ export const SHOWING: string = presenterText(`
     (br $next)))
   (call $ok)`);
 
-/** Writes parts by its first three parameters: count, bytes of each, and 1 to refuse after them. */
+/** Writes parts according to its first three parameters: count, bytes of each, and 1 to refuse afterwards. */
 export const PORTIONED: string = presenterText(
   `
   (global.set $count (call $number (local.get $given) (i32.const 0)))
@@ -115,12 +115,12 @@ export const PORTIONED: string = presenterText(
     (local.get $number))`,
 );
 
-/** The state of a presenter that counts. */
+/** State of the counting presenter. */
 export function counted(partCount: number, partBytes: number): Uint8Array {
   return new Uint8Array(Uint32Array.of(partCount, partBytes).buffer);
 }
 
-/** What it makes of it, as a digest. */
+/** Digest of the counting presenter's output. */
 export function countedDigest(partCount: number, partBytes: number): string {
   const hash = createHash('sha256');
   for (let part = 0; part < partCount; part++) {
@@ -162,12 +162,12 @@ export function presenters(executors: Pick<Executors, 'call'>, settings: Partial
 export interface ReadBody {
   readonly digest: string;
   readonly byteCount: number;
-  /** Of the failure that it ends with. */
+  /** Code of the final failure. */
   readonly code: string | undefined;
   readonly message: string | undefined;
 }
 
-/** All of it. */
+/** Reads the whole body. */
 export async function readAll(body: OpenBody): Promise<ReadBody> {
   const hash = createHash('sha256');
   for (let byteCount = 0; ; ) {

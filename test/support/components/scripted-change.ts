@@ -1,7 +1,8 @@
-// A State Change that reads what its command says, and whose events follow from every byte of what it has read.
+// A State Change that performs the reads in its command, and whose events depend on every byte of the results.
 //
-// What is read comes into a digest; a step may be left out by it, so that what is read depends on what was read before.
-// The module is built into a component; `stepsOf` and `emittedBy` are for models of it, too, which read by themselves.
+// The results are hashed, and the hash decides whether a step is skipped, so that reads depend on earlier reads. The
+// module is built into a component; `stepsOf` and `emittedBy` also serve models of it, which perform the reads
+// themselves.
 import {
   defineStateChange,
   type NewEvent,
@@ -22,7 +23,7 @@ export type Step =
 
 export interface Script {
   readonly steps: readonly Step[];
-  /** Events that are emitted whatever was read. */
+  /** Minimum number of emitted events. */
   readonly leastEvents: number;
 }
 
@@ -36,7 +37,7 @@ export function digested(digest: number, text: string): number {
 export const FIRST_DIGEST = 2_166_136_261;
 const SKIPS = 3;
 
-/** A step is left out for one digest in three. */
+/** A step is skipped for one digest in three. */
 export function isLeftOut(step: Step, digest: number): boolean {
   return step.unless !== undefined && digest % SKIPS === step.unless;
 }
@@ -45,7 +46,7 @@ const SOURCES = ['a', '/x/a', 'b/'] as const;
 const TYPES = ['t', 't.x', 'u'] as const;
 const SUBJECTS = ['s', 's/1', undefined] as const;
 
-/** Up to two events more than the least. */
+/** Emits up to two events more than the minimum. */
 export function emittedBy({ leastEvents }: Script, digest: number): readonly NewEvent[] {
   return Array.from({ length: leastEvents + (digest % 3) }, (_, index) => {
     const drawn = digested(digest, `event ${index}`);

@@ -1,4 +1,4 @@
-/** A State Change that emits what it is told: the headers of its command that the body names. */
+/** A State Change that emits the command headers that the body names. */
 import { defineStateChange, type StateChangeComponent } from '../../../sdk/component/src/index.ts';
 
 export const component: StateChangeComponent = defineStateChange({

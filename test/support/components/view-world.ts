@@ -1,4 +1,4 @@
-/** State Views over executors and folders of a test, and what is read of them. */
+/** State Views with their executors and folders for a test, and databases to fold. */
 import { join } from 'node:path';
 import {
   CacheFolder,
@@ -27,7 +27,7 @@ export class ViewWorld implements AsyncDisposable {
     this.running = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 }, ...settings }, nowMs);
   }
 
-  /** With a folder of their own. */
+  /** State Views with a new folder for snapshots. */
   async views(settings: Partial<StateViewSettings> = {}, by: FoldExecutors = this.running): Promise<StateViews> {
     const path = join(this.#dir.path, `folds-${this.#folders++}`);
     const folder = await CacheFolder.open({ path, bytesMax: 1e6, memoryBytesMax: 1e6 });
@@ -40,7 +40,7 @@ export class ViewWorld implements AsyncDisposable {
   }
 }
 
-/** All of it, unless `more` says otherwise. */
+/** Reads the whole database, unless `more` says otherwise. */
 export function readOf(known: KnownDatabase, artifact: RunnableArtifact, more: Partial<ViewRead> = {}): ViewRead {
   return {
     source: known.source,
@@ -56,7 +56,7 @@ export function readOf(known: KnownDatabase, artifact: RunnableArtifact, more: P
   };
 }
 
-/** A database of so many transactions, one a second. */
+/** A database of `count` transactions, one per second. */
 export async function databaseOf(
   count: number,
   eventsOf: (n: number) => readonly EventSketch[] = (n) => [numbered(n)],
@@ -67,7 +67,7 @@ export async function databaseOf(
   return made;
 }
 
-/** An event whose data is JSON. */
+/** An event with JSON data. */
 export function numbered(n: number, json: string = `"${n}"`, source: string = 'a'): EventSketch {
   return { source, type: 't', data: new TextEncoder().encode(json), dataKind: 1 };
 }

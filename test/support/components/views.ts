@@ -1,7 +1,8 @@
-// A State View whose state depends on every byte of every event and on their order, and the same fold written again.
+// A State View whose state depends on every byte of every event and on their order, and a second implementation of its
+// fold.
 //
-// Its state is a count and a hash, u32 each; it renders the state with the parameters behind it. An event with a
-// question mark it refuses, and each byte of an event costs it a unit of fuel.
+// The state is a count and a hash, each u32; rendering appends the parameters to the state. It refuses an event with a
+// question mark, and each byte of an event costs a unit of fuel.
 import { createHash } from 'node:crypto';
 import type { Result } from '#base';
 import {
@@ -41,7 +42,7 @@ function hashingText({ hasBatch, hasQuery }: ViewForm): string {
     ${hasQuery ? lifted('query', '$bytes') : ''})`;
 }
 
-/** A memory whose allocator begins anew behind each call; the state stands at 64, the answer at 16. */
+/** A memory whose allocator restarts after each call; the state is at 64, the result at 16. */
 const CORE = `
   (memory (export "memory") 64)
   (data (i32.const 32) "no")
@@ -78,7 +79,7 @@ const CORE = `
     (memory.copy (i32.add (i32.const 1024) (local.get $sn)) (local.get $p) (local.get $pn))
     (call $result (i32.const 0) (i32.const 1024) (i32.add (local.get $sn) (local.get $pn))))`;
 
-/** The component as a database would have it, and how often its bytes were asked for. */
+/** The component as a database provides it, with the number of requests for its bytes. */
 export async function hashingView(form: ViewForm): Promise<ComponentSource & { asked: number }> {
   const bytes = await wat(hashingText(form));
   const digest = createHash('sha256').update(bytes).digest('hex');
@@ -94,7 +95,7 @@ export async function hashingView(form: ViewForm): Promise<ComponentSource & { a
   return component;
 }
 
-/** Artifacts that are made in the process of the test. */
+/** A store of artifacts that are built in the process of the test. */
 export async function storeIn(path: string, tableElementsMax: number = 1000): Promise<ArtifactStore> {
   const folder = await CacheFolder.open({ path, bytesMax: 1e7, memoryBytesMax: 0 });
   const limits = { ...DEFAULT_LIMITS, tableElementsMax };
@@ -107,17 +108,17 @@ export async function runnableView(path: string, form: ViewForm): Promise<Runnab
   return made(await store.artifact(await hashingView(form)));
 }
 
-/** A component that is built of a module of this repository. */
+/** Artifact of a component built from a module of this repository. */
 export async function builtArtifact(path: string, kind: Kind, module: string): Promise<RunnableArtifact> {
   return artifactOfBytes(path, kind, await builtComponent(module));
 }
 
-/** A component that is written as text. */
+/** Artifact of a component in text format. */
 export async function textArtifact(path: string, kind: Kind, text: string): Promise<RunnableArtifact> {
   return artifactOfBytes(path, kind, await wat(text));
 }
 
-/** A component that is there. */
+/** Artifact of a given component. */
 export async function artifactOfBytes(path: string, kind: Kind, bytes: Uint8Array): Promise<RunnableArtifact> {
   const digest = createHash('sha256').update(bytes).digest('hex');
   const store = await storeIn(path, 100_000);
@@ -129,11 +130,11 @@ export function made<Value>(result: Result<Value, unknown>): Value {
   return result.value;
 }
 
-/** Executors that are closed in the middle of a call now and then, with other ones in their place. */
+/** Executors that are sometimes closed during a call and replaced by new ones. */
 export class MortalExecutors implements FoldExecutors, AsyncDisposable {
   readonly #make: () => Executors;
   #running: Executors;
-  /** Calls until the next end. */
+  /** Number of calls until the next close. */
   callsLeft: number = Number.POSITIVE_INFINITY;
   ended = 0;
 
@@ -167,13 +168,13 @@ export class MortalExecutors implements FoldExecutors, AsyncDisposable {
   }
 }
 
-/** As much of an event as its text is made of. */
+/** Parts of an event that its text needs. */
 export interface FoldedEvent {
   readonly event: Pick<KnownEvent['event'], 'id' | 'source' | 'type' | 'subject' | 'time' | 'data'>;
   readonly stored: Pick<KnownEvent['stored'], 'position' | 'recordedTimeMs' | 'storedId'>;
 }
 
-/** The state behind these events, in this order, by a loop. */
+/** The state after these events, in this order, computed by a loop. */
 export function naiveState(events: readonly FoldedEvent[]): Uint8Array {
   if (events.length === 0) return new Uint8Array(0);
   let hash = 0;
@@ -187,7 +188,7 @@ export function naiveState(events: readonly FoldedEvent[]): Uint8Array {
   return new Uint8Array(state.buffer);
 }
 
-/** An event of whole seconds, without extensions, as a read over HTTP returns it. */
+/** JSON of an event with a time of whole seconds and without extensions, as a read over HTTP returns it. */
 function naiveJson({ event, stored }: FoldedEvent): string {
   const { position, recordedTimeMs } = stored;
   const { id, source, type, subject, time } = event;

@@ -6,7 +6,7 @@ import { CLUSTER, DatabaseWorld } from './database-world.ts';
 
 export class AccessWorld extends DatabaseWorld {
   protected override readonly controllers: readonly string[] = ['access'];
-  /** Whether a user has deleted a Secret. */
+  /** True when a user has deleted a Secret. */
   hasDeletedSecret = false;
 
   deleteSecret(name: string): void {

@@ -18,9 +18,9 @@ export class DatabaseWorld {
   readonly server: MemoryApi;
   readonly cairn: NaiveCairn;
   readonly components: NaiveComponents;
-  /** Names of the controllers that run. */
+  /** Names of the running controllers. */
   protected readonly controllers: readonly string[] = ['databases'];
-  /** Whether the cluster was deleted at any time, so that what is in it may be left. */
+  /** True when the cluster was deleted at any time, so that its contents may remain. */
   hasLeftCluster = false;
 
   constructor(seed: number, rates?: FaultRates) {
@@ -34,7 +34,7 @@ export class DatabaseWorld {
     return { collection: pathOf(kind), namespace: NAMESPACE, name, isStatus: false };
   }
 
-  /** Whether there is a cluster, and what its condition Ready is. */
+  /** Sets the existence of the cluster and its condition Ready. */
   setCluster(ready: 'True' | 'False' | 'gone'): void {
     const target = this.target(CAIRN_CLUSTER, CLUSTER);
     const { store } = this.server;
@@ -49,7 +49,7 @@ export class DatabaseWorld {
     store.replace({ ...target, isStatus: true }, { status: { conditions } }, 'cluster-controller');
   }
 
-  /** As the API server stores it: with defaults, a timestamp and a status subresource. */
+  /** Creates the object in its stored form: with defaults, a timestamp and a status subresource. */
   create(name: string, spec: Json = {}): void {
     const metadata = { creationTimestamp: new Date(this.runtime.wallMs()).toISOString() };
     const defaults = { clusterRef: { name: CLUSTER }, adoptionPolicy: 'Create', reclaimPolicy: 'Retain' };
@@ -95,7 +95,7 @@ export class DatabaseWorld {
     this.setCluster('True');
   }
 
-  /** Requests within a time that are no reads. */
+  /** Write requests within a period. */
   async writesWithin(ms: number): Promise<readonly string[]> {
     this.server.requests.length = 0;
     await this.runtime.advance(ms);

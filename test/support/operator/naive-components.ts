@@ -31,7 +31,7 @@ export class NaiveComponents {
   readonly nodes: readonly Node[] = Array.from({ length: 3 }, () => ({ compiled: new Set(), refused: new Map() }));
   /** Activations of versions that a node cannot run. */
   readonly faults: string[] = [];
-  /** Whether nodes compile what is published. */
+  /** True when nodes compile published components. */
   isCompiling = true;
   /** Databases that take no publication. */
   readonly refusing: Set<string> = new Set<string>();

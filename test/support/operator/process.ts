@@ -1,5 +1,5 @@
-// A process of the operator that a test kills: at a chosen request it stops for good, before or after the request was
-// executed, as a process does that is killed.
+// A process of the operator that a test can kill: at a chosen request it stops permanently, before or after the request
+// is executed.
 import {
   Api,
   type Controller,
@@ -32,7 +32,7 @@ export class OperatorProcess {
     return this.#over.signal;
   }
 
-  /** Kills the process after a number of writes more. */
+  /** Kills the process after this number of further writes. */
   killAfter(writes: number): void {
     this.#left = writes;
     if (writes === 0) this.#over.abort();

@@ -1,11 +1,12 @@
 /**
- * Cores that are broken on purpose, for the exhaustive search to find: each is the shipped one with one promise less.
+ * Cores that are broken on purpose, for the exhaustive search to detect. Each is the production core without one
+ * guarantee.
  */
 import { assert, type LogIndex, toLogIndex } from '#base';
 import { entriesOf, lastId, ORIGIN, quorumIndex, type RaftState, step } from '#raft';
 import type { Core } from './world.ts';
 
-/** Sends a vote while the disk still writes it. */
+/** Sends a vote before the disk has written it. */
 export const votesEarly: Core = (state, input, nowMs) => {
   const sound = step(state, input, nowMs);
   const asks = input.kind === 'receive' && input.message.kind === 'vote-request';
@@ -15,7 +16,7 @@ export const votesEarly: Core = (state, input, nowMs) => {
   return { state: sound.state, effects: [...sound.effects, { kind: 'send', to: input.from, message }] };
 };
 
-/** Forgets that it has voted when somebody else asks. */
+/** Forgets its vote when another candidate asks. */
 export const votesTwice: Core = (state, input, nowMs) => {
   const asks = input.kind === 'receive' && input.message.kind === 'vote-request';
   if (!asks || state.role.kind !== 'follower') return step(state, input, nowMs);
@@ -24,7 +25,7 @@ export const votesTwice: Core = (state, input, nowMs) => {
   return step({ ...state, ...forgetful }, input, nowMs);
 };
 
-/** Votes for whoever asks first, whatever the log of that replica lacks. */
+/** Votes for the first candidate, even if its log lacks entries. */
 export const votesForAnyLog: Core = (state, input, nowMs) => {
   if (input.kind !== 'receive' || input.message.kind !== 'vote-request') return step(state, input, nowMs);
   const { index, term } = lastId(state.log);
@@ -32,7 +33,7 @@ export const votesForAnyLog: Core = (state, input, nowMs) => {
   return step(state, { ...input, message: { ...input.message, last } }, nowMs);
 };
 
-/** Acknowledges all that it has on disk, although no append of this term has shown it to be the leader's. */
+/** Acknowledges its whole durable log before an append of this term has verified it against the leader's. */
 export const acknowledgesUnverified: Core = (state, input, nowMs) => {
   const sound = step(state, input, nowMs);
   const match = sound.state.log.persisted;
@@ -44,7 +45,7 @@ export const acknowledgesUnverified: Core = (state, input, nowMs) => {
   return { state: sound.state, effects };
 };
 
-/** Acknowledges entries while the disk still writes them. */
+/** Acknowledges entries before the disk has written them. */
 export const acknowledgesEarly: Core = (state, input, nowMs) => {
   const sound = step(state, input, nowMs);
   const persist = sound.effects.findLast((effect) => effect.kind === 'persist');
@@ -54,7 +55,7 @@ export const acknowledgesEarly: Core = (state, input, nowMs) => {
   return { state: done.state, effects: [...sound.effects, ...done.effects] };
 };
 
-/** Begins a change although nothing is committed in its term. */
+/** Starts a membership change before an entry of its term is committed. */
 export const changesEarly: Core = (state, input, nowMs) => {
   const { role } = state;
   if (input.kind !== 'change-membership' || role.kind !== 'leader') return step(state, input, nowMs);
@@ -62,7 +63,7 @@ export const changesEarly: Core = (state, input, nowMs) => {
   return { ...changed, state: { ...changed.state, role: { ...role, ...changed.state.role, first: role.first } } };
 };
 
-/** Commits what a quorum holds, whatever its term (the paper's Figure 8). */
+/** Commits entries of any term that a quorum has (Figure 8 of the Raft paper). */
 export const commitsEarlierTerms: Core = (state, input, nowMs) => {
   const sound = step(state, input, nowMs);
   const reached = reachedIn(sound.state);
@@ -71,7 +72,7 @@ export const commitsEarlierTerms: Core = (state, input, nowMs) => {
   return { ...sound, state: { ...sound.state, commit: reached } };
 };
 
-/** Counts entries that its own disk still writes. */
+/** Counts entries that its own disk has not written yet. */
 export const commitsBeforeItsDisk: Core = (state, input, nowMs) => {
   const sound = step(state, input, nowMs);
   const hopeful = { ...sound.state, log: { ...sound.state.log, persisted: lastId(sound.state.log).index } };
@@ -80,7 +81,7 @@ export const commitsBeforeItsDisk: Core = (state, input, nowMs) => {
   return { ...sound, state: { ...sound.state, commit: reached } };
 };
 
-/** Asks the new majority only while a change is under way. */
+/** Requires only the new majority during a membership change. */
 export const asksOneHalf: Core = (state, input, nowMs) => {
   const { membership } = state;
   if (membership.voters.outgoing.length === 0) return step(state, input, nowMs);

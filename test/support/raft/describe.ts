@@ -1,4 +1,4 @@
-/** Effects, messages and states of #raft as the lines that scripts expect. */
+/** Formats effects, messages and states of #raft as the lines of data-driven tests. */
 import { unreachable } from '#base';
 import {
   type Effect,
@@ -107,7 +107,7 @@ export function describeState(state: RaftState): readonly string[] {
   ];
 }
 
-/** One line for one replica of a group. */
+/** One line per replica of a group. */
 export function describeBriefly(state: RaftState): string {
   const { hardState, log, commit, membership, role, config } = state;
   const leader = role.kind === 'follower' ? ` of ${role.leader ?? 'nobody'}` : '';

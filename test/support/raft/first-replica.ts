@@ -1,4 +1,4 @@
-/** A replica as it starts, for tests that look at what it holds and let no time pass. */
+/** Opens a replica in its initial state, for tests that inspect the state without advancing time. */
 import { type Membership, openReplica, type RaftState, REPLICATION, type Recovered, toReplicaId } from '#raft';
 
 /** Replica 1 of a group with these members. */

@@ -1,15 +1,15 @@
-// What must hold of a group as a whole, in every state of it: the invariants that etcd's specification of Raft states,
-// checked on the replicas' logs in memory, or on disk where a replica is down. They share no code with what they check:
-// a majority is counted here anew. Entries are the same when term, payload and membership are.
+// Invariants of a group as a whole, from etcd's specification of Raft. They are checked in every state on the logs in
+// memory, or on disk for replicas that are down. The checks share no code with the core; they count majorities
+// themselves. Entries are equal when their term, payload and membership are.
 //
-//   G1 of two replicas' committed logs one is a prefix of the other, and of what was ever committed
-//   G2 a term has one leader at a time
-//   G3 no log holds an entry of a leader's term that the leader's own log lacks
-//   G4 logs that hold the same entry are the same up to there
-//   G5 every quorum has a disk that holds what is committed
-//   G6 whoever a replica would vote for holds what that replica knows to be committed
-//   G7 what a leader has committed stands in the log of every leader of a later term
-//   G8 what a leader has committed is on the disks of a quorum of those who voted when it was
+//   G1 of two committed logs, one is a prefix of the other, and of everything that was ever committed
+//   G2 a term has at most one leader at a time
+//   G3 an entry of a leader's term in any log is also in the leader's log
+//   G4 two logs with the same entry are equal up to that entry
+//   G5 every quorum has a disk with all committed entries
+//   G6 a candidate that a replica would vote for has everything that the replica knows to be committed
+//   G7 everything that a leader has committed is in the log of every leader of a later term
+//   G8 everything that a leader has committed is on the disks of a quorum of the voters at that time
 import { assert } from '#base';
 import type { Entry, Membership, RaftState, ReplicaId } from '#raft';
 import type { History, Replica, World } from './world.ts';
@@ -52,8 +52,8 @@ function checkPair(one: View, other: View): void {
 }
 
 /**
- * What counts is the term of the leader that committed an entry, not that of the entry: one of term 1 that a leader of
- * term 3 commits may be missing where somebody led in term 2.
+ * The relevant term is that of the leader that committed an entry, not that of the entry: an entry of term 1 that a
+ * leader of term 3 commits may be missing from the log of a leader of term 2.
  */
 function checkLeader({ id, log, state }: View, { committed, committedIn }: History): void {
   if (state?.role.kind !== 'leader') return;
@@ -83,7 +83,7 @@ function checkDisks(one: View, views: readonly View[], { committers }: History):
   for (const { id, disk } of views) {
     if (disk.length >= one.commit && agree(disk, one.log, one.commit)) holders.add(id);
   }
-  // Every quorum has a holder exactly when those who hold nothing are no quorum.
+  // Every quorum contains such a disk exactly when the replicas without the entries are no quorum.
   const isLacking = isQuorum(one.membership.voters, (voter) => !holders.has(voter));
   assert(!isLacking, 'G5: every quorum has a disk that holds what is committed', [one.id, one.commit]);
   if (one.state?.role.kind !== 'leader') return;
@@ -92,7 +92,7 @@ function checkDisks(one: View, views: readonly View[], { committers }: History):
   assert(durable, 'G8: what a leader commits is on the disks of a quorum', [one.id, one.commit]);
 }
 
-/** More than half of each half that has members. */
+/** More than half of each non-empty half of the membership. */
 function isQuorum({ incoming, outgoing }: Membership['voters'], belongs: (voter: ReplicaId) => boolean): boolean {
   return [incoming, outgoing].every((half) => half.length === 0 || 2 * half.filter(belongs).length > half.length);
 }

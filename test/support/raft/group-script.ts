@@ -1,23 +1,23 @@
 /**
- * A whole group in one script. Everything goes on by hand, or by itself until nothing is left to do. After every
- * command the invariants of the group are checked, after every step those of the replica.
+ * Runs data-driven tests of a whole Raft group. Commands advance everything manually, or `settle` runs until nothing is
+ * left to do. The invariants of the group are checked after every command, and those of a replica after every step.
  *
  *   group voters=1,2,3 [learners=4] [others=5] [window=2] [leader=1] ...
- *                                                    replicas with empty disks, of which one is elected in silence
- *   disk 1 entries=1,1,2 [term=3] [vote=2]                           gives a replica a past; before anything else
+ *                                                    replicas with empty disks; one is elected without output
+ *   disk 1 entries=1,1,2 [term=3] [vote=2]                           sets the initial disk; before all other commands
  *   campaign 1 | propose 1 a b | read 1 7 | forget 2 | transfer 1 2 | change 1 voters=2,3 learners=1 | unreachable 1 2
- *   write 1 [count] | apply 1 [count] | storage 1                    completes writes, applies, lets storage answer
- *   make-room 1 [bytes=0]                                            keeps no more than that for members
+ *   write 1 [count] | apply 1 [count] | storage 1                    completes writes, applies, answers from storage
+ *   make-room 1 [bytes=0]                                            limits the bytes of entries kept for members
  *   deliver [from=1] [to=2] [kind=append] [count=1] [copy]           delivers messages, oldest first
  *   drop [from=1] [to=2] [kind=append]                               loses all of these messages
  *   settle [1,2,3]                                                   all of the above until these replicas are quiet
- *   wait 2500                                                        time passes; deadlines fire as they are reached
- *   elapse 2500                                                      time passes for nobody: a pause of all processes
- *   tick 1                                                           a replica looks at the clock
- *   cut 1 2-3 | mend 1 2-3                                           what is sent to or from it, or between the two, is lost
+ *   wait 2500                                                        advances time; deadlines fire when reached
+ *   elapse 2500                                                      advances time as if all processes were paused
+ *   tick 1                                                           a replica reads the clock
+ *   cut 1 2-3 | mend 1 2-3                                           loses the messages of a replica or link; ends that
  *   receive 1 2 append term=2 ...                                    1 gets a message that 2 never sent (words.ts)
- *   copy 1 | put-back 1                              copies the disk; puts the copy back in place of the disk
- *                                                    (from then on nothing is promised of the group, only of replicas)
+ *   copy 1 | put-back 1                              copies the disk; replaces the disk with the copy (afterwards
+ *                                                    only the invariants of replicas are checked)
  *   crash 1 [torn=1] | start 1 | compact 1 [through=3]
  *   status | peers 1 | network
  */
@@ -48,7 +48,7 @@ import {
   write,
 } from './world.ts';
 
-/** More turns than any script needs: what goes on longer goes on for ever. */
+/** More turns than any script needs; reaching it means an endless loop. */
 const TURNS_MAX = 2000;
 
 export class GroupScript {
@@ -101,7 +101,7 @@ export class GroupScript {
     }
   }
 
-  /** Commands of one replica. */
+  /** Commands for one replica. */
   #runOn(name: string, words: readonly string[], options: ReadonlyMap<string, string>): void {
     const id = parseReplica(words[0]);
     const world = this.#opened();
@@ -176,7 +176,7 @@ export class GroupScript {
     assert(false, 'A group becomes quiet', describeMessages(this.#opened()));
   }
 
-  /** The next thing that one of these replicas has to do; undefined when they are quiet. */
+  /** The next pending work of one of these replicas; undefined when they are quiet. */
   #next(ids: readonly ReplicaId[]): Turn | undefined {
     const world = this.#opened();
     for (const id of ids) {
@@ -270,7 +270,7 @@ export class GroupScript {
   }
 }
 
-/** What a reader of a script wants to see; messages show when they are delivered by hand, or in `network`. */
+/** Selects the output of a script; messages are shown when they are delivered manually, or by `network`. */
 function isTold({ effect }: Happening): boolean {
   if (effect.kind === 'fact') return effect.fact.kind !== 'committed';
   return !['persist', 'send', 'apply'].includes(effect.kind);

@@ -1,16 +1,16 @@
-// Worlds as text: the same for two worlds that nothing can tell apart from here on. Everything that a world holds is in
-// it but for the fields of UNUSED, each of which says why nothing depends on it.
+// Keys of worlds for the exhaustive search: two worlds with the same key behave identically from then on. A key
+// contains everything in a world except the fields in UNUSED, each with the reason why nothing depends on it.
 //
-// The parts of a world, its replicas, messages and history, are immutable, so each is written once and is a number in
-// the keys of all worlds that have it.
+// The parts of a world (replicas, messages, history) are immutable, so each is serialized once and has a number in the
+// keys of all worlds that contain it.
 import type { World } from './world.ts';
 
 const UNUSED: ReadonlySet<string> = new Set([
-  // Never changes, and belongs to the replica with this id.
+  // Constant, and determined by the id of the replica.
   'config',
-  // The jitter is 0 and no read waits, so that no draw shows.
+  // The jitter is 0 and no read waits, so random draws have no effect.
   'random',
-  // Goes into the seed of the generator only.
+  // Only affects the seed of the generator.
   'starts',
 ]);
 
@@ -18,7 +18,7 @@ export class Keys {
   readonly #numbers = new Map<string, number>();
   readonly #known = new WeakMap<object, number>();
 
-  /** `left` is what the search itself keeps beside the world. */
+  /** `left` is the search's own state of the path. */
   of({ replicas, network, due = [], history }: World, left: object): string {
     const parts = Array.from(replicas.values(), (each) => this.numberOf(each));
     const sent = network.map((each) => this.numberOf(each)).toSorted((one, other) => one - other);
@@ -26,7 +26,7 @@ export class Keys {
     return [parts, sent, rest, this.numberOf(history), this.numberOf(left)].join('|');
   }
 
-  /** The same for equal parts. */
+  /** Equal parts have the same number. */
   numberOf(part: object): number {
     const known = this.#known.get(part);
     if (known !== undefined) return known;
@@ -42,6 +42,6 @@ function written(name: string, value: unknown): unknown {
   if (UNUSED.has(name)) return undefined;
   if (value instanceof Map)
     return Array.from(value).toSorted(([one], [other]) => (String(one) < String(other) ? -1 : 1));
-  // How a log is cut into runs changes nothing but the time that an append takes.
+  // The division of a log into runs only affects the duration of an append.
   return name === 'runs' && Array.isArray(value) ? value.flat() : value;
 }

@@ -1,7 +1,8 @@
-// Random schedules over a world of replicas: what may happen, and how it is done.
+// Random schedules for a group of replicas: the possible actions, and their execution.
 //
-// An action names a replica or a message by a number that is taken modulo what there is, so that every schedule means
-// something and shrinks well. The network may lose, double, delay and reorder; a crash loses what was not synced.
+// An action names a replica or message by a number, taken modulo the available ones, so that every schedule is
+// meaningful and shrinks well. The network may lose, duplicate, delay and reorder messages; a crash loses unsynced
+// data.
 import * as fc from 'fast-check';
 import { assert, toLogIndex } from '#base';
 import {
@@ -78,7 +79,7 @@ export const schedule: fc.Arbitrary<Schedule> = fc.record({
 
 const ALL: readonly ReplicaId[] = [1, 2, 3, 4, 5].map(toReplicaId);
 const WINDOW_MS = 100;
-/** More turns than a group needs that is left alone. */
+/** More turns than a group without faults needs. */
 const TURNS_MAX = 20_000;
 
 function configOf(self: ReplicaId): Config {
@@ -92,7 +93,7 @@ function configOf(self: ReplicaId): Config {
       ...REPLICATION,
       beatMs: 20,
       appendBytesMax: 6,
-      // Some gather what is small, others send it at once.
+      // Some replicas gather small entries, others send them immediately.
       gatherBytes: self % 2 === 0 ? 0 : 4,
       inFlightMessagesMax: 3,
       inFlightBytesMax: 20,
@@ -106,10 +107,10 @@ export class RandomGroup {
   #world: World;
   #payload = 0;
   #readId = 0;
-  /** Who was asked, and what was committed then; a read dies with the process that was asked. */
+  /** The replica that was asked, and the commit index at that time. A read ends with the process of its replica. */
   readonly #reads = new Map<number, { readonly by: ReplicaId; readonly seen: number }>();
 
-  /** The first `members` of five replicas are the voters of the beginning. */
+  /** Initially, the first `members` of five replicas are voters. */
   constructor(members: number) {
     const membership = membershipOf(ALL.slice(0, members));
     this.#world = worldOf(ALL.map((self) => ({ config: configOf(self), membership })));
@@ -158,7 +159,7 @@ export class RandomGroup {
     checkGroup(this.#world);
   }
 
-  /** The faults end: everything arrives, every disk writes, time passes, and somebody asks for something. */
+  /** Ends all faults: messages arrive, disks write, time passes, and a client sends a request. */
   heal(): void {
     for (let round = 0; round < 40; round += 1) {
       this.#settle(TURNS_MAX);
@@ -173,7 +174,7 @@ export class RandomGroup {
     return ALL.filter((id) => replicaOf(this.#world, id).state?.role.kind === 'leader');
   }
 
-  /** What the state machines of all members have applied. */
+  /** Applied entries of all members. */
   get machines(): readonly string[] {
     const [leader] = this.leaders;
     const state = leader === undefined ? undefined : replicaOf(this.#world, leader).state;
@@ -187,7 +188,7 @@ export class RandomGroup {
     return this.#reads.size;
   }
 
-  /** What only a leader can do is asked of one, most of the time. */
+  /** Directs actions for leaders to a leader, most of the time. */
   #aim(kind: string, id: ReplicaId, at: number): ReplicaId {
     if (at % 5 === 0 || !['propose', 'change', 'transfer', 'unreachable', 'cut-off'].includes(kind)) return id;
     const term = (leader: ReplicaId): number => replicaOf(this.#world, leader).state?.hardState.term ?? 0;
@@ -205,7 +206,7 @@ export class RandomGroup {
       case 'campaign':
         return { kind: 'campaign' };
       case 'depose': {
-        // An election without asking first, as after a transfer whose sender was gone by then.
+        // An election without pre-vote, as after a leadership transfer whose sender has stopped meanwhile.
         const term = replicaOf(this.#world, id).state?.hardState.term;
         const role = replicaOf(this.#world, id).state?.role;
         if (term === undefined || role?.kind !== 'follower' || role.leader === undefined) return { kind: 'campaign' };
@@ -229,7 +230,9 @@ export class RandomGroup {
     else this.#take(deliver(this.#world, at % length, kind === 'double'));
   }
 
-  /** Messages arrive in order, disks write, entries are applied, until nothing is left or the turns are used up. */
+  /**
+   * Delivers messages in order, completes writes and applies entries, until nothing is left or the turns are used up.
+   */
   #settle(turnsMax: number): void {
     for (let turn = 0; turn < turnsMax; turn += 1) {
       const next = this.#next();
@@ -249,7 +252,7 @@ export class RandomGroup {
     return this.#world.network.length === 0 ? undefined : deliver(this.#world, 0);
   }
 
-  /** Time passes, and every deadline fires when it is reached. */
+  /** Advances time; every deadline fires when it is reached. */
   #pass(byMs: number): void {
     this.#world = { ...this.#world, nowMs: this.#world.nowMs + byMs };
     for (const id of ALL) {
@@ -281,7 +284,7 @@ export class RandomGroup {
     this.#reads.delete(effect.id);
   }
 
-  /** One more learner, all learners as voters, one voter less or as a learner, or anything at all. */
+  /** One more learner, all learners as voters, one voter less or as a learner, or a random membership. */
   #target(id: ReplicaId, at: number): Target {
     const membership = replicaOf(this.#world, id).state?.membership ?? replicaOf(this.#world, id).machine.membership;
     const voters = membership.voters.incoming;

@@ -1,13 +1,14 @@
-// One replica on a scripted disk: carries effects out by hand, and checks every invariant of #raft after every step.
+// Runs data-driven tests of one replica with a scripted disk: commands carry out effects manually, and every invariant
+// of #raft is checked after every step.
 //
 // Commands:
 //   open voters=1,2,3 [learners=4] self=1 [term=2 vote=1] [base=5@2] [entries=1,1,2] [budget=100] [reads=2] [window=2]
 //   ... campaign | tick to=5000 | wait 500 | propose a bb ccc | read 7
-//   receive 2 append term=2 after=1@1 entries=2:a,2:b commit=1     and so on for the other messages (words.ts)
-//   disk [count]                 completes the oldest writes (all when no count is given)
-//   complete term=1 vote=1 index=3 log=1   completes a write by hand, such as one that was overwritten
-//   apply [count]                applies the oldest entries that were handed out (all when no count is given)
-//   state | peers                prints the state, or what a leader knows of the others
+//   receive 2 append term=2 after=1@1 entries=2:a,2:b commit=1     likewise for other messages (words.ts)
+//   disk [count]                 completes the oldest writes (all without a count)
+//   complete term=1 vote=1 index=3 log=1   completes a write manually, such as an overwritten one
+//   apply [count]                applies the oldest entries that were handed out (all without a count)
+//   state | peers                prints the state, or a leader's view of its peers
 import { assert, toLogIndex, toTerm } from '#base';
 import {
   type Effect,
@@ -33,7 +34,7 @@ export class ReplicaScript {
   #writing: Write[] = [];
   #handedOut: Entry[] = [];
 
-  /** Answers one command of a script. */
+  /** Runs one command of a script and returns its output. */
   answer(command: Command): string {
     const lines = this.#run(command);
     return lines.length === 0 ? 'nothing' : lines.join('\n');

@@ -1,4 +1,7 @@
-/** R14: what a step does at a replica in which nothing happens is what #raft says of it without a step. */
+/**
+ * Checks R14: for a replica at rest, #raft predicts the result of a step without running it, and the prediction must
+ * equal the result of the step.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '#base';
 import {
@@ -28,7 +31,7 @@ export function checkRest(before: RaftState, input: Input, after: Step, nowMs: n
   );
 }
 
-/** Undefined: more happens than that somebody is heard of. */
+/** Undefined when the input does more than record a heartbeat or reply. */
 function foresee(state: RaftState, input: Input, nowMs: number): Step | undefined {
   if (input.kind === 'tick') return foreseeBeat(state, nowMs);
   if (input.kind !== 'receive') return undefined;

@@ -1,20 +1,20 @@
-// What can happen next in a search (search.ts), each as a line that reads like one of a group script.
+// The possible moves of a search (search.ts), each with a label like a command of a group script.
 //
-//   campaign 1                              straight into the next term, as after the order of a leader
-//   propose 1 a                             each proposal of a path has a payload of its own
+//   campaign 1                              starts an election in the next term, as after `timeout-now`
+//   propose 1 a                             each proposal of a path has another payload
 //   change 1 voters=1,2
 //   write 1                                 the disk completes its oldest write
-//   crash 1 torn=1                          with so many of its unfinished writes on disk; it starts again at once
-//   deliver 1 -> 2 append term 1 ...        a message arrives, and stays to arrive again
-//   delay 1 -> 2 append term 1 ...          one that was due may arrive at any time, or never
+//   crash 1 torn=1                          with this number of unfinished writes on disk; it restarts immediately
+//   deliver 1 -> 2 append term 1 ...        a message arrives, and may arrive again
+//   delay 1 -> 2 append term 1 ...          a due message may arrive at any time, or never
 //
-// A message is due when it is sent: all that is due arrives before anything else happens, once, in the order in which
-// it was sent. So many messages of a path may be late instead. A late one is in the network, a set, and may arrive at
-// any time, again and again, or never: whatever is lost, doubled or overtaken is late. A replica that is down for long
-// is one whose messages are all late.
+// A message is due when it is sent: all due messages arrive once, in the order of sending, before anything else
+// happens. A limited number of messages per path may be late instead. Late messages are a set in the network, and may
+// arrive at any time, repeatedly, or never; lost, duplicated and reordered messages are therefore late ones. A replica
+// that is down for long is modelled by late messages.
 //
-// A campaign is neither pre-voted nor refused for a leader's sake: both only keep some elections from happening. In the
-// last term nobody campaigns: the order of a leader that steps down in it is lost.
+// Campaigns have no pre-vote and are not refused because of a leader: both would only prevent some elections. In the
+// last term there are no campaigns: the `timeout-now` of a leader that steps down is lost.
 import { toTerm } from '#base';
 import { type ReplicaId, type Target, toReplicaId } from '#raft';
 import { describeMessage } from './describe.ts';
@@ -36,12 +36,12 @@ import {
   write,
 } from './world.ts';
 
-/** What may happen on one path, and how often. */
+/** Number of each kind of event that may still happen on a path. */
 export interface Left {
   readonly proposals: number;
   readonly crashes: number;
   readonly changes: number;
-  /** Messages that may still be late. */
+  /** Number of messages that may still be late. */
   readonly late: number;
 }
 
@@ -49,7 +49,7 @@ export interface Bounds {
   readonly terms: number;
   readonly proposals: number;
   readonly change: Target | undefined;
-  /** Prompt ones have completed a write before anything else happens anywhere: `write` is no move then. */
+  /** With `prompt`, writes complete before anything else happens, and there is no move `write`. */
   readonly disks: Disks;
 }
 
@@ -66,7 +66,7 @@ export interface State {
   readonly left: Left;
 }
 
-/** Always the same moves in the same order for the same world. */
+/** Returns the same moves in the same order for the same world. */
 export function movesFrom({ world, left }: State, bounds: Bounds): readonly Move[] {
   const [due] = world.due ?? [];
   if (due !== undefined) return arrivals(world, left, due);
@@ -85,8 +85,8 @@ export function movesFrom({ world, left }: State, bounds: Bounds): readonly Move
 }
 
 /**
- * A world as the search knows it: storage has answered, what can be applied is, the network is a set, orders to
- * campaign that lead out of the scope are lost, and the history holds what a later step can be checked against.
+ * Normalizes a world for the search: storage has answered, entries are applied, the network is a set, `timeout-now`
+ * messages beyond the scope are lost, and the history has only what later steps can be checked against.
  */
 export function settled(moved: World, keys: Keys, bounds: Bounds & Pick<Left, 'crashes'>): World {
   let world = moved;
@@ -102,9 +102,10 @@ export function settled(moved: World, keys: Keys, bounds: Bounds & Pick<Left, 'c
 }
 
 /**
- * What of the history a later step can be checked against. No replica is ever in a term before the one on its disk, or
- * before its present one when nothing crashes any more. A vote of a term is sent in that term, and a leader of a term
- * is elected in it. What was committed before all their terms every leader must hold, in whichever term that was.
+ * The part of the history that a later step can be checked against. No replica returns to a term before the one on its
+ * disk, or before its current one when no crashes are left. A vote is sent in its own term, and a leader is elected in
+ * its own term. Every leader must have everything that was committed before all current terms, regardless of the exact
+ * term.
  */
 function remembering(history: History, replicas: readonly Replica[], { crashes }: Pick<Left, 'crashes'>): History {
   const floorOf = ({ disk, state }: Replica): number => (crashes === 0 ? state : disk)?.hardState.term ?? 0;
@@ -121,7 +122,7 @@ function remembering(history: History, replicas: readonly Replica[], { crashes }
   return { ...history, committedIn, votes: new Map(votes), leaders: new Map(leaders) };
 }
 
-/** Before every term that anybody leads in. */
+/** Before every term with a leader. */
 const LONG_AGO = toTerm(0);
 
 function written(moved: World, id: ReplicaId): World {
@@ -134,7 +135,7 @@ function wayOf({ from, to, message }: Envelope): string {
   return `${from} -> ${to} ${describeMessage(message)}`;
 }
 
-/** What can happen to the first message that is due. */
+/** The possible moves for the first due message. */
 function arrivals(world: World, left: Left, due: Envelope): readonly Move[] {
   const arrival: Move = { label: () => `deliver ${wayOf(due)}`, left, go: () => deliverDue(world).world };
   if (left.late === 0) return [arrival];
@@ -148,7 +149,7 @@ function campaigns(world: World, left: Left, id: ReplicaId, terms: number): read
   const { role, membership } = state;
   if (role.kind === 'leader' || role.kind === 'pre-candidate') return [];
   if (![...membership.voters.incoming, ...membership.voters.outgoing].includes(id)) return [];
-  // From whom the order comes leaves no trace.
+  // The sender of the message has no effect.
   const other = toReplicaId(id === 1 ? 2 : 1);
   const from = role.kind === 'follower' ? (role.leader ?? other) : other;
   const message = { kind: 'timeout-now', term: state.hardState.term } as const;
@@ -158,7 +159,7 @@ function campaigns(world: World, left: Left, id: ReplicaId, terms: number): read
 
 const FIRST_LETTER = 'a'.charCodeAt(0);
 
-/** What a leader may be asked for. */
+/** The possible requests to a leader. */
 function wishes(world: World, left: Left, id: ReplicaId, { proposals, change }: Bounds): readonly Move[] {
   if (replicaOf(world, id).state?.role.kind !== 'leader') return [];
   const moves: Move[] = [];
@@ -182,7 +183,7 @@ function crashesOf(world: World, left: Left, id: ReplicaId): readonly Move[] {
   return Array.from({ length: writing.length + 1 }, (_, torn) => ({
     label: () => `crash ${id} torn=${torn}`,
     left: { ...left, crashes: left.crashes - 1 },
-    // Whoever starts may know of committed entries: the tick applies them, which any other input would do as well.
+    // A started replica may know of committed entries; the tick applies them, as any other input would.
     go: () => give(start(crash(world, id, torn), id), id, { kind: 'tick' }).world,
   }));
 }

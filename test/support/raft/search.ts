@@ -1,12 +1,12 @@
-// Exhaustive search of the shipped core in a small scope: every order of everything that can happen to a few replicas
-// (search-moves.ts), within bounds, each state of the whole group visited once and checked, breadth first.
+// Exhaustive search of the production core in a small scope: every order of every event of a few replicas
+// (search-moves.ts), within bounds. It visits and checks each state of the whole group once, breadth first.
 //
-// Left out of the scope: time (heartbeats, deadlines, check-quorum), pre-votes, reads, transfers, compaction and so
-// snapshots; entries are applied, and storage answers, as soon as they can. Those are for the random schedules. With
-// prompt disks writes complete at once, too: a smaller scope, of which more terms can be seen whole.
+// The scope excludes time (heartbeats, deadlines, check-quorum), pre-votes, reads, transfers, and compaction with
+// snapshots; entries are applied and storage answers immediately. The random schedules cover those. With prompt disks,
+// writes also complete immediately, which makes the scope smaller, so that more terms can be searched completely.
 //
-// Two states are one when their keys are equal (keys.ts). What a later step cannot be checked against is removed from
-// the history first (`remembering` in search-moves.ts). Nothing else is left out.
+// Two states with equal keys (keys.ts) are the same. The part of the history that no later step can be checked against
+// is removed first (`remembering` in search-moves.ts). The search omits nothing else.
 import { assert, BrokenInvariant } from '#base';
 import { type Config, membershipOf, REPLICATION, type ReplicaId, toReplicaId } from '#raft';
 import { checkGroup } from './group-invariants.ts';
@@ -14,45 +14,45 @@ import { Keys } from './keys.ts';
 import { type Bounds, type Move, movesFrom, type State, settled } from './search-moves.ts';
 import { type Core, worldOf } from './world.ts';
 
-/** How much of everything may happen on one path. */
+/** Limits for one path. */
 export interface Scope extends Bounds {
   readonly voters: number;
-  /** Replicas that are learners in the beginning. */
+  /** Replicas that are initially learners. */
   readonly learners: number;
   readonly crashes: number;
   /**
-   * How many messages of a path may be late, so that they arrive at any time, again and again, or never; all others
-   * arrive at once.
+   * Number of messages of a path that may be late: they arrive at any time, repeatedly, or never. All others arrive
+   * immediately.
    */
   readonly late: number;
-  /** States after which the search ends without having seen everything. */
+  /** Number of states after which the search stops without being complete. */
   readonly statesMax: number;
 }
 
 export interface Found {
   readonly states: number;
-  /** Steps that were taken to find them. */
+  /** Number of steps taken. */
   readonly moves: number;
-  /** Every state that so many moves lead to was seen. */
+  /** All states within this number of moves were visited. */
   readonly depth: number;
-  /** States that were found and not expanded: what follows them was not seen. */
+  /** States that were found but not expanded. */
   readonly open: number;
-  /** One of the shortest ways to a broken invariant, as a schedule for `replay`. */
+  /** A shortest path to a broken invariant, as a schedule for `replay`. */
   readonly broken: { readonly message: string; readonly path: readonly string[] } | undefined;
 }
 
 export interface Options {
   readonly core?: Core;
-  /** Receives the figures of each depth that is done. */
+  /** Receives the figures of each completed depth. */
   readonly report?: (found: Found) => void;
 }
 
-/** Searches the scope with the shipped core, or with another one. */
+/** Searches the scope with the production core, or with another one. */
 export function search(scope: Scope, { core, report }: Options = {}): Found {
   return new Search(scope, core).run(report);
 }
 
-/** Follows a schedule that a search has printed. Answers what it breaks, undefined when it breaks nothing. */
+/** Runs a schedule that a search has printed. Returns the broken invariant, or undefined. */
 export function replay(scope: Scope, schedule: readonly string[], core?: Core): string | undefined {
   const keys = new Keys();
   let here = beginning(scope, core);
@@ -71,7 +71,7 @@ class Search {
   readonly #first: State;
   readonly #keys = new Keys();
   readonly #seen = new Set<string>();
-  /** By the number of a state: the state before it, and which of the moves from there led to it. */
+  /** For each state by number: the previous state, and the index of the move from there. */
   readonly #ways: (readonly [before: number, move: number])[] = [];
   #moves = 0;
 
@@ -103,7 +103,7 @@ class Search {
     return { states, moves: this.#moves, depth, open: states - expanded, broken: undefined };
   }
 
-  /** Adds the new states that one move leads to. */
+  /** Adds the new states that are one move away. */
   #expand(from: State, number: number, into: State[]): Found['broken'] {
     for (const [at, move] of movesFrom(from, this.#scope).entries()) {
       this.#moves += 1;
@@ -139,7 +139,7 @@ class Search {
   }
 }
 
-/** The state that a move leads to, or the invariant that it breaks. */
+/** The state after a move, or the invariant that it breaks. */
 function follow({ go, left }: Move, scope: Scope, keys: Keys): State | string {
   try {
     const world = settled(go(), keys, { ...scope, crashes: left.crashes });

@@ -1,7 +1,8 @@
-// The numbered invariants of #raft as executable claims about one state; step-invariants.ts has those about a step.
+// The numbered invariants of #raft that concern one state, as executable checks; step-invariants.ts has those of a
+// step.
 //
-// Tests and simulation run them after every step; they share no code with what they check beyond reading the log. A
-// broken one throws `BrokenInvariant` with its number.
+// Tests and the simulation run them after every step. They share no code with the core except for reading the log. A
+// violated invariant throws `BrokenInvariant` with its number.
 import { assert } from '#base';
 import {
   type Entry,
@@ -16,7 +17,7 @@ import {
 import type { Log } from '../../../src/raft/log.ts';
 import type { Candidate } from '../../../src/raft/role.ts';
 
-/** Claims about one state. */
+/** Checks one state. */
 export function checkState(state: RaftState): void {
   checkIndexes(state);
   checkHardState(state);
@@ -82,12 +83,12 @@ function checkMembership({ membership, changes, log, commit, installing, role }:
 }
 
 /**
- * What a member may be: a voter of the incoming half, of the outgoing one, of both, a learner, or an outgoing voter
- * who will be a learner.
+ * Allowed roles of a member: voter of the incoming half, of the outgoing half, or of both; learner; or outgoing voter
+ * that will become a learner.
  */
 const SEATS: ReadonlySet<string> = new Set(['i', 'o', 'io', 'l', 'on']);
 
-/** For each member a letter for every list that it stands in, as often as it does. */
+/** For each member, one letter for every occurrence in a list. */
 function seatsOf({ voters, learners, learnersNext }: Membership): ReadonlyMap<ReplicaId, string> {
   const seats = new Map<ReplicaId, string>();
   const lists = { i: voters.incoming, o: voters.outgoing, l: learners, n: learnersNext };

@@ -1,5 +1,5 @@
-// The numbered invariants of #raft as executable claims about a step: two states in a row, the input between them, and
-// the effects that came out. See state-invariants.ts.
+// The numbered invariants of #raft that concern a step, as executable checks: two consecutive states, the input between
+// them, and the effects. state-invariants.ts has those of a state.
 import { assert } from '#base';
 import {
   type Effect,
@@ -105,7 +105,7 @@ function checkAppendedMemberships(after: RaftState, added: readonly Entry[]): vo
   for (const next of appended) assert(isNeighbour(membership, next), 'R11: neighbours share a quorum', next);
 }
 
-/** A change of learners alone, the way into a joint membership, or the way out of it. */
+/** A change of learners only, or the start or end of a joint membership. */
 function isNeighbour({ voters }: Membership, next: Membership): boolean {
   const incoming = String(voters.incoming);
   const isNextJoint = next.voters.outgoing.length > 0;
@@ -165,7 +165,7 @@ function checkRelease(
   }
 }
 
-/** A promise is sent once a crash cannot take it back (R9). */
+/** A promise is sent only when it would survive a crash (R9). */
 function checkMessage(before: RaftState, after: RaftState, { message, to }: Extract<Effect, { kind: 'send' }>): void {
   const { durable, hardState, config, log, role } = after;
   assert(to !== config.self, 'R9: nobody writes to itself', message);

@@ -1,4 +1,4 @@
-/** The words of scripts as values of #raft. */
+/** Parses the words of data-driven tests into values of #raft. */
 import { assert, toLogIndex, toTerm } from '#base';
 import {
   type Config,
@@ -34,7 +34,7 @@ export function configOf(self: ReplicaId, options: Options): Config {
   };
 }
 
-/** The input of a replica that a command names. */
+/** The input of a replica for a command. */
 export function inputOf(name: string, words: readonly string[], options: Options): Input {
   switch (name) {
     case 'campaign':
@@ -64,7 +64,7 @@ export function inputOf(name: string, words: readonly string[], options: Options
   }
 }
 
-/** What a leader or a candidate has said, as in `append term=2 after=1@1 entries=2:a,2:b commit=1`. */
+/** A message of a leader or candidate, such as `append term=2 after=1@1 entries=2:a,2:b commit=1`. */
 function messageOf(kind: string, options: Options): Message {
   const term = toTerm(number(options, 'term', 0));
   const last = parseId(options.get('last'));
@@ -101,7 +101,7 @@ function messageOf(kind: string, options: Options): Message {
   }
 }
 
-/** `1,1,2` or `1:a,2:b`: the terms of entries, and their payloads if it matters. */
+/** `1,1,2` or `1:a,2:b`: the terms of entries, with their payloads if relevant. */
 export function parseEntries(previous: EntryId, text: string | undefined): readonly Entry[] {
   const words = (text ?? '').split(',').filter(Boolean);
   return words.map((word, at) => {

@@ -1,9 +1,9 @@
-// A small group of replicas with disks, state machines and a network, as one immutable value: every function answers
-// with the next world. Scripts, random schedules and the exhaustive search drive the same one.
+// A small group of replicas with disks, state machines and a network, as one immutable value: every function returns
+// the next world. Data-driven tests, random schedules and the exhaustive search all use it.
 //
-// What it can do to a replica is what a runtime may do: complete writes in order, apply in order, lose what was not
-// synced, start anew from what was. What it can do to a message: deliver, keep a copy, drop, in any order. Every step
-// is checked by the invariants of #raft, and what replicas have committed, elected and voted for ever is remembered.
+// A replica may experience what a runtime may do: writes complete in order, entries are applied in order, unsynced data
+// is lost, and it restarts from durable data. A message may be delivered, copied or dropped, in any order. Every step
+// is checked by the invariants of #raft, and the history records all committed entries, elected leaders and votes.
 import { assert, type LogIndex, type Term, toLogIndex, toTerm } from '#base';
 import {
   type Config,
@@ -30,7 +30,7 @@ import { checkStep } from './step-invariants.ts';
 export type SendSnapshot = Extract<Effect, { readonly kind: 'send-snapshot' }>;
 type Write = Persist | Extract<Effect, { readonly kind: 'install-snapshot' }>;
 
-/** What has been applied, and who belonged to the group then. */
+/** The last applied entry, and the membership at that time. */
 export interface Machine {
   readonly last: EntryId;
   readonly membership: Membership;
@@ -38,24 +38,24 @@ export interface Machine {
 
 export interface Disk {
   readonly hardState: HardState;
-  /** The log holds everything behind this entry. */
+  /** The log contains the entries after this one. */
   readonly start: EntryId;
   readonly entries: readonly Entry[];
-  /** The state machine as a restart finds it. */
+  /** The state machine after a restart. */
   readonly machine: Machine;
 }
 
 export interface Replica {
   readonly id: ReplicaId;
   readonly config: Config;
-  /** Undefined while it is down. */
+  /** Undefined while the replica is down. */
   readonly state: RaftState | undefined;
   readonly disk: Disk;
   readonly writing: readonly Write[];
   readonly asked: readonly (LoadEntries | SendSnapshot)[];
   readonly toApply: readonly Entry[];
   readonly machine: Machine;
-  /** How often it was started: part of its seed. */
+  /** Number of starts, which is part of the seed. */
   readonly starts: number;
 }
 
@@ -65,13 +65,13 @@ export interface Envelope {
   readonly message: Message;
 }
 
-/** What must stay true for ever, whoever forgets it. */
+/** Facts that must stay true, even if all replicas forget them. */
 export interface History {
-  /** Entry n + 1 stands at n. */
+  /** Entry n + 1 is at index n. */
   readonly committed: readonly Entry[];
-  /** Whose disks entry n + 1 was committed by, at n: one of these sets, those before and after the step that did it. */
+  /** Memberships whose disks committed entry n + 1, at index n: one of those before and after the step. */
   readonly committers: readonly (readonly Membership['voters'][])[];
-  /** The term of the leader that committed entry n + 1, at n. */
+  /** Term of the leader that committed entry n + 1, at index n. */
   readonly committedIn: readonly Term[];
   readonly leaders: ReadonlyMap<Term, ReplicaId>;
   /** Votes that were sent, by term and voter. */
@@ -86,21 +86,23 @@ export const NOTHING_YET: History = {
   votes: new Map(),
 };
 
-/** The core that the replicas run: the shipped one, or one that is broken on purpose. */
+/** Core of the replicas: the production core, or one that is broken on purpose. */
 export type Core = (state: RaftState, input: Input, nowMs: number) => Step;
 
 export interface World {
   readonly core: Core;
   readonly nowMs: number;
   readonly replicas: ReadonlyMap<ReplicaId, Replica>;
-  /** On their way, to arrive at any time, in any order. */
+  /** Messages that may arrive at any time, in any order. */
   readonly network: readonly Envelope[];
-  /** What arrives before anything else happens, in this order; undefined: everything that is sent is in the network. */
+  /**
+   * Messages that arrive before anything else happens, in this order; undefined: all sent messages go into `network`.
+   */
   readonly due?: readonly Envelope[] | undefined;
   readonly history: History;
 }
 
-/** The next world, and what its replicas asked for on the way. */
+/** The next world, and the effects of its replicas. */
 export interface Turn {
   readonly world: World;
   readonly events: readonly Happening[];
@@ -142,7 +144,7 @@ export function stateOf(world: World, id: ReplicaId): RaftState {
   return state;
 }
 
-/** One input, and everything that comes of it. A replica that is down hears nothing. */
+/** Gives an input to a replica and carries out its effects. Has no effect on a replica that is down. */
 export function give(world: World, id: ReplicaId, input: Input): Turn {
   const replica = replicaOf(world, id);
   if (replica.state === undefined) return { world, events: [] };
@@ -163,7 +165,7 @@ export function give(world: World, id: ReplicaId, input: Input): Turn {
   };
 }
 
-/** Delivers the message at `at`; a copy of it stays when asked. */
+/** Delivers the message at `at`; with `keep`, a copy stays in the network. */
 export function deliver(world: World, at: number, keep = false): Turn {
   const envelope = world.network[at];
   assert(envelope !== undefined, 'The message is on its way', at);
@@ -173,7 +175,7 @@ export function deliver(world: World, at: number, keep = false): Turn {
   return give({ ...world, network }, to, { kind: 'receive', from, message });
 }
 
-/** Delivers the first message that is due. */
+/** Delivers the first due message. */
 export function deliverDue(world: World): Turn {
   const [envelope, ...due] = world.due ?? [];
   assert(envelope !== undefined, 'A message is due');
@@ -181,7 +183,7 @@ export function deliverDue(world: World): Turn {
   return give({ ...world, due }, to, { kind: 'receive', from, message });
 }
 
-/** The first message that is due may arrive at any time from now on. */
+/** Makes the first due message late: it may arrive at any time. */
 export function delay(world: World): World {
   const [envelope, ...due] = world.due ?? [];
   assert(envelope !== undefined, 'A message is due');
@@ -220,7 +222,7 @@ export function apply(world: World, id: ReplicaId, count: number): Turn {
   return give(withReplica(world, applied), id, { kind: 'applied', index: last.index });
 }
 
-/** Storage answers the oldest question: entries from disk, or a snapshot of what is applied sets out. */
+/** Answers the oldest storage request: entries from disk, or the start of a snapshot of the applied state. */
 export function answer(world: World, id: ReplicaId): Turn {
   const replica = replicaOf(world, id);
   const [oldest, ...asked] = replica.asked;
@@ -233,7 +235,7 @@ export function answer(world: World, id: ReplicaId): Turn {
   return give(sending, id, { kind: 'snapshot-sent', replica: to, index: replica.machine.last.index });
 }
 
-/** The process ends: of the writes under way the first `torn` reached the disk although nobody was told. */
+/** Ends the process; the first `torn` unfinished writes have reached the disk without being reported. */
 export function crash(world: World, id: ReplicaId, torn: number): World {
   const replica = replicaOf(world, id);
   let { disk } = replica;
@@ -245,7 +247,7 @@ export function start(world: World, id: ReplicaId): World {
   return withReplica(world, opened(replicaOf(world, id), world.nowMs));
 }
 
-/** What is applied becomes durable; entries up to `through` of it leave the disk. */
+/** Makes the applied state durable and removes entries up to `through` from the disk. */
 export function compact(world: World, id: ReplicaId, through: LogIndex): World {
   const replica = replicaOf(world, id);
   const { machine, disk } = replica;
@@ -343,12 +345,12 @@ function remembered(
   return isSame ? history : { committed, committers, committedIn, leaders, votes };
 }
 
-/** No two state machines apply different entries at the same place. */
+/** State machines must not apply different entries at the same index. */
 function checkApplied(committed: readonly Entry[], entry: Entry): void {
   const known = committed[entry.index - 1];
   const isSame = known?.term === entry.term && String(known.payload) === String(entry.payload);
   assert(isSame, 'R1: what is applied is the same everywhere', [known, entry]);
 }
 
-/** The index that stands for all of them. */
+/** An index that stands for all entries. */
 export const EVERYTHING: LogIndex = toLogIndex(Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,5 @@
-// Components of Rust, built once by cargo, where that and its target for WebAssembly are. Nothing here installs a
-// toolchain, so what needs one is skipped without it, also in CI.
+// Components in Rust, built once by cargo if cargo and its WebAssembly target are available. Tests never install a
+// toolchain; without one, tests that need it are skipped, also in CI.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,18 +11,18 @@ const FOLDER = join(ROOT, 'node_modules/.cache/rust');
 const TARGET = 'wasm32-unknown-unknown';
 const SOURCES = ['src/lib.rs', 'Cargo.toml', 'Cargo.lock'];
 const WORLD = 'sdk/component/wit/cairn.wit';
-/** Of Rust 1: wit-bindgen asks for it. */
+/** Minimum version 1.x of Rust, which wit-bindgen requires. */
 const MINOR_MIN = 85;
 const FETCH_MS = 60_000;
 
-/** Whether this crate of the repository cannot be built here; then it has been said on standard error. */
+/** Returns true when this crate of the repository cannot be built here, after printing the reason to standard error. */
 export function lacksCompiler(crate: string): boolean {
   const complaint = isKept(nameOf(crate)) ? undefined : complaintOf(crate);
   if (complaint !== undefined) process.stderr.write(`Tests of ${crate} are skipped: ${complaint}.\n`);
   return complaint !== undefined;
 }
 
-/** The component of a crate whose library is called as its folder. */
+/** Component of a crate whose library has the name of its folder. */
 export async function builtRust(crate: string): Promise<Uint8Array> {
   return keptOr(nameOf(crate), async () => {
     await cargo(['build', '--locked', '--release', `--target=${TARGET}`, `--target-dir=${FOLDER}`], crate);
@@ -38,9 +38,9 @@ function nameOf(crate: string): string {
 }
 
 /**
- * Why it cannot be built, as far as that is no fault of the crate.
+ * Reason why the crate cannot be built here, for example a missing toolchain.
  *
- * @throws Error when it is, as by a Cargo.lock of something else.
+ * @throws Error when the crate itself is the reason, such as an outdated Cargo.lock.
  */
 function complaintOf(crate: string): string | undefined {
   const options = { cwd: join(ROOT, crate), encoding: 'utf8', timeout: FETCH_MS } as const;

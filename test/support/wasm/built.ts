@@ -1,4 +1,4 @@
-// Components of TypeScript, built once: componentize-js takes seconds for each.
+// Components in TypeScript, built once and cached, because componentize-js takes seconds for each.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { keptOr, ROOT } from './kept.ts';
 
 const MADE_BY = ['sdk/component/wit/cairn.wit', 'sdk/component/build/build.ts', 'package-lock.json'];
 
-/** Components of 12 MB are built, published and started, on a machine with other things to do. */
+/** Building, publishing and starting components of 12 MB takes long on a busy machine. */
 export const BUILD_MS = 300_000;
 
-/** The component of a module of this repository. */
+/** Component built from a module of this repository. */
 export async function builtComponent(module: string): Promise<Uint8Array> {
   const path = join(ROOT, module);
   const kind = await kindOf(path);

@@ -1,10 +1,12 @@
-/** A State View that looks at every byte of an event, one by one or many at once: its state is a count and a sum. */
+/**
+ * A State View that reads every byte of its events, with or without a batch function; its state is a count and a sum.
+ */
 import { allocatorText, FOLDING } from './wat.ts';
 
 const FOLDED = '(type $bytes (list u8)) (type $many (list $bytes)) (type $folded (result $bytes (error string)))';
 const OPTIONS = `(memory (core memory $i "memory")) (realloc (core func $i "cabi_realloc")) (post-return (core func $i "post"))`;
 
-/** Its text, with the function for many events or without. */
+/** Its text, with or without the batch function. */
 export function countingText(options: { readonly hasBatch: boolean }): string {
   const batch = `(func $many (param "state" $bytes) (param "events" $many) (result $folded)
       (canon lift (core func $i "evolve-many") ${OPTIONS}))
@@ -19,7 +21,7 @@ export function countingText(options: { readonly hasBatch: boolean }): string {
     ${options.hasBatch ? batch : ''})`;
 }
 
-/** A memory whose allocator begins anew behind each call; the state stands at 64, the answer at 16. */
+/** A memory whose allocator restarts after each call; the state is at 64, the result at 16. */
 export const CORE: string = `
   (memory (export "memory") 64)
   ${allocatorText(4096)}

@@ -1,6 +1,6 @@
-/** Node's WebAssembly, whose types are the browser's and not Node's. */
+/** Types and helpers for the WebAssembly API of Node.js, whose standard types are in the DOM library. */
 
-/** What a core module exports: functions of numbers, and globals. */
+/** Exports of a core module: functions of numbers, and globals. */
 export type CoreExports = Readonly<Record<string, CoreFunction & CoreGlobal>>;
 export type CoreFunction = (...values: readonly (number | bigint)[]) => number | bigint | undefined;
 export interface CoreGlobal {

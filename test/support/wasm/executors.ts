@@ -1,4 +1,4 @@
-/** Components of our own texts, made into artifacts in the test's process, and executors to call them. */
+/** Artifacts from components in text format, built in the test process, and executors to call them. */
 import {
   type ComponentKind,
   DEFAULT_EXECUTORS,
@@ -12,7 +12,7 @@ import type { Limited } from '../../../src/wasm/guest/calls.ts';
 import { publish } from '../../../src/wasm/publishing/publish.ts';
 import { wat } from './wat.ts';
 
-/** Enough for everything that ends, and over in a moment where something does not. */
+/** Sufficient for terminating code, and quickly used up by endless code. */
 export const LIMITED: Limited = {
   limits: { fuel: 20_000_000, outputBytesMax: 60_000, hostCallsMax: 10 },
   wasi: { timeNs: 1_700_000_000_000_000_000n, seed: 7n },
@@ -29,12 +29,12 @@ export function executors(settings: Partial<ExecutorSettings> = {}, nowMs?: () =
   return new Executors({ ...DEFAULT_EXECUTORS, count: 1, ...settings }, nowMs);
 }
 
-/** A fold of these events over a state. */
+/** A fold of these events into a state. */
 export function foldOf(artifact: KeptArtifact, events: readonly Uint8Array[], more: Partial<FoldCall> = {}): FoldCall {
   return { artifact, ...LIMITED, time: TIME, state: new Uint8Array(0), events: packed(events), ...more };
 }
 
-/** Each with its length in front of it. */
+/** Encodes each event after its length. */
 export function packed(events: readonly Uint8Array[]): Uint8Array {
   const parts = events.flatMap((event) => [new Uint8Array(Uint32Array.of(event.length).buffer), event]);
   return Buffer.concat(parts);

@@ -1,23 +1,23 @@
-// State Views that misbehave when they are called, each with the fault that it ends in. None of them can be told by
-// looking: publishing takes them.
+// State Views that misbehave when they are called, each with the resulting fault. Inspection cannot detect them, so
+// they can be published.
 import type { FaultCode } from '#wasm';
 import { viewText } from './wat.ts';
 
 export interface Misbehaving {
   readonly what: string;
   readonly code: FaultCode;
-  /** What the message says. */
+  /** Pattern of the message. */
   readonly says: RegExp;
   readonly text: string;
 }
 
-/** Answers `ok` with so many bytes, or items of a list, from an address. */
+/** Returns `ok` with this number of bytes or list items from an address. */
 export const answer = (at: string, length: string): string => `
   (i32.store8 (i32.const 16) (i32.const 0))
   (i32.store (i32.const 20) (i32.const ${at}))
   (i32.store (i32.const 24) (i32.const ${length}))
   (i32.const 16)`;
-/** Answers `err` with so many bytes from an address. */
+/** Returns `err` with this number of bytes from an address. */
 export const complaint = (at: string, length: string): string =>
   answer(at, length).replace('(i32.const 0))', '(i32.const 1))');
 
@@ -98,11 +98,11 @@ interface Parts {
   readonly memory?: string;
   /** The body of the allocator. */
   readonly realloc?: string;
-  /** What is done when the result was read. */
+  /** Instructions after the result was read. */
   readonly post?: string;
 }
 
-/** The text of a State View whose parts are these. */
+/** Text of a State View with these parts. */
 export function guestText(evolve: string, { core = '', memory = '1', realloc = REALLOC, post }: Parts = {}): string {
   const cleanup = post === undefined ? '' : `(func (export "post") (param i32) ${post})`;
   const text = viewText({ evolve, memory, core: `${core} ${cleanup}` }).replace(REALLOC, realloc);

@@ -1,5 +1,5 @@
-// Components that must not be published, each with the code of its refusal: whatever of the hostile components can be
-// told by looking. None of them carries a payload.
+// Components that must not be published, each with the code of its refusal: all hostile components that inspection can
+// detect. None contains a payload.
 import { ByteWriter } from '#base';
 import type { RefusalCode } from '#wasm';
 import { viewText, wat } from './wat.ts';
@@ -7,14 +7,14 @@ import { viewText, wat } from './wat.ts';
 export interface Hostile {
   readonly what: string;
   readonly code: RefusalCode;
-  /** What the message says. */
+  /** Pattern of the message. */
   readonly says: RegExp;
   readonly bytes: () => Promise<Uint8Array>;
 }
 
 const encoder = new TextEncoder();
 
-/** A hundred functions. */
+/** An instance type with a hundred functions. */
 const INTERFACE = `(instance ${Array.from({ length: 100 }, (_, i) => `(export "f${i}" (func))`).join(' ')})`;
 
 export const HOSTILE: readonly Hostile[] = [
@@ -159,7 +159,7 @@ function instances(count: number, core: string): string {
   return `(component (core module $m ${core}) ${'(core instance (instantiate $m))'.repeat(count)})`;
 }
 
-/** A core module that says it has so many functions, and ends. */
+/** A core module that declares this number of functions and then ends. */
 function functionsOf(count: number): Uint8Array {
   const writer = new ByteWriter();
   writer.varint(count);
@@ -181,7 +181,7 @@ function exportedOften(count: number): string {
   return `(component (import "wasi:cli/exit@0.2.0" ${INTERFACE.replace('(instance', '(instance $i')}) ${versions.join(' ')})`;
 }
 
-/** Each instantiates the one before it twice. */
+/** Each component instantiates the previous one twice. */
 function unfolding(depth: number): string {
   const levels = Array.from({ length: depth }, (_, i) => {
     const instance = `(instance (instantiate $c${i}))`;

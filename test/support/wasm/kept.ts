@@ -1,4 +1,4 @@
-// Components that take seconds to build are kept beside the packages, by a hash of all that they are made of.
+// Caches components that take seconds to build in node_modules, by a hash of all their inputs.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -9,7 +9,7 @@ export function isKept(name: string): boolean {
   return existsSync(join(KEPT, `${name}.wasm`));
 }
 
-/** The component of the name, which is built unless it is kept. */
+/** Returns the cached component with this name, or builds it. */
 export async function keptOr(name: string, build: () => Promise<Uint8Array>): Promise<Uint8Array> {
   const kept = join(KEPT, `${name}.wasm`);
   if (!isKept(name)) {

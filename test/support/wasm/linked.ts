@@ -1,4 +1,4 @@
-/** A component that our linker put together in the test's own process: of our own texts alone. */
+/** Links a component in the test process, for components in text format only. */
 import { DEFAULT_LIMITS, type Value, type ValueList } from '#wasm';
 import { type CoreExports, compile } from '../../../src/wasm/engine.ts';
 import { type HostFunctions, link } from '../../../src/wasm/guest/linker.ts';

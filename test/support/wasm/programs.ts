@@ -1,4 +1,4 @@
-/** Core modules that use what guests use: each exports `run`, which takes a number and answers one. */
+/** Core modules with typical features of guest code; each exports `run`, which takes and returns a number. */
 
 export interface Program {
   readonly what: string;

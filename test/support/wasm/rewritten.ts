@@ -1,4 +1,4 @@
-/** Core modules from their text, with the cap and the meter applied as publishing does. */
+/** Core modules in text format, with the memory cap and the fuel meter of publishing. */
 import type { Result } from '#base';
 import { cap, DEFAULT_LIMITS, FUEL_EXPORT, type Growth, meter, type Refusal } from '#wasm';
 import { type CoreExports, type CoreFunction, instantiate } from './engine.ts';
@@ -14,7 +14,7 @@ export async function metered(fields: string): Promise<Uint8Array> {
   return valueOf(meter(await capped(fields), DEFAULT_LIMITS));
 }
 
-/** An instance of a metered module that has so much fuel. */
+/** An instance of a metered module with this amount of fuel. */
 export async function withFuel(fields: string, fuel: bigint): Promise<CoreExports> {
   const exports = instantiate(await metered(fields));
   counterOf(exports).value = fuel;

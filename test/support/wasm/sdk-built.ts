@@ -1,4 +1,4 @@
-// Components of the EvidentSource SDK's shape that componentize-js makes, as a toolchain of another language would.
+// Components in the form of the EvidentSource SDK, built by componentize-js like a toolchain of another language would.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const JSON_OF = `
   const bytesOf = (value) => new TextEncoder().encode(shown(value));
   const read = (bytes) => JSON.parse(new TextDecoder().decode(bytes));`;
 
-/** Its state is a list of what it was given, event by event, and what it was told of itself last. */
+/** Its state is a list of all events, and the context of the last call. */
 export const SDK_VIEW: string = `${JSON_OF}
 export function evolve(view, events) {
   const state = view.content === undefined || view.content.length === 0 ? { events: [] } : read(view.content);
@@ -24,7 +24,7 @@ export function evolve(view, events) {
   return bytesOf({ ...state, told });
 }`;
 
-/** Runs its command: questions, whose answers are the payload of its event, then conditions, then a refusal. */
+/** Executes its command: queries, whose results are the payload of its event, then conditions, then a refusal. */
 export const SDK_CHANGE: string = `${JSON_OF}
 const big = (value) => value === undefined ? undefined : BigInt(value);
 const time = (value) => ({ seconds: BigInt(value), nanoseconds: 0 });
@@ -60,7 +60,7 @@ export function decide(db, command, metadata) {
   return [emitted, conditions.map(condition)];
 }`;
 
-/** The component of this source in a world of the SDK, or of types like it. */
+/** Component of this source in a world of the SDK, or of modified types. */
 export async function sdkComponent(
   worldName: 'state-view' | 'state-change',
   source: string,

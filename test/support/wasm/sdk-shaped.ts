@@ -1,4 +1,6 @@
-/** Components of the EvidentSource SDK's shape as text, with the types of ADR 0102 and without a toolchain. */
+/**
+ * Components in the form of the EvidentSource SDK in text format, with the types of ADR 0102 and without a toolchain.
+ */
 import { allocatorText } from './wat.ts';
 
 const TYPES = `
@@ -21,7 +23,7 @@ const TYPES = `
   (type $view (record (field "context" $context) (field "content" $maybe-bytes)
     (field "last-modified-revision" u64) (field "last-modified-timestamp" $datetime)))`;
 
-/** FNV-1a over everything that an event has, field by field, each with a 1 added behind it. */
+/** FNV-1a over every field of an event, each followed by a byte 1. */
 const HASHING = `
   (func $begin (param $p i32)
     (memory.fill (i32.const 64) (i32.const 0) (i32.const 8))
@@ -72,7 +74,7 @@ const HASHING = `
       (local.set $e (i32.add (local.get $e) (i32.const 56)))
       (br $each))))`;
 
-/** Behind the count and the hash: the database, the view and the content type, and its revisions, which are to be 0. */
+/** Appends to the count and the hash: the database, the view, the content type, and the revisions, which must be 0. */
 const TOLD = `
   (func $told (param $p i32) (result i32) (local $to i32)
     (local.set $to (i32.const 72))
@@ -93,7 +95,7 @@ const FOLD = `
   (i32.store (i32.const 24) (i32.sub (call $told (local.get $p)) (i32.const 64)))
   (i32.const 16)`;
 
-/** Its state is a count, a hash of every part of every event, and its title. `$p` is the input; the answer is at 16. */
+/** Its state is a count, a hash of every part of every event, and its title. `$p` is the input; the result is at 16. */
 export function sdkViewText(evolve: string = FOLD, types: string = TYPES): string {
   return `(component
     (core module $m
@@ -109,20 +111,20 @@ export function sdkViewText(evolve: string = FOLD, types: string = TYPES): strin
     (export "evolve" (func $evolve)))`;
 }
 
-/** The same types, but for one that is named otherwise. */
+/** The same types with one name replaced. */
 export function sdkTypesWith(from: string, to: string): string {
   if (!TYPES.includes(from)) throw new Error(`The types have no ${from}`);
   return TYPES.replace(from, to);
 }
 
-/** What stands behind the count and the hash. */
+/** The text that follows the count and the hash. */
 export function toldTo(database: string, name: string, contentType: string): string {
   return `${'\0'.repeat(8)}${database}${name}${contentType}`;
 }
 
 type Part = string | Uint8Array;
 
-/** An attribute by its case. */
+/** An attribute with its variant case. */
 export interface NaiveAttribute {
   readonly name: string;
   readonly kind: 'boolean' | 'integer' | 'string' | 'binary' | 'uri' | 'uri-ref' | 'timestamp';
@@ -139,7 +141,7 @@ export interface NaiveEvent {
 
 const CASES = ['boolean', 'integer', 'string', 'binary', 'uri', 'uri-ref', 'timestamp'];
 
-/** The count and the hash behind these events, by a loop. */
+/** The count and the hash after these events, computed by a loop. */
 export function naiveSdkState(events: readonly NaiveEvent[]): Buffer {
   let hash = 0;
   const add = (part: Part): void => {
@@ -164,7 +166,7 @@ export function naiveSdkState(events: readonly NaiveEvent[]): Buffer {
   return state;
 }
 
-/** Seconds and nanoseconds as they stand in memory. */
+/** Seconds and nanoseconds in their memory layout. */
 export function naiveInstant(seconds: number, nanos: number = 0): Buffer {
   const bytes = Buffer.alloc(12);
   bytes.writeBigUInt64LE(BigInt(seconds), 0);

@@ -1,4 +1,4 @@
-/** A component as the transpiler makes it run: of our own texts, for no other glue is loaded in a test's process. */
+/** Runs a component with the glue code of the transpiler in the test process, for components in text format only. */
 import { transpileBytes } from '@bytecodealliance/jco-transpile';
 
 export type Guest = Readonly<Record<string, (...values: readonly unknown[]) => unknown>>;
@@ -12,7 +12,7 @@ export interface CoreInstance {
   readonly exports: Readonly<Record<string, object>>;
 }
 
-/** Its exports, and every core instance that it has. */
+/** Its exports and all its core instances. */
 export async function transpiled(
   component: Uint8Array,
   imports: object,

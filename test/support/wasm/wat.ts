@@ -1,16 +1,16 @@
-/** WebAssembly from its text, core modules and components alike, by wasm-tools. */
+/** Builds core modules and components from WebAssembly text with wasm-tools. */
 import { componentEmbed, componentNew, parse, print } from '@bytecodealliance/jco-transpile/wasm-tools';
 
 export async function wat(text: string): Promise<Uint8Array> {
   return parse(text);
 }
 
-/** The text of a binary, for whoever wants to see that wasm-tools reads it. */
+/** The text of a binary, to check that wasm-tools can read it. */
 export async function watOf(bytes: Uint8Array): Promise<string> {
   return print(bytes);
 }
 
-/** An allocator of a core module, which aligns what it gives and frees nothing; `$top` is where it begins. */
+/** An aligning allocator for a core module that never frees; `$top` is its start address. */
 export function allocatorText(top: number, name: string = 'cabi_realloc'): string {
   return `(global $top (mut i32) (i32.const ${top}))
   (func (export "${name}") (param i32 i32 i32 i32) (result i32) (local $at i32)
@@ -19,7 +19,7 @@ export function allocatorText(top: number, name: string = 'cabi_realloc'): strin
     (local.get $at))`;
 }
 
-/** The exports of a State View that folds by `$begin`, a `$step` for each event, and `$answer`. */
+/** Exports of a State View that folds with `$begin`, `$step` for each event, and `$answer`. */
 export const FOLDING = `
   (func (export "evolve") (param $s i32) (param $sn i32) (param $e i32) (param $en i32) (result i32)
     (call $begin (local.get $s) (local.get $sn))
@@ -35,21 +35,21 @@ export const FOLDING = `
       (br $each)))
     (call $answer))`;
 
-/** What a component may be made of, each with a default that the inspector accepts. */
+/** Parts of a component, with defaults that the inspector accepts. */
 export interface ViewParts {
-  /** Fields of the core module, beside the memory and the functions that every one has. */
+  /** Fields of the core module, in addition to the memory and the common functions. */
   readonly core?: string;
   /** The memory of the core module. */
   readonly memory?: string;
-  /** The body of the function behind `evolve`. */
+  /** The body of the function for `evolve`. */
   readonly evolve?: string;
-  /** Of the component, in front of everything else: its imports, say. */
+  /** Text before all other parts of the component, such as imports. */
   readonly before?: string;
-  /** Behind everything else. */
+  /** Text after all other parts. */
   readonly after?: string;
 }
 
-/** The text of a State View: its state is the event that came last. */
+/** Text of a State View whose state is the last event. */
 export function viewText(parts: ViewParts = {}): string {
   return `(component
     ${parts.before ?? ''}
@@ -69,7 +69,7 @@ const LAST_EVENT = `
   (i32.store (i32.const 24) (local.get $en))
   (i32.const 16)`;
 
-/** The fields of its core module. */
+/** Fields of its core module. */
 function coreText({ core = '', memory = '1', evolve = LAST_EVENT }: ViewParts = {}): string {
   return `
     (memory (export "memory") ${memory})
@@ -80,7 +80,7 @@ function coreText({ core = '', memory = '1', evolve = LAST_EVENT }: ViewParts = 
     ${core}`;
 }
 
-/** The component that wasm-tools makes of a world: it has all types, imports and exports, and does nothing. */
+/** A component that wasm-tools generates from a world: it has all types, imports and exports, and no behaviour. */
 export async function componentOf(witSource: string, world: string): Promise<Uint8Array> {
   return componentNew(await componentEmbed({ dummy: true, witSource, world }), []);
 }

@@ -1,4 +1,4 @@
-/** Types of WIT at random, values of them as our host and as jco have them, and components that hand them through. */
+/** Random WIT types, values of them in the forms of our host and of jco, and components that pass them through. */
 import { componentEmbed, componentNew } from '@bytecodealliance/jco-transpile/wasm-tools';
 import * as fc from 'fast-check';
 import type { Value, ValueRecord } from '#wasm';
@@ -28,7 +28,7 @@ const PRIMITIVES: Readonly<Record<Primitive, fc.Arbitrary<Value>>> = {
   f32: fc.float(),
   f64: fc.double(),
   char: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
-  // Of an empty one jco does not ask the allocator, so the pointer of nothing differs.
+  // jco does not call the allocator for an empty string, so its pointer differs.
   string: fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }),
 };
 
@@ -36,7 +36,7 @@ const primitive: fc.Arbitrary<WitType> = fc
   .constantFrom(...(Object.keys(PRIMITIVES) as Primitive[]))
   .map((name) => ({ kind: 'primitive', name }));
 
-/** Any type of a few levels. */
+/** A random type of a few levels. */
 export const witTypes: fc.Arbitrary<WitType> = fc.letrec<{ type: WitType }>((tie) => ({
   type: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
@@ -58,7 +58,7 @@ export const witTypes: fc.Arbitrary<WitType> = fc.letrec<{ type: WitType }>((tie
   ) as fc.Arbitrary<WitType>,
 })).type;
 
-/** The type as the reader of components has it. */
+/** The type in the form of the component reader. */
 function typeOf(type: WitType): ValueType {
   switch (type.kind) {
     case 'primitive':
@@ -82,7 +82,7 @@ function typeOf(type: WitType): ValueType {
   }
 }
 
-/** A value of the type, as our host has it. */
+/** A random value of the type, in the form of our host. */
 export function valuesOf(type: WitType): fc.Arbitrary<Value> {
   switch (type.kind) {
     case 'primitive':
@@ -119,7 +119,7 @@ export function valuesOf(type: WitType): fc.Arbitrary<Value> {
   }
 }
 
-/** The same value as jco has it. */
+/** The same value in the form of jco. */
 export function forJco(type: WitType, value: Value): unknown {
   switch (type.kind) {
     case 'primitive':
@@ -157,7 +157,10 @@ function casesForJco(
   return type === undefined ? { tag } : { tag, val: forJco(type, val) };
 }
 
-/** Hands a value of the type to the host and returns the answer, both through its memory; invalid in a flat form. */
+/**
+ * A component that passes a value of the type to the host and returns the result, flat where the ABI allows it, and in
+ * memory otherwise.
+ */
 export async function passing(type: WitType): Promise<Uint8Array> {
   const { text, declared } = witOf(type);
   const types = `interface types { ${declared.join(' ')} type t = ${text}; }`;

@@ -1,4 +1,4 @@
-/** Worlds as texts of WIT, of our own and of the EvidentSource SDK, with every kind of type. */
+/** WIT worlds of Cairn and of the EvidentSource SDK as text, with every kind of type. */
 
 const EVENTS = `
   record datetime { seconds: u64, nanoseconds: u32 }
@@ -11,7 +11,7 @@ const EVENTS = `
     attributes: list<tuple<string, cloudevent-attribute-value>>,
   }`;
 
-/** One world for each kind of component, and one with everything that a State View may export beside `evolve`. */
+/** One world for each kind of component, and one with all optional exports of a State View. */
 export const OWN_WIT: string = `
 package cairn:component@0.1.0;
 interface types {

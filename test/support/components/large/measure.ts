@@ -1,4 +1,6 @@
-/** A State Change that refuses every command by how long the payload of an event is, read as such or of the view. */
+/**
+ * A State Change that refuses every command with the length of a payload, read from an event or from the State View.
+ */
 import { CommandRefused, defineStateChange, type StateChangeComponent } from '../../../../sdk/component/src/index.ts';
 import { payloadOf, type Seen } from './seen.ts';
 

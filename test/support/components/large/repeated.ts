@@ -1,4 +1,4 @@
-/** A presenter of one part, as often as it is asked for. */
+/** A presenter that writes the same part as often as requested. */
 import { definePresenter, type PresenterComponent } from '../../../../sdk/component/src/index.ts';
 
 const PART = new Uint8Array(262_144);

@@ -1,4 +1,4 @@
-/** A State View whose state has all of the payload that it has seen last. */
+/** A State View whose state contains the last payload. */
 import {
   defineStateView,
   type Json,

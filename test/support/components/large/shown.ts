@@ -1,4 +1,4 @@
-/** A presenter of the payload that was seen last, in one part. */
+/** A presenter that writes the last payload in one part. */
 import { definePresenter, type PresenterComponent } from '../../../../sdk/component/src/index.ts';
 import type { Seen } from './seen.ts';
 
