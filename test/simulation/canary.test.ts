@@ -1,12 +1,12 @@
-// Goal: a node that is broken on purpose is noticed by the check of what it breaks. Method: a few mutants by the first
-// seeds, which are good in seeds.test.ts; `npm run sim:mutants` has the whole catalogue.
+// Checks that the simulation detects broken nodes: runs a few mutants with the first seeds, which pass in
+// seeds.test.ts. `npm run sim:mutants` runs the whole catalogue.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 
 const MUTANTS_MS = 240_000;
 
-/** Each with the check or the invariant that names it, by a seed of the first three. */
+/** Mutants with the check or invariant that must detect them within the first three seeds. */
 const CANARIES = {
   'constraints-not-decided': /^check 4:/,
   'vote-for-shorter-log': /I5/,

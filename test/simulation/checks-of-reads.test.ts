@@ -1,5 +1,5 @@
-// Every part of the checks of reads, sessions, subscriptions and times can fail by itself: each falsification is one
-// that no other part of the same check would find.
+// Every part of the checks of reads, sessions, subscriptions and times can fail by itself: each falsified history here
+// is one that no other part of the same check would detect.
 import { beforeAll, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';
 import { type Change, falsify, faultsOf, first, goodEvidence, inHistory, succeeded } from './falsified.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
   good = await goodEvidence();
 }, 60_000);
 
-/** Falsifies the value of the first success of a kind of which something can be said. */
+/** Falsifies the first suitable success of a kind of call. */
 function value<Kind extends CallKind>(
   kind: Kind,
   by: (
@@ -29,7 +29,7 @@ function value<Kind extends CallKind>(
   });
 }
 
-/** Changes what the first subscription that was delivered two events has got. */
+/** Changes the items of the first subscription with two delivered events. */
 function delivered(by: (items: FollowItem[], place: number) => unknown): Change {
   return inHistory((history) => {
     for (const { items } of history.subscriptions) {
@@ -40,7 +40,7 @@ function delivered(by: (items: FollowItem[], place: number) => unknown): Change 
   });
 }
 
-/** Two answers of an instance that is gone to one question. */
+/** Two different answers of a deleted instance to the same query. */
 const OF_THE_GONE: Change = inHistory((history) => {
   const { operation, value: answer } = first(
     succeeded(history, 'query').filter(({ value: { events } }) => events.length > 0),
@@ -59,7 +59,7 @@ const BELOW_ITS_FLOOR: Change = inHistory((history) => {
   falsify(first(cached).request, { minRevision: 1_000_000 });
 });
 
-/** An event that is not what was sent. */
+/** The event with another content than was sent. */
 const changed = <Event extends object>(event: Event): Event => ({ ...event, text: 'other' });
 
 const BEAT_AHEAD: FollowItem = { kind: 'heartbeat', atUs: 0, revision: 0, position: { revision: 1_000_000, index: 0 } };

@@ -1,5 +1,5 @@
-// The checks can fail. A run that went well is falsified, a little, in every way that a check is for, and the check
-// that is meant must say so.
+// Every check can fail: the history of a good run is slightly falsified in every way that a check should detect, and
+// that check must report it.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';
 import { type Change, falsify, faultsOf, first, goodEvidence, inHistory, inLog, succeeded } from './falsified.ts';
@@ -15,7 +15,7 @@ const NOBODY = '019b76da-0000-7000-8000-000000000000';
 
 const faultsIn = (by: (history: History) => void): string => faultsOf(good, inHistory(by));
 
-/** Changes what was answered with success to calls of a kind: nothing where `by` says nothing. */
+/** Changes the successful answers to a kind of call, except where `by` returns nothing. */
 function answers<Kind extends CallKind>(
   kind: Kind,
   by: (answer: ReturnType<typeof succeeded<Kind>>[number], place: number) => object | undefined,
@@ -28,7 +28,7 @@ function answers<Kind extends CallKind>(
   });
 }
 
-/** Transactions as they are in the end. */
+/** Changes the final transactions. */
 function each(by: (transaction: TransactionSeen) => Partial<TransactionSeen>): Change {
   return { finals: inLog((all) => all.map((one) => ({ ...one, ...by(one) }))) };
 }
@@ -43,7 +43,7 @@ function deletion(
   return { ...asked, kind: 'delete', request, invokedUs, returnedUs, outcome: { kind: 'ok', value: { databaseId } } };
 }
 
-/** A transaction of a database that was recovered, acknowledged by the instance before and not kept. */
+/** A transaction that was acknowledged by an instance before its recovery, and not kept. */
 function recovery(by: (transactionId: string) => object): Change {
   return inHistory((history) => {
     const { databaseId } = first(good.finals);
@@ -57,7 +57,10 @@ function recovery(by: (transactionId: string) => object): Change {
   });
 }
 
-/** What was recorded failed for sure; `isToldLater`: and was told to a client that sent it again at the end. */
+/**
+ * A definite failure of a transaction that was recorded. `isToldLater`: a client that repeated it at the end received
+ * the record.
+ */
 function failed(isToldLater: boolean): Change {
   return inHistory((history) => {
     const { operations } = history;
@@ -282,7 +285,9 @@ describe('check 11 (V12)', () => {
   ];
   const list: Denial = ['list', { kind: 'ok', value: [] }];
 
-  /** What is said of a database that is created, denied while its deletion is under way, and answers so much later. */
+  /**
+   * Verdict on a database that is created, reported as missing during its deletion, and answers `laterS` seconds later.
+   */
   const found = (
     deleted: { readonly outcome: Told; readonly toS: number },
     laterS: number,
@@ -291,7 +296,7 @@ describe('check 11 (V12)', () => {
   ): string =>
     faultsIn(({ operations }) => {
       const one = (kind: CallKind, fromS: number, toS: number, outcome: unknown): void => {
-        // Behind everything that the seed asks.
+        // After all operations of the seed.
         const times = { invokedUs: (1000 + fromS) * SECOND_US, returnedUs: (1000 + toS) * SECOND_US };
         const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
         const request = kind === 'list' ? {} : { name: 'denied', at };

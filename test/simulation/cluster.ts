@@ -1,4 +1,4 @@
-/** The nodes of a run as one cluster: how they begin, when they are together, and whom they think they are. */
+/** The nodes of a run as one cluster: their start, when they have formed a cluster, and their view of the catalog. */
 import { nodeOf } from '#base';
 import type { Simulator } from './engine/simulator.ts';
 import { Overhear } from './faults/overhear.ts';
@@ -39,18 +39,18 @@ export class SimCluster {
     this.nodes = [first, ...others];
   }
 
-  /** Somebody who watches a cluster from its beginning. */
+  /** New watchers for a cluster, which must exist from its start. */
   watchers(): Pick<ClusterPlace, 'watch' | 'durability'> {
     const onFault = (fault: string): void => this.#listener.onMisbehaviour(fault);
     return { watch: new RaftWatch(onFault), durability: new DurabilityWatch(onFault) };
   }
 
-  /** Whether they all take requests. */
+  /** True when all nodes accept requests. */
   get isServing(): boolean {
     return this.nodes.every((node) => node.isServing);
   }
 
-  /** Whether every node knows of every other one. */
+  /** True when every node knows all other nodes. */
   get isFormed(): boolean {
     const { nodes } = this;
     if (nodes.length === 1) return true;
@@ -72,7 +72,10 @@ export class SimCluster {
     }
   }
 
-  /** The nodes whose catalog says that they hold the database; those that do not know it are not among them. */
+  /**
+   * Nodes whose own catalog says that they have a replica of the database. Nodes that do not know of their replica are
+   * missing.
+   */
   holders(name: string): readonly SimNode[] {
     return this.nodes.filter(({ process }) => {
       const { catalog, identity } = process?.node ?? {};
@@ -82,7 +85,10 @@ export class SimCluster {
     });
   }
 
-  /** Whether all nodes have one catalog, no database moves, and no replica lags what its node has shown (C30). */
+  /**
+   * True when all nodes have the same catalog, no database is moving, and every replica has what its node has shown
+   * before (C30).
+   */
   get isSettled(): boolean {
     if (this.nodes.length === 1) return true;
     const catalogs = this.nodes.map(({ process }) => process?.node?.catalog.list());

@@ -1,11 +1,11 @@
-/** The check of what is defined finds what is falsified in a run that went well. */
+/** Tests check 15: it detects falsified definitions of a good run. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { definitionsAreWhatWasDefined } from './checks/definitions.ts';
 import { Evidence, type FinalDatabase, type FinalDefinitions } from './checks/evidence.ts';
 import { runSeed } from './scenario.ts';
 
 const SEED_MS_MAX = 60_000;
-/** A seed in which a database with several versions, and changes of all kinds, lives to the end. */
+/** A seed in which a database with several versions and all kinds of changes survives. */
 const SEED = 8;
 
 describe('the check of what is defined', () => {
@@ -17,7 +17,7 @@ describe('the check of what is defined', () => {
     good = evidence;
   }, SEED_MS_MAX);
 
-  /** The faults that are found when each copy says this instead. */
+  /** The faults when each replica has changed definitions. */
   function faultsOf(change: (definitions: FinalDefinitions) => Partial<FinalDefinitions>): string {
     const finals = good.finals.map((final): FinalDatabase => {
       const { definitions } = final;

@@ -1,4 +1,7 @@
-/** What a disk holds is read from its bytes alone, and whoever promises or applies what is not there is found. */
+/**
+ * Tests DurabilityWatch: it reads the content of a disk only from the bytes, and detects replicas that promise or apply
+ * entries that are not on disk.
+ */
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, replicaOf, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
 import { RecordWriter, Wal } from '#storage';
@@ -23,7 +26,7 @@ const WORD: SaidMessage = {
   entries: [],
 };
 
-/** Disks of four nodes with their logs, as the log writes them. */
+/** Four disks with logs that the real log wrote. */
 class Stage {
   readonly faults: string[] = [];
   readonly watch = new DurabilityWatch((fault) => this.faults.push(fault.split(':')[0] ?? ''));
@@ -36,7 +39,7 @@ class Stage {
     this.say({ kind: 'append', entries: [1, 2, 3].map((index) => ({ index, term: index, digest: 0 })) });
   }
 
-  /** Has the log of a node write, and sync. */
+  /** Writes records to the log of a node and syncs it. */
   write(node: number, records: (writer: RecordWriter) => void): this {
     const writer = new RecordWriter();
     records(writer);
@@ -45,7 +48,7 @@ class Stage {
     return this;
   }
 
-  /** Entries up to an index, each of the term of its index. */
+  /** Writes entries up to an index, each with the term of its index. */
   hold(node: number, through: number): this {
     return this.write(node, (writer) => {
       writer.hardState(GROUP, { term: toTerm(5), vote: ONE });

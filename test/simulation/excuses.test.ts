@@ -1,5 +1,5 @@
-// Goal: nothing but what the world did excuses the end of a process: neither another damage, nor a failure of another
-// call, nor a kind of failure that none of it leads to. Method: each failure before each thing that can be wrong.
+// Tests that only the matching fault excuses the end of a process, but no damage elsewhere, no failure of another call,
+// and no unrelated kind of failure. It combines each failure with each fault.
 import { expect, it } from 'vitest';
 import { BrokenInvariant, DatabaseError } from '#base';
 import { corruption, foreign, missing, unwritten } from '../../src/storage/storage-failure.ts';
@@ -45,7 +45,7 @@ function worldOf({ damaged, thrown, isRotten = false, isCut = false, storeThrew 
   };
 }
 
-/** By which of the wrongs the failure is excused. */
+/** The faults that excuse the failure. */
 function excusedBy(failure: unknown): readonly string[] {
   return Object.keys(WRONGS).filter((wrong) => excuseOf(failure, worldOf(WRONGS[wrong] ?? {})) !== undefined);
 }

@@ -1,13 +1,13 @@
-/** A run that went well, to be falsified a little: the check that is meant must say so. */
+/** The evidence of a good run, and functions that falsify it slightly, for tests of the checks. */
 import { checkAll } from './checks/all.ts';
 import { Evidence, type FinalDatabase } from './checks/evidence.ts';
 import type { AnyOperation, CallKind, History, Operation, TransactionSeen } from './history.ts';
 import { type RunOptions, runSeed } from './scenario.ts';
 
-/** A seed with transactions of every outcome, queries, subscriptions and a database that lives to the end. */
+/** A seed with transactions of every outcome, queries, subscriptions, and a database that survives. */
 const SEED = 24;
 
-/** What the run shows. */
+/** The evidence of the run. */
 export const goodEvidence = (): Promise<Evidence> => evidenceOf(SEED, { nodes: 1 });
 
 export async function evidenceOf(seed: number, options: RunOptions): Promise<Evidence> {
@@ -25,7 +25,7 @@ export function inHistory(history: (history: History) => void): Change {
   return { history };
 }
 
-/** The faults that are found when the evidence is this. */
+/** The faults in the changed evidence. */
 export function faultsOf(good: Evidence, change: Change): string {
   const history = structuredCopy(good.history);
   change.history?.(history);
@@ -42,7 +42,7 @@ function structuredCopy(history: History): History {
 
 type Ok<Kind extends CallKind> = Extract<Operation<Kind>['outcome'], { readonly kind: 'ok' }>['value'];
 
-/** The operations of a kind that succeeded, to be falsified in place. */
+/** The successful operations of a kind, which can be falsified in place. */
 export function succeeded<Kind extends CallKind>(
   history: History,
   kind: Kind,
@@ -59,7 +59,7 @@ export function first<Item>(items: readonly Item[]): Item {
   return item;
 }
 
-/** Values of the history are read-only for the checks; a test that falsifies one writes through this. */
+/** Values of the history are read-only for the checks; tests falsify them with this function. */
 export function falsify<Value extends object>(value: Value, by: Partial<Record<keyof Value, unknown>>): void {
   Object.assign(value, by);
 }

@@ -1,4 +1,6 @@
-/** What one copy of a database has defined: its rows, what it answers, and the bytes of components. */
+/**
+ * Reads the definitions of a database from one replica: its rows, its answer to a listing, and the bytes of components.
+ */
 
 import { nativeCrc32 } from '#cluster';
 import { componentBytes, DatabaseReader } from '#database';
@@ -7,7 +9,7 @@ import { recordsBehind } from '../../src/database/stored-definitions.ts';
 import type { FinalDefinitions } from './checks/evidence.ts';
 import type { NodeProcess } from './node/process.ts';
 
-/** Undefined when the node does not say it now. */
+/** Undefined when the node cannot answer now. */
 export async function finalDefinitions(process: NodeProcess, name: string): Promise<FinalDefinitions | undefined> {
   const { node, service } = process;
   const binding = node?.catalog.lookup(name);

@@ -1,4 +1,7 @@
-/** What a lane hands on is held against what lanes were given: what is another, astray, twice or too late is found. */
+/**
+ * Tests FrameLedger: it detects received frames that differ from the sent ones, go to a wrong node, or arrive twice or
+ * too late.
+ */
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, toNodeId } from '#base';
 import { beginFrame, type NodePlace, nativeCrc32, toStoreId } from '#cluster';

@@ -1,31 +1,32 @@
-// What clients asked, what they were told, and when: all that the checks may look at. Nothing is from inside of a node.
+// The history of a run: the requests of clients, the answers and their times. Checks use nothing else, and nothing in
+// it comes from inside a node.
 //
-// An operation is invoked at a time and returns at a later one, or never: its outcome is then unknown, and it may have
-// its effect at any time after its invocation, once, or not at all. Times are virtual microseconds.
+// An operation is invoked at a time and returns later, or never. In the latter case its outcome is unknown: it may take
+// effect once at any time after its invocation, or not at all. Times are virtual microseconds.
 import type { DefinitionOutcome } from '#cluster';
 import type { Constraint, DefinitionEntry, Direction, EventQuery, Position, Selector } from '#model';
 
-/** An event as a client writes it. */
+/** An event as a client sends it. */
 export interface EventSketch {
   readonly id: string;
   readonly stream: string;
   readonly type: string;
   readonly subject?: string | undefined;
-  /** Its effective time, in milliseconds since 1970; without one the recorded time takes its place. */
+  /** Effective time in milliseconds since 1970; without one, the recorded time counts. */
   readonly timeMs?: number;
-  /** The payload: this text, then so many zeros. */
+  /** The payload: this text, followed by zeros. */
   readonly text: string;
   readonly zeros: number;
 }
 
-/** An event as a client is shown it; `id` is the stored one. */
+/** An event as a client receives it; `id` is the stored id. */
 export interface EventSeen extends EventSketch {
   readonly revision: number;
   readonly index: number;
   readonly recordedTimeMs: number;
 }
 
-/** A transaction as the log shows it. */
+/** A transaction as the log returns it. */
 export interface TransactionSeen {
   readonly revision: number;
   readonly transactionId: string;
@@ -34,19 +35,19 @@ export interface TransactionSeen {
   /** Hexadecimal. */
   readonly chainHash: string;
   readonly storedIds: readonly (readonly [index: number, id: string])[];
-  /** With the ids that were written. */
+  /** With the ids that the client sent. */
   readonly events: readonly EventSketch[];
-  /** What is hashed. */
+  /** The hashed bytes. */
   readonly body: Uint8Array;
 }
 
-/** The instance and the revision that an answer names. */
+/** Instance and revision in an answer. */
 export interface Scope {
   readonly databaseId: string;
   readonly revision: number;
 }
 
-/** Which revision a read asks for. */
+/** Revision that a read requests. */
 export type At = number | 'latest' | 'cached';
 
 export interface ReadRequest {
@@ -60,7 +61,7 @@ export interface Violation {
   readonly found: number;
 }
 
-/** A request of each kind, and the value of its success. */
+/** For each kind of call, its request and the value of a success. */
 export interface Calls {
   transact: {
     request: {
@@ -84,7 +85,7 @@ export interface Calls {
   create: { request: { readonly name: string }; value: Scope & { readonly createdAtMs: number } };
   delete: {
     request: { readonly name: string; readonly databaseId?: string | undefined };
-    /** The instance that was deleted, if one was. */
+    /** The deleted instance, if any. */
     value: { readonly databaseId: string | undefined };
   };
   list: { request: Record<string, never>; value: readonly (Scope & { readonly name: string })[] };
@@ -99,7 +100,7 @@ export interface Calls {
       readonly latestRevision: number;
     };
   };
-  /** A database as it was at a recorded time. */
+  /** A database at a recorded time. */
   asOf: {
     request: { readonly name: string; readonly timeMs: number };
     value: Calls['describe']['value'];
@@ -108,12 +109,12 @@ export interface Calls {
     request: ReadRequest & { readonly query: EventQuery };
     value: Scope & { readonly events: readonly EventSeen[] };
   };
-  /** A transaction by its id, as of the latest revision. */
+  /** A transaction by its id, at the latest revision. */
   fetch: {
     request: { readonly name: string; readonly transactionId: string };
     value: Scope & { readonly transaction: TransactionSeen };
   };
-  /** Whole transactions, as of the latest revision. */
+  /** Whole transactions, at the latest revision. */
   log: {
     request: { readonly name: string; readonly start: number; readonly direction: Direction; readonly limit: number };
     value: Scope & { readonly transactions: readonly TransactionSeen[] };
@@ -139,7 +140,7 @@ export type Outcome<Value> =
       readonly code: string;
       readonly reason: string | undefined;
       readonly isDefinite: boolean;
-      /** Where the request was judged, when it came so far. */
+      /** Instance and revision at which the request was evaluated, if any. */
       readonly scope?: Scope | undefined;
     }
   | { readonly kind: 'unknown' };
@@ -150,11 +151,11 @@ export interface Operation<Kind extends CallKind> {
   readonly client: string;
   readonly request: Calls[Kind]['request'];
   readonly invokedUs: number;
-  /** The network brought it twice: what was answered to one of them says nothing of the other. */
+  /** The network duplicated the request, so the answer to one copy says nothing about the other. */
   isDoubled: boolean;
-  /** Infinite while, and when, nothing has come back. */
+  /** Infinite while there is no answer, and forever without one. */
   returnedUs: number;
-  /** The connection that the answer came by; undefined without an answer. */
+  /** The connection of the answer; undefined without an answer. */
   session: string | undefined;
   outcome: Outcome<Calls[Kind]['value']>;
 }
@@ -173,7 +174,7 @@ export interface Subscription {
   readonly selector: Selector;
   readonly after: Position | undefined;
   readonly invokedUs: number;
-  /** Undefined when it was refused, or nothing came back. */
+  /** Undefined when it was refused or got no answer. */
   scope: Scope | undefined;
   readonly items: FollowItem[];
 }
@@ -183,25 +184,25 @@ export interface DefinitionTold {
   readonly outcome: DefinitionOutcome;
 }
 
-/** An entry that somebody has sent to define something in a database, and what was answered, if anything was. */
+/** A definition entry that a client has sent, with the answer if there was one. */
 interface Defining {
   readonly name: string;
   readonly entry: DefinitionEntry;
   told: DefinitionTold | undefined;
 }
 
-/** Somebody has gone on with one copy of an instance, at this revision of it, and was told so. */
+/** A recovery that succeeded with one replica of an instance, at this revision. */
 interface RecoveryTold {
   readonly before: string;
   readonly databaseId: string;
   readonly revision: number;
-  /** Transactions that were in the log of that copy, acknowledged or not; absent: nobody has looked. */
+  /** Ids of transactions in the log of that replica, acknowledged or not; absent when the log was not read. */
   readonly held?: ReadonlySet<string>;
 }
 
-/** What was left of a cluster has become another one. */
+/** A new cluster was founded from the remains of another one. */
 interface RefoundingTold {
-  /** When all of the old one had ended, and when the first of the new one began. */
+  /** End of the last node of the old cluster, and start of the first node of the new one. */
   readonly endedUs: number;
   readonly beganUs: number;
 }
@@ -213,7 +214,7 @@ export class History {
   readonly refoundings: RefoundingTold[] = [];
   readonly subscriptions: Subscription[] = [];
 
-  /** Unanswered for now: it may have its effect from here on. */
+  /** Adds an operation without an answer: it may take effect from now on. */
   begin<Kind extends CallKind>(
     client: string,
     kind: Kind,
@@ -227,7 +228,7 @@ export class History {
     return operation;
   }
 
-  /** The operations of a kind, in the order of their invocation. */
+  /** The operations of a kind, in order of invocation. */
   of<Kind extends CallKind>(kind: Kind): readonly Operation<Kind>[] {
     return this.operations.filter((operation): operation is AnyOperation & Operation<Kind> => operation.kind === kind);
   }

@@ -1,5 +1,5 @@
-// Goal: the search behind check 11 agrees with one that tries every order, or says that it found out nothing. Method:
-// large histories by hand, and drawn ones, also with calls without an answer.
+// Tests the linearizability search of check 11 against a search that tries every order: both agree, or the former is
+// undecided. It uses large handwritten histories and random ones, including calls without an answer.
 import { array, assert, constantFrom, integer, nat, oneof, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { linearize, type Step } from './checks/linearizable.ts';
@@ -38,7 +38,7 @@ const observe = (id: string): Effect => ({
 
 describe('linearize, with calls that had no answer', () => {
   it('rules out that more of them had their effect than were sent', () => {
-    // Each of the three instances has to be deleted before the next, and two deletions were sent.
+    // Each of the three instances must be deleted before the next one, but only two deletions were sent.
     const created = ['a', 'b', 'c', 'd'].map((id, place) =>
       step(`create ${id}`, [20 * place + 10, 20 * place + 11], create(id)),
     );
@@ -76,7 +76,7 @@ describe('linearize, with calls that had no answer', () => {
   });
 });
 
-/** Tries every order that real time allows. */
+/** Tries every order that respects real time. */
 function hasOrder(left: readonly Step<string>[], state: string): boolean {
   if (left.every(({ returnedUs }) => returnedUs === NEVER)) return true;
   const limitUs = Math.min(...left.map(({ returnedUs }) => returnedUs));

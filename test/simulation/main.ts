@@ -1,23 +1,23 @@
 /**
- * Runs the simulation.
+ * The command `npm run sim`: runs the simulation.
  *
- *   npm run sim -- --seed 7                        one seed, with everything that happens in it
- *   npm run sim -- --seed 7 --faults 3,5 --operations 40    the same with less
- *   npm run sim -- --seeds 200 [--from 1]          many seeds; each failure is made small and printed
- *   npm run sim -- --seeds 200 --until-failure     as above, each once, without making it small; ends at the first
- *   npm run sim -- --seeds 200 --first 7,8         begins with these
- *   npm run sim -- --seeds 200 --nodes 3           so many nodes in each; otherwise one, three, five or seven
- *   npm run sim -- --seeds 200 --nodes 3 --aimed   with faults that aim (faults/traps.ts, one kind of plan.ts) and no others
+ *   npm run sim -- --seed 7                        one seed, with all its events
+ *   npm run sim -- --seed 7 --faults 3,5 --operations 40    the same, reduced
+ *   npm run sim -- --seeds 200 [--from 1]          many seeds; each failure is reduced and printed
+ *   npm run sim -- --seeds 200 --until-failure     the same without reduction; stops at the first failure
+ *   npm run sim -- --seeds 200 --first 7,8         starts with these seeds
+ *   npm run sim -- --seeds 200 --nodes 3           number of nodes in each; by default one, three, five or seven
+ *   npm run sim -- --seeds 200 --nodes 3 --aimed   aimed faults only (faults/traps.ts, one kind of plan.ts)
  *   npm run sim -- --seeds 200 --nodes 3 --lanes   with the real lanes between nodes, over simulated sockets
- *   npm run sim -- --seeds 200 --nodes 3 --lanes --aimed   with lanes that are hit where it hurts, and nothing else
- *   npm run sim -- --seeds 200 --definitions       with components that are defined, changed and deleted besides
- *   npm run sim -- --seeds 200 --times             with effective times, and questions by them and by recorded times
- *   npm run sim -- --seeds 200 --cuts              with stores that lose what they wrote last, and logs that lose a segment
- *   npm run sim -- --seeds 200 --restored          with a volume that is put back to an earlier copy (faults/put-back.ts), and
- *                                                  nothing else
+ *   npm run sim -- --seeds 200 --nodes 3 --lanes --aimed   aimed faults of lanes only
+ *   npm run sim -- --seeds 200 --definitions       also define, change and delete components
+ *   npm run sim -- --seeds 200 --times             effective times, and reads by them and by recorded times
+ *   npm run sim -- --seeds 200 --cuts              stores lose their last writes, and logs lose a segment
+ *   npm run sim -- --seeds 200 --restored          a volume is restored from an earlier copy (faults/put-back.ts), and
+ *                                                  no other fault
  *   npm run sim -- --seeds 200 --unchecked         without the invariants of #raft, which are checked after every step
  *
- * Exits with 1 when something is wrong. One seed of a hundred, and the first, runs twice: both runs must be the same.
+ * It exits with 1 after a failure. The first and every hundredth seed run twice, and both runs must be equal.
  */
 import { readNumber, readNumbers, readOptions, refuse, refuseAlone } from '../../scripts/support/command-line.ts';
 import { minimise, replayCommand, seedCommand } from './minimise.ts';
@@ -45,7 +45,7 @@ const run =
       }
     : { seeds: seedsOf(values.seeds) };
 forbidRealWorld();
-// Nobody reads where a failure was made that a client is told of; the trap above looks at the last two frames.
+// Stack traces of errors that clients receive are never read; the trap above needs the last two frames.
 if (run.seeds !== undefined) Error.stackTraceLimit = 2;
 process.exitCode = run.seeds === undefined ? await one(run.seed, run.options) : await many(run.seeds);
 
@@ -61,7 +61,7 @@ async function one(seed: number, options: RunOptions): Promise<number> {
   return result.problems.length === 0 ? 0 : 1;
 }
 
-/** Of what was asked for by hand something may not be there. */
+/** Manually selected faults or operations may not exist. */
 async function runChosen(seed: number, options: RunOptions): Promise<RunResult> {
   try {
     return await runSeed(seed, { ...options, listener: say });
@@ -113,7 +113,7 @@ function cpuSecondsNow(): number {
   return (user + system) / 1e6;
 }
 
-/** The same seed again: a difference means that something in it looks at the real world. */
+/** Runs the seed again: a difference means that something in it depends on the real world. */
 async function difference(result: RunResult): Promise<string | undefined> {
   const again = await runSeed(result.seed, { nodes: result.nodes, ...modes });
   if (again.traceHash === result.traceHash) return undefined;

@@ -1,11 +1,11 @@
-// Makes a failing run small: leaves out faults and operations as long as it goes on failing in the same way. Whatever
-// is left out moves nothing else, because every part of the world draws from a stream of its own.
+// Reduces a failing run: removes faults and operations as long as it fails in the same way. A removed part changes
+// nothing else, because every part of the world has its own random stream.
 import { MODES } from './modes.ts';
 import { type RunResult, runSeed } from './scenario.ts';
 
 export interface SmallRun {
   readonly result: RunResult;
-  /** The faults that are needed. */
+  /** The required faults. */
   readonly faults: readonly number[];
   readonly operations: number;
   readonly runs: number;
@@ -13,7 +13,7 @@ export interface SmallRun {
 
 const RUNS_MAX = 80;
 
-/** Runs the seed `RUNS_MAX` times at most. */
+/** Runs the seed at most `RUNS_MAX` times. */
 export async function minimise(failing: RunResult): Promise<SmallRun> {
   let best: SmallRun = {
     result: failing,
@@ -33,7 +33,7 @@ export async function minimise(failing: RunResult): Promise<SmallRun> {
     const fewer = Math.floor(best.operations * (1 - 1 / share));
     if (fewer === best.operations || !(await attempt(best.faults, fewer))) share *= 2;
   }
-  // All faults, halves of them, quarters, …, each alone.
+  // All faults, halves of them, quarters, and so on, down to single ones.
   for (let size = best.faults.length; size >= 1; size = Math.floor(size / 2)) {
     for (let at = best.faults.length - size; at >= 0; at -= size) {
       await attempt(best.faults.toSpliced(at, size), best.operations);
@@ -42,19 +42,19 @@ export async function minimise(failing: RunResult): Promise<SmallRun> {
   return best;
 }
 
-/** Which check failed, or how the run ended without one; undefined when all was well. */
+/** The failed check, or how the run ended without one; undefined when nothing failed. */
 function kindOf({ problems }: RunResult): string | undefined {
   const [first] = problems;
   return first === undefined ? undefined : first.replaceAll(/[0-9a-f-]{36}|#?\d+/g, 'n').slice(0, 24);
 }
 
-/** How to see the run again. */
+/** Command that repeats the reduced run. */
 export function replayCommand({ result, faults, operations }: SmallRun): string {
   const list = faults.length === 0 ? 'none' : faults.join(',');
   return `${seedCommand(result)} --faults ${list} --operations ${operations}`;
 }
 
-/** How to see the whole seed again. */
+/** Command that repeats the whole seed. */
 export function seedCommand({ seed, nodes, modes }: RunResult): string {
   const given = MODES.filter((mode) => modes[mode] === true).map((mode) => ` --${mode}`);
   return `npm run sim -- --seed ${seed} --nodes ${nodes}${given.join('')}`;

@@ -1,18 +1,18 @@
-/** What a run can have beside what its seed says; each is an option of the command line. */
+/** Modes of a run in addition to its seed; each is an option of the command line. */
 export interface Modes {
-  /** Several nodes: traps and no other faults; one: faults that aim at its next start; absent: by the seed. */
+  /** With several nodes: only traps. With one: faults that affect its next start. Absent: determined by the seed. */
   readonly aimed?: boolean | undefined;
-  /** Whether nodes reach each other by the real lanes, over simulated sockets; otherwise each frame travels alone. */
+  /** Nodes use the real lanes over simulated sockets; otherwise each frame is sent separately. */
   readonly lanes?: boolean | undefined;
-  /** Whether somebody defines, changes and deletes components. */
+  /** Clients define, change and delete components. */
   readonly definitions?: boolean | undefined;
-  /** Whether events have effective times, and clients ask by them and by recorded times. */
+  /** Events have effective times, and clients read by them and by recorded times. */
   readonly times?: boolean | undefined;
-  /** Whether stores lose what they wrote last, synced or not, and logs a segment. */
+  /** Stores lose their last writes, synced or not, and logs lose a segment. */
   readonly cuts?: boolean | undefined;
-  /** Whether the volume of one of three nodes is put back to an earlier copy, and nothing else happens. */
+  /** The volume of one of three nodes is restored to an earlier copy, and nothing else happens. */
   readonly restored?: boolean | undefined;
-  /** Whether the invariants of #raft are not checked after every step, for whoever asks what they cost. */
+  /** The invariants of #raft are not checked after every step, to measure their cost. */
   readonly unchecked?: boolean | undefined;
 }
 

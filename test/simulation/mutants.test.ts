@@ -1,4 +1,4 @@
-// Every mutant of the catalogues still finds what it is to break: a text that has changed is noticed when it changes.
+// Checks that every mutant of the catalogues still finds its text in the sources, so that changed code is noticed.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';

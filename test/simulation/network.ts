@@ -1,5 +1,5 @@
-// The network between everybody: messages that take their time, get lost, come twice, overtake one another, and ways
-// that are closed in one direction only. Whoever is at its ends, a client or a node, is a name to it.
+// The network between clients and nodes, which it identifies by name: messages are delayed, lost, duplicated and
+// reordered, and directions can be blocked.
 import type { Rng } from './engine/random.ts';
 import type { Simulator } from './engine/simulator.ts';
 
@@ -22,18 +22,18 @@ export class Network {
     this.#random = simulator.random('network');
   }
 
-  /** Closes the way from one to the other, and not the way back. */
+  /** Blocks the direction from one to the other. */
   close(from: string, to: string): void {
     this.#closed.add(way(from, to));
   }
 
-  /** Opens every way and calms down. */
+  /** Unblocks all directions and ends all disturbances. */
   heal(): void {
     this.#closed.clear();
     this.conditions = CALM;
   }
 
-  /** Sends a message that stands for itself; says how many copies of it will arrive. */
+  /** Sends an independent message; returns the number of copies that will arrive. */
   send(from: string, to: string, deliver: () => void): number {
     const { lossShare, duplicateShare } = this.conditions;
     const copies = this.#isLost(from, to, lossShare) ? 0 : 1 + Number(this.#random.chance(duplicateShare));
@@ -41,7 +41,7 @@ export class Network {
     return copies;
   }
 
-  /** A connection: messages arrive in order, and once one is lost, none after it does. */
+  /** Returns a connection: messages arrive in order, and none arrives after a lost one. */
   connect(from: string, to: string): (deliver: () => void) => void {
     let lastUs = 0;
     let isBroken = false;

@@ -1,4 +1,4 @@
-/** What nodes say to each other is held against the invariants of Raft: each is noticed when it alone is broken. */
+/** Tests RaftWatch: it detects each violated invariant of Raft when only that one is violated. */
 import { expect, it } from 'vitest';
 import { RaftWatch, type SaidMessage } from './invariants/raft-watch.ts';
 

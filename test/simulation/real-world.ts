@@ -1,5 +1,5 @@
-// A trap around the real world: while a simulation runs, whatever asks this machine for the time, a timer or a random
-// number on behalf of our own code throws. For the command line only; a test runner needs the real world itself.
+// While a simulation runs, makes the real clock, timers and random numbers throw when our own code uses them. It is
+// only for the command line, because a test runner needs them.
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';

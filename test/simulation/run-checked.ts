@@ -1,7 +1,7 @@
-/** A seed of the suite: with nothing left undecided. */
+/** Runs a seed of the test suite, which must leave nothing undecided. */
 import { type RunOptions, type RunResult, runSeed } from './scenario.ts';
 
-/** What was not decided is a problem, too: it proves nothing. */
+/** Reports undecided checks as problems, because they prove nothing. */
 export async function runChecked(seed: number, options: Omit<RunOptions, 'unchecked'>): Promise<RunResult> {
   const result = await runSeed(seed, options);
   if (result.undecided === 0) return result;

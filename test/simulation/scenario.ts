@@ -1,5 +1,5 @@
-// One run of one seed: a safety phase full of faults, then healing, then a liveness phase in which everything must work
-// again and the truth is read out, then the checks.
+// One run of one seed: a safety phase with faults, then healing, then a liveness phase in which everything must work
+// again and the final state is read, and finally the checks.
 import { checkAll } from './checks/all.ts';
 import { Evidence } from './checks/evidence.ts';
 import { SimCluster } from './cluster.ts';
@@ -49,44 +49,44 @@ import { Follower, type Wanted } from './workload/follower.ts';
 import { Sketches } from './workload/sketches.ts';
 
 export interface RunOptions extends Modes {
-  /** How many; absent: drawn by the seed. */
+  /** Number of nodes; absent: drawn by the seed. */
   readonly nodes?: number | undefined;
-  /** Only these faults of the plan; absent: all. */
+  /** Numbers of the faults to inject; absent: all of the plan. */
   readonly faults?: readonly number[];
-  /** Operations of clients at most; absent: as many as they get to. */
+  /** Maximum number of client operations; absent: unlimited. */
   readonly operations?: number;
-  /** Hears what happens, line by line. */
+  /** Receives the events, line by line. */
   readonly listener?: (line: string) => void;
 }
 
 export interface RunResult {
   readonly seed: number;
   readonly nodes: number;
-  /** As they were asked for. */
+  /** The requested modes. */
   readonly modes: Modes;
-  /** What is wrong; nothing, when all is well. */
+  /** Problems; empty when everything is good. */
   readonly problems: readonly string[];
-  /** How many histories of a name a check could neither explain nor rule out: of them nothing is proven. */
+  /** Number of names whose history a check could neither explain nor refute, so they prove nothing. */
   readonly undecided: number;
   readonly traceHash: string;
   readonly eventCount: number;
   readonly operationCount: number;
   readonly faults: readonly Fault[];
   readonly simulatedUs: number;
-  /** Operations by kind and by how they ended, such as `transact ok`. */
+  /** Numbers of operations by kind and outcome, such as `transact ok`. */
   readonly tally: ReadonlyMap<string, number>;
-  /** What the checks looked at, when the run came so far. */
+  /** Evidence of the checks, if the run came so far. */
   readonly evidence: Evidence | undefined;
 }
 
 const SECOND_US = 1_000_000;
-/** Of the seeds with `--cuts`. */
+/** Share of the seeds with `--cuts`. */
 const SEGMENTED_SHARE = 0.5;
-/** A drain may wait for a sync on a disk that is a thousand times slower; then the next process starts. */
+/** A drain may wait for a sync on a disk that is a thousand times slower, before the next process starts. */
 const SERVING_US_MAX = 60 * SECOND_US;
-/** Of the seeds with traps alone, those whose traps close on what takes longer than an election. */
+/** Share of the aimed seeds whose traps target operations that take longer than an election. */
 const LATE_SHARE = 0.3;
-/** What most aimed seeds of clusters with nodes without a replica do besides. */
+/** Additional story of most aimed seeds with clusters in which some nodes lack a replica. */
 type Story = 'shown' | 'refounded' | 'returned' | 'intercepted';
 const STORIES = {
   shown: asShown,
@@ -95,26 +95,26 @@ const STORIES = {
   intercepted: asIntercepted,
 } as const satisfies Record<Story, unknown>;
 const STORY_NODES = 5;
-/** Of what would be another story, drawn for itself. */
+/** Share of other stories that become this one, drawn separately. */
 const INTERCEPTED_SHARE = 1 / 6;
-/** So many have many databases, too: what is spread over nodes, and asked of several at once, is more than one. */
+/** Clusters of this size also have many databases, so that requests to several nodes return more than one. */
 const MANY_NODES = 7;
-/** What was done before the end of all nodes is over by then. */
+/** Time after which everything is finished that was done before the end of all nodes. */
 const OVER_US = 5 * SECOND_US;
-/** Who defines components, where somebody does. */
+/** Number of clients that define components, if any do. */
 const DEFINERS = 2;
 const PUT_BACK_NODES = 3;
 const PUT_BACK_US_MAX = 600 * SECOND_US;
-/** What those who watch a cluster say begins with its number. */
+/** Reports of the invariant watchers start with the number of the invariant. */
 const INVARIANT = /^I\d/;
 const SETTLE_US_MAX = 30 * SECOND_US;
 const STILL_US_MAX = 90 * SECOND_US;
-/** Each node is restarted in seconds, or with force after ten; twice from one release to the next. */
+/** Each node restarts within seconds, or is killed after ten; twice per step between releases. */
 const UPGRADED_US_MAX = 360 * SECOND_US;
-/** A cluster without faults has all its nodes in by then, and has let go of those that are to leave. */
+/** Without faults, all nodes have joined and leaving nodes have left within this time. */
 const FORMED_US_MAX = 120 * SECOND_US;
 
-/** Undefined: none but that of the traps. */
+/** Undefined for no story besides the traps. */
 function drawStory(random: Rng): Story | undefined {
   const draw = random.share();
   if (draw < 0.5) return 'shown';
@@ -122,13 +122,13 @@ function drawStory(random: Rng): Story | undefined {
   return draw < 0.95 ? 'returned' : undefined;
 }
 
-/** How many nodes a seed has when nobody says so: one, three, five or seven. */
+/** Default number of nodes of a seed: one, three, five or seven. */
 export function nodesOf(seed: number): number {
   const nodes = new Rng(seed, 'nodes').pick([1, 1, 3, 3, 3, 5]);
   return nodes === 5 && new Rng(seed, 'many nodes').chance(0.3) ? MANY_NODES : nodes;
 }
 
-/** Faults were asked for that the seed does not have. */
+/** Thrown when selected faults do not exist in the seed. */
 export class NoSuchFault extends Error {}
 
 /** @throws NoSuchFault */
@@ -252,7 +252,7 @@ class Run {
 
   #withInterceptions(faults: readonly Fault[]): readonly Fault[] {
     const isStory = this.#story === 'intercepted';
-    // With fewer nodes hardly any lacks a copy of what two others hold.
+    // With fewer nodes hardly any node lacks a replica that two others have.
     if (this.#swarm.nodeCount < STORY_NODES || (this.#isAimed && !isStory)) return faults;
     const ranges = { safetyUs: this.#swarm.safetyUs, isStory, first: faults.length };
     return [...faults, ...drawInterceptions(this.#simulator.random('interceptions'), ranges)];
@@ -292,13 +292,13 @@ class Run {
     return true;
   }
 
-  /** A voter that has forgotten its vote breaks what Raft rests on: only what is found out counts then. */
+  /** A voter that has forgotten its vote violates an assumption of Raft: only the detection counts then. */
   #misbehaved(what: string): void {
     if (this.#putBackStory === 'parted' && this.#modes.restored === true && INVARIANT.test(what)) return;
     this.#problem(what);
   }
 
-  /** Serves again, and says the truth. */
+  /** The liveness phase: the cluster must serve again, and the final state is read. */
   async #live(clients: Promise<unknown>): Promise<void> {
     if (!(await this.#until(() => !this.#nemesis.isRefounding, this.#simulator.nowUs + SERVING_US_MAX))) {
       return this.#problem('what is left of the cluster does not begin another one');
@@ -400,7 +400,7 @@ class Run {
     return { simulator: this.#simulator, network: this.#network, nodes: this.#cluster.nodes, history: this.#history };
   }
 
-  /** What the work comes to in so much virtual time; undefined when it fails, or does not end. */
+  /** Result of the work within a limit of virtual time; undefined when it fails or does not end. */
   async #within<Value>(limitUs: number, work: () => Promise<Value>): Promise<Value | undefined> {
     const ended: Value[] = [];
     const follow = async (): Promise<void> => {
@@ -416,7 +416,7 @@ class Run {
     return isDone();
   }
 
-  /** A node that misbehaves is not looked at any further. */
+  /** After a misbehaviour nothing more is read. */
   #isStuck(): boolean {
     return this.#problems.length > 0;
   }

@@ -1,4 +1,4 @@
-/** More seeds of each mode than the gate has time for (seeds.test.ts). */
+/** Runs more seeds of each mode than the gate has time for (seeds.test.ts). */
 import { describeSeeds, seedsFrom } from './seeds.ts';
 
 describeSeeds('more seeds of each mode', [

@@ -1,5 +1,5 @@
-// The simulation in the gate: every seed that once found something or shows what is rare, and some of each mode.
-// The other seeds of each mode are in seeds.long.test.ts.
+// The simulation in the gate: every seed that has found a bug or shows rare behaviour, and some seeds of each mode.
+// seeds.long.test.ts has more seeds of each mode.
 import { describe, expect, it } from 'vitest';
 import { runChecked } from './run-checked.ts';
 import { nodesOf, type RunOptions, runSeed } from './scenario.ts';
@@ -8,7 +8,7 @@ import { describeSeeds, type Rows, seedsFrom } from './seeds.ts';
 const ALL_MODES = { lanes: true, definitions: true, times: true, cuts: true } as const;
 const SEED_MS_MAX = 60_000;
 
-/** What seeds have found; the settings are those with which they found it. */
+/** Seeds that have found bugs, with the settings of that time. */
 const FOUND: Rows = [
   [3, { nodes: 1, why: 'a closing log passed a raw error of the disk on' }],
   [30, { nodes: 1, why: 'the check held an order of the catalog for impossible' }],
@@ -38,7 +38,7 @@ const FOUND: Rows = [
   [34, { nodes: 3, times: true, why: 'a lead that had gone was taken for one that nobody hears' }],
 ];
 
-/** What is rare, and happens in these. */
+/** Seeds with rare behaviour. */
 const SHOWN: Rows = [
   [1, { nodes: 3, why: 'C31', shows: [/node-\d stands still, which leads alpha/] }],
   [2, { nodes: 3, why: 'C31', shows: [/node-\d, node-\d stand still, and node-\d leads/] }],
@@ -121,7 +121,7 @@ const SHOWN: Rows = [
   }),
 ];
 
-/** Some of each mode. */
+/** Some seeds of each mode. */
 const OTHERS: Rows = [
   ...seedsFrom(4, 5, { nodes: 1 }),
   ...seedsFrom(1, 2, { nodes: 1, aimed: true }),
@@ -188,7 +188,7 @@ describe('the simulation', () => {
   );
 });
 
-/** Stores that lose what they wrote last, synced or not, and logs that lose a segment. */
+/** Stores that lose their last writes, synced or not, and logs that lose a segment. */
 describe('the simulation with cuts', () => {
   const lines: string[] = [];
   const count = (what: RegExp): number => lines.filter((line) => what.test(line)).length;
@@ -206,7 +206,7 @@ describe('the simulation with cuts', () => {
     const gone = count(/a segment is gone: data/);
     const restored = count(/the disk is restored from a backup/);
     expect(count(/failed \(the store was cut\): .*store and log do not belong together/)).toBeGreaterThan(0);
-    // Every segment that is gone is brought back, too.
+    // Every lost segment is also restored.
     expect(restored).toBeGreaterThan(gone);
     expect(count(/the log of the store is cut: [1-9]/)).toBeGreaterThan(restored - gone);
     expect(gone).toBeGreaterThan(0);

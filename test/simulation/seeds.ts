@@ -1,27 +1,27 @@
-// Seeds of the suite as rows of a table: what a run has, and what must be seen to happen in it. Each runs with the
-// invariants of #raft after every step, and nothing may be left undecided.
+// Seeds of the test suite as rows of a table: the options of a run, and lines that must appear in it. Each runs with
+// the invariants of #raft after every step, and must leave nothing undecided.
 import { describe, expect, it } from 'vitest';
 import { runChecked } from './run-checked.ts';
 import type { RunOptions } from './scenario.ts';
 
 export interface Row extends Omit<RunOptions, 'unchecked' | 'listener'> {
-  /** What the seed shows, or once found. */
+  /** Behaviour that the seed shows, or the bug that it has found. */
   readonly why?: string;
-  /** Lines that are there, each at least so often, or once. */
+  /** Lines that must appear at least this often, or once. */
   readonly shows?: readonly (RegExp | readonly [line: RegExp, times: number])[];
 }
 
-/** A table by seed and what else the run has. */
+/** A table of seeds with their options. */
 export type Rows = readonly (readonly [seed: number, row: Row])[];
 
 const SEED_MS_MAX = 60_000;
 
-/** So many seeds in a row, all of them alike. */
+/** Consecutive seeds with the same options. */
 export function seedsFrom(first: number, count: number, row: Row): Rows {
   return Array.from({ length: count }, (_, place) => [first + place, row]);
 }
 
-/** A test of each seed. */
+/** Creates a test for each seed. */
 export function describeSeeds(what: string, rows: Rows): void {
   const named = rows.map(([seed, row]) => [seed, wordsOf(row), row] as const);
   describe(`the simulation with ${what}`, () => {
@@ -29,7 +29,7 @@ export function describeSeeds(what: string, rows: Rows): void {
       'holds every check with seed %i on %s',
       async (seed, _words, { why: _why, shows = [], ...options }) => {
         const lines: string[] = [];
-        // What happens is put into words only where somebody looks for it.
+        // Lines are only formatted when the row expects some.
         const listener = (line: string): void => void lines.push(line);
         const { problems } = await runChecked(seed, shows.length === 0 ? options : { ...options, listener });
         expect(problems).toEqual([]);

@@ -1,4 +1,4 @@
-// Goal: what excuses a process is what the disk has done. Method: a disk with failed calls.
+// Tests that SimDisk recognizes the errors of its own failed calls, which excuse the end of a process.
 import { expect, it } from 'vitest';
 import { fileError } from '../support/file-names.ts';
 import { SimDisk } from './disk/sim-disk.ts';

@@ -1,5 +1,5 @@
-// A disk stands still when everything is whole again: the log of a node that leads a database takes nothing more. The
-// others are well, so in bounded time they take writes, and one of them leads.
+// A final test of each run after healing: the log's disk of a node with the leadership of a database stops. The other
+// nodes are healthy, so within bounded time one of them becomes leader and they accept writes.
 import { nodeOf } from '#base';
 import type { SimCluster } from './cluster.ts';
 import type { Simulator } from './engine/simulator.ts';
@@ -14,7 +14,7 @@ export interface StandstillParts {
   readonly onProblem: (what: string) => void;
 }
 
-/** A database that goes on without the node that leads it. */
+/** A database that can continue without its leader. */
 export interface Led {
   readonly name: string;
   readonly group: Parameters<NonNullable<SimNode['process']>['leads']>[0];
@@ -22,15 +22,15 @@ export interface Led {
   readonly others: readonly SimNode[];
 }
 
-/** In one of so many seeds. */
+/** Share of the seeds with this test. */
 const SHARE = 0.4;
-/** Of whoever votes for a database. */
+/** Minimum number of voters of the database. */
 const VOTERS_MIN = 3;
-/** Time to notice, an election, and a hand-over in vain before. */
+/** Time for the detection, an election, and a failed leadership transfer before. */
 const TAKEN_OVER_US_MAX = 20_000_000;
 const LOOK_US = 200_000;
 
-/** Says whether it came to that: not in every seed, nor without a database that others could lead. */
+/** Returns whether the test ran: it does not in every seed, nor without a database that others could lead. */
 export async function othersGoOn(parts: StandstillParts): Promise<boolean> {
   const { simulator, cluster, onProblem } = parts;
   const led = simulator.random('standstill').chance(SHARE) ? ledIn(cluster)[0] : undefined;
@@ -52,7 +52,7 @@ export async function othersGoOn(parts: StandstillParts): Promise<boolean> {
   return true;
 }
 
-/** Whether one of the others takes a write by then. A deletion that was still on its way may end the database. */
+/** True when one of the others accepts a write in time. A deletion in progress may delete the database. */
 async function isWrittenTo(
   { name, others }: Led,
   { simulator, writer }: StandstillParts,
@@ -72,7 +72,7 @@ async function isWrittenTo(
   return 'unwritten';
 }
 
-/** Those that have enough voters for that, all of whom are there. */
+/** Databases with enough voters, all of which are running. */
 export function ledIn({ nodes }: SimCluster): readonly Led[] {
   const bindings = nodes[0].process?.node?.catalog.list() ?? [];
   return bindings.flatMap(({ name, group, replicas, isSettled, leaving }) => {

@@ -1,11 +1,11 @@
-// Hardly anybody asks for anything when everything is whole again. Then groups rest (C31), and what lets them rest must
-// not keep them from acting, nor have them act without need:
+// A final test of each run after healing: with hardly any requests, groups rest (C31). Resting must neither prevent nor
+// cause actions:
 //
-// - whoever leads a database goes on leading it, nobody asks for votes, and the first who asks for something has it;
-// - when the core of a node that leads stands still, and no connection breaks, others lead in its place;
-// - when the cores of all others stand still, in whatever moment, nobody leads.
+//   - the leader of a database stays leader, no replica campaigns, and the first request succeeds;
+//   - when the core of a leader's node is suspended without breaking a connection, others take over;
+//   - when the cores of all other nodes are suspended at any moment, there is no leader.
 //
-// A request would wake the group that it is for, and hide that it has slept through an election.
+// A request would wake its group and hide that it missed an election.
 import type { SimCluster } from './cluster.ts';
 import type { Rng } from './engine/random.ts';
 import type { Simulator } from './engine/simulator.ts';
@@ -21,22 +21,22 @@ export interface StillnessParts {
 }
 
 const SECOND_US = 1_000_000;
-/** In one of so many seeds. */
+/** Share of the seeds with this test. */
 const SHARE = 0.3;
-/** Tables have repeated by then, and every group rests that may. */
+/** Time after which heartbeat tables have repeated and every group rests that can. */
 const RESTED_US = 5 * SECOND_US;
 const QUIET_US = 10 * SECOND_US;
-/** In that time a lead may go to the node that should have it, and no further. */
+/** In that time a leadership may move to the preferred node, but no further. */
 const CHANGES_MAX = 1;
-/** Elections that nobody wins come before one that somebody does. */
+/** Time for elections without a winner before the successful one. */
 const TAKEN_OVER_US_MAX = 20 * SECOND_US;
-/** A leader finds out that nobody hears it within a window, of 2.5 s at most. */
+/** A leader detects its isolation within an election window, which is at most 2.5 s. */
 const GIVEN_UP_US_MAX = 8 * SECOND_US;
 const LOOK_US = 200_000;
-/** Until a group rests again that was written. */
+/** Maximum number of heartbeats until a group rests again after a write. */
 const BEATS_MAX = 4;
 
-/** Says whether it came to that: not in every seed, nor without a database that others could lead. */
+/** Returns whether the test ran: it does not in every seed, nor without a database that others could lead. */
 export async function leadsRest(parts: StillnessParts): Promise<boolean> {
   const { simulator, cluster } = parts;
   const random = simulator.random('stillness');
@@ -66,7 +66,7 @@ async function leadsStay(led: readonly Led[], parts: StillnessParts): Promise<vo
   for (const each of led) {
     const refused = (await readBy(each, parts)) ?? (await writeTo(each, parts));
     if (refused !== undefined) onProblem(`the first who asks for ${each.name} after a rest is told ${refused}`);
-    // What was written a moment ago may take the memory of a small node (C35).
+    // Recently written entries may use up the memory of a small node (C35).
     await simulator.sleep(SECOND_US, 'stillness');
   }
   await simulator.sleep(QUIET_US, 'stillness');
@@ -78,7 +78,7 @@ async function leadsStay(led: readonly Led[], parts: StillnessParts): Promise<vo
   }
 }
 
-/** The core of the node that leads these stands still. */
+/** Suspends the core of the node that leads these databases. */
 async function othersTakeOver(led: readonly Led[], { simulator, onProblem }: StillnessParts): Promise<void> {
   const leader = led[0]?.leader;
   simulator.note(`${leader?.name} stands still, which leads ${namesOf(led)}`);
@@ -92,7 +92,7 @@ async function othersTakeOver(led: readonly Led[], { simulator, onProblem }: Sti
   await simulator.sleep(TAKEN_OVER_US_MAX, 'stillness');
 }
 
-/** The cores of all others who vote for these stand still from the moment in which a beat is on its way to them. */
+/** Suspends the cores of all other voters of these databases, when a heartbeat to them is in transit. */
 async function nobodyLeadsAlone(led: readonly Led[], random: Rng, parts: StillnessParts): Promise<void> {
   const { simulator, cluster, onProblem } = parts;
   const [first] = led;
@@ -109,7 +109,7 @@ async function nobodyLeadsAlone(led: readonly Led[], random: Rng, parts: Stillne
   stop();
   const leads = ({ group }: Led): boolean => leader?.process?.leads(group) === true;
   if (beats > 0) {
-    // Its lead may have gone to the node that should have it: then there are no beats, and nobody stands still.
+    // The leadership may have moved to the preferred node: then there are no heartbeats, and nothing is suspended.
     if (first !== undefined && leads(first)) onProblem(`${leader?.name} leads ${first.name}, and says no beats`);
     return;
   }
@@ -120,7 +120,7 @@ async function nobodyLeadsAlone(led: readonly Led[], random: Rng, parts: Stillne
   await simulator.sleep(GIVEN_UP_US_MAX, 'stillness');
 }
 
-/** What whoever asks one that does not lead is told instead of the latest, if anything. */
+/** The outcome of a latest read at a follower, if it is not a success. */
 async function readBy({ name, others }: Led, { writer }: StillnessParts): Promise<string | undefined> {
   const [other] = others;
   if (other !== undefined) writer.turnTo(other);
@@ -128,7 +128,7 @@ async function readBy({ name, others }: Led, { writer }: StillnessParts): Promis
   return outcome.kind === 'ok' ? undefined : JSON.stringify(outcome);
 }
 
-/** What the client is told instead of a revision, if anything. */
+/** The outcome of a write, if it is not a success. */
 async function writeTo({ name, leader }: Led, { simulator, writer }: StillnessParts): Promise<string | undefined> {
   const sketches = new Sketches(simulator.random(`stillness writes ${simulator.nowUs}`));
   writer.turnTo(leader);
@@ -139,7 +139,7 @@ async function writeTo({ name, leader }: Led, { simulator, writer }: StillnessPa
 }
 
 async function lookUntil(isSo: () => boolean, limitUs: number, simulator: Simulator): Promise<void> {
-  // Whoever stood still for as long would act in the moment of the last look.
+  // A node that was suspended for this long would act at the moment of the last check.
   const untilUs = simulator.nowUs + limitUs - LOOK_US;
   while (!isSo() && simulator.nowUs < untilUs) await simulator.sleep(LOOK_US, 'stillness');
 }

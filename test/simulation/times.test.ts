@@ -1,15 +1,15 @@
-/** The checks of effective and recorded times find what is falsified in a run that went well. */
+/** Tests the checks of effective and recorded times: they detect falsified histories of a good run. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Evidence } from './checks/evidence.ts';
 import { type Change, evidenceOf, falsify, faultsOf, inHistory, succeeded } from './falsified.ts';
 import type { Calls } from './history.ts';
 
-/** A seed in which a database lives to the end of which many ask at times. */
+/** A seed in which a surviving database has many reads by time. */
 const SEED = 7;
 
 type Events = Calls['query']['value']['events'];
 
-/** Queries by effective time are answered otherwise. */
+/** Changes the answers to queries by effective time. */
 function queries(change: (events: Events) => Events): Change {
   return inHistory((history) => {
     for (const { request, outcome } of history.of('query'))
@@ -18,12 +18,12 @@ function queries(change: (events: Events) => Events): Change {
   });
 }
 
-/** A database is shown at another time than the one that was asked for. */
+/** Shows a database at another recorded time than requested. */
 const AT_ANOTHER_TIME: Change = inHistory((history) => {
   for (const { value } of succeeded(history, 'asOf')) falsify(value, { revision: Math.max(0, value.revision - 1) });
 });
 
-/** A time is denied at which the database was there. */
+/** Denies a time at which the database existed. */
 const DENIED: Change = inHistory((history) => {
   for (const { operation, value } of succeeded(history, 'asOf')) {
     const { databaseId, revision, latestRevision } = value;

@@ -1,5 +1,5 @@
-// The truth, read out when everything is whole again: every database takes a write, every copy of it on every node says
-// the same, every subscriber gets everything, and after a power failure at rest it all is as it was.
+// Reads the final state after healing: every database accepts a write, all its replicas have the same content, every
+// subscriber gets everything, and after a power failure at rest everything is unchanged.
 import { isDeepStrictEqual } from 'node:util';
 import { DatabaseError } from '#base';
 import { ALL } from '#model';
@@ -24,7 +24,7 @@ export interface TruthParts {
   readonly follow: (wanted: Wanted) => void;
   readonly reader: Connection;
   readonly onProblem: (what: string) => void;
-  /** Subscribers may go. */
+  /** Called when subscribers may stop. */
   readonly onHeard: () => void;
 }
 
@@ -36,12 +36,12 @@ interface Copy {
 }
 
 const SECOND_US = 1_000_000;
-/** A write or a read on a node that serves is answered within so many attempts; with several, after an election. */
+/** Number of attempts within which a healthy node answers; with several nodes an election may be needed. */
 const ATTEMPTS_MAX = 3;
 const CLUSTER_ATTEMPTS_MAX = 15;
-/** Moves that were asked for come to their end. */
+/** Time within which requested moves complete. */
 const SETTLED_US_MAX = 60 * SECOND_US;
-/** Threads that were held up, and messages on their way, are through by then: they take 5 s at most. */
+/** Number of attempts after which suspended threads have continued and messages have arrived, within 5 s. */
 const READINGS_MAX = 7;
 
 export class Truth {
@@ -59,7 +59,7 @@ export class Truth {
       const transactionId = sketches.transactionId();
       const request = { name, transactionId, constraints: [], events: sketches.events('reader') };
       await this.#must('transact', request).catch(async (failure: unknown) => {
-        // A deletion whose client has given up may come after the list.
+        // A deletion whose client has given up may take effect after the list.
         if ((await this.#must('list', {})).some((each) => each.name === name)) throw failure;
       });
     }
@@ -72,7 +72,7 @@ export class Truth {
     onHeard();
     let after = await this.#readAfterPowerFailure();
     if (!isDeepStrictEqual(before, after)) {
-      // A write whose client has given up may have come between the two; no other will.
+      // A write whose client has given up may have taken effect in between; no other write may.
       const again = await this.#readAlike();
       after = await this.#readAfterPowerFailure();
       if (!isDeepStrictEqual(again, after) || !before.every((one) => isKept(one, after))) {
@@ -85,7 +85,7 @@ export class Truth {
     }));
   }
 
-  /** Has a subscriber of each database resume in the middle of its last revision, where nobody may have been before. */
+  /** Resumes a subscriber of each database in the middle of its last revision, an unusual position. */
   #resume(finals: readonly Final[]): void {
     for (const { name, databaseId, revision } of finals) {
       const place = { databaseId, after: { revision, index: 0 } };
@@ -107,7 +107,7 @@ export class Truth {
     return this.#readAlike();
   }
 
-  /** Every database, by all its copies: check 1 and 13 look at one, the others are the same. */
+  /** Reads all replicas of every database: checks 1 and 13 inspect one, and the others must be equal. */
   async #readAlike(): Promise<readonly Final[]> {
     const { cluster, reader, onProblem } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
@@ -123,7 +123,7 @@ export class Truth {
         for (const { node, copy } of others) faults.push(...difference(final.copy, copy, node));
       }
       reader.turnTo(cluster.nodes[0]);
-      // A write whose client has given up may come while they are read.
+      // A write whose client has given up may take effect while they are read.
       if (faults.length === 0 || attempt === READINGS_MAX) {
         for (const fault of faults) onProblem(fault);
         return finals;
@@ -132,7 +132,7 @@ export class Truth {
     }
   }
 
-  /** None when a copy was given up meanwhile: nodes that come back may get some of what others hold. */
+  /** Empty when a replica was given up meanwhile: returning nodes may get replicas of others. */
   async #readCopies(name: string): Promise<readonly Copy[]> {
     const { cluster } = this.#parts;
     const holders = cluster.holders(name);
@@ -160,7 +160,7 @@ export class Truth {
       : { ...final, definitions: await this.#defined(name, node) };
   }
 
-  /** As the copy of this node has it. */
+  /** Definitions of the replica on this node. */
   async #defined(name: string, node: SimNode): Promise<FinalDefinitions> {
     for (let attempt = 1; attempt <= CLUSTER_ATTEMPTS_MAX; attempt += 1) {
       const { process } = node;
@@ -171,7 +171,7 @@ export class Truth {
     throw new Error(`A healed node does not say what is defined in ${name}: ${node.name}`);
   }
 
-  /** On nodes that nobody disturbs every call succeeds, at the latest after a few attempts. */
+  /** On healthy nodes every call succeeds after a few attempts. */
   async #must<Kind extends CallKind>(
     kind: Kind,
     request: Calls[Kind]['request'],
@@ -188,13 +188,13 @@ export class Truth {
       if (attempt === attempts || isGone)
         throw new Error(`A healed node fails to ${kind}${where}: ${JSON.stringify(outcome)}`);
       await reader.sleep(SECOND_US);
-      // One after the other: of five nodes one may be the only one that holds it.
+      // Tries one node after the other: of five, only one may have a replica.
       const next = cluster.nodes[attempt % cluster.nodes.length];
       if (node === undefined && next !== undefined) reader.turnTo(next);
     }
   }
 
-  /** Subscribers of living instances that have not got all of them. */
+  /** Subscribers of existing instances that miss events. */
   #laggards(
     finals: readonly Final[],
   ): readonly { readonly databaseId: string; readonly client: string; readonly number: number }[] {
@@ -236,7 +236,7 @@ function difference(final: Final, other: Final, { name }: SimNode): readonly str
   ];
 }
 
-/** Whether what was there is there now. */
+/** True when the earlier transactions are still there. */
 function isKept({ databaseId, transactions }: Final, now: readonly Final[]): boolean {
   const final = now.find((each) => each.databaseId === databaseId);
   return final !== undefined && isDeepStrictEqual(final.transactions.slice(0, transactions.length), transactions);

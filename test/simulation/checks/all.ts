@@ -1,4 +1,4 @@
-/** Every check of a history, each with its number in the list of DESIGN.md. */
+/** The list of all checks of a history, with their numbers in DESIGN.md. */
 import { pastTimesHaveTheirRevision } from './as-of.ts';
 import { judgeNames, oldInstancesAreSilent } from './catalog.ts';
 import type { Check, Judgement } from './check.ts';
@@ -43,10 +43,10 @@ const CHECKS: readonly Numbered[] = [
   [16, pastTimesHaveTheirRevision],
 ];
 
-/** The one that may come to no verdict. */
+/** The check that may be undecided. */
 const OF_NAMES = 11;
 
-/** What is wrong, at most a few lines of each check; and of what nothing was found out. */
+/** All problems, at most a few lines per check, and the undecided names. */
 export function checkAll(evidence: Evidence): Judgement {
   const names = judgeNames(evidence);
   const ofNames: Numbered = [OF_NAMES, () => names.faults];

@@ -1,6 +1,7 @@
-// Check 16: a database as it was at a recorded time has every revision up to that time, and no later one. What is the
-// present, or later, on the clock of whoever is asked, is the latest revision, whatever was recorded by other clocks
-// (ADR 0009): clients do not know these clocks, so an answer that is not behind what was known is let be.
+// Check 16: a database at a recorded time has every revision up to that time and no later one. For the present or a
+// future time on the clock of the answering node, it is the latest revision, regardless of the clocks that recorded the
+// revisions (ADR 0009). Clients do not know these clocks, so any answer that is at least as new as the known revisions
+// is accepted.
 import type { Check } from './check.ts';
 import { label } from './evidence.ts';
 

@@ -1,23 +1,23 @@
-// Check 11: each name of the catalog behaves like one register. Creates, deletes, transactions, reads of the latest,
-// and every answer that a name means nothing, fit one order; so a delete by the id of another instance deletes nothing.
+// Check 11: each name of the catalog behaves like a linearizable register. Creates, deletes, transactions, latest
+// reads, and every answer that a name does not exist fit one order; a delete with the id of another instance deletes
+// nothing.
 //
-// Other reads go by what the node has: a delete that is decided and not yet acknowledged may be ahead of them, and who
-// is told meanwhile that the name means nothing, by an error or by a list without it, may be ahead of those who are
-// still answered from the instance (V12 of #service). But after an acknowledged delete, the answer that nothing was
-// there to delete, or the acknowledged creation of the next instance, nobody is answered from the old one, whichever
-// node he asks; and what he has subscribed to ends. So it is, a while later, after the first word that the name means
-// nothing: what was denied does not come back.
+// Other reads return what the node has. A delete that is decided but not yet acknowledged may already be visible to
+// some clients, by an error or by a list without the name, while others still get answers from the instance (V12 of
+// #service). But after an acknowledged delete, the answer that there was nothing to delete, or the acknowledged
+// creation of the next instance, no node answers from the old instance, and its subscriptions end. The same holds some
+// time after the first answer that the name does not exist: a missing instance does not return.
 import type { AnyOperation, Calls, History, Scope } from '../history.ts';
 import type { Check, Judgement } from './check.ts';
 import { type Evidence, label, scopesOf } from './evidence.ts';
 import { linearize, type Step } from './linearizable.ts';
 
-/** Nothing is bound, an instance by its id, or one whose creation had no answer and whose id comes later. */
+/** The bound instance: none, its id, or an instance whose creation had no answer and whose id is learned later. */
 type Bound = string;
 const ABSENT: Bound = 'absent';
 const SOMETHING: Bound = 'something';
 
-/** Whether there is such an order of each name; `undecided` are the names of which neither was found out in time. */
+/** Checks each name for such an order; `undecided` lists names for which the search took too long. */
 export function judgeNames({ history, finals }: Evidence): Judgement {
   const { operations } = history;
   const known = new Set(
@@ -39,10 +39,10 @@ export function judgeNames({ history, finals }: Evidence): Judgement {
   return { faults, undecided };
 }
 
-/** By then a deletion whose client has given up is applied, and every lease from before it is over. */
+/** Time after which an unacknowledged deletion has been applied and all leases from before it have expired. */
 const PAST_US = 20_000_000;
 
-/** Deletions of the name, which may have found something, that overlap the operation. */
+/** Returns whether an operation overlaps a deletion of the name that may have found something. */
 function deletionsOf(history: History, name: string): (operation: AnyOperation) => boolean {
   const spans = history
     .of('delete')
@@ -60,16 +60,16 @@ function isReading({ kind }: AnyOperation): boolean {
   return kind !== 'create' && kind !== 'delete';
 }
 
-/** Whether a reader of the name was told that it means nothing, or it was missing in a list. */
+/** True when the operation reported the name as missing to a reader, by an error or by a list without it. */
 function denies(operation: AnyOperation, name: string): boolean {
   const { kind, outcome } = operation;
   if (kind === 'list') return outcome.kind === 'ok' && outcome.value.every((listed) => listed.name !== name);
   return isReading(operation) && isAbsent(outcome);
 }
 
-/** After a deletion is decided, every lease from before it ends within this time, on any clock. */
+/** Time after the decision of a deletion within which all leases from before it expire, on any clock. */
 const DENIED_US = 11_000_000;
-/** What is on its way to a subscriber may still arrive, from a process that stood still, too. */
+/** Time in which messages to a subscriber may still arrive, also from a process that was suspended. */
 const ON_ITS_WAY_US = 10_000_000;
 
 export const oldInstancesAreSilent: Check = ({ history }) => {
@@ -90,14 +90,14 @@ export const oldInstancesAreSilent: Check = ({ history }) => {
   return [...answers, ...subscriptions];
 };
 
-/** When each instance was known to be gone. */
+/** For each instance, the time from which it was known to be deleted. */
 function endsOf(history: History): ReadonlyMap<string, number> {
   const endedUs = new Map<string, number>();
   const end = (databaseId: string, atUs: number): void => {
     endedUs.set(databaseId, Math.min(endedUs.get(databaseId) ?? Number.POSITIVE_INFINITY, atUs));
   };
   const creates = history.of('create');
-  /** Whatever was made under the name before is gone. */
+  /** Marks all instances that were created under the name before as deleted. */
   const endAll = (name: string, invokedUs: number, atUs: number): void => {
     for (const { request, outcome, returnedUs } of creates) {
       if (request.name === name && returnedUs < invokedUs && outcome.kind === 'ok') end(outcome.value.databaseId, atUs);
@@ -119,7 +119,7 @@ function endsOf(history: History): ReadonlyMap<string, number> {
   return endedUs;
 }
 
-/** The names of which a reader was told that they mean nothing. */
+/** Names that the operation reported as missing to a reader. */
 function deniedBy(operation: AnyOperation, history: History): readonly string[] {
   const { kind, outcome } = operation;
   if (kind === 'list' && outcome.kind === 'ok') {
@@ -133,7 +133,7 @@ function nameOf({ request }: AnyOperation): readonly string[] {
   return 'name' in request ? [request.name] : [];
 }
 
-/** What the operation does to, or says about, the name; undefined when nothing. */
+/** Effect of the operation on the name; undefined without one. */
 function stepOf(operation: AnyOperation, name: string, known: ReadonlySet<string>): Step<Bound> | undefined {
   const effect = effectOf(operation, name, known);
   if (effect === undefined) return undefined;
@@ -146,7 +146,7 @@ function stepOf(operation: AnyOperation, name: string, known: ReadonlySet<string
   };
 }
 
-/** Whoever is told that nobody knows is told nothing: the change may come later, or never. */
+/** An indefinite failure gives no information: the change may happen later or never. */
 function isUndecided({ kind, outcome }: AnyOperation): boolean {
   if ((kind !== 'create' && kind !== 'delete') || outcome.kind !== 'error' || outcome.isDefinite) return false;
   return !isAbsent(outcome) && outcome.code !== 'already_exists';
@@ -181,7 +181,7 @@ function createEffect(outcome: CreateOutcome): Effect | undefined {
     return { apply: (state) => (state === ABSENT ? undefined : state), isRead: true };
   }
   if (outcome.kind === 'error' && outcome.isDefinite) return undefined;
-  // It may have found the name taken.
+  // The creation may have found the name taken.
   return { apply: (state) => (state === ABSENT ? SOMETHING : state), effect: 'create' };
 }
 
@@ -192,7 +192,7 @@ function deleteEffect(
 ): Effect | undefined {
   if (outcome.kind === 'ok') {
     const { databaseId } = outcome.value as Calls['delete']['value'];
-    // Whoever names an instance has that one deleted, or none.
+    // A delete with an id deletes that instance or nothing.
     if (databaseId !== undefined && wanted !== undefined && databaseId !== wanted) return { apply: () => undefined };
     if (databaseId !== undefined) return { apply: (state) => (is(state, databaseId, known) ? ABSENT : undefined) };
     return { apply: (state) => (state === wanted ? undefined : state), isRead: true };
@@ -208,7 +208,7 @@ function observes(databaseId: string | undefined, known: ReadonlySet<string>): E
   return { apply: (state) => (is(state, databaseId, known) ? databaseId : undefined), isRead: true };
 }
 
-/** An instance whose create had no answer is whichever nobody else has created. */
+/** An instance whose creation had no answer has any id that no other creation returned. */
 function is(state: Bound, databaseId: string, known: ReadonlySet<string>): boolean {
   return state === databaseId || (state === SOMETHING && !known.has(databaseId));
 }

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Evidence, Instance } from './evidence.ts';
 
-/** Looks at what happened and says what must not have, one line for each fault. */
+/** Checks a history, and returns a line for each fault. */
 export type Check = (evidence: Evidence) => readonly string[];
 
 export interface Judgement {
-  /** What must not have happened, one line for each fault. */
+  /** Faults, one line each. */
   readonly faults: readonly string[];
-  /** What could neither be found good nor be ruled out, one line each: of that nothing is proven. */
+  /** Facts that were neither confirmed nor refuted, one line each. */
   readonly undecided: readonly string[];
 }
 

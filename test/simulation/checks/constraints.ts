@@ -1,12 +1,12 @@
-// Check 4: what was committed did so by right, and what was refused was refused by right: the constraints are decided
-// again, by the model, over the very revision that they were decided over.
+// Check 4: commits and refusals were correct. The model evaluates the constraints again at the revision at which the
+// node evaluated them.
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import { label } from './evidence.ts';
 
 export const commitsHoldTheirConstraints: Check = (evidence) =>
   forInstances(evidence, ({ final, model }) =>
     (final?.transactions ?? []).flatMap(({ revision, transactionId }) => {
-      // All attempts of a transaction have the same constraints here.
+      // All attempts of a transaction have the same constraints.
       const constraints = evidence.attempts.get(transactionId)?.[0]?.request.constraints ?? [];
       const violations = model.violations(constraints, revision - 1);
       return violations.length === 0
@@ -18,7 +18,7 @@ export const commitsHoldTheirConstraints: Check = (evidence) =>
 export const refusalsAreRight: Check = ({ history, instances }) =>
   history.of('transact').flatMap((operation) => {
     const { outcome, request } = operation;
-    // Clients have too few names and events for that.
+    // Clients use too few names and events for this error.
     if (outcome.kind === 'error' && outcome.reason === 'ConstraintTooBroad')
       return [`${label(operation)} is too broad`];
     if (outcome.kind !== 'ok' || outcome.value.kind !== 'refused') return [];

@@ -1,5 +1,6 @@
-// Check 15: what is defined is what a ledger of its own makes of the entries that changed something: each was sent by
-// somebody, every change that was acknowledged is among them with what was answered, and what is named has its bytes.
+// Check 15: the definitions are the result of an independent ledger over the effective entries. Each entry was sent by
+// a client, every acknowledged change is among them with the acknowledged result, and the bytes of referenced
+// components exist.
 import { toRevision } from '#base';
 import { LEDGER_LIMITS } from '#database';
 import type { DefinedVersion, DefinitionEntry } from '#model';
@@ -47,7 +48,7 @@ function faultsIn(
   ];
 }
 
-/** Each of the first as often as it is there, less those of the second. */
+/** Multiset difference: the first list without the elements of the second. */
 function missing(wanted: readonly string[], held: readonly string[]): readonly string[] {
   const left = [...held];
   return wanted.filter((each) => {
@@ -72,12 +73,12 @@ function bytesFault(
   return isThere ? [] : [`version ${version} names a component without its bytes: ${component.digest}`];
 }
 
-/** Without the bytes of a part, which are compared where they are. */
+/** Without the bytes of a part, which are compared separately. */
 function textOf(entry: DefinitionEntry): string {
   return JSON.stringify(sorted(entry.kind === 'part' ? { ...entry, bytes: undefined } : entry));
 }
 
-/** The same for the same, in whatever order it was put together. */
+/** Canonical form, independent of the order of members. */
 function sorted(value: unknown): unknown {
   if (value instanceof Map) return sorted(Object.fromEntries(value));
   if (Array.isArray(value)) return value.map(sorted);

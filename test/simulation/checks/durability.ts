@@ -1,11 +1,11 @@
-/** Check 13: every transaction that was acknowledged is in the log that is left in the end, as it was acknowledged. */
+/** Check 13: every acknowledged transaction is in the final log, as it was acknowledged. */
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import { type Acknowledgement, type Instance, label } from './evidence.ts';
 
 export const acknowledgedIsKept: Check = (evidence) =>
   forInstances(evidence, (instance) => instance.acknowledgements.flatMap((each) => faultInKept(instance, each) ?? []));
 
-/** What is wrong with how an instance has in the end what was acknowledged; nothing is said of one that was deleted. */
+/** The difference between an acknowledged transaction and the final one; undefined for a deleted instance. */
 export function faultInKept(
   { final, model }: Pick<Instance, 'final' | 'model'>,
   { operation, recorded }: Acknowledgement,

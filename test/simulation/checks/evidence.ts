@@ -1,43 +1,44 @@
-// The history put in order for the checks: what is known of each instance of a database, from whom, and since when.
+// The history, arranged for the checks: the known facts about each instance of a database, with their sources and
+// times.
 //
-// The final log of an instance that lives to the end is its ground truth, read once after everything has healed. Of a
-// deleted instance there is only what answers have said of it.
+// The final log of a surviving instance is the ground truth; it is read once after healing. For a deleted instance
+// there are only the answers about it.
 import type { Revision } from '#base';
 import type { DefinedVersion, TimedDefinitionEntry } from '#model';
 import type { AnyOperation, History, Operation, Scope, TransactionSeen } from '../history.ts';
 import { DatabaseModel } from './model.ts';
 
-/** What is defined in an instance, of one copy. */
+/** Definitions of an instance, from one replica. */
 export interface FinalDefinitions {
-  /** The entries that changed something, in their order. */
+  /** The effective entries, in order. */
   readonly records: readonly (TimedDefinitionEntry & { readonly revision: Revision })[];
   readonly versions: readonly DefinedVersion[];
-  /** Of the components that are named, by their digests. */
+  /** Bytes of the referenced components, by digest. */
   readonly bytes: ReadonlyMap<string, Uint8Array | undefined>;
 }
 
-/** An instance as it was when the run had healed. */
+/** An instance after healing. */
 export interface FinalDatabase extends Scope {
   readonly name: string;
   readonly chainHash: string;
   readonly createdAtMs: number;
-  /** The instance that its history began with: another one, if it was recovered. */
+  /** The first instance of its history, which is another one after a recovery. */
   readonly rootId?: string | undefined;
   readonly transactions: readonly TransactionSeen[];
-  /** Absent: nobody defines anything, or has looked. */
+  /** Absent when no client defines components, or nothing was read. */
   readonly definitions?: FinalDefinitions | undefined;
-  /** The places up to which subscribers of this instance have got. */
+  /** Subscribers of this instance that miss events. */
   readonly followers: readonly { readonly client: string; readonly number: number }[];
 }
 
-/** Somebody was told, at a time, that a revision of an instance exists. */
+/** An answer that showed a revision of an instance at a time. */
 interface Sighting {
   readonly atUs: number;
   readonly revision: number;
   readonly by: string;
 }
 
-/** The recorded result of a transaction, as an answer to it says it. */
+/** The result of a recorded transaction, as returned by one answer. */
 export type Recorded = Extract<
   Extract<Operation<'transact'>['outcome'], { readonly kind: 'ok' }>['value'],
   { readonly kind: 'recorded' }
@@ -50,7 +51,7 @@ export interface Acknowledgement {
 
 export class Instance {
   readonly databaseId: string;
-  /** Undefined for an instance that was deleted. */
+  /** Undefined for a deleted instance. */
   readonly final: FinalDatabase | undefined;
   readonly model: DatabaseModel;
   readonly acknowledgements: Acknowledgement[] = [];
@@ -71,7 +72,7 @@ export class Instance {
     this.#sightings.push(sighting);
   }
 
-  /** Puts the sightings in order of time. Call once, when all are there. */
+  /** Sorts the sightings by time. Call this once, after the last sighting. */
   settle(): void {
     this.#sightings = this.#sightings.toSorted((a, b) => a.atUs - b.atUs);
     let highest = 0;
@@ -81,7 +82,7 @@ export class Instance {
     });
   }
 
-  /** The highest revision that anybody had been told of before this time. */
+  /** The highest revision that any client knew before this time. */
   floor(beforeUs: number): number {
     let low = 0;
     let high = this.#floors.length;
@@ -93,7 +94,7 @@ export class Instance {
     return this.#floors[low - 1]?.highest ?? 0;
   }
 
-  /** Whether everything up to the revision is known. */
+  /** True when the final log includes this revision. */
   covers(revision: number): boolean {
     return this.final !== undefined && revision <= this.final.revision;
   }
@@ -103,7 +104,7 @@ export class Evidence {
   readonly history: History;
   readonly finals: readonly FinalDatabase[];
   readonly instances: Map<string, Instance> = new Map();
-  /** Every attempt of a transaction, in the order of invocation. */
+  /** Every attempt of a transaction, in order of invocation. */
   readonly attempts: Map<string, Operation<'transact'>[]> = new Map();
 
   constructor(history: History, finals: readonly FinalDatabase[]) {
@@ -129,7 +130,7 @@ export class Evidence {
     return instance;
   }
 
-  /** When the transaction was first sent; never, when nobody has. */
+  /** Time when the transaction was first sent; infinite if it never was. */
   firstInvokedUs(transactionId: string): number {
     return this.attempts.get(transactionId)?.[0]?.invokedUs ?? Number.POSITIVE_INFINITY;
   }
@@ -152,7 +153,7 @@ export class Evidence {
   }
 }
 
-/** Every instance and revision that an answer names. */
+/** Every instance and revision in an answer. */
 export function scopesOf(operation: AnyOperation): readonly Scope[] {
   const { outcome } = operation;
   if (outcome.kind === 'error') return outcome.scope === undefined ? [] : [outcome.scope];
@@ -165,7 +166,7 @@ export function scopesOf(operation: AnyOperation): readonly Scope[] {
   return [scope, { databaseId: scope.databaseId, revision: latestRevision }];
 }
 
-/** How a fault names an operation. */
+/** Name of an operation in a fault. */
 export function label({ number, kind, client }: Pick<AnyOperation, 'number' | 'kind' | 'client'>): string {
   return `#${number} ${kind} by ${client}`;
 }

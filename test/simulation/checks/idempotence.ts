@@ -1,5 +1,5 @@
-// Checks 5 and 6: a transaction takes effect once, whoever sends it how often, and only if somebody may believe it did.
-// All its successful answers are the same; of those that are not the first answer of all, at most one calls itself new.
+// Checks 5 and 6: a transaction takes effect once, regardless of its attempts, and never after a definite failure. All
+// its successful answers are equal, and at most one of them is not marked as replayed.
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import { label, type Recorded } from './evidence.ts';
 
@@ -32,7 +32,10 @@ export const transactionsCountOnce: Check = (evidence) =>
     return faults;
   });
 
-/** A definite failure left nothing; a transaction of a revision that was known before was not committed by it. */
+/**
+ * Every stored transaction has an attempt without a definite failure. Attempts that were sent after its revision was
+ * known do not count.
+ */
 export const definiteFailuresLeaveNothing: Check = (evidence) =>
   forInstances(evidence, (instance) =>
     (instance.final?.transactions ?? []).flatMap(({ revision, transactionId }) => {

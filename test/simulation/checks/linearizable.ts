@@ -1,25 +1,25 @@
-// Whether a history of operations on one small object can be put into an order that real time allows and in which each
-// of them did what it says: the search of Wing and Gong, with Lowe's memory of the situations that led nowhere.
+// Decides whether a history of operations on a small object is linearizable: whether there is an order that respects
+// real time and explains every result. It is the search of Wing and Gong, with Lowe's cache of visited configurations.
 //
-// An operation that never returned may come anywhere after its call, or never. Such ones make most of the work, so:
+// Operations without a return may take effect at any time after their call, or never. They cause most of the work, so:
 //
-//   - one that would change nothing is not taken: it may as well come later, or never;
-//   - of those that do the same, the one called first is taken first: it may come wherever another may;
-//   - a situation is given up for an earlier one that differs in nothing but that more of them were left.
+//   - one without an effect in the current state is skipped, because it can take effect later or never;
+//   - among those with the same effect, the earliest is taken first, because it can replace any other;
+//   - a configuration is skipped if an earlier one differs only by having more of them left.
 //
-// And a read that fits is taken at once: wherever else it had its place, the order without it there is one as well.
+// A fitting read is taken at once: any order that has it elsewhere is also valid with the read here.
 
 export interface Step<State> {
-  /** For whoever reads a fault. */
+  /** Name in a fault. */
   readonly name: () => string;
   readonly invokedUs: number;
-  /** Infinite when it never returned. */
+  /** Infinite when the operation never returned. */
   readonly returnedUs: number;
-  /** The state after it, or undefined when it cannot have happened in this state. */
+  /** The state afterwards, or undefined when the operation is impossible in this state. */
   readonly apply: (state: State) => State | undefined;
-  /** Changes nothing, or decides what a state left open. */
+  /** True when the operation does not change the state, except for deciding what it left open. */
   readonly isRead?: boolean;
-  /** The same for steps whose `apply` does the same. */
+  /** Equal for steps with the same `apply`. */
   readonly effect?: string;
 }
 
@@ -31,22 +31,22 @@ export function linearize<State extends string>(steps: readonly Step<State>[], i
   return new Search(steps, initial).verdict();
 }
 
-/** Steps that never returned and do the same, in the order of their calls. */
+/** Steps with the same effect that never returned, in order of their calls. */
 interface Lost<State> {
   readonly apply: Step<State>['apply'];
   readonly invokedUs: readonly number[];
 }
 
-/** Between two steps. */
+/** A position between two steps. */
 interface Frame<State> {
   readonly state: State;
-  /** The first returned step that is not done: all before it are. */
+  /** Index of the first pending returned step; all before it are done. */
   readonly first: number;
-  /** How many of each kind of lost steps were taken. */
+  /** Number of taken lost steps of each kind. */
   readonly used: readonly number[];
   /** The returned step that led here. */
   readonly taken: number | undefined;
-  /** Of the returned steps, then of the kinds of lost ones: where the search goes on. */
+  /** Position in the returned steps, followed by the kinds of lost steps, at which the search continues. */
   place: number;
 }
 
@@ -56,7 +56,7 @@ class Search<State extends string> {
   readonly #returned: readonly Step<State>[];
   readonly #lost: readonly Lost<State>[];
   readonly #isDone: Uint8Array;
-  /** By what is done and the state: what was used of the lost steps each time. */
+  /** Used numbers of lost steps of each visit, by the done steps and the state. */
   readonly #seen = new Map<string, (readonly number[])[]>();
   readonly #stack: Frame<State>[];
   #situations = 0;
@@ -108,7 +108,7 @@ class Search<State extends string> {
     return true;
   }
 
-  /** A step that may come first now and fits the state; goes on where the frame has stopped. */
+  /** The next possible step that fits the state, starting at the frame's position. */
   #next(frame: Frame<State>): Next<State> | undefined {
     const limitUs = this.#earliestReturn(frame.first);
     const count = this.#returned.length;
@@ -155,7 +155,7 @@ class Search<State extends string> {
     return { state: after, used: used.with(kind, (used[kind] ?? 0) + 1), taken: undefined };
   }
 
-  /** Whatever is invoked after this cannot come before the operation that returned then. */
+  /** Operations that were invoked after this time cannot precede the pending ones. */
   #earliestReturn(first: number): number {
     let limitUs = Number.POSITIVE_INFINITY;
     for (let place = first; place < this.#returned.length; place += 1) {
@@ -171,7 +171,7 @@ function lostOf<State>(ordered: readonly Step<State>[]): readonly Lost<State>[] 
   const kinds = new Map<string, { readonly apply: Step<State>['apply']; readonly invokedUs: number[] }>();
   for (const [place, { effect, apply, invokedUs, returnedUs }] of ordered.entries()) {
     if (returnedUs !== Number.POSITIVE_INFINITY) continue;
-    // Where nothing is said of what it does, it is of a kind of its own.
+    // A step without an `effect` is a kind of its own.
     const key = effect ?? `step ${place}`;
     const kind = kinds.get(key) ?? { apply, invokedUs: [] };
     kind.invokedUs.push(invokedUs);

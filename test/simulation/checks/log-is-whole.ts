@@ -1,5 +1,5 @@
-// Check 1: revisions 1 to N without a gap, each with the events that somebody sent under its transaction id, stored
-// under the ids that the rule gives them, and one chain of hashes over all of it.
+// Check 1: revisions 1 to N without a gap. Each has the events that a client sent with its transaction id, with the
+// stored ids of the rule, and all form one chain of hashes.
 import { createHash } from 'node:crypto';
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import type { Evidence, FinalDatabase } from './evidence.ts';

@@ -1,14 +1,14 @@
-// A database worked out in the dumbest way: a list of transactions, and loops over their events. Written from the
-// specification and its decisions; it shares only the shapes of selectors, constraints and queries with the node.
+// A simple model of a database: a list of transactions, and loops over their events. It is based on the specification
+// and its decisions, and shares only types of selectors, constraints and queries with the node.
 import type { Constraint, EventQuery, Selector } from '#model';
 import { holds, matches } from '../../support/naive-constraints.ts';
 import type { EventSeen, EventSketch, TransactionSeen, Violation } from '../history.ts';
 
 export class DatabaseModel {
-  /** Place r - 1 holds the events of revision r, with their stored ids. */
+  /** The events of revision r with their stored ids, at index r - 1. */
   readonly #revisions: readonly (readonly EventSeen[])[];
 
-  /** The transactions of the revisions from 1 on, without a gap. */
+  /** `transactions`: revisions from 1 without a gap. */
   constructor(transactions: readonly TransactionSeen[]) {
     const taken = new Set<string>();
     this.#revisions = transactions.map(({ revision, recordedTimeMs, events }) =>
@@ -21,7 +21,7 @@ export class DatabaseModel {
     );
   }
 
-  /** The events of the revisions 1 to `revision`. */
+  /** Events of the revisions 1 to `revision`. */
   events(revision: number): readonly EventSeen[] {
     return this.#revisions.slice(0, revision).flat();
   }
@@ -30,14 +30,14 @@ export class DatabaseModel {
     return this.#revisions[revision - 1] ?? [];
   }
 
-  /** L: the revision of the latest event that matches at or before the revision; 0 when there is none. */
+  /** L: the revision of the latest matching event up to this revision; 0 without one. */
   latest(selector: Selector | undefined, revision: number): number {
     if (selector === undefined) return revision;
     for (let at = revision; at > 0; at -= 1) if (this.eventsOf(at).some((event) => selects(selector, event))) return at;
     return 0;
   }
 
-  /** The constraints that do not hold on top of the revision. */
+  /** The violated constraints of a transaction on top of this revision. */
   violations(constraints: readonly Constraint[], revision: number): readonly Violation[] {
     return constraints
       .map((constraint, index) => ({ constraint, index, found: this.latest(constraint.selector, revision) }))
@@ -58,7 +58,7 @@ export class DatabaseModel {
     return ordered.filter(isBehind).slice(0, limit);
   }
 
-  /** Every name with the revision of its first event, in the order of the names. */
+  /** Every name with the revision of its first event, sorted by name. */
   names(of: 'streams' | 'subjects' | 'types', revision: number): readonly (readonly [string, number])[] {
     const first = new Map<string, number>();
     for (const event of this.events(revision)) {
@@ -69,7 +69,7 @@ export class DatabaseModel {
   }
 }
 
-/** Those that took effect in this time, in the order in which they did; at the same time, in that of their places. */
+/** Events in effect within this range, sorted by effective time, then by position. */
 function inEffect(
   events: readonly EventSeen[],
   { start, end }: NonNullable<EventQuery['effectiveTime']>,
@@ -86,7 +86,7 @@ function millisecondsOf({ seconds, nanos }: { readonly seconds: number; readonly
   return seconds * 1000 + nanos / 1_000_000;
 }
 
-/** Whether the first place is behind the second. */
+/** True when the first position is after the second. */
 export function isAfter(
   place: { readonly revision: number; readonly index: number },
   other: { readonly revision: number; readonly index: number },
@@ -94,7 +94,7 @@ export function isAfter(
   return place.revision === other.revision ? place.index > other.index : place.revision > other.revision;
 }
 
-/** Whether the selector selects the event. The workload writes one source for each stream. */
+/** True when the selector matches the event. The workload uses one source per stream. */
 export function selects(selector: Selector, event: EventSketch): boolean {
   return matches(selector, { ...event, source: `/streams/${event.stream}` });
 }

@@ -1,5 +1,5 @@
-// Check 7: a read at a revision has one answer, for ever, and it is the model's. Of deleted instances the model knows
-// nothing; there, equal questions must at least have equal answers.
+// Check 7: a read at a revision always has the same answer, which is that of the model. For deleted instances, which
+// the model does not know, equal queries must have equal answers.
 import type { AnyOperation, Calls, Operation } from '../history.ts';
 import { type Check, isSame, shown } from './check.ts';
 import { type Instance, label } from './evidence.ts';

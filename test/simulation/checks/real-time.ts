@@ -1,6 +1,6 @@
-// Checks 2 and 3: the order of revisions agrees with real time. A transaction that is sent after somebody was told of a
-// revision comes behind it; what is read as latest is not behind what anybody had been told before; and nobody is told
-// of a revision before its transaction was sent.
+// Checks 2 and 3: the order of revisions respects real time. A transaction that was first sent after a client knew a
+// revision gets a higher one; a latest read is not older than anything known before it; and a revision is not known
+// before its transaction was sent.
 import type { AnyOperation, ReadRequest, Scope } from '../history.ts';
 import { type Check, forInstances } from './check.ts';
 import { type Instance, label } from './evidence.ts';
@@ -45,7 +45,7 @@ function committed(instance: Instance): readonly { readonly revision: number; re
   return instance.acknowledgements.map(({ recorded }) => recorded);
 }
 
-/** Refusals too: a constraint is decided over the latest state. */
+/** Includes refusals, because constraints are evaluated at the latest state. */
 function asksForLatest({ kind, request, outcome }: AnyOperation): boolean {
   if (kind === 'fetch' || kind === 'log') return true;
   if (kind === 'transact')

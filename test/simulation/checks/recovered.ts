@@ -1,6 +1,6 @@
-// Check 14: a recovered instance has every transaction that the instance before it had acknowledged up to the revision
-// that somebody has accepted, as it was acknowledged, and those that the log of the copy held beyond it. Nobody is
-// answered by what was before a cluster that began with what was left of another one.
+// Check 14: a recovered instance has every transaction that the previous instance acknowledged up to the accepted
+// revision, as it was acknowledged, and beyond that as far as the log of the replica had it. After a cluster was
+// founded again from the remains of another one, no answer comes from before.
 import { type Check } from './check.ts';
 import { faultInKept } from './durability.ts';
 import { label, scopesOf } from './evidence.ts';

@@ -1,4 +1,4 @@
-/** Check 12: whoever is told that something does not exist is told so of a time at which it did not. */
+/** Check 12: an answer that something does not exist is correct for a time at which it did not exist. */
 import type { AnyOperation, Calls, ReadRequest, Scope } from '../history.ts';
 import { type Check } from './check.ts';
 import { type Instance, label } from './evidence.ts';
@@ -53,7 +53,7 @@ function deniedWrongly(
   return undefined;
 }
 
-/** A read at a number, or at whatever the node has, need not know the latest revision. */
+/** A read at a numeric revision, or at `cached`, need not know the latest revision. */
 function isNumeric({ request, outcome }: AnyOperation): boolean {
   if (outcome.kind === 'error' && outcome.reason === 'RevisionNotFound') return false;
   return 'at' in request && request.at !== 'latest';

@@ -1,5 +1,5 @@
-// Check 8: what one connection is shown as `cached` never goes back, and a read that names the least revision it will
-// take is answered at or above it.
+// Check 8: `cached` reads of one connection never go back, and a read with a minimum revision is answered at or above
+// it.
 import type { ReadRequest, Scope } from '../history.ts';
 import { type Check } from './check.ts';
 import { label } from './evidence.ts';
@@ -25,7 +25,7 @@ export const readsKeepTheirFloor: Check = ({ history }) =>
     if (outcome.kind !== 'ok' || !('at' in request) || typeof request.at === 'number') return [];
     const { minRevision = 0 } = request as ReadRequest;
     const { revision } = outcome.value as Scope;
-    // A read of the latest that is confirmed may be behind the floor only when it names another instance.
+    // A confirmed latest read may be below the floor only when it names another instance.
     return revision >= minRevision || request.at === 'latest'
       ? []
       : [`${label(operation)} answers revision ${revision}, below its floor ${minRevision}`];

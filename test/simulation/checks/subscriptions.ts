@@ -1,5 +1,5 @@
-// Check 9: a subscription delivers every event that its selector selects behind its place, once, in order, and as it is
-// stored; a heartbeat says truly how far it has got; and in the end every subscriber has everything.
+// Check 9: a subscription delivers every matching event after its position, once, in order and as stored; the positions
+// of heartbeats are correct; and at the end every subscriber has everything.
 import type { EventSeen, Subscription } from '../history.ts';
 import { type Check, forInstances, isSame, shown } from './check.ts';
 import type { Evidence, Instance } from './evidence.ts';
@@ -39,7 +39,7 @@ function follow({ selector, after, items }: Subscription, { final, model }: Inst
   return [];
 }
 
-/** What a subscription must deliver of these events. */
+/** The events that a subscription must deliver. */
 export function expectedBehind(
   events: readonly EventSeen[],
   { selector, after }: Pick<Subscription, 'selector' | 'after'>,

@@ -1,4 +1,6 @@
-/** Check 10: recorded time never goes back within a database, and an instance was created when its id says. */
+/**
+ * Check 10: recorded time never decreases within a database, and `created_at` is the time in the id of the instance.
+ */
 import { type Check, forInstances } from './check.ts';
 
 const TIME_DIGITS = 12;

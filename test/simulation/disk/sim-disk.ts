@@ -1,9 +1,9 @@
-// The simulated disk of one node, behind the port of the log (src/storage/disk.ts), with everything that disks do to
-// those who trust them: lost and torn writes when the power goes, failed writes and syncs, writes cut short, a full
-// disk, slow syncs, flipped bits, writes that end up in the wrong place.
+// The simulated disk of one node, behind the port of the log (src/storage/disk.ts), with all faults of disks: lost and
+// torn writes after a power failure, failed writes and syncs, short writes, a full disk, slow syncs, bit flips, and
+// misdirected writes.
 //
-// It outlives the process of its node. What it does of its own accord is armed beforehand, with the number of calls
-// after which it happens, so that a crash can come between any two of them.
+// It outlives the process of its node. Faults are armed in advance with a number of calls, so that a crash can happen
+// between any two calls.
 import type { LogPlaces } from '../../../src/cluster/store/next-log.ts';
 import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
@@ -13,28 +13,28 @@ import { DiskLog } from '../invariants/disk-log.ts';
 
 export type StepKind = 'create' | 'remove' | 'rename' | 'write' | 'sync' | 'sync-directory';
 
-/** What the disk will do to a call. `cut`: the machine, or the process, ends there. */
+/** Faults of a call. `cut`: the machine or process ends within the call. */
 export type Mishap = 'cut' | 'error' | 'short' | 'misdirect' | 'lose';
 
 export interface Armed {
   readonly mishap: Mishap;
   /** Only calls of these kinds count; absent: all. */
   readonly kinds?: readonly StepKind[];
-  /** Calls count once one of this kind has gone well; absent: at once. */
+  /** Calls count after a successful call of this kind; absent: immediately. */
   readonly since?: StepKind;
-  /** Only calls on files whose name contains this count; absent: all. */
+  /** Only calls on files whose name contains this text count; absent: all. */
   readonly path?: string;
-  /** The calls that go well before. */
+  /** Number of successful calls before the fault. */
   readonly after: number;
 }
 
-/** By which its calls fail. */
+/** Error code of failed calls. */
 export type ThrownCode = 'EIO' | 'ENOSPC';
 
 export interface DiskWorld {
-  /** The process of the node ends within a call. */
+  /** Called when the process of the node ends within a call. */
   readonly onCut: () => void;
-  /** Waits in the thread that the call was made by. */
+  /** Waits in the calling thread. */
   readonly sleep: (delayUs: number) => Promise<void>;
 }
 
@@ -47,26 +47,26 @@ export class SimDisk implements Disk, FileDisk {
   #world: DiskWorld | undefined;
   readonly #random: Rng;
   #armed: { readonly plan: Armed; left: number; hasBegun: boolean } | undefined;
-  /** How much slower than usual the disk is. */
+  /** Factor by which the disk is slower than usual. */
   slowness = 1;
-  /** No write of the log comes to an end. */
+  /** True while no write of the log completes. */
   isStalled = false;
-  /** Bytes that fit on the disk beside what is in use by others. */
+  /** Bytes available to the node: its files plus free space. */
   capacityBytes: number = Number.POSITIVE_INFINITY;
   /** Bytes of the store, which shares the disk. */
   storeBytes = 0;
-  /** What it holds durably of a log. */
+  /** The durable content of the log. */
   readonly held: DiskLog = new DiskLog();
   readonly #seen: (bytes: Uint8Array) => void;
   #hasLied = false;
   #hasLost = false;
   readonly #thrown = new WeakMap<object, ThrownCode>();
-  /** Names that are gone, and what they were of. */
+  /** Lost names, with their files. */
   readonly #gone = new Map<string, Inode>();
-  /** The process has ended: what its last call still has on the stack does nothing any more. */
+  /** True after the process has ended: the rest of its last call has no effect. */
   #isCut = false;
 
-  /** `seen` is shown what is written, whatever becomes of it. */
+  /** `seen` receives all written bytes, regardless of faults. */
   constructor(
     random: Rng,
     seen: (bytes: Uint8Array) => void = () => undefined,
@@ -77,7 +77,7 @@ export class SimDisk implements Disk, FileDisk {
     this.#names = names;
   }
 
-  /** A disk with what a reader sees on this one. It has lied to whoever takes it for this one. */
+  /** A disk with the visible content of this one. It counts as a lying disk, because its content is older. */
   copy(random: Rng): SimDisk {
     const names = this.#names.copied((inode) => inode.copy());
     names.sync();
@@ -96,23 +96,23 @@ export class SimDisk implements Disk, FileDisk {
     return this.damagedFiles.length > 0;
   }
 
-  /** Those of which it has something else than what was written, and those that it has no more. */
+  /** Files with another content than was written, and lost files. */
   get damagedFiles(): readonly string[] {
     const spoiled = [...this.#names].filter(([, inode]) => inode.isDamaged).map(([path]) => path);
     return [...spoiled, ...this.#gone.keys()];
   }
 
-  /** Whether it has ever had something else than what was written, or said to be. */
+  /** True if the disk ever had another content than was written or reported as written. */
   get hasLied(): boolean {
     return this.#hasLied;
   }
 
-  /** Whether a call of the disk has failed by this error. */
+  /** True when a call of the disk has failed with this error. */
   hasThrown(error: unknown, code: ThrownCode): boolean {
     return error instanceof Error && this.#thrown.get(error) === code;
   }
 
-  /** A process begins to use the disk. */
+  /** Called when a process starts to use the disk. */
   attach(world: DiskWorld): void {
     this.#world = world;
     this.#isCut = false;
@@ -122,12 +122,12 @@ export class SimDisk implements Disk, FileDisk {
     this.#armed = plan && { plan, left: plan.after, hasBegun: plan.since === undefined };
   }
 
-  /** How long a write and its sync take now. */
+  /** Draws the duration of a write with its sync. */
   drawSyncUs(): number {
     return this.#random.exponential(SYNC_US_MEAN) * this.slowness;
   }
 
-  /** The power goes: of what was not synced a share survives; of changed names, those up to some moment. */
+  /** Simulates a power failure: a share of the unsynced data survives, and a prefix of the changes of names. */
   losePower(share: number): void {
     this.takeLost();
     const count = this.#random.between(0, this.#names.unsyncedCount);
@@ -135,10 +135,10 @@ export class SimDisk implements Disk, FileDisk {
     for (const inode of this.#names.inodes()) inode.losePower(() => this.#random.chance(share));
   }
 
-  /** Flips one bit somewhere in a file whose name contains the part; says where, or that there was none. */
+  /** Flips a bit in a file whose name contains `part`. Returns its position, or undefined without such a file. */
   flip(part: string): string | undefined {
     const written = [...this.#names].filter(([path, { size }]) => path.includes(part) && size > 0);
-    // What was written last is what a restart still needs.
+    // A restart needs the last written file.
     const isLate = this.#random.chance(0.5);
     const found = isLate ? written.at(-1) : this.#random.pickFrom(written);
     if (found === undefined) return undefined;
@@ -151,7 +151,7 @@ export class SimDisk implements Disk, FileDisk {
     return `${path} at ${at}`;
   }
 
-  /** Loses the name of a segment in the middle of the log, and returns it; no process has the log open. */
+  /** Loses the name of a segment in the middle of the log and returns it; no process must have the log open. */
   loseSegment(): string | undefined {
     const segments = [...this.#names].filter(([path]) => path.endsWith('.wal')).toSorted(byName);
     const found = this.#random.pickFrom(segments.slice(1, -1));
@@ -163,7 +163,7 @@ export class SimDisk implements Disk, FileDisk {
     return path;
   }
 
-  /** Whether a write was silently lost since the last call; then the guard's next note is durable. */
+  /** True when a write was silently lost since the previous call; the next note of the guard is then durable. */
   takeLost(): boolean {
     const hasLost = this.#hasLost;
     this.#hasLost = false;
@@ -171,14 +171,14 @@ export class SimDisk implements Disk, FileDisk {
     return hasLost;
   }
 
-  /** Everything that the disk got wrong by itself is put right from a backup. The node is down. */
+  /** Restores everything that the disk has damaged, from a backup. The node is down. */
   restore(): void {
     for (const inode of this.#names.inodes()) if (inode.isDamaged) inode.restore();
     for (const [path, inode] of this.#gone) this.#names.regain(path, inode);
     this.#gone.clear();
   }
 
-  /** What is under a name, as what changes one log for another sees it. */
+  /** Directory entries, for operations that replace the log. */
   get places(): LogPlaces {
     return {
       has: (path) => this.#names.inDirectory(path).length > 0,
@@ -199,7 +199,7 @@ export class SimDisk implements Disk, FileDisk {
     return [...this.#names].filter(([path]) => path.endsWith('.wal')).length;
   }
 
-  /** The segments of the log, as they would be read now. */
+  /** Content of the segments of the log, as a reader sees it. */
   *segments(): Iterable<Uint8Array> {
     for (const [path, inode] of this.#names) if (path.endsWith('.wal')) yield inode.bytes;
   }
@@ -237,14 +237,14 @@ export class SimDisk implements Disk, FileDisk {
     for (const [each, inode] of this.#names) this.#note(inode, each);
   }
 
-  /** For the files of this disk. */
+  /** Called by the files of this disk. */
   write(inode: Inode, path: string, bytes: Uint8Array, at: number): void {
     this.#seen(bytes);
     const mishap = this.#step('write', path);
     const room = this.availableBytes;
     const grows = Math.max(0, at + bytes.length - inode.size);
     if (grows > room || mishap === 'short') {
-      // A system fills whole blocks: what is cut short ends with a sector.
+      // Systems write whole blocks, so a short write ends at a sector boundary.
       const end = at + Math.min(bytes.length - grows + room, bytes.length) / 2;
       inode.write(bytes.subarray(0, Math.max(0, end - (end % SECTOR_BYTES) - at)), at);
       throw this.#failed('ENOSPC', path);
@@ -254,12 +254,12 @@ export class SimDisk implements Disk, FileDisk {
     else if (mishap === 'lose') {
       inode.lose(bytes, at);
       this.#hasLost = true;
-      // So long that what was lost is the last of its file for a while: behind a later write a gap would show.
+      // Slow, so that the lost write stays the last one of its file for a while: a later write would reveal the gap.
       this.slowness = LOST_SLOWNESS;
     } else inode.write(bytes, at);
   }
 
-  /** For the files of this disk. */
+  /** Called by the files of this disk. */
   sync(inode: Inode, path: string): void {
     try {
       this.#step('sync', path);
@@ -271,12 +271,12 @@ export class SimDisk implements Disk, FileDisk {
     this.#note(inode, path);
   }
 
-  /** A segment counts as soon as its name outlives a power failure, too. */
+  /** A segment counts once its name is also durable. */
   #note(inode: Inode, path: string): void {
     if (path.endsWith('.wal') && this.#names.durable(path) === inode) this.held.synced(inode, inode.durable);
   }
 
-  /** For the files of this disk. */
+  /** Called by the files of this disk. */
   async writeThrough(
     inode: Inode,
     path: string,
@@ -288,7 +288,7 @@ export class SimDisk implements Disk, FileDisk {
     this.sync(inode, path);
   }
 
-  /** Another sector of the same file. */
+  /** A random other sector of the same file. */
   #elsewhere(inode: Inode, length: number, at: number): number {
     const sectors = Math.floor((inode.size - length) / SECTOR_BYTES);
     const to = this.#random.between(0, Math.max(0, sectors)) * SECTOR_BYTES;

@@ -1,14 +1,14 @@
-// The simulated LevelDB of one node: the rows, and what it does to those who trust it.
+// The simulated LevelDB of one node: its rows and its faults.
 //
-// - A batch is whole or not there, and once it is acknowledged it survives the process, synced or not.
-// - After a power failure any subset of the unsynced batches is missing, not only the last ones: LevelDB closes a full
-//   log file without a sync, and a synced batch in the next file may survive an earlier one that is lost.
-// - A failed write may be there after the next start; until then every later write fails, too.
-// - A flipped bit in a table is a wrong value without an error.
-// - A log that was cut has lost its last writes, synced or not, without a word.
+//   - A batch is atomic. Once acknowledged, it survives the process, synced or not.
+//   - A power failure loses any subset of the unsynced batches, not only the last ones: LevelDB closes a full log
+//     file without a sync, so a synced batch in the next file may survive an earlier lost one.
+//   - A failed write may be present after the next start; until then all later writes fail, too.
+//   - A bit flip in a table changes a value without an error.
+//   - A truncated log has silently lost its last writes, synced or not.
 //
-// Writes go one after the other, each with its own delay, and become visible a moment before they are acknowledged.
-// It outlives the process of its node; each thread has its own handle, whose waiting is the thread's own.
+// Writes are sequential with random delays, and become visible shortly before their acknowledgement. The store outlives
+// the process of its node; each thread has its own handle, which waits in that thread.
 import { assert, DatabaseError } from '#base';
 import type { KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
 import { memoryKv } from '../../support/memory-kv.ts';
@@ -25,7 +25,7 @@ interface Flip {
   readonly key: Uint8Array;
   readonly found: Uint8Array;
   readonly truth: Uint8Array;
-  /** Where in the row. */
+  /** Position in the row. */
   readonly at: number;
 }
 
@@ -33,28 +33,28 @@ const WRITE_US_MEAN = 120;
 const READ_US_MEAN = 60;
 const SYNC_US_MEAN = 600;
 const CLEAR_ROWS = 100;
-/** Bytes on either side of a flipped one by which it is known again in a row that was written anew. */
+/** Bytes on both sides of a flipped one, by which the flip is found again in a rewritten row. */
 const AROUND = 8;
-/** What a write is seen to begin with. */
+/** First byte of a write in the trace. */
 const [SYNCED, UNSYNCED] = [Uint8Array.of(1), Uint8Array.of(0)];
 
 export class SimStore {
   #visible = memoryKv();
-  /** As of the last power failure, or the last silent fault: the writes since then are still to be put there. */
+  /** The rows at the last power failure or silent fault; the writes since then are not included. */
   readonly #durable = memoryKv();
-  /** Since then, in order. */
+  /** Writes since then, in order. */
   #writes: Write[] = [];
-  /** Writes before those; and those that a sync of the files has covered, counted from the first of all. */
+  /** Number of writes before those, and of writes that a sync of the files has covered, counted from the start. */
   #movedCount = 0;
   #syncedCount = 0;
   #flips: readonly Flip[] = [];
-  /** What was there before the log was cut, until a process serves on what is left. */
+  /** Content before the log was truncated, until a process serves with the rest. */
   #whole: { readonly visible: ReturnType<typeof memoryKv>; readonly writes: readonly Write[] } | undefined;
   readonly #random: Rng;
   readonly #seen: (bytes: Uint8Array) => void;
   #freeUs = 0;
   slowness = 1;
-  /** Whether there is room for a write. */
+  /** True when there is room for a write. */
   hasRoom: () => boolean = () => true;
   #failAfter: number | undefined;
   #strike: { left: number; readonly strike: () => void } | undefined;
@@ -62,13 +62,13 @@ export class SimStore {
   readonly #thrown = new WeakSet<object>();
   byteLength = 0;
 
-  /** `seen` is shown every write, in the order in which they become visible. */
+  /** `seen` receives every write, in the order in which they become visible. */
   constructor(random: Rng, seen: (bytes: Uint8Array) => void = () => undefined) {
     this.#random = random;
     this.#seen = seen;
   }
 
-  /** A store with the rows that a reader sees in this one, durably. */
+  /** A store with the visible rows of this one, durably. */
   async copy(random: Rng): Promise<SimStore> {
     const copy = new SimStore(random, this.#seen);
     const rows = await rowsOf(this.#visible);
@@ -86,44 +86,44 @@ export class SimStore {
     return this.isRotten || this.isCut;
   }
 
-  /** Whether it has a row that is not as it was written. */
+  /** True when a row differs from the written one. */
   get isRotten(): boolean {
     return this.#flips.length > 0;
   }
 
-  /** Whether it has lost its last writes, and no process has served since. */
+  /** True when the last writes were lost and no process has served since. */
   get isCut(): boolean {
     return this.#whole !== undefined;
   }
 
-  /** Whether a write has failed by this error. */
+  /** True when a write has failed with this error. */
   hasThrown(error: unknown): boolean {
     return error instanceof Error && this.#thrown.has(error);
   }
 
-  /** The write after so many others fails. */
+  /** Makes a write fail after `writes` more writes. */
   failAfter(writes: number | undefined): void {
     this.#failAfter = writes;
   }
 
-  /** Calls `strike` when so many more writes, of this process or of the next, are there; undefined: never. */
+  /** Calls `strike` after `writes` more writes, of this process or the next; undefined: never. */
   strikeAfter(writes: number, strike: (() => void) | undefined): void {
     this.#strike = strike && { left: writes, strike };
   }
 
-  /** A process serves: what a cut has taken is made up for, and no backup would be. */
+  /** Called when a process serves: the lost writes have been replaced, and the backup is dropped. */
   serves(): void {
     this.#whole = undefined;
   }
 
-  /** A process has ended; the next one opens the store anew. */
+  /** Called when a process has ended; the next one reopens the store. */
   endProcess(): void {
     this.#isBroken = false;
     this.#failAfter = undefined;
     this.#freeUs = 0;
   }
 
-  /** The power goes: each unsynced batch survives with this probability. */
+  /** Simulates a power failure: each unsynced batch survives with this probability. */
   async losePower(share: number): Promise<void> {
     this.#persist();
     for (const { operations, isDurable } of this.#writes) {
@@ -143,7 +143,7 @@ export class SimStore {
     );
   }
 
-  /** The last writes are gone; answers how many. No process has it open. */
+  /** Loses the last writes; returns their number. No process must have the store open. */
   async cut(writes: number): Promise<number> {
     const kept = this.#writes.slice(0, Math.max(0, this.#writes.length - writes));
     const lost = this.#writes.length - kept.length;
@@ -157,7 +157,7 @@ export class SimStore {
     return lost;
   }
 
-  /** Flips a bit in the value of some row; undefined when there is no row. */
+  /** Flips a bit in the value of a random row; undefined when there is no row. */
   async flip(): Promise<string | undefined> {
     const rows = await rowsOf(this.#visible);
     const row = this.#random.pickFrom(rows.filter(({ value }) => value.length > 0));
@@ -170,7 +170,7 @@ export class SimStore {
     return `row ${Buffer.from(row.key).toString('hex')} at ${at}`;
   }
 
-  /** Restores damaged rows from a backup, also those that were written again with the damage. */
+  /** Restores damaged rows from a backup, including rows that were rewritten with the damage. */
   restore(): void {
     this.#restoreCut();
     for (const flip of this.#flips) {
@@ -181,7 +181,7 @@ export class SimStore {
     this.#flips = [];
   }
 
-  /** A backup has what was there, and is durable. */
+  /** Restores the previous content durably. */
   #restoreCut(): void {
     const whole = this.#whole;
     if (whole === undefined) return;
@@ -192,10 +192,10 @@ export class SimStore {
     this.#movedCount = Math.max(this.#movedCount, this.#syncedCount);
   }
 
-  /** The store as one thread of a process has it open. */
+  /** Opens the store in one thread of a process. */
   openIn(isolate: Isolate): KvStore & { readonly syncFiles: () => Promise<void> } {
     return {
-      // A copy for each caller, as LevelDB's binding makes it, and gone once the caller lets go of it (K9).
+      // Returns a copy for each caller, like LevelDB's binding, and invalidates it on release (K9).
       get: (key) => this.#visible.get(key)?.slice(),
       release: (value) => {
         if (value.byteLength === value.buffer.byteLength && value.buffer instanceof ArrayBuffer)
@@ -245,7 +245,7 @@ export class SimStore {
     due.strike();
   }
 
-  /** What fails may still be there after the next start. */
+  /** A failed write may be present after the next start. */
   #failWhenDue(operations: readonly Operation[]): void {
     const isFull = !this.hasRoom();
     const isDue = this.#failAfter === 0;
@@ -276,7 +276,7 @@ export class SimStore {
     this.#syncedCount = Math.max(this.#syncedCount, covered);
   }
 
-  /** Moves the writes that survive for sure into the durable rows. */
+  /** Moves durable writes into the durable rows. */
   #persist(): void {
     const synced = this.#writes.splice(0, Math.max(0, this.#syncedCount - this.#movedCount));
     for (const { operations } of synced) put(this.#durable, operations);
@@ -297,7 +297,7 @@ export class SimStore {
   }
 }
 
-/** The row with the bit as it was; undefined when there is something else by now. */
+/** The row with the bit restored; undefined when the row has another content by now. */
 function mended(value: Uint8Array, { found, truth, at }: Flip): Uint8Array | undefined {
   const [from, to] = [Math.max(0, at - AROUND), at + AROUND + 1];
   if (Buffer.compare(value.subarray(from, to), found.subarray(from, to)) !== 0) return undefined;
@@ -314,7 +314,7 @@ function mendedWrite(write: Write, key: Uint8Array, right: (value: Uint8Array) =
   return { ...write, operations };
 }
 
-/** A walk that waits for the disk now and then. */
+/** A range whose reads wait for the disk from time to time. */
 class SlowRange implements KvRange {
   readonly #range: KvRange;
   readonly #isolate: Isolate;
@@ -336,7 +336,7 @@ class SlowRange implements KvRange {
   }
 }
 
-/** The store in memory applies a batch at once; its promise says nothing more. */
+/** The store in memory applies a batch synchronously, so the promise can be ignored. */
 function put(store: KvStore, operations: readonly Operation[]): void {
   void replay(store, operations);
 }

@@ -1,4 +1,4 @@
-/** What is to happen and when: a binary heap by time, and at one time in the order in which it was asked for. */
+/** The queue of future events: a binary heap ordered by time, and for equal times by insertion. */
 
 export interface Scheduled {
   readonly atUs: number;

@@ -1,5 +1,6 @@
-// A thread of a node: does one thing after the other, can be held up (a collection of garbage, a busy machine), and
-// nothing any more once its process has died. Channels between threads keep the order, as message ports do.
+// A simulated thread of a node: it does one thing after the other, can be suspended (as by a garbage collection or a
+// busy machine), and does nothing after its process has died. Channels between threads keep the order, like message
+// ports.
 import type { Rng } from './random.ts';
 import type { Simulator } from './simulator.ts';
 
@@ -8,7 +9,7 @@ export class Isolate {
   readonly #simulator: Simulator;
   readonly #random: Rng;
   readonly #onFailure: (failure: unknown) => void;
-  /** Work that came while the thread was held up, in the order of its coming. */
+  /** Work that arrived while the thread was suspended, in order. */
   readonly #held: { readonly label: string; readonly work: () => void }[] = [];
   readonly #labels = new Map<string, string>();
   #pausedUntilUs = 0;
@@ -29,12 +30,12 @@ export class Isolate {
     return this.#simulator.nowUs;
   }
 
-  /** What the work throws is what would end the process. */
+  /** Runs the work later. An exception of the work ends the process. */
   after(delayUs: number, label: string, work: () => void): void {
     this.#simulator.after(delayUs, this.#labelOf(label), () => this.#run(label, work));
   }
 
-  /** One text for each label: whoever hashes it finds it again. */
+  /** Reuses one text per label, so that its hash can be cached. */
   #labelOf(label: string): string {
     let known = this.#labels.get(label);
     if (known === undefined) {
@@ -44,12 +45,12 @@ export class Isolate {
     return known;
   }
 
-  /** The next turn of this thread's event loop. */
+  /** Runs the work in the next event-loop turn of this thread. */
   turn(label: string, work: () => void): void {
     this.after(this.#random.between(1, 20), label, work);
   }
 
-  /** Within an event of the world that brings something to this thread. */
+  /** Called within an event of the world that delivers something to this thread. */
   arrive(label: string, work: () => void): void {
     this.#run(label, work);
   }
@@ -60,7 +61,7 @@ export class Isolate {
     });
   }
 
-  /** A way to another thread; `latencyUs` is drawn for each message. */
+  /** A channel to another thread; `latencyUs` is drawn for each message. */
   channelTo(other: Isolate, latencyUs: () => number): (label: string, work: () => void) => void {
     let lastUs = 0;
     return (label, work) => {

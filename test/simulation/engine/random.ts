@@ -1,9 +1,9 @@
-// Randomness from one seed, split into named streams: what one part of the world draws never moves what another draws.
-// So a fault can be taken out of a run, or an operation, and everything else that was drawn stays as it was.
+// Random numbers from one seed, split into named streams that do not affect each other. A fault or an operation can
+// therefore be removed from a run without changing any other random decision.
 
 const TWO_32 = 2 ** 32;
 
-/** The generator sfc32: small, fast, and good enough to choose faults with. */
+/** The generator sfc32: small, fast, and good enough for choosing faults. */
 export class Rng {
   #a: number;
   #b: number;
@@ -17,7 +17,7 @@ export class Rng {
     for (let round = 0; round < 12; round += 1) this.next();
   }
 
-  /** 32 bits, unsigned. */
+  /** An unsigned 32-bit number. */
   next(): number {
     const sum = (this.#a + this.#b + this.#counter) | 0;
     this.#counter = (this.#counter + 1) | 0;
@@ -27,7 +27,7 @@ export class Rng {
     return sum >>> 0;
   }
 
-  /** `[0, 1)`. */
+  /** A number in `[0, 1)`. */
   share(): number {
     return this.next() / TWO_32;
   }
@@ -36,12 +36,12 @@ export class Rng {
     return this.share() < probability;
   }
 
-  /** A whole number of `[from, to]`. */
+  /** A whole number in `[from, to]`. */
   between(from: number, to: number): number {
     return from + Math.floor(this.share() * (to - from + 1));
   }
 
-  /** Waiting times of independent arrivals, with this mean; at most ten times as long. */
+  /** Exponentially distributed waiting times with this mean, at most ten times the mean. */
   exponential(mean: number): number {
     return Math.min(-Math.log(1 - this.share()), 10) * mean;
   }
@@ -58,7 +58,7 @@ export class Rng {
     return Uint8Array.from({ length: count }, () => this.next() >>> 24);
   }
 
-  /** A stream of its own, begun from this one. */
+  /** A new stream, seeded from this one. */
   split(name: string): Rng {
     return new Rng(this.next() + this.next() * TWO_32, name);
   }

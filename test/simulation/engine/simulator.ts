@@ -1,10 +1,10 @@
-// Virtual time. Everything of a run happens in an event of this queue, or in the microtasks that follow it: between two
-// events all promises that can go on have gone on. No real timer, clock or random number has a say.
+// Virtual time. Everything in a run happens in an event of this queue or in the microtasks after it: before the next
+// event, all resolved promises have continued. Real timers, clocks and random numbers have no influence.
 import { EventQueue } from './event-queue.ts';
 import { Rng } from './random.ts';
 import { Trace } from './trace.ts';
 
-/** Taken before anything could have been put in its place. */
+/** Saved before it can be replaced. */
 const realImmediate = setImmediate;
 /** Runs all pending microtasks without a turn of the event loop, which would cost more than most events. */
 const runMicrotasks = Reflect.get(process, '_tickCallback') as () => void;
@@ -21,12 +21,12 @@ export class Simulator {
     this.trace = new Trace(listener);
   }
 
-  /** Microseconds since the beginning of the run. */
+  /** Microseconds since the start of the run. */
   get nowUs(): number {
     return this.#nowUs;
   }
 
-  /** The stream of random numbers of this name. */
+  /** The random stream with this name. */
   random(name: string): Rng {
     return new Rng(this.seed, name);
   }
@@ -35,19 +35,19 @@ export class Simulator {
     this.#queue.push(this.#nowUs + Math.max(0, Math.round(delayUs)), label, run);
   }
 
-  /** Resolves after so much virtual time. */
+  /** Resolves after this virtual time. */
   async sleep(delayUs: number, label: string): Promise<void> {
     await new Promise<void>((resolve) => {
       this.after(delayUs, label, resolve);
     });
   }
 
-  /** `key` goes into the hash of the run; `text` is what a reader sees, and is the key itself when it is not given. */
+  /** `key` becomes part of the hash of the run; `text` is the readable form and defaults to the key. */
   note(key: string, text: () => string = () => key): void {
     this.trace.note(this.#nowUs, key, text);
   }
 
-  /** Lets time pass until the condition holds, or until the given time; false in the second case. */
+  /** Advances time until the condition holds, or until the limit; returns false in the second case. */
   async runUntil(isDone: () => boolean, limitUs: number): Promise<boolean> {
     for (;;) {
       const isReached = await inMacrotask(() => this.#runSome(isDone, limitUs));
@@ -55,7 +55,7 @@ export class Simulator {
     }
   }
 
-  /** So many events, then the real event loop has its turn; undefined when there is more to do. */
+  /** Runs a limited number of events between turns of the real event loop; undefined when there is more to do. */
   #runSome(isDone: () => boolean, limitUs: number): boolean | undefined {
     for (let count = 0; count < EVENTS_MAX; count += 1) {
       runMicrotasks();
@@ -75,7 +75,7 @@ export class Simulator {
   }
 }
 
-/** What the work comes to when no microtask is under way: only then can it run all that wait. */
+/** Runs the work outside of any microtask, because only then it can run all pending microtasks. */
 async function inMacrotask<Value>(work: () => Value): Promise<Value> {
   return new Promise((resolve, reject) => {
     realImmediate(() => {

@@ -1,5 +1,5 @@
-// What happened, as one number and, when somebody wants to read it, as lines. Two runs of a seed have equal hashes, or
-// something inside them looked at the real world.
+// The trace of a run: a hash, and optionally readable lines. Two runs of a seed must have equal hashes; otherwise
+// something in them depends on the real world.
 import { crc32 } from 'node:zlib';
 import { hashText } from './random.ts';
 
@@ -22,7 +22,7 @@ export class Trace {
     return this.#count;
   }
 
-  /** An event of the queue: part of the hash, not of the lines. */
+  /** Adds an event of the queue to the hash, but not to the lines. */
   event(atUs: number, label: string): void {
     this.#count += 1;
     let number = this.#labels.get(label);
@@ -33,12 +33,12 @@ export class Trace {
     this.#mix(number ^ atUs);
   }
 
-  /** What was sent, or written to a disk: part of the hash, so that equal ones speak of equal bytes, too. */
+  /** Adds sent or written bytes to the hash, so that equal hashes imply equal bytes. */
   bytes(content: Uint8Array): void {
     this.#mix(crc32(content));
   }
 
-  /** Something worth reading; `text` is only asked when somebody does. */
+  /** Adds a readable line; `text` is only called when there is a listener. */
   note(atUs: number, key: string, text: () => string): void {
     this.#mix(hashText(key) ^ atUs);
     this.#listener?.(`${(atUs / 1e6).toFixed(6).padStart(12)}  ${text()}`);

@@ -1,6 +1,7 @@
-// An answer to a write that one node has passed on to another is lost, and whoever is asked next refuses it for want of
-// room: that refusal says nothing of the attempt before it, which may be committed (TM8). Chance does not find it: the
-// holder has to be lost in the few milliseconds in which it has the write, and the others have to be full by then.
+// A fault for relayed writes: the answer to a write that one node has relayed to another is lost, and the next node
+// refuses the repeated write because its disk is full. That refusal does not say anything about the earlier attempt,
+// which may be committed (TM8). Random faults do not find this: the node with the replica must be lost in the few
+// milliseconds in which it has the write, and the others must be full by then.
 import { nodeOf } from '#base';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
@@ -9,19 +10,19 @@ import type { RelayedWrite, RelayLines } from '../peers/relay-lines.ts';
 
 export interface Interception {
   readonly kind: 'intercept';
-  /** Of the databases of which some node holds no copy, which. */
+  /** Index among the databases that are missing on some node. */
   readonly database: number;
-  /** Of its holders, who has room: whoever leads, or which. */
+  /** The node with a replica that keeps free space: the leader, or the one with this index. */
   readonly spared: 'leader' | number;
-  /** It has taken such a write in, or knows what came of it and says so. */
+  /** State of the relayed write at the target: accepted, or its outcome is known and reported. */
   readonly word: RelayedWrite['word'];
-  /** Such words that go by before. */
+  /** Number of such messages to skip. */
   readonly skip: number;
-  /** Its process or its machine ends; or it ends the connection; or nothing more gets back by that. */
+  /** The fault of the target: its process or machine ends, it resets the connection, or no more answers get back. */
   readonly blow: 'process' | 'power' | 'reset' | 'silence';
-  /** From the word to the blow. An answer does not get out before that. */
+  /** Time from the message to the fault. No answer gets out before. */
   readonly delayUs: number;
-  /** How long it waits, and how long the disks of the others are full after that. */
+  /** Time to wait for such a message, and time for which the disks of the others stay full afterwards. */
   readonly waitUs: number;
   readonly durationUs: number;
 }
@@ -33,11 +34,11 @@ interface InterceptorParts {
 }
 
 const MILLISECOND_US = 1000;
-/** Each node has looked at its disk by then. */
+/** Time after which each node has checked its disk. */
 const LOOKED_US = 300 * MILLISECOND_US;
-/** More than what stops a log, and less than what a node takes writes with. */
+/** More than the size at which a log stops, and less than the size at which a node accepts writes. */
 const ROOM_SEGMENTS = 3;
-/** Whoever waits for an answer of somebody silent has turned to another one by then. */
+/** Time after which a node has given up waiting for a silent node and has asked another one. */
 const SILENT_US = 3000 * MILLISECOND_US;
 
 export function drawInterception(random: Rng): Interception {
@@ -64,7 +65,7 @@ export class Interceptor {
     this.#parts = parts;
   }
 
-  /** Nothing is lost any more. */
+  /** Ends the fault. */
   heal(): void {
     this.#isOver = true;
   }
@@ -74,7 +75,10 @@ export class Interceptor {
     if (spared !== undefined) this.#later(LOOKED_US, 'interception begins', () => this.#wait(action, spared));
   }
 
-  /** Says who has room; undefined: every node holds a copy of every database, or none has two copies. */
+  /**
+   * Fills the disks of all nodes except one. Undefined when every node has a replica of every database, or none has
+   * two.
+   */
   #fillOthers({ database, spared: wanted }: Interception): { readonly host: SimNode; readonly full: Full } | undefined {
     const { nodes, simulator } = this.#parts;
     const catalog = nodes.find(({ process }) => process?.node !== undefined)?.process?.node?.catalog;

@@ -1,18 +1,18 @@
-// A segment in the middle of a log is gone: its name is in no directory any more, as after the repair of a spoiled file
-// system, and nothing says so. The power had failed before, and another process starts on what is left.
+// A fault of the log: a segment in its middle is gone, because its name is missing from the directory, as after the
+// repair of a damaged file system. The power fails before, and another process starts with the rest.
 //
-// Whatever its entries, nobody may go on without it: it refuses to start, and says which file is missing; then its
-// files are restored from a backup after a while. The first segment is left alone, as all of it may be done with, and
-// the last, which only the guard knows of (`lost` of rot).
+// Regardless of its entries, the node must refuse to start and name the missing file; later its files are restored from
+// a backup. The first segment is never lost, because it may be obsolete, nor the last one, which only the guard knows
+// of (`lost` of rot).
 import type { Rng } from '../engine/random.ts';
 
 export interface LostSegment {
   readonly kind: 'lost-segment';
-  /** What of the unsynced survives the failure of the power before it. */
+  /** Share of the unsynced data that survives the preceding power failure. */
   readonly share: number;
-  /** How long somebody waits for a log of three segments. */
+  /** Maximum time to wait for a log with three segments. */
   readonly waitUs: number;
-  /** Until an operator restores what there was. */
+  /** Time until an operator restores the files. */
   readonly durationUs: number;
 }
 

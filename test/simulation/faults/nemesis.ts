@@ -1,4 +1,4 @@
-/** Carries the faults of a plan out, each at its time, and heals what it has done. */
+/** Injects the faults of a plan at their times, and heals everything at the end. */
 import type { Simulator } from '../engine/simulator.ts';
 import type { History } from '../history.ts';
 import { CALM, type Network } from '../network.ts';
@@ -28,21 +28,21 @@ export interface NemesisParts {
   /** The network between the nodes. */
   readonly exchange: PeerExchange;
   readonly overhear: Overhear;
-  /** By which nodes pass requests on. */
+  /** Connections for relayed requests. */
   readonly lines: RelayLines;
   readonly clients: readonly string[];
-  /** Somebody who watches a cluster that begins. */
+  /** Creates watchers for a new cluster. */
   readonly watchers: () => Watchers;
   readonly onBug: (failure: unknown) => void;
 }
 
 const LOOK_US = 1000;
-/** Whoever is told to drain twice is told so the second time. */
+/** Delay of a second drain request. */
 const AGAIN_US = 100_000;
-/** An answer is with its client by then, mostly. */
+/** Time after which an answer has usually reached its client. */
 const ANSWERED_US = 10_000;
 
-/** They find out for themselves whom they happen to. */
+/** Kinds of faults that select their nodes themselves. */
 const FREE_KINDS: ReadonlySet<string> = new Set(['trap', 'intercept']);
 
 export class Nemesis {
@@ -65,7 +65,7 @@ export class Nemesis {
     this.#interceptor = new Interceptor(parts);
   }
 
-  /** Times of the faults count from now on. */
+  /** Schedules the faults, with times relative to now. */
   schedule(faults: readonly Fault[]): void {
     const { simulator } = this.#parts;
     for (const fault of faults) {
@@ -80,17 +80,17 @@ export class Nemesis {
     }
   }
 
-  /** Whether another cluster begins, which is seen through. */
+  /** True while another cluster is being founded, which always runs to completion. */
   get isRefounding(): boolean {
     return this.#refounder.isAtWork;
   }
 
-  /** Whether nodes are still taken from one release to the next, which is seen through. */
+  /** True while nodes are being upgraded, which always runs to completion. */
   get isUpgrading(): boolean {
     return this.#operator.isUpgrading;
   }
 
-  /** No fault any more, and everything that was broken is whole again. */
+  /** Ends all faults and repairs all damage. */
   heal(): void {
     const { nodes, network, exchange } = this.#parts;
     this.#isOver = true;
@@ -107,7 +107,7 @@ export class Nemesis {
       node.store.failAfter(undefined);
       node.store.strikeAfter(0, undefined);
       node.limitDisk(undefined);
-      // Nobody dates anything where no clock agrees with another (C41).
+      // Without agreeing clocks no node assigns times (C41).
       node.clock.correct();
       slow(node, 1);
       node.disk.isStalled = false;
@@ -212,7 +212,7 @@ export class Nemesis {
     if (isRepeated) this.#later(AGAIN_US, 'told again', () => node.drain());
   }
 
-  /** Whoever is up is asked, as an operator would try one after the other. */
+  /** Asks each running node, like an operator that tries one after the other. */
   #move({ database, nodes: places }: Extract<FaultAction, { readonly kind: 'move' }>): void {
     const { nodes } = this.#parts;
     for (const { running } of nodes) {
@@ -249,7 +249,7 @@ export class Nemesis {
     });
   }
 
-  /** There is none in the middle before there are three. */
+  /** There is no middle segment before there are three. */
   #awaitSegments(action: LostSegment, node: SimNode, untilUs: number): void {
     const { simulator, onBug } = this.#parts;
     if (node.disk.segmentCount >= 3) this.#loseSegment(action, node).catch(onBug);
@@ -269,7 +269,7 @@ export class Nemesis {
     });
   }
 
-  /** The power comes back, and goes again when the next process has written a little. */
+  /** Restores power, and fails it again after the next process has written a little to the store. */
   #fellAgain(
     { shares: [first, second], afterWrites }: Extract<FaultAction, { readonly kind: 'again' }>,
     node: SimNode,
@@ -289,7 +289,7 @@ export class Nemesis {
     });
   }
 
-  /** A write of the log is lost. The power goes when whoever waited for it has his answer. */
+  /** Loses a write of the log. The power fails after its clients have their answers. */
   #lose(node: SimNode, untilUs: number): void {
     const { simulator } = this.#parts;
     node.disk.arm({ mishap: 'lose', kinds: ['write'], path: '.wal', after: 0 });
@@ -297,7 +297,7 @@ export class Nemesis {
       if (node.disk.takeLost()) {
         simulator.note('a write was lost');
         this.#later(ANSWERED_US, 'after loss', () => {
-          // The store loses what it knew of that write, so that only the log itself can tell.
+          // The store loses its copy of that write, so that only the log can reveal the loss.
           node.crash({ kind: 'power', share: 0 });
           node.disk.slowness = 1;
         });
@@ -306,7 +306,7 @@ export class Nemesis {
     look();
   }
 
-  /** The operator stops the node, restores its files, and starts it. */
+  /** The operator stops the node, restores its files and starts it again. */
   #repair(node: SimNode): void {
     const { simulator } = this.#parts;
     simulator.note('the disk is restored from a backup');

@@ -1,6 +1,6 @@
-// Somebody who runs the cluster while it is disturbed: restarts its nodes one after the other, has a node leave and
-// come back, replaces one whose volume was lost, and upgrades all to the next release. What was begun is seen through
-// after the faults are over.
+// The operator of the cluster, who works while faults happen: restarts the nodes one after the other, lets a node leave
+// and return, replaces a node with a lost volume, and upgrades all nodes to the next release. Started work is completed
+// even after the end of the faults.
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
 import { members } from '#raft';
 import type { Release } from '../../support/cluster/replica-world.ts';
@@ -11,39 +11,41 @@ import { RELEASES } from '../node/releases.ts';
 import type { SimNode } from '../node/sim-node.ts';
 
 export type OperatorAction =
-  /** Every node in turn ends in order, and the next one when it serves again. */
+  /** Every node in turn drains and restarts; the next one follows when it serves again. */
   | { readonly kind: 'rolling' }
-  /** The node leaves the cluster; it is taken back after so long, if it has not gone by then. */
+  /** Decommissions the node; recommissions it after `stayUs` if it has not left by then. */
   | { readonly kind: 'leave'; readonly stayUs: number }
-  /** The same, if another one is there to take its place: the one so many places behind it, or any. */
+  /** The same with a replacement, if available: the node `by` positions further on, or any. */
   | { readonly kind: 'replace'; readonly stayUs: number; readonly by: number | undefined }
-  /** The node comes back with an empty volume: as a new one, which is to take the place of the old one, or any may. */
+  /** The node restarts with an empty volume, as a new node: it replaces the old one, or any node may. */
   | { readonly kind: 'wipe'; readonly isSucceeded: boolean }
   | Absence
   | Upgrade;
 
-/** The node is down while it is removed or replaced, comes back with its data, and must end by itself. */
+/** The node is down while it is removed or replaced. It returns with its data and must exit by itself. */
 export interface Absence {
   readonly kind: 'absent';
   readonly stayUs: number;
   readonly isReplaced: boolean;
 }
 
-/** Every node is started with the next release, one perhaps with both; one finalize comes too early, one in time. */
+/**
+ * Every node is restarted with the next release, one possibly with both; one finalize is too early and one is in time.
+ */
 export interface Upgrade {
   readonly kind: 'upgrade';
   readonly turnsBack: boolean;
-  /** From one release to the next, as far as it goes. */
+  /** The steps from release to release. */
   readonly steps?: readonly UpgradeStep[];
 }
 
-/** One level more. Nodes are named by their places. */
+/** One level more. Nodes are named by their index. */
 export interface UpgradeStep {
-  /** Before it is ended this node goes one release back, and on again. */
+  /** Before the finalize, this node returns to the previous release and upgrades again. */
   readonly back: number | undefined;
-  /** Somebody starts a release there that comes too early: it does not know the level of the cluster any more. */
+  /** A release is started on this node that is too new: it does not know the cluster's level any more. */
   readonly early: number | undefined;
-  /** When it is ended somebody starts the release before there, which does not know the level yet. */
+  /** After the finalize, the previous release is started on this node; it does not know the new level. */
   readonly late: number | undefined;
 }
 
@@ -51,7 +53,7 @@ export function drawAbsence(random: Rng): Absence {
   return { kind: 'absent', stayUs: random.between(20, 60) * SECOND_US, isReplaced: random.chance(0.5) };
 }
 
-/** What becomes of an upgrade that was drawn. */
+/** Draws the steps of an upgrade. */
 export function drawUpgradeSteps(random: Rng, nodeCount: number): readonly UpgradeStep[] {
   const some = (share: number): number | undefined => {
     const place = random.between(0, nodeCount - 1);
@@ -73,7 +75,7 @@ const SECOND_US = 1_000_000;
 const LOOK_US = SECOND_US / 2;
 const ANSWER_US_MAX = 6 * SECOND_US;
 const RESTART_US_MAX = 10 * SECOND_US;
-/** Whoever was removed while it was away has heard of it by then, when nothing keeps others from answering. */
+/** Time after which a node that was removed while it was down has learned so, if others can answer. */
 const TOLD_US_MAX = 60 * SECOND_US;
 
 export function drawOperatorAction(random: Rng): OperatorAction {
@@ -102,7 +104,7 @@ export function drawOperatorAction(random: Rng): OperatorAction {
 
 export class Operator {
   readonly #parts: OperatorParts;
-  /** A second one might be lost with the last copy of something. */
+  /** A second wiped node might have the last replica of something. */
   #hasWiped = false;
   #hasUpgraded = false;
   #isUpgrading = false;
@@ -112,12 +114,12 @@ export class Operator {
     this.#parts = parts;
   }
 
-  /** Whether the cluster is on its way from one release to the next. */
+  /** True while the cluster is between two releases. */
   get isUpgrading(): boolean {
     return this.#isUpgrading;
   }
 
-  /** Begins nothing more, and takes back whoever is leaving. */
+  /** Starts nothing more, and takes back leaving nodes. */
   heal(): void {
     this.#isOver = true;
   }
@@ -157,7 +159,7 @@ export class Operator {
     const id = node.process?.node?.identity.node;
     if (id === undefined) return;
     node.leaves();
-    // Whoever was not answered does not know what became of the order, and goes on to look after the node.
+    // Without an answer, the outcome of the request is unknown, so the operator keeps watching the node.
     if ((await this.#see(this.#leaving(action, node, id), () => this.#isOver)) === 'refused') return;
     const untilUs = this.#parts.simulator.nowUs + action.stayUs;
     for (let isBack = false; !isBack && !this.#isRemoved(id); ) {
@@ -184,7 +186,7 @@ export class Operator {
     this.#empty(node);
     const by = isSucceeded ? await this.#joined(node) : undefined;
     const order: OperatorOrder = isSucceeded ? { kind: 'replace', node: id, by } : { kind: 'decommission', node: id };
-    // Who was to take its place may have had to leave meanwhile.
+    // The replacement may have had to leave meanwhile.
     const isLost = (): boolean => by !== undefined && this.#isRemoved(by);
     const seen = await this.#see(order, isLost, { insists: true });
     if (seen !== 'done') await this.#see({ kind: 'decommission', node: id }, () => false, { insists: true });
@@ -197,7 +199,7 @@ export class Operator {
     const isLate = (): boolean => this.#isOver || this.#parts.simulator.nowUs >= untilUs;
     while (!this.#canLose(id) && !isLate()) await this.#sleep();
     if (this.#hasWiped || isLate()) return;
-    // Until it is back the others have one copy less of everything.
+    // Until it returns, the others have one replica less of everything.
     this.#hasWiped = true;
     node.leaves();
     node.hold();
@@ -207,7 +209,7 @@ export class Operator {
     if (!this.#isRemoved(id)) {
       node.release();
       await this.#see({ kind: 'recommission', node: id }, () => this.#isRemoved(id));
-      // What removes it may have been on its way.
+      // The removal may already have been in progress.
       if (this.#isRemoved(id)) this.#empty(node);
       return;
     }
@@ -215,7 +217,7 @@ export class Operator {
     this.#empty(node);
   }
 
-  /** It comes back, is told, and is told at once when it is started again. */
+  /** The node returns, learns of its removal, and learns it again at once after a restart. */
   async #staysAway(node: SimNode, id: NodeId): Promise<void> {
     const { simulator, onBug } = this.#parts;
     const told = node.removals;
@@ -229,7 +231,7 @@ export class Operator {
     else onBug(`${node.name} was removed while it was away, and does not end`);
   }
 
-  /** Who the node is, once it serves. */
+  /** The id of the node, once it serves. */
   async #joined(node: SimNode): Promise<NodeId | undefined> {
     while (node.process === undefined) await this.#sleep();
     return node.process.node?.identity.node;
@@ -266,10 +268,12 @@ export class Operator {
     }
   }
 
-  /** One release back, which the cluster must wait for as soon as it knows of it, and on again. */
+  /**
+   * Returns a node to the previous release, which the cluster must wait for once it knows of it, and upgrades it again.
+   */
   async #turnBack(node: SimNode, before: Release, release: Release): Promise<void> {
-    // Who did not know that it was advanced does not know that it is back either: what it said when it was may come
-    // between, and end the upgrade (seed 92053 with lanes).
+    // A cluster that did not know of the upgrade does not know of the return either: an old message about the upgrade
+    // may arrive in between and complete the upgrade (seed 92053 with lanes).
     const wasKnown = this.#isKnownToRun(node, release);
     await this.#restartAs(node, before);
     const answer = this.#isKnownToRun(node, before) ? await this.#order({ kind: 'finalize' }) : undefined;
@@ -279,7 +283,7 @@ export class Operator {
     await this.#advance(node, before, release);
   }
 
-  /** Starts the next release, or the one before it for a node that lacks the last raise of the level. */
+  /** Starts the next release, or the previous one for a node that lacks the last raise of the level. */
   async #advance(node: SimNode, before: Release, release: Release): Promise<void> {
     for (;;) {
       const { refusals } = node;
@@ -290,7 +294,7 @@ export class Operator {
     }
   }
 
-  /** Waits until these nodes know that the cluster is at the level, or for a while. */
+  /** Waits until these nodes know that the cluster is at the level, up to a limit. */
   async #untilAt(level: number, nodes: readonly SimNode[]): Promise<void> {
     const { simulator } = this.#parts;
     const limitUs = simulator.nowUs + RESTART_US_MAX;
@@ -298,7 +302,7 @@ export class Operator {
     while (!nodes.every(isAt) && simulator.nowUs < limitUs) await this.#sleep();
   }
 
-  /** As every node has it from the catalog; some may be behind. */
+  /** True when every node's catalog has this release for the node; some catalogs may lag. */
   #isKnownToRun(node: SimNode, { levels }: Release): boolean {
     const id = node.process?.node?.identity.node;
     return this.#parts.nodes.every(({ process }) =>
@@ -306,7 +310,7 @@ export class Operator {
     );
   }
 
-  /** Somebody takes the wrong release for a node, until it has said why it cannot run there, or for a while. */
+  /** Starts a wrong release on a node until it reports why it cannot run there, up to a limit. */
   async #mistake(node: SimNode, wrong: Release, right: Release): Promise<void> {
     const { simulator } = this.#parts;
     const { refusals } = node;
@@ -330,7 +334,9 @@ export class Operator {
     node.wipe(this.#parts.nodes.filter((each) => each !== node).map(({ name }) => name));
   }
 
-  /** Repeats an order until it is carried out, or refused for good, or of no use any more: it is open then. */
+  /**
+   * Repeats an admin request until it succeeds, is refused permanently, or becomes pointless; the outcome is then open.
+   */
   async #see(
     order: OperatorOrder,
     isPointless: () => boolean,
@@ -353,7 +359,7 @@ export class Operator {
     }
   }
 
-  /** What the node that leads the catalog says; undefined when nobody does. */
+  /** The answer of the catalog leader; undefined without a leader. */
   async #order(order: OperatorOrder): Promise<OrderAnswered | undefined> {
     for (const { process } of this.#parts.nodes) {
       const answer = process === undefined ? undefined : await this.#ask(process, order);
@@ -369,12 +375,12 @@ export class Operator {
     });
   }
 
-  /** Whether every group has a quorum, and replicas with everything acknowledged, without the node. */
+  /** True when, without the node, every group has a quorum and replicas with everything acknowledged. */
   #canLose(node: NodeId): boolean {
     const { nodes } = this.#parts;
     const processes = nodes.map(({ process }) => process);
     if (processes.some((process) => process === undefined)) return false;
-    // Of two one has been followed by the other, and may not know of the latest database.
+    // When two nodes consider themselves leader, one is outdated and may not know of the latest database.
     const leaderOf = (group: GroupId): NodeProcess | undefined => {
       const [leader, ...others] = processes.filter((each) => each?.leads(group) === true);
       return others.length === 0 ? leader : undefined;
@@ -389,7 +395,7 @@ export class Operator {
     });
   }
 
-  /** As some node that is up has it. */
+  /** True when any running node knows of the removal. */
   #isRemoved(id: NodeId): boolean {
     return this.#parts.nodes.some(({ process }) =>
       process?.node?.catalog.nodes().some(({ node, state }) => node === id && state === 'removed'),
@@ -401,7 +407,7 @@ export class Operator {
   }
 }
 
-/** Of a cluster that has not heard of the next release nothing is left to raise at the level that it is at. */
+/** In a cluster that does not know of the next release yet, there is nothing to raise at its current level. */
 function isRaised(answer: OrderAnswered | undefined, least: number): boolean {
   return answer?.kind === 'finalized' && answer.level >= least;
 }

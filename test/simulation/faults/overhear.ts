@@ -1,5 +1,5 @@
-// What the nodes say to each other, for faults that aim: who leads a group, and the moment in which somebody gives a
-// promise. It knows the words of the protocol, and nothing of how the node is built.
+// Listens to the messages between nodes, for targeted faults: which node leads a group, and when a node makes a
+// promise. It knows only the messages of the protocol, not the implementation of the node.
 import { type NodeId, nodeOf, toReplicaId } from '#base';
 import type { SaidMessage } from '../invariants/raft-watch.ts';
 
@@ -15,13 +15,13 @@ type LeadListener = (group: number) => void;
 
 export class Overhear {
   readonly #hosts = new Map<NodeId, string>();
-  /** Of each group the leader of the highest term, and whoever has said something in it. */
+  /** For each group, the leader of the highest term, and the hosts that have sent a message in it. */
   readonly #leaders = new Map<number, { readonly term: number; readonly host: string }>();
   readonly #speakers = new Map<number, Set<string>>();
   #listeners: readonly Listener[] = [];
   #leadListeners: readonly LeadListener[] = [];
 
-  /** Groups in which several hosts have said something, in the order of their numbers. */
+  /** Groups in which several hosts have sent messages, sorted by number. */
   get groups(): readonly number[] {
     const shared = [...this.#speakers].filter(([, hosts]) => hosts.size > 1);
     return shared.map(([group]) => group).toSorted((one, other) => one - other);
@@ -31,19 +31,19 @@ export class Overhear {
     return this.#leaders.get(group)?.host;
   }
 
-  /** Whoever has said something in the group and does not lead it, by name. */
+  /** Names of the hosts that have sent a message in the group and do not lead it. */
   followersOf(group: number): readonly string[] {
     const leader = this.leaderOf(group);
     return [...(this.#speakers.get(group) ?? [])].filter((host) => host !== leader).toSorted();
   }
 
-  /** Hears every message before it is sent, until the function that is returned is called. */
+  /** Calls the listener with every message before it is sent, until the returned function is called. */
   listen(listener: Listener): () => void {
     this.#listeners = [...this.#listeners, listener];
     return () => void (this.#listeners = this.#listeners.filter((each) => each !== listener));
   }
 
-  /** Hears of every lead that begins, until the function that is returned is called. */
+  /** Calls the listener for every start of a leadership, until the returned function is called. */
   hearLeads(listener: LeadListener): () => void {
     this.#leadListeners = [...this.#leadListeners, listener];
     return () => void (this.#leadListeners = this.#leadListeners.filter((each) => each !== listener));

@@ -1,4 +1,5 @@
-// The faults of a run as a list that is drawn before it begins: one can be taken out, and the others stay.
+// The plan of a run: the list of its faults, drawn before the start, so that one can be removed without changing the
+// others.
 import type { Armed, StepKind } from '../disk/sim-disk.ts';
 import type { Rng } from '../engine/random.ts';
 import type { NetworkConditions } from '../network.ts';
@@ -31,27 +32,27 @@ export const FAULT_KINDS = [
   'again',
 ] as const;
 
-/** Only where there are several nodes. */
+/** Only with several nodes. */
 export const CLUSTER_FAULT_KINDS = ['partition', 'peer-network', 'move'] as const;
 
-/** Only where clients look whether what they are shown goes back: nodes get copies, and have lost what they showed. */
+/** Only where clients check that shown revisions never go back: nodes get replicas, and lose what they have shown. */
 export const SHOWN_FAULT_KINDS = ['move', 'behind', 'behind', 'partition'] as const;
 
-/** Only where databases come back to nodes that they have just left. */
+/** Only where databases return to nodes that they have just left. */
 export const RETURNED_FAULT_KINDS = ['return', 'return', 'move'] as const;
 
 /** Only with the real lanes, in aimed seeds. */
 export const LANE_FAULT_KINDS = ['lane-harm'] as const;
 
-/** Of which the catalog still has a quorum when two are away. */
+/** Number of nodes with which the catalog has a quorum when two are down. */
 const RECOVERING_NODES = 5;
 const INTERCEPTED_SHARE = 0.3;
 const ABSENT_SHARE = 0.25;
 
-/** Only where one node has nothing else: they hit what a restart must get right. */
+/** Only for a single node in aimed seeds: faults that a restart must handle. */
 export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'loss'] as const;
 
-/** Likewise, in a quarter of those seeds: what is written and not synced. */
+/** The same in a quarter of those seeds: faults of written, unsynced data. */
 export const UNSYNCED_FAULT_KINDS = ['unsynced'] as const;
 
 export type FaultKind =
@@ -64,35 +65,35 @@ export type FaultKind =
   | (typeof UNSYNCED_FAULT_KINDS)[number];
 
 export type FaultAction =
-  /** The process or the machine ends, between two events. */
+  /** The process or machine ends, between two events. */
   | { readonly kind: 'crash'; readonly ending: Ending }
-  /** It ends within the call of the disk that comes after so many others. */
+  /** It ends within a call of the disk, after a number of other calls. */
   | { readonly kind: 'cut'; readonly ending: Ending; readonly armed: Armed }
-  /** A call of the disk fails, or is cut short. */
+  /** A call of the disk fails, or is truncated. */
   | { readonly kind: 'disk-error'; readonly armed: Armed }
   | { readonly kind: 'store-error'; readonly afterWrites: number }
-  /** The power fails twice, leaving these shares; the second time when the next process has written a little. */
+  /** The power fails twice with these surviving shares; the second time after the next process has written a little. */
   | { readonly kind: 'again'; readonly shares: readonly [number, number]; readonly afterWrites: number }
-  /** Somebody else fills the disk. */
+  /** Other data fills the disk. */
   | { readonly kind: 'full'; readonly freeBytes: number; readonly durationUs: number }
   | { readonly kind: 'slow'; readonly times: number; readonly durationUs: number }
-  /** The disk of the log alone is so much slower; then the process or the machine ends, or the process drains. */
+  /** Only the log's disk becomes slower; then the process or machine ends, or the process drains. */
   | { readonly kind: 'stall'; readonly times: number; readonly durationUs: number; readonly ending: Ending | undefined }
-  /** The power fails, with whatever is not synced; the store is slow to get back to where it was. */
+  /** The power fails without unsynced data surviving, and the store is slow to catch up. */
   | { readonly kind: 'behind'; readonly times: number; readonly durationUs: number }
   | { readonly kind: 'pause'; readonly thread: 'front' | 'core' | 'log' | 'all'; readonly durationUs: number }
   | { readonly kind: 'clock'; readonly byMs: number }
   | { readonly kind: 'network'; readonly conditions: NetworkConditions; readonly durationUs: number }
   /** Requests reach the node and answers do not, or the other way round. */
   | { readonly kind: 'one-way'; readonly isAnswers: boolean; readonly durationUs: number }
-  /** Those nodes, by their places, stand still from then on for so long: they do not take what is handed to them. */
+  /** The nodes with these indexes are suspended for some time, so that they cannot take over leaderships. */
   | { readonly kind: 'drain'; readonly deaf: readonly number[]; readonly deafUs: number; readonly isRepeated: boolean }
-  /** Nothing gets from the first of each pair of nodes to the second, by their places. */
+  /** Blocks the direction from the first to the second node of each pair, by index. */
   | { readonly kind: 'partition'; readonly ways: readonly (readonly [number, number])[]; readonly durationUs: number }
   | { readonly kind: 'peer-network'; readonly conditions: PeerConditions; readonly durationUs: number }
-  /** Connections between nodes are hit where it hurts. */
+  /** Targeted faults of connections between nodes. */
   | { readonly kind: 'lane-harm'; readonly harm: LaneHarm; readonly durationUs: number }
-  /** Somebody has these nodes hold one of the databases. */
+  /** Moves one of the databases to these nodes. */
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
   | Return
   | Interception
@@ -102,11 +103,11 @@ export type FaultAction =
   | Refounding
   | StoreCut
   | LostSegment
-  /** The disk spoils what it has and says nothing; after a while it is put right from a backup. */
+  /** The disk silently damages its content; later it is restored from a backup. */
   | {
       readonly kind: 'rot';
       readonly where: RotPlace;
-      /** How the process ends soon afterwards, if it does. */
+      /** End of the process soon afterwards, if any. */
       readonly ending: Ending | undefined;
       readonly durationUs: number;
     };
@@ -116,19 +117,19 @@ export type RotPlace = 'log' | 'guard' | 'store' | 'misdirected' | 'lost';
 export interface Fault {
   readonly number: number;
   readonly atUs: number;
-  /** The place of the node that it happens to, if it happens to one. */
+  /** Index of the affected node, for faults of one node. */
   readonly node: number;
   readonly action: FaultAction;
 }
 
-/** Which faults there are, how often, and how long. */
+/** Kinds, rates and durations of faults. */
 export interface FaultRanges {
   readonly faultKinds: readonly FaultKind[];
-  /** Mean time between two faults; none when infinite. */
+  /** Mean time between two faults; infinite for none. */
   readonly faultUsMean: number;
-  /** How long faults happen, at most. */
+  /** Duration of the phase with faults. */
   readonly safetyUs: number;
-  /** How long a fault lasts, at most. */
+  /** Maximum duration of a fault. */
   readonly durationMsMax: number;
   readonly nodeCount: number;
 }
@@ -153,21 +154,21 @@ const CUT_US_MEAN = 4_000_000;
 const LOST_US_MEAN = 5_000_000;
 
 interface CutRanges extends Pick<FaultRanges, 'safetyUs' | 'nodeCount'> {
-  /** The number of the first. */
+  /** Number of the first fault. */
   readonly first: number;
 }
 
-/** Stores that are cut have a stream and numbers of their own, so that the other faults stay what they were. */
+/** Store cuts have separate random streams and numbers, so that the other faults stay unchanged. */
 export function drawStoreCuts(random: Rng, ranges: CutRanges): readonly Fault[] {
   return drawnEvery(CUT_US_MEAN, random, ranges, drawStoreCut);
 }
 
-/** As stores that are cut, behind which they come in the plan. */
+/** The same for lost segments, which follow the store cuts in the plan. */
 export function drawLostSegments(random: Rng, ranges: CutRanges): readonly Fault[] {
   return drawnEvery(LOST_US_MEAN, random, ranges, drawLostSegment);
 }
 
-/** Each hits one node. */
+/** Each affects one node. */
 function drawnEvery(
   usMean: number,
   random: Rng,
@@ -186,11 +187,11 @@ function drawnEvery(
 interface TrapRanges extends Pick<FaultRanges, 'safetyUs'> {
   readonly trapUsMean: number;
   readonly mood: TrapMood;
-  /** The number of the first. */
+  /** Number of the first fault. */
   readonly first: number;
 }
 
-/** Traps have a stream and numbers of their own: they follow the other faults, so that these stay what they were. */
+/** Traps have separate random streams and numbers, and follow the other faults, which therefore stay unchanged. */
 export function drawTraps(random: Rng, { trapUsMean, safetyUs, mood, first }: TrapRanges): readonly Fault[] {
   const faults: Fault[] = [];
   for (let atUs = random.exponential(trapUsMean); atUs < safetyUs; atUs += random.exponential(trapUsMean)) {
@@ -200,7 +201,7 @@ export function drawTraps(random: Rng, { trapUsMean, safetyUs, mood, first }: Tr
   return faults;
 }
 
-/** At most two, for each takes long; as for traps, with a stream and numbers of their own. */
+/** At most two, because each takes long; with separate streams and numbers, like traps. */
 export function drawOperatorFaults(
   random: Rng,
   { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
@@ -217,7 +218,7 @@ export function drawOperatorFaults(
   );
 }
 
-/** In clusters whose catalog goes on without two nodes; with a stream and numbers of their own, too. */
+/** For clusters whose catalog works without two nodes; with separate streams and numbers, too. */
 export function drawRecoveries(
   random: Rng,
   { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
@@ -227,18 +228,18 @@ export function drawRecoveries(
   return [{ number: first, atUs, node: 0, action: drawRecovery(random) }];
 }
 
-/** In some of the clusters that go on without two nodes; with a stream and numbers of their own, too. */
+/** For some of the clusters that work without two nodes; with separate streams and numbers, too. */
 export function drawAbsences(
   random: Rng,
   { safetyUs, nodeCount, first }: { readonly safetyUs: number; readonly nodeCount: number; readonly first: number },
 ): readonly Fault[] {
   if (nodeCount < RECOVERING_NODES || !random.chance(ABSENT_SHARE)) return [];
-  // Whoever is silent is let go of slowly.
+  // Silent nodes are given up slowly, so the absence starts early.
   const atUs = random.between(0, Math.round(safetyUs / 4));
   return [{ number: first, atUs, node: random.between(0, nodeCount - 1), action: drawAbsence(random) }];
 }
 
-/** For clusters with nodes that hold no replica; from a stream of its own. */
+/** For clusters with nodes that lack a replica; from a separate stream. */
 export function drawInterceptions(
   random: Rng,
   { safetyUs, isStory, first }: { readonly safetyUs: number; readonly isStory: boolean; readonly first: number },
@@ -253,7 +254,7 @@ export function drawInterceptions(
   return faults;
 }
 
-/** When the other faults are over. */
+/** After the end of the other faults. */
 export function drawRefoundings(
   random: Rng,
   { atUs, first }: { readonly atUs: number; readonly first: number },
@@ -261,7 +262,7 @@ export function drawRefoundings(
   return [{ number: first, atUs, node: 0, action: drawRefounding(random) }];
 }
 
-/** Those after which what is left of a cluster is whole: nothing but whole disks and stores can be gone on with. */
+/** Kinds of faults that leave disks and stores undamaged, as founding a cluster from the remains requires. */
 export const WHOLE_FAULT_KINDS: readonly FaultKind[] = [
   'crash',
   'cut',
@@ -291,7 +292,7 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
         : { kind: 'disk-error', armed: { mishap: 'error', ...armed } };
     }
     case 'birth':
-      // Between the naming of a segment and what is written to it next.
+      // Between the naming of a segment and the next write to it.
       return {
         kind: 'cut',
         ending: drawPower(random),
@@ -339,7 +340,7 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
     case 'return':
       return drawReturn(random);
     case 'decay':
-      // In what the log alone has by then.
+      // In the data that only the log has by then.
       return { kind: 'rot', where: 'log', ending: { kind: 'power', share: 0 }, durationUs: durationUs + 500_000 };
     case 'loss':
       return { kind: 'rot', where: 'lost', ending: undefined, durationUs: durationUs + 500_000 };
@@ -353,7 +354,7 @@ function drawRot(random: Rng, durationUs: number): FaultAction {
   return { kind: 'rot', where, ending: random.chance(0.7) ? drawEnding(random) : undefined, durationUs };
 }
 
-/** Some of what was not synced survives, and some does not. */
+/** A share of the unsynced data survives. */
 function drawPower(random: Rng): Extract<Ending, { readonly kind: 'power' }> {
   return { kind: 'power', share: random.pick([0.3, 0.5, 0.7]) };
 }
@@ -369,12 +370,12 @@ function drawArmed(mishap: Armed['mishap'], random: Rng): Armed {
   if (mishap === 'short') return { mishap, kinds: ['write'], after };
   if (random.chance(0.4)) return { mishap, after };
   const kind = random.pick(ALL_STEPS);
-  // Names change only when a segment begins or goes.
+  // Names only change when a segment is created or removed.
   const isUsual = kind === 'write' || kind === 'sync';
   return { mishap, kinds: [kind], after: isUsual ? Math.floor(after / 2) : after % 2 };
 }
 
-/** One node alone, two that do not hear each other, or a side against the other; either way or one. */
+/** One isolated node, two nodes without a link, or two sides; in one or both directions. */
 function drawWays(random: Rng, nodeCount: number): readonly (readonly [number, number])[] {
   const places = Array.from({ length: nodeCount }, (_, place) => place);
   const size = random.chance(0.6) ? 1 : random.between(1, nodeCount - 1);
@@ -418,7 +419,7 @@ function drawHolders(random: Rng, nodeCount: number): readonly number[] {
   return drawSome(random, places, count);
 }
 
-/** Of several nodes, every other time, one or two do not answer by then. */
+/** With several nodes, every second time one or two do not answer meanwhile. */
 function drawDrain(random: Rng, nodeCount: number): FaultAction {
   const places = Array.from({ length: nodeCount }, (_, place) => place);
   const deaf = nodeCount > 1 && random.chance(0.5) ? drawSome(random, places, random.between(1, 2)) : [];

@@ -1,14 +1,15 @@
-// The volume of a member is put back to what it held a while ago: it forgets what it has acknowledged, and for whom it
-// has voted. A run of its own, of one of two stories.
+// A run in which the volume of a member is restored to an earlier copy, so that the member forgets acknowledged entries
+// and its votes, and nothing else happens. There are two stories.
 //
-//   alive    the others are there, and have elected whoever the member led before: nothing is lost. The member gets
-//            again all that it had, and counts as a voter: another node ends, and writes go on.
-//   parted   a member acknowledges what only one other node has; it is put back while that one is down, and elects a
-//            leader with a third one that lacks it, too. When the other node is back, its replicas of databases in which
-//            something was written meanwhile have another history than their groups. In bounded time it knows that and
-//            serves nothing of them; nobody serves two histories of one database, and no other replica leaves its group.
+//   alive    the others run, and have elected a leader that the member followed: nothing is lost. The member gets its
+//            entries again and counts as a voter: another node ends, and writes continue.
+//   parted   a member acknowledges entries that only one other node has. It is restored while that node is down, and
+//            elects a leader with a third node that also lacks them. When the other node returns, its replicas of
+//            databases with new writes have another history than their groups. Within bounded time it must detect
+//            that and serve nothing of them; no database may have two served histories, and no other replica may
+//            leave its group.
 //
-// What clients were told of is lost in the second story, so only that is checked which must hold nevertheless.
+// Acknowledged data is lost in the second story, so only properties that must hold regardless are checked.
 import type { GroupId } from '#base';
 import { nativeCrc32, nativeSha256 } from '#cluster';
 import { DatabaseReader } from '#database';
@@ -35,16 +36,16 @@ type Trio = readonly [first: SimNode, second: SimNode, third: SimNode];
 const SECOND_US = 1_000_000;
 const NAMES = ['alpha', 'beta'] as const;
 const LOOK_US = 50_000;
-/** Elections, and the requests that wait for them. */
+/** Time for elections and the requests that wait for them. */
 const WRITTEN_US_MAX = 30 * SECOND_US;
-/** A state is sent in parts, and asked for again when something was lost. */
+/** A snapshot is sent in parts, and requested again after a loss. */
 const CAUGHT_UP_US_MAX = 30 * SECOND_US;
-/** A question a second, and the way of its answer. */
+/** One query per second, and the time for its answer. */
 const FOUND_US_MAX = 10 * SECOND_US;
-/** Rows of what was answered are in the store by then, and voters know what is committed. */
+/** Time after which the store has all answered rows, and voters know the commit index. */
 const APPLIED_US = SECOND_US;
 
-/** Three nodes that hold everything, and nothing else happens to them. */
+/** Three nodes with all replicas and no other faults. */
 export function asPutBack(swarm: Swarm): Swarm {
   const { cluster } = swarm;
   if (cluster === undefined) return swarm;
@@ -86,7 +87,7 @@ class PutBack {
     await writer.sleep(APPLIED_US);
     member.hold();
     if (this.#random.chance(0.5)) await this.#write(others, NAMES);
-    // Until they lead, the votes of the member would count among too few.
+    // Until they have a leader, the votes of the member would be needed.
     for (const name of NAMES) await this.#until(() => leaderOf(others, name) !== undefined, WRITTEN_US_MAX);
     await this.#write(others, NAMES);
     simulator.note(`${member.name} is put back`);
@@ -124,7 +125,7 @@ class PutBack {
     if (this.#random.chance(0.5)) await this.#startAlone([first, second, third]);
   }
 
-  /** What a node has found out about its replicas it knows when it reaches nobody. */
+  /** A node must know what it has found out about its replicas even when it reaches no other node. */
   async #startAlone([first, ...others]: Trio): Promise<void> {
     const { onProblem } = this.#parts;
     const left = NAMES.filter((name) => hasLeft(first, name));
@@ -136,7 +137,7 @@ class PutBack {
     for (const other of others) other.release();
   }
 
-  /** Whoever has another history than the leader knows it, and nobody else. */
+  /** Every replica with another history than the leader must know it, and no other replica. */
   async #judge(): Promise<void> {
     const { cluster, onProblem, simulator } = this.#parts;
     const faults = (): readonly string[] => NAMES.flatMap((name) => faultsIn(cluster.nodes, name));
@@ -161,7 +162,7 @@ class PutBack {
     return this.#random.pick(trios);
   }
 
-  /** Several transactions, one after the other. */
+  /** Writes several transactions, one after the other. */
   async #write(nodes: readonly SimNode[], names: readonly string[]): Promise<void> {
     const { writer } = this.#parts;
     for (let left = this.#random.between(1, 12); left > 0; left -= 1) {
@@ -173,7 +174,7 @@ class PutBack {
     }
   }
 
-  /** In bounded time one of the nodes does it. */
+  /** One of the nodes must answer within bounded time. */
   async #must(
     nodes: readonly SimNode[],
     call: () => Promise<{ readonly outcome: { readonly kind: string } }>,
@@ -213,13 +214,13 @@ function revisionOf(node: SimNode, name: string): number {
   return group === undefined ? -1 : (node.process?.node?.applied(group) ?? -1);
 }
 
-/** Whether clients of the node are answered by others. */
+/** True when other nodes answer the clients of this node. */
 function hasLeft(node: SimNode, name: string): boolean {
   const group = groupOf(node, name);
   return group !== undefined && node.process?.node?.absence(group) !== undefined;
 }
 
-/** What is wrong in this moment; nothing when no more is to be found. */
+/** Current faults; empty when everything is as it must be. */
 function faultsIn(nodes: readonly SimNode[], name: string): readonly string[] {
   const leader = leaderOf(nodes, name);
   if (leader === undefined) return [`nobody leads ${name}`];
@@ -238,7 +239,7 @@ function faultsIn(nodes: readonly SimNode[], name: string): readonly string[] {
   });
 }
 
-/** Of every revision that is in the store. */
+/** Chain hashes of all stored revisions. */
 function hashesIn(node: SimNode, name: string): readonly string[] {
   const group = groupOf(node, name);
   const kv = node.process?.node?.reader;

@@ -1,7 +1,8 @@
-// Somebody who gives two of the three nodes up that vote for a database, and goes on with the third (ADR 0045): the two
-// are kept down until the catalog has taken the recovery in, or for so long, and come back with what they had.
+// A fault with recovery: two of the three voters of a database are given up, and the database continues with the third
+// (ADR 0045). The two are kept down until the catalog has accepted the recovery, or for a limited time, and return with
+// their data.
 //
-// To clients, and in the history, it is a delete of the one instance and a creation of the next under its name.
+// For clients, and in the history, it is a delete of one instance and a creation of the next under the same name.
 import { CATALOG_GROUP, nodeOf } from '#base';
 import type { Binding, HeldCopy } from '#cluster';
 import type { Rng } from '../engine/random.ts';
@@ -12,10 +13,10 @@ import type { Ending, SimNode } from '../node/sim-node.ts';
 
 export interface Recovery {
   readonly kind: 'recover';
-  /** One of those for which three nodes vote, and one of those three. */
+  /** Index among the databases with three voters, and index of the survivor among those three. */
   readonly database: number;
   readonly survivor: number;
-  /** How the others end. */
+  /** End of the other nodes. */
   readonly ending: Ending;
   readonly awayUsMax: number;
 }
@@ -53,7 +54,7 @@ export class Recoverer {
     this.#parts = parts;
   }
 
-  /** Whoever is away comes back. */
+  /** Restarts the nodes that are down. */
   heal(): void {
     this.#isOver = true;
     this.#release();
@@ -67,7 +68,7 @@ export class Recoverer {
     const { simulator } = this.#parts;
     const bindings = (await this.#heldByThree()) ?? [];
     const binding = bindings[database % Math.max(1, bindings.length)];
-    // Who is away for another recovery may be needed by this one.
+    // This recovery might need nodes that are down for another one.
     if (binding === undefined || this.#isOver || this.#away.size > 0) return;
     const holders = this.#votersOf(binding);
     const left = holders[survivor % HOLDERS];
@@ -81,7 +82,7 @@ export class Recoverer {
     this.#release();
   }
 
-  /** Asks until it is so, or is of no use any more. */
+  /** Repeats the request until it has taken effect or is obsolete. */
   async #goOn({ name, databaseId }: Binding, left: SimNode, untilUs: number): Promise<void> {
     const { simulator, history } = this.#parts;
     let written: Written | undefined;
@@ -109,14 +110,14 @@ export class Recoverer {
     }
   }
 
-  /** Unanswered for now: both may have happened, from here on. */
+  /** Adds both operations to the history as unanswered: from now on they may take effect. */
   #write(name: string, databaseId: string): Written {
     const { history, simulator } = this.#parts;
     const deletion = history.begin(CLIENT, 'delete', { name, databaseId }, simulator.nowUs);
     return { deletion, creation: history.begin(CLIENT, 'create', { name }, simulator.nowUs) };
   }
 
-  /** The databases for which three nodes vote; undefined when there are none for a while. */
+  /** Databases with three voters; undefined when there are none for a while. */
   async #heldByThree(): Promise<readonly Binding[] | undefined> {
     const { simulator, nodes } = this.#parts;
     const limitUs = simulator.nowUs + ANSWER_US_MAX;
@@ -129,7 +130,7 @@ export class Recoverer {
     return undefined;
   }
 
-  /** Those that vote for the database as its leader has it, if they are up, and none is on its way out. */
+  /** Voters of the database according to its leader, if all are up and none is being removed. */
   #votersOf({ group }: Binding): readonly SimNode[] {
     const { nodes } = this.#parts;
     const leader = nodes.find(({ process }) => process?.leads(group) === true)?.process;
@@ -140,7 +141,7 @@ export class Recoverer {
     return up.length === ids.length ? up : [];
   }
 
-  /** What everybody who is up says of its copy. */
+  /** Replicas that the running nodes report. */
   async #copiesOf(name: string): Promise<readonly HeldCopy[]> {
     const copies: HeldCopy[] = [];
     for (const { process } of this.#parts.nodes) {

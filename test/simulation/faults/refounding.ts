@@ -1,11 +1,11 @@
-// Somebody for whom the whole cluster is lost but one node, and who begins another one with what that node holds, by
-// what `cairn recover` does (ADR 0045): all nodes end, one is gone on with, the others join with empty volumes. One of
-// them may come back before with what it had, as it must not.
+// A fault with a new cluster: the whole cluster is lost except for one node, and its data founds another cluster with
+// the code of `cairn recover` (ADR 0045). All nodes end, one continues, and the others join with empty volumes. One of
+// them may return earlier with its old data, which it should not do.
 //
-// The command itself may be cut short by a power failure, wherever it is, and is repeated until it is done.
+// The command itself may be interrupted by power failures at any point, and is repeated until it succeeds.
 //
-// To clients it is, of each name, perhaps a delete, and the create of the next instance where the node holds one, by
-// somebody of whom nobody else knows.
+// For clients, each name is possibly deleted, and the next instance is created if the node has a replica, by a client
+// that no other client knows.
 import { nodeOf } from '#base';
 import {
   faultInRefounding,
@@ -26,7 +26,7 @@ import type { Ending, Maintenance, SimNode } from '../node/sim-node.ts';
 
 const STEPS = ['draft', 'log', 'store', 'settled'] as const;
 
-/** Where the power fails in the command, and what survives: behind a step of it, or in a call of the disk. */
+/** A power failure in the command, after a step or within a call of the disk, and the surviving share. */
 interface Interruption {
   readonly share: number;
   readonly step: (typeof STEPS)[number] | undefined;
@@ -36,10 +36,10 @@ interface Interruption {
 export interface Refounding {
   readonly kind: 'refound';
   readonly survivor: number;
-  /** How all nodes end. */
+  /** End of all nodes. */
   readonly ending: Ending;
   readonly interruptions: readonly Interruption[];
-  /** For how long one of the others is back with what it had; 0: not at all. */
+  /** Time for which one of the others is back with its old data; 0: not at all. */
   readonly returnsUs: number;
 }
 
@@ -51,7 +51,7 @@ export interface RefounderParts {
   readonly onBug: (failure: unknown) => void;
 }
 
-/** What became of the node that is gone on with. */
+/** Result for the surviving node. */
 interface Told {
   readonly survey: Survey;
   readonly refounded: Refounded;
@@ -59,7 +59,7 @@ interface Told {
 
 const SECOND_US = 1_000_000;
 const CLIENT = 'refounder';
-/** The power fails in a command. */
+/** Thrown for a power failure in a command. */
 const INTERRUPTED = new Error('The power fails');
 
 export function drawRefounding(random: Rng): Refounding {
@@ -86,12 +86,12 @@ export class Refounder {
     this.#parts = parts;
   }
 
-  /** Between the end of one cluster and the beginning of the next. */
+  /** True between the end of one cluster and the start of the next. */
   get isAtWork(): boolean {
     return this.#isAtWork;
   }
 
-  /** Begins nothing more. */
+  /** Starts nothing more. */
   heal(): void {
     this.#isOver = true;
   }
@@ -106,7 +106,7 @@ export class Refounder {
 
   async #refound({ survivor, ending, interruptions, returnsUs }: Refounding): Promise<void> {
     const { simulator, nodes, history, watchers } = this.#parts;
-    // One of those that hold something, if there is one: whoever chooses asks each what it has.
+    // Prefers nodes with data: an operator would check what each node has.
     const holding = nodes.filter(holdsSomething);
     const choice = holding.length > 0 ? holding : nodes;
     const left = choice[survivor % choice.length];
@@ -117,7 +117,7 @@ export class Refounder {
     }
     await simulator.sleep(SECOND_US, `${CLIENT} looks`);
     const endedUs = simulator.nowUs;
-    // Of what the node does not know nobody can say whether it is gone.
+    // Databases that the node does not know may be gone.
     for (const name of this.#names()) history.begin(CLIENT, 'delete', { name }, endedUs);
     const held = this.#heldBy(left);
     const told = await this.#goOn(left, interruptions);
@@ -141,7 +141,7 @@ export class Refounder {
     this.#join(first, left, founding);
   }
 
-  /** A held node comes as a store that nobody knows. */
+  /** A node that joins with an empty volume is a new store. */
   #join(node: SimNode, first: SimNode, founding: Pick<ClusterPlace, 'watch' | 'durability'>): void {
     const seeds = [first.name];
     node.wipe(seeds);
@@ -149,7 +149,7 @@ export class Refounder {
     node.release();
   }
 
-  /** Undefined when the node has nothing that could be gone on with. */
+  /** Undefined when the node has nothing to continue with. */
   async #goOn(node: SimNode, interruptions: readonly Interruption[]): Promise<Told | undefined> {
     const { simulator } = this.#parts;
     let survey: Survey | undefined;
@@ -172,7 +172,7 @@ export class Refounder {
     return undefined;
   }
 
-  /** Writes down what clients would know if they had asked for it. */
+  /** Adds the operations to the history that clients would have observed. */
   #tell({ survey, refounded }: Told, held: ReadonlySet<string>): void {
     const { simulator, history } = this.#parts;
     const { nowUs } = simulator;
@@ -187,7 +187,7 @@ export class Refounder {
     }
   }
 
-  /** Those transactions of clients that stand in the log on the disk of the node. */
+  /** Ids of client transactions in the log on the node's disk. */
   #heldBy({ disk }: SimNode): ReadonlySet<string> {
     const payloads = disk.held.payloads(disk.segments()).map((bytes) => Buffer.from(bytes));
     const ids = new Set(this.#parts.history.of('transact').map(({ request }) => request.transactionId));
@@ -205,7 +205,7 @@ export class Refounder {
   }
 }
 
-/** By the catalog as the node has it. */
+/** According to the catalog of the node. */
 function holdsSomething({ process }: SimNode): boolean {
   const node = process?.node;
   return (
@@ -213,7 +213,7 @@ function holdsSomething({ process }: SimNode): boolean {
   );
 }
 
-/** What `cairn recover` does with the acceptance; why it refuses, as a text. */
+/** Runs `cairn recover` with acceptance; returns a refusal as text. */
 async function command(
   { disk, store, random, nowMs }: Maintenance,
   interruption: Interruption | undefined,

@@ -1,6 +1,6 @@
-// A database leaves a node, and comes back to it before that has cleared what it held: the end of the one copy and the
-// beginning of the next are as close as they can be (C17). Meanwhile the disk of the node's log is slow, so that the
-// end takes its time, and there is always something on its way to the disk.
+// A fault of moves: a database leaves a node and returns before the node has deleted the old data, so that the end of
+// one replica and the start of the next are as close as possible (C17). Meanwhile the log's disk of the node is slow,
+// so that the end takes time and writes are always in progress.
 import { type GroupId, type NodeId, nodeOf } from '#base';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
@@ -8,11 +8,11 @@ import type { SimNode } from '../node/sim-node.ts';
 
 export interface Return {
   readonly kind: 'return';
-  /** Of the databases, which; of those who hold it, whom it leaves; of the others, who takes its place. */
+  /** Indexes of the database, of the node that it leaves, and of the node that replaces it. */
   readonly database: number;
   readonly holder: number;
   readonly other: number;
-  /** How much slower the disk of the log is. */
+  /** Factor by which the disk of the log is slower. */
   readonly times: number;
 }
 
@@ -35,7 +35,7 @@ const SECOND_US = 1_000_000;
 const LOOK_US = 10_000;
 const AWAY_US_MAX = 10 * SECOND_US;
 const BACK_US_MAX = 5 * SECOND_US;
-/** Who asks twice for the same placement asks for nothing new. */
+/** Interval between placement requests; repeating the same one has no effect. */
 const ASK_US = SECOND_US / 4;
 
 export function drawReturn(random: Rng): Return {
@@ -79,7 +79,7 @@ export class Returner {
     if (!this.#isOver) host.disk.slowness = 1;
   }
 
-  /** Asks everybody for it until it is so. */
+  /** Requests the placement from every node until it is reached. */
   async #place({ group }: Journey, nodes: readonly NodeId[], isDone: () => boolean, limitUs: number): Promise<void> {
     const { simulator } = this.#parts;
     const untilUs = simulator.nowUs + limitUs;
@@ -109,7 +109,7 @@ export class Returner {
   }
 }
 
-/** As the node knows it. */
+/** According to the node. */
 function replicasOn({ process }: SimNode, name: string): readonly NodeId[] {
   return process?.node?.catalog.lookup(name)?.replicas.map(nodeOf) ?? [];
 }

@@ -1,16 +1,16 @@
-// A log of LevelDB is cut, as one whose end cannot be read any more: what the store wrote last is gone, synced or not,
-// and nothing says so. The process had ended before, and another one starts on what is left.
+// A fault of the store: the log of LevelDB is truncated, like one with an unreadable end, so that the last writes are
+// silently gone, synced or not. The process ends before, and another one starts with the rest.
 //
-// Whoever starts so either applies again what its own log still has, or refuses to, since what is gone is nowhere else
-// (`#cluster`, recovery.ts); then its files are restored from a backup after a while. What is gone is told apart from
-// what a power failure takes: that leaves every synced write.
+// That process either applies the missing entries again from its own log, or refuses to start when they are nowhere
+// else (`#cluster`, recovery.ts); then its files are restored from a backup after a while. The loss can be
+// distinguished from a power failure, which keeps every synced write.
 import type { Rng } from '../engine/random.ts';
 
 export interface StoreCut {
   readonly kind: 'store-cut';
-  /** How many of the last writes are gone; of fewer all. */
+  /** Number of lost writes; all if there are fewer. */
   readonly writes: number;
-  /** Until an operator restores what there was, if the node has not gone on. */
+  /** Time until an operator restores the store, if the node has not continued. */
   readonly durationUs: number;
 }
 

@@ -1,5 +1,6 @@
-// What kind of world a seed is: how many clients and what they like to do, how the node is set, which faults there are
-// and how often. Ranges are drawn before anything in them is, so that some seeds are all crashes and others none.
+// Draws the configuration of a seed: the number and habits of clients, the settings of the nodes, and the kinds and
+// rates of faults. Ranges are drawn before the values in them (swarm testing), so some seeds have only crashes and
+// others none.
 import type { Rng } from '../engine/random.ts';
 import type { NodeSettings } from '../node/sim-node.ts';
 import type { ClientHabits, Deed } from '../workload/client.ts';
@@ -22,16 +23,16 @@ export interface Swarm extends FaultRanges {
   readonly followerCount: number;
   readonly habits: ClientHabits;
   readonly node: NodeSettings;
-  /** What traps close on, mostly; when on names, they come and go all the time. */
+  /** Main target of traps; with names, databases are created and deleted all the time. */
   readonly traps: TrapMood;
-  /** What is special about a cluster of several nodes. */
+  /** Configuration of a cluster with several nodes. */
   readonly cluster: ClusterSwarm | undefined;
-  /** Operations of clients, at most. */
+  /** Maximum number of client operations. */
   readonly operations: number;
 }
 
 const SECOND_US = 1_000_000;
-/** So many that some ask whoever is cut off. */
+/** Enough clients that some use isolated nodes. */
 const LATE_CLIENTS = 5;
 const KIBIBYTE = 1024;
 /** Memory for replication that a few clients fill. */
@@ -81,7 +82,7 @@ export function drawSwarm(random: Rng): Swarm {
   };
 }
 
-/** The same seed with several nodes: an election takes seconds, so everything has more time. */
+/** The same seed with several nodes: elections take seconds, so all times are longer. */
 export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
   const { habits, node, faultKinds } = swarm;
   const rare: ReadonlySet<FaultKind> = new Set(['move', 'rot', 'full']);
@@ -109,9 +110,9 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
       hasLanes: false,
     },
   };
-  // One entry a message shows what becomes of part of a log.
+  // One entry per message reveals faults in a part of a log.
   const appendBytesMax = random.pick([1, 256 * KIBIBYTE]);
-  // Nothing is made of it any more: without it, all that is drawn behind it would be another.
+  // Unused, but without this draw all later ones would change.
   random.chance(0.2);
   const limits = { ...made.node.limits, appendBytesMax, ...drawLease(random) };
   return { ...made, node: { ...made.node, limits } };
@@ -123,7 +124,7 @@ export function asLaned(swarm: Swarm, random: Rng): Swarm {
   if (cluster === undefined) return swarm;
   const kinds: readonly FaultKind[] = [...faultKinds, 'slow', 'peer-network', 'partition'];
   const memoryBytesMax = random.pick([4, 16, 64, 262_144]) * KIBIBYTE;
-  // So many that there is more to do than slow disks take.
+  // Enough clients to exceed what slow disks can handle.
   const crowd = { clientCount: 8, habits: { ...habits, thinkUsMean: 10_000 } };
   return {
     ...swarm,
@@ -134,7 +135,7 @@ export function asLaned(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/** The same cluster with faults of lanes alone: what ends a connection would hide that it is silent. */
+/** The same cluster with faults of lanes only: the end of a connection would hide that it is silent. */
 export function asHarmed(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) return swarm;
@@ -149,7 +150,7 @@ export function asHarmed(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/** The same world with checkpoints that are far apart, and so much to write that a log has several segments by then. */
+/** The same configuration with rare checkpoints and enough writes that a log has several segments. */
 export function asSegmented(swarm: Swarm, random: Rng): Swarm {
   const { node, habits, cluster } = swarm;
   const walSegmentBytes = 32 * KIBIBYTE;
@@ -164,7 +165,7 @@ export function asSegmented(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/** The same cluster with many databases, and as many clients as there may be. */
+/** The same cluster with many databases and the maximum number of clients. */
 export function asPeopled(swarm: Swarm, random: Rng): Swarm {
   const { habits } = swarm;
   const [first, ...others] = habits.names;
@@ -172,7 +173,7 @@ export function asPeopled(swarm: Swarm, random: Rng): Swarm {
   return { ...swarm, clientCount: 8, habits: { ...habits, names: [first, ...others, ...more] } };
 }
 
-/** The same cluster with traps and no other faults; one node: the faults that only a restart reads. */
+/** The same cluster with traps and no other faults; with one node, faults that only a restart can detect. */
 export function asAimed(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) {
@@ -193,12 +194,12 @@ export function asAimed(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/** The same world with clients that create and delete more than they write, and then ask who is there. */
+/** The same configuration with clients that create and delete more than they write, and then list and read. */
 export function asRestless(swarm: Swarm): Swarm {
   return { ...swarm, traps: 'names', habits: { ...swarm.habits, weights: RESTLESS } };
 }
 
-/** The same cluster with time between two traps for what comes late, and clients that ask for the latest. */
+/** The same cluster with more time between traps for late messages, and clients that read the latest revision. */
 export function asLate(swarm: Swarm): Swarm {
   const { cluster, habits, node, clientCount } = swarm;
   if (cluster === undefined) return swarm;
@@ -210,13 +211,13 @@ export function asLate(swarm: Swarm): Swarm {
     safetyUs: 60 * SECOND_US,
     operations: 1500,
     habits: { ...habits, thinkUsMean: 150_000, weights: { ...USUAL, describe: 60 } },
-    // Whoever is cut off goes on answering for longer than an election.
+    // An isolated leader continues to answer for longer than an election.
     node: { ...node, limits },
     cluster: { ...cluster, trapUsMean: 5 * SECOND_US },
   };
 }
 
-/** The same cluster, in which replicas come to nodes that relayed reads, lag, and are mostly read at `cached`. */
+/** The same cluster, in which nodes that relayed reads get replicas that lag, and clients mostly read at `cached`. */
 export function asShown(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits, node } = swarm;
   if (cluster === undefined) return swarm;
@@ -246,7 +247,7 @@ export function asShown(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/** The same cluster with databases that leave nodes, and come back before what they have left there is cleared. */
+/** The same cluster with databases that leave nodes and return before their old data is deleted. */
 export function asReturned(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits, node } = swarm;
   if (cluster === undefined) return swarm;
@@ -262,7 +263,7 @@ export function asReturned(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/** The same cluster with faults that leave disks whole, and then an end of all nodes but one. */
+/** The same cluster with faults that keep disks undamaged, and finally the loss of all nodes except one. */
 export function asRefounded(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) return swarm;
@@ -279,7 +280,7 @@ export function asRefounded(swarm: Swarm, random: Rng): Swarm {
   };
 }
 
-/** The same cluster with clients that mostly write, and nodes that pass that on and lose the answer. */
+/** The same cluster with clients that mostly write, and nodes that relay the writes and lose the answers. */
 export function asIntercepted(swarm: Swarm, random: Rng): Swarm {
   const { cluster, habits } = swarm;
   if (cluster === undefined) return swarm;
@@ -293,23 +294,23 @@ export function asIntercepted(swarm: Swarm, random: Rng): Swarm {
 }
 
 export interface ClusterSwarm {
-  /** Of a new database. */
+  /** Number of replicas of a new database. */
   readonly copies: number;
   readonly zones: number;
-  /** Whether clients and faults wait until all nodes are in. */
+  /** True when clients and faults wait until all nodes have joined. */
   readonly startsFormed: boolean;
-  /** How much later than the others the last node comes. */
+  /** Delay of the last node. */
   readonly lateUs: number;
-  /** What was on a node that is silent for so long is put elsewhere; undefined: never. */
+  /** Silence after which the replicas of a node are replaced; undefined: never. */
   readonly replaceAfterMs: number | undefined;
   /** Mean time between two traps. */
   readonly trapUsMean: number;
-  /** Whether nodes reach each other by the real lanes. */
+  /** True when nodes use the real lanes. */
   readonly hasLanes: boolean;
   readonly clocks: readonly { readonly ppm: number; readonly aheadMs: number }[];
 }
 
-/** Small enough for members to fall behind what logs keep, and for snapshots of many parts. */
+/** Small enough that members lag beyond the retained logs, and that snapshots have many parts. */
 function drawGroupLimits(random: Rng): NodeSettings['limits'] {
   return {
     tailBytesMax: random.pick([2, 64, 65_536]) * KIBIBYTE,
@@ -321,7 +322,7 @@ function drawGroupLimits(random: Rng): NodeSettings['limits'] {
   };
 }
 
-/** Shorter than many partitions, so that leases of nodes that are cut off end. */
+/** Shorter than many partitions, so that leases of isolated nodes expire. */
 function drawLease(random: Rng): NodeSettings['limits'] {
   return random.chance(0.6) ? { leaseMs: 1200, leaseRenewMs: 150, fenceMs: 1500, fenceAskMs: 250 } : {};
 }
@@ -329,13 +330,13 @@ function drawLease(random: Rng): NodeSettings['limits'] {
 function drawWeights(random: Rng): Readonly<Record<Deed, number>> {
   const weights = { ...USUAL };
   for (const deed of Object.keys(USUAL) as readonly Deed[]) weights[deed] *= random.pick([0.3, 1, 1, 3]);
-  // Deletes take histories away: they are worth their price in some of the seeds.
+  // Deletes remove evidence, so only some of the seeds have them.
   if (random.chance(0.5)) weights.delete = 0;
   return weights;
 }
 
 function drawNode(random: Rng): NodeSettings {
-  // Half of a segment holds the largest transaction that clients make up.
+  // Half a segment is enough for the largest transaction of clients.
   const walSegmentBytes = random.pick([32, 64, 128]) * KIBIBYTE;
   return {
     walSegmentBytes,
@@ -363,7 +364,7 @@ function drawNode(random: Rng): NodeSettings {
   };
 }
 
-/** The hard level leaves room for two segments, and the soft one for as much again. */
+/** The hard threshold leaves room for two segments, and the soft one for two more. */
 function thresholdsOf(walSegmentBytes: number): NodeSettings['disk'] {
   return { hardBytes: 2 * walSegmentBytes, softBytes: 4 * walSegmentBytes };
 }

@@ -1,46 +1,49 @@
-// Faults that aim. Most mistakes of a replicated log show only when the right node fails in the right millisecond: the
-// one that has just given a promise, and the one that relies on it. A trap waits for a word that one node says to
-// another, and then strikes both; until then it keeps some of the others apart, and slows disks down.
+// Targeted faults. Most bugs of a replicated log only show when the right node fails in the right millisecond: the one
+// that has just made a promise, and the one that relies on it. A trap waits for a kind of message between two nodes and
+// then hits both; until then it isolates some of the others and slows disks down.
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import type { PeerExchange } from '../peers/exchange.ts';
 import type { Heard, Overhear } from './overhear.ts';
 
-/** A vote, an acknowledgement of entries, a commit index, entries, the first of a term, a new round of confirmation. */
+/**
+ * Messages: a vote, an acknowledgement of entries, a commit index, entries, the first of a term, a new heartbeat round.
+ */
 export type Word = 'vote' | 'ack' | 'commit' | 'entries' | 'lead' | 'round';
 
 /**
- * What becomes of a node: nothing; it loses its power and whatever is not synced; no other node hears it, nor it them;
- * the same, and its core stands still until shortly before the end of that; the same, and what was answered to its last
- * words reaches it when it goes on; or the disk of its log stands still, and is slow for a while after that.
+ * Fault of a node. `none`: nothing. `power`: it loses power and all unsynced data. `alone`: it is isolated from all
+ * other nodes. `asleep`: isolated, and its core is suspended until shortly before the end. `held`: the same, and the
+ * answers to its last messages arrive when it continues. `stall`: the disk of its log stops, and is slow for a while
+ * afterwards.
  */
 export interface Blow {
   readonly kind: 'none' | 'power' | 'alone' | 'asleep' | 'held' | 'stall';
-  /** After the word; alone with 0, it is cut off before the word gets out. */
+  /** Time after the message; `alone` with 0 isolates the node before the message gets out. */
   readonly delayUs: number;
 }
 
 export interface Trap {
   readonly kind: 'trap';
-  /** Of the groups with several members, which. */
+  /** Index among the groups with several members. */
   readonly group: number;
   readonly word: Word;
-  /** Such words that go by before. */
+  /** Number of such messages to skip. */
   readonly skip: number;
-  /** Who is kept apart until then: as many as the others can do without. */
+  /** Nodes that are isolated until then: as many as the others can work without. */
   readonly apart: 'nobody' | 'leader' | 'followers';
-  /** Which of the followers, if some are. */
+  /** Selects the followers, if only some are affected. */
   readonly turn: number;
-  /** Whether their processes are other ones when they come back. */
+  /** True when the hit nodes restart before they return. */
   readonly restarts: boolean;
-  /** How much slower the disks of followers, or of all, are meanwhile, and how long messages take, on average. */
+  /** Factor for the disks of followers or all nodes meanwhile, and mean latency of messages. */
   readonly slowness: number;
   readonly slows: 'followers' | 'all';
   readonly latencyUs: number;
   readonly speaker: Blow;
   readonly hearer: Blow;
-  /** How long it waits, and how long whoever is alone stays so. */
+  /** Time to wait for the message, and duration of the isolation. */
   readonly waitUs: number;
   readonly durationUs: number;
 }
@@ -57,51 +60,51 @@ type Aim = Pick<Trap, 'word' | 'apart' | 'restarts' | 'speaker' | 'hearer' | 'sl
 
 const MILLISECOND_US = 1000;
 const WAKE_US = 100 * MILLISECOND_US;
-/** Whoever is asked has answered by then; and the answer comes so long after the waking, at most. */
+/** Time after which an asked node has answered, and maximum time from waking up to the arrival of the answer. */
 const ANSWERED_US = 10 * MILLISECOND_US;
 const HEARD_US = 20 * MILLISECOND_US;
-/** A disk that stood still is slow for so long, and so slow. */
+/** Time for which a stopped disk is slow afterwards, and its factor. */
 const WEAK_US = 2000 * MILLISECOND_US;
 const WEAKNESS = 100;
-/** Several of these take as long as an election window. */
+/** Several of these latencies take as long as an election window. */
 const CROSSING_US = 300 * MILLISECOND_US;
 const NONE: Blow = { kind: 'none', delayUs: 0 };
 const POWER: Blow = { kind: 'power', delayUs: 0 };
 const ALONE: Blow = { kind: 'alone', delayUs: 0 };
 const ASLEEP: Blow = { kind: 'asleep', delayUs: 0 };
-/** When the word has been heard and believed. */
+/** When the message has been received and processed. */
 const ALONE_AFTER: Blow = { kind: 'alone', delayUs: 3 * MILLISECOND_US };
-/** What breaks whose promise, in a world in which it matters. */
+/** Which fault breaks which promise, in a situation in which it matters. */
 const AIMS: readonly [Aim, ...Aim[]] = [
-  // Forgets a vote that has won an election, and is asked again.
+  // Forgets a vote that has decided an election, and is asked again.
   { word: 'vote', apart: 'leader', restarts: true, speaker: POWER, hearer: ALONE_AFTER, slowness: 30 },
-  // Forgets an entry that was committed because it had it.
+  // Forgets an entry that was committed because of its acknowledgement.
   { word: 'ack', apart: 'followers', restarts: false, speaker: POWER, hearer: ALONE_AFTER, slowness: 300 },
-  // Those who lack what was committed meet, without the one who has committed it.
+  // Nodes that lack committed entries meet without the node that has committed them.
   { word: 'ack', apart: 'followers', restarts: false, speaker: NONE, hearer: ALONE_AFTER, slowness: 1 },
-  // A leader that commits alone, and answers as if it still led.
+  // A leader that commits and is isolated, and answers as if it still led.
   { word: 'commit', apart: 'nobody', restarts: false, speaker: ALONE, hearer: NONE, slowness: 1 },
-  // A leader that wakes up to requests of the time in which others took its place.
+  // A leader that wakes up to requests from the time in which others took over.
   { word: 'commit', apart: 'nobody', restarts: false, speaker: ASLEEP, hearer: NONE, slowness: 1 },
-  // Its heirs have what it has committed, do not know so, and take long to find out.
+  // Its successors have the committed entries, do not know that they are committed, and need long to find out.
   { word: 'commit', apart: 'nobody', restarts: false, speaker: ALONE, hearer: NONE, slowness: 300 },
-  // A leader that has just begun, and then another one.
+  // A new leader, and then another one.
   { word: 'lead', apart: 'leader', restarts: false, speaker: ALONE, hearer: NONE, slowness: 30 },
-  // Candidates of one term, whose requests cross.
+  // Candidates of the same term whose requests cross.
   { word: 'lead', apart: 'leader', restarts: false, speaker: NONE, hearer: NONE, slowness: 1, latencyUs: CROSSING_US },
 ];
-/** Of the names: somebody does not hear that one is there, or gone, and goes on answering. */
+/** Aims at the catalog: a node does not learn that a name was created or deleted, and continues to answer. */
 const NAME_AIMS: readonly [Aim, ...Aim[]] = [
   { group: 0, word: 'entries', apart: 'nobody', restarts: false, speaker: NONE, hearer: ALONE, slowness: 1 },
   { group: 0, word: 'commit', apart: 'nobody', restarts: false, speaker: NONE, hearer: ALONE, slowness: 1 },
   { group: 0, word: 'entries', apart: 'nobody', restarts: false, speaker: ALONE_AFTER, hearer: NONE, slowness: 1 },
 ];
 
-/** What takes longer than an election, and then counts for what came meanwhile. */
+/** Operations that take longer than an election, and then take effect for later requests. */
 const LATE_AIMS: readonly [Aim, ...Aim[]] = [
-  // The answer to a question of before reaches a leader of the past together with reads that came since.
+  // The answer to an old heartbeat round reaches a deposed leader together with newer reads.
   { word: 'round', apart: 'nobody', restarts: false, speaker: { kind: 'held', delayUs: 0 }, hearer: NONE, slowness: 1 },
-  // The disk writes entries that nobody else has any more, while others take their place.
+  // The disk writes entries that no other node has any more, while others replace them.
   {
     word: 'entries',
     apart: 'followers',
@@ -113,7 +116,7 @@ const LATE_AIMS: readonly [Aim, ...Aim[]] = [
   },
 ];
 
-/** What a seed's traps close on, mostly: anything, the catalog, or what takes longer than an election. */
+/** Main target of a seed's traps: anything, the catalog, or operations that take longer than an election. */
 export type TrapMood = 'any' | 'names' | 'late';
 
 const AIMS_OF = { any: AIMS, names: NAME_AIMS } as const;
@@ -135,7 +138,7 @@ export function drawTrap(random: Rng, mood: TrapMood = 'any'): Trap {
   };
 }
 
-/** Long enough for somebody else to be elected. */
+/** Long enough for another leader to be elected. */
 function drawLate(random: Rng): Trap {
   return {
     kind: 'trap',
@@ -173,7 +176,7 @@ export class Trapper {
     this.#parts = parts;
   }
 
-  /** Nothing strikes any more. */
+  /** Disarms all traps. */
   heal(): void {
     this.#isOver = true;
   }
@@ -217,7 +220,7 @@ export class Trapper {
     const stop = overhear.listen((heard) => {
       if (isDone || heard.message.group !== group) return;
       if (trap.word === 'round' ? !isNewRound(heard.message) : !isWord(trap.word, heard)) return;
-      // Whoever does not hear it has nothing on its disk because of it.
+      // A node that does not receive the message has nothing on its disk because of it.
       if (trap.hearer.kind === 'stall' && apart.includes(heard.hearer)) return;
       left -= 1;
       if (left >= 0) return;
@@ -263,7 +266,7 @@ export class Trapper {
     this.#later(durationUs + WEAK_US, 'trap lets the disk be', () => slow(node, 1));
   }
 
-  /** It sleeps at once, is cut off when others have answered it, and finds the answers when it wakes. */
+  /** Suspends the node at once, isolates it when others have answered, and delivers the answers when it wakes up. */
   #holdAnswers(host: string, node: SimNode | undefined, durationUs: number): void {
     const { exchange, simulator } = this.#parts;
     const sleepUs = durationUs - WAKE_US;
@@ -275,7 +278,7 @@ export class Trapper {
     });
   }
 
-  /** No other node hears it, nor it them, until the function that is returned is called. */
+  /** Isolates the node from all others, until the returned function is called. */
   #isolate(host: string): () => void {
     const { exchange, nodes } = this.#parts;
     const others = nodes.filter(({ name }) => name !== host);
@@ -292,7 +295,7 @@ export class Trapper {
   }
 }
 
-/** Whether a leader begins a round, as told from what it said before. */
+/** Returns whether a leader starts a new round, compared with its earlier messages. */
 function newRounds(): (message: Heard['message']) => boolean {
   const known = new Map<number, number>();
   return ({ kind, term, round }) => {

@@ -1,14 +1,14 @@
-// What a disk holds durably of the log, read from the bytes of its segments after each sync, by docs/formats/wal.md and
-// nothing else: it shares no line with what wrote them. What is on its way to the disk is not there.
+// Reads the durable content of a log from the bytes of its segments after each sync, according to docs/formats/wal.md.
+// It shares no code with the writer, and ignores writes in progress.
 import { crc32 } from 'node:zlib';
 import type { Place } from './raft-watch.ts';
 
-/** What is durable of the log of one group. */
+/** The durable log of one group. */
 export interface HeldGroup {
   readonly term: number;
-  /** The replica that it voted for in that term; 0 for nobody. */
+  /** The replica that it voted for in that term; 0 for none. */
   readonly vote: number;
-  /** Whether the entry is in the log, or in the state that the log begins behind. */
+  /** True when the entry is in the log, or in the state before its start. */
   holds(place: Place): boolean;
 }
 
@@ -22,7 +22,7 @@ const TYPES = { entry: 1, hardState: 2, truncateFrom: 3, tombstone: 5, membershi
 class GroupLog implements HeldGroup {
   term = 0;
   vote = 0;
-  /** The log begins behind this entry, and holds those of these terms. */
+  /** The entry before the start of the log, and the terms of the entries after it. */
   #base = 0;
   #terms: number[] = [];
 
@@ -47,13 +47,13 @@ class GroupLog implements HeldGroup {
 
 export class DiskLog {
   readonly #groups = new Map<number, GroupLog>();
-  /** Groups that have ended here, as they were. */
+  /** Groups whose log has ended on this disk, with their last content. */
   readonly #former = new Map<number, GroupLog>();
   readonly #ends = new Map<number, number>();
-  /** How far each file was read. */
+  /** Number of bytes of each file that were read. */
   readonly #read = new WeakMap<object, number>();
 
-  /** Undefined when the disk knows nothing of the group. */
+  /** Undefined when the disk has no data of the group. */
   group(group: number): HeldGroup | undefined {
     return this.#groups.get(group) ?? this.#former.get(group);
   }
@@ -63,7 +63,7 @@ export class DiskLog {
     return this.#ends.get(group) ?? 0;
   }
 
-  /** Whether it holds the last of these records, which are as their writer has encoded them. */
+  /** True when the log has the last of these encoded records. */
   holdsLast(records: Uint8Array): boolean {
     const last = [...recordsOf(records)].at(-1);
     if (last === undefined) return true;
@@ -73,7 +73,7 @@ export class DiskLog {
     return type !== TYPES.hardState || (held?.term === place.term && held.vote === numberAt(last, RECORD_HEADER_BYTES));
   }
 
-  /** The file holds these bytes durably; `file` tells it from others, whatever its name. */
+  /** Called when the file durably has these bytes; `file` identifies it regardless of its name. */
   synced(file: object, bytes: Uint8Array): void {
     if (!startsWith(bytes, 0, SEGMENT_MAGIC)) return;
     const from = this.#read.get(file) ?? SECTOR_BYTES;
@@ -85,7 +85,7 @@ export class DiskLog {
     this.#read.set(file, to);
   }
 
-  /** What these segments have of the entries that the log holds. */
+  /** Payloads of the log's entries in these segments. */
   payloads(segments: Iterable<Uint8Array>): readonly Uint8Array[] {
     const found: Uint8Array[] = [];
     for (const bytes of segments) {
@@ -134,11 +134,11 @@ export class DiskLog {
 
 interface Batch {
   readonly records: Iterable<DataView>;
-  /** Where the next one begins. */
+  /** Start of the next batch. */
   readonly end: number;
 }
 
-/** The whole batches of a segment from there on. */
+/** The complete batches of a segment from this offset. */
 function* batchesOf(bytes: Uint8Array, from: number): Iterable<Batch> {
   for (let at = from; startsWith(bytes, at, BATCH_MAGIC); ) {
     const header = new DataView(bytes.buffer, bytes.byteOffset + at, BATCH_HEADER_BYTES);
@@ -164,7 +164,7 @@ function* recordsOf(bytes: Uint8Array): Iterable<DataView> {
   }
 }
 
-/** Whether every record has its length and its checksum. */
+/** True when every record has the right length and checksum. */
 function areWhole(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
@@ -177,7 +177,7 @@ function areWhole(bytes: Uint8Array): boolean {
   return at === bytes.length;
 }
 
-/** Records begin on a multiple of four, as the mask does. */
+/** Records start at multiples of four, like the mask. */
 function unmasked(bytes: Uint8Array, mask: number): Uint8Array {
   if (mask === 0) return bytes;
   return bytes.map((byte, at) => byte ^ ((mask >>> (8 * (at % 4))) & 0xff));

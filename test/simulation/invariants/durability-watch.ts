@@ -1,30 +1,29 @@
-// What replicas promise to each other, and what they hand to their state machines, held against what is on their disks
-// in that moment (disk-log.ts).
+// Compares the promises and applied entries of replicas with the content of their disks at that moment (disk-log.ts).
 //
-//   I6  whoever acknowledges entries has the last of them on his disk, as the leader of that term has it
-//   I7  whoever gives a vote, or asks for one, has it on his disk
-//   I8  whoever applies an entry has it on his disk
-//   I9  what anybody applies is on the disks of a majority of the voters, of both halves during a change; what learners
-//       hold does not count
-//   I10 a replica promises nothing any more when its log has ended
+//   I6  a replica that acknowledges entries has the last of them on disk, as the leader of that term has it
+//   I7  a replica that grants or requests a vote has the vote on disk
+//   I8  a replica that applies an entry has it on disk
+//   I9  an applied entry is on the disks of a majority of the voters, of both halves during a change; learners do
+//       not count
+//   I10 a replica makes no promises after its log has ended
 //
-// A disk that has lied since (rot, writes that were lost) is not asked.
+// Disks that have lied meanwhile (bit rot, lost writes) are not checked.
 import { type NodeId, nodeOf, toReplicaId } from '#base';
 import type { DiskLog } from './disk-log.ts';
 import type { Place, SaidEntry, SaidMessage, SaidVoters } from './raft-watch.ts';
 
-/** A disk with what is on it. */
+/** A disk with its durable content. */
 export interface WatchedDisk {
   readonly held: DiskLog;
   readonly hasLied: boolean;
 }
 
 interface GroupHistory {
-  /** Of the leader of each term: the terms of its entries by their index, as it said them. */
+  /** For the leader of each term, the terms of its entries by index, as it sent them. */
   readonly leaders: Map<number, Map<number, number>>;
-  /** Everything up to here was applied by somebody. */
+  /** The highest index that any replica has applied. */
   appliedIndex: number;
-  /** Who votes behind the last entry that said so, and before it. */
+  /** Voters since the last membership entry, and before it. */
   voters: SaidVoters | undefined;
   votersBefore: SaidVoters | undefined;
 }
@@ -40,7 +39,7 @@ export class DurabilityWatch {
     this.#onFault = onFault;
   }
 
-  /** The store with this number is on this disk. */
+  /** Registers the disk of a node. */
   isOn(node: NodeId, disk: WatchedDisk): void {
     this.#disks.set(node, disk);
   }
@@ -55,7 +54,7 @@ export class DurabilityWatch {
     else if (kind === 'vote-reply' && isGranted) this.#votes(group, term, { voter: from, candidate: to });
   }
 
-  /** The replica of the group on this node hands the entry to its state machine. */
+  /** Called when the replica of the group on this node applies the entry. */
   applied(group: number, entry: SaidEntry, node: NodeId): void {
     const own = this.#disks.get(node);
     if (own !== undefined && !isHeld(own, group, entry)) {
@@ -69,7 +68,8 @@ export class DurabilityWatch {
       history.votersBefore = before ?? beforeFirst(entry.voters);
       history.voters = entry.voters;
     }
-    // A leader goes by what it knows to be committed: a change that is committed together with this may not count yet.
+    // The leader decides by its own commit index: a membership that is committed together with this entry may not count
+    // yet.
     const counting = entry.voters === undefined ? [before, votersBefore] : [before ?? beforeFirst(entry.voters)];
     const known = counting.filter((voters) => voters !== undefined);
     if (known.length === 0 || known.some((voters) => this.#isWithMost(group, entry, voters))) return;
@@ -146,7 +146,9 @@ function isHeld({ held, hasLied }: WatchedDisk, group: number, place: Place): bo
   return hasLied || held.group(group)?.holds(place) === true;
 }
 
-/** Who voted before the first change that is known: it began there, or concerns learners alone. */
+/**
+ * Voters before the first known membership. Without an outgoing half, it is the initial one or changed only learners.
+ */
 function beforeFirst({ incoming, outgoing }: SaidVoters): SaidVoters {
   return outgoing.length === 0 ? { incoming, outgoing } : { incoming: outgoing, outgoing: [] };
 }

@@ -1,13 +1,13 @@
-// What must hold of every group in every moment, whoever crashes: watched from outside, on what replicas say to each
-// other and what they hand to their state machines. It knows the paper, and nothing of how the node is built.
+// Invariants of every group that must always hold, checked from outside on the messages between replicas and on the
+// entries that they apply. They are based on the paper, not on the implementation.
 //
 //   I1  a term has one leader
-//   I2  a replica votes for one candidate in a term, whatever it forgot since
-//   I3  an entry of a term stands at one place, and is the same in every log (log matching)
-//   I4  what one replica has applied at an index, every replica applies there, in every life (state machine safety)
-//   I5  a leader of a later term holds whatever was applied before it (leader completeness)
+//   I2  a replica votes for one candidate per term, even after a restart
+//   I3  an entry with an index and term is the same in every log (log matching)
+//   I4  all replicas apply the same entry at an index, also after restarts (state machine safety)
+//   I5  a leader of a later term has everything that was applied before (leader completeness)
 
-/** A message as its sender hands it to the network; `kind` is the word of the protocol. */
+/** A message as its sender passes it to the network; `kind` is its name in the protocol. */
 export interface SaidMessage {
   readonly group: number;
   readonly from: number;
@@ -17,9 +17,9 @@ export interface SaidMessage {
   readonly isGranted: boolean;
   readonly previous: Place | undefined;
   readonly entries: readonly SaidEntry[];
-  /** Of an acknowledgement: up to where. */
+  /** Acknowledged index. */
   readonly match?: number | undefined;
-  /** Of a beat and its answer. */
+  /** Round of a heartbeat or its answer. */
   readonly round?: number | undefined;
 }
 
@@ -29,19 +29,19 @@ export interface Place {
 }
 
 export interface SaidEntry extends Place {
-  /** Of its content. */
+  /** Hash of the content. */
   readonly digest: number;
-  /** Who votes from it on, once it is committed; undefined when it changes nothing of that. */
+  /** Voters once the entry is committed; undefined when it does not change them. */
   readonly voters?: SaidVoters | undefined;
 }
 
-/** Replicas, of both halves of a change. */
+/** Replicas of both halves of a membership. */
 export interface SaidVoters {
   readonly incoming: readonly number[];
   readonly outgoing: readonly number[];
 }
 
-/** Only a leader says these. */
+/** Kinds of messages that only a leader sends. */
 const LEADING: ReadonlySet<string> = new Set(['append', 'commit', 'beat', 'timeout-now', 'install-snapshot']);
 
 export class RaftWatch {
@@ -63,7 +63,7 @@ export class RaftWatch {
     if (kind === 'append') this.#appended(message);
   }
 
-  /** A replica of the group on some node hands the entry to its state machine. */
+  /** Called when a replica of the group applies the entry. */
   applied(group: number, entry: SaidEntry, by: string): void {
     const key = `${group} ${entry.index}`;
     const known = this.#applied.get(key);
@@ -110,7 +110,7 @@ export class RaftWatch {
       this.#onFault(`I3: ${by} has another entry ${shown(entry)} of group ${group} than ${shown(known)}`);
   }
 
-  /** What was applied in an earlier term, or in this one, stands in the log of the leader as it was applied. */
+  /** Everything that was applied in this or an earlier term is in the leader's log as it was applied. */
   #holds(group: number, term: number, place: Place, by: string): void {
     const applied = this.#applied.get(`${group} ${place.index}`);
     if (applied === undefined || applied.term > term || applied.term === place.term) return;

@@ -1,4 +1,4 @@
-/** All mutants, in the order in which they are tried. */
+/** All mutants, in the order in which they run. */
 import { MUTANTS } from './catalogue.ts';
 import { CLUSTER_MUTANTS } from './cluster-catalogue.ts';
 import { DEFINITION_MUTANTS } from './definition-catalogue.ts';

@@ -1,5 +1,5 @@
-// Small ways to break the node, each of which the simulation must notice. What takes several nodes to show is in
-// cluster-catalogue.ts, what breaks nothing in equivalents.ts.
+// Small defects of a node, each of which the simulation must detect. Defects that need several nodes are in
+// cluster-catalogue.ts; changes without an effect are in equivalents.ts.
 import type { Mutant } from './mutant.ts';
 
 export const MUTANTS: readonly Mutant[] = [

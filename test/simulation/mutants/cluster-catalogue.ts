@@ -1,4 +1,4 @@
-// Ways to break what nodes do together, in addition to those of catalogue.ts. They are tried with three nodes.
+// Defects of the cooperation of nodes, in addition to catalogue.ts. They run with three nodes.
 import type { Mutant } from './mutant.ts';
 
 export const CLUSTER_MUTANTS: readonly Mutant[] = [

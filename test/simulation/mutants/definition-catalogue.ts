@@ -1,4 +1,4 @@
-/** Ways to break what is defined in a database. They are looked for where somebody defines components. */
+/** Defects of the definitions of a database. They run with clients that define components. */
 import type { Mutant } from './mutant.ts';
 
 export const DEFINITION_MUTANTS: readonly Mutant[] = [

@@ -1,5 +1,5 @@
-// What looks like a way to break the node and breaks no promise, here or because another place keeps it, with the
-// reason. The rest of what is known to go wrong elsewhere is in the catalogues.
+// Changes that look like defects but break no guarantee, here or because other code keeps it, with the reason. Other
+// known bugs of similar systems are in the catalogues.
 import type { Equivalent } from './mutant.ts';
 
 export const EQUIVALENTS: readonly Equivalent[] = [

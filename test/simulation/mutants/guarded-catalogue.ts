@@ -1,4 +1,4 @@
-// Ways to break the node where several places keep one promise: all of them are broken, as none alone would show.
+// Defects of guarantees that several places keep: all places are broken, because one alone would have no effect.
 import type { Mutant } from './mutant.ts';
 
 export const GUARDED_MUTANTS: readonly Mutant[] = [
@@ -25,13 +25,13 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     replace: '      if (number < first + place) throw',
     and: [
       {
-        // What each header says of the end of the segment before it.
+        // The end of the previous segment in each header.
         file: 'src/storage/wal-recovery.ts',
         find: '    if (before !== undefined && (seq',
         replace: '    if (before !== undefined && before.seq < 0 && (seq',
       },
       {
-        // Each summary is believed, and so the chains and the entries behind it fit.
+        // Every summary is trusted, so the chains and the entries after it fit.
         file: 'src/storage/wal-recovery.ts',
         find: '    const read = this.#end === undefined ? restoreSummary : compareSummary;',
         replace:

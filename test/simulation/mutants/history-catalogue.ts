@@ -1,4 +1,6 @@
-/** Ways to break how two histories under one name are found, and how a member gets again what its disk has lost. */
+/**
+ * Defects of the detection of two histories under one name, and of the way in which a member gets lost entries again.
+ */
 import type { Mutant } from './mutant.ts';
 
 const RESTORED = { run: { nodes: 3, restored: true } } as const;

@@ -1,5 +1,5 @@
-// Ways to break what lies between two nodes: lanes of src/transport/peer, and what a node does that has too much to do.
-// They are looked for with the real lanes, over simulated sockets.
+// Defects of the connections between two nodes: lanes of src/transport/peer, and the handling of overload. They run
+// with the real lanes over simulated sockets.
 import type { Mutant } from './mutant.ts';
 
 export const LANE_MUTANTS: readonly Mutant[] = [

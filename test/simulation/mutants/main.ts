@@ -1,10 +1,10 @@
-// Breaks a copy of the sources in every way of the catalogues, one at a time, and runs the simulation over each until
-// it notices. A mutant that survives is a hole in the simulation.
+// The command `npm run sim:mutants`: breaks a copy of the sources in every way of the catalogues, one at a time, and
+// runs the simulation on each until it detects the defect. A surviving mutant is a gap in the simulation.
 //
 //   npm run sim:mutants [-- --only name,name | --since name] [--seeds 100] [--jobs 2]
 //
-// Says of each mutant what killed it as soon as it is known, and ends with the table of all, in the order of the
-// catalogue, and of those that break nothing. Exits with 1 when a mutant survives, or its text is not found.
+// It prints the result of each mutant as soon as it is known, and finally a table of all in the order of the catalogue,
+// with the equivalents. It exits with 1 when a mutant survives, or when its text is not found.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ const verdicts: Verdict[] = [];
 await Promise.all(Array.from({ length: Math.min(jobs, waiting.length) }, () => work()));
 report();
 
-/** The mutants that the command line names, in the order of the catalogue. */
+/** The mutants that the command line selects, in the order of the catalogue. */
 function chosen(): readonly Mutant[] {
   const only = values.only?.split(',');
   refuseStrangers('only', only ?? []);
@@ -51,7 +51,7 @@ function refuseStrangers(option: string, names: readonly string[]): void {
   refuse(`--${option} ${JSON.stringify(stranger)} is no mutant of test/simulation/mutants`);
 }
 
-/** Takes one mutant after the other, in a copy of its own. */
+/** Processes one mutant after the other, in a separate copy. */
 async function work(): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'cairn-mutants-'));
   try {
@@ -106,10 +106,10 @@ async function simulate(mutant: Mutant, copy: string): Promise<Verdict> {
   const seconds = (performance.now() - beganMs) / 1000;
   if (status === 0) return { mutant, isKilled: false, how: `survives ${seeds} seeds`, seconds };
   const [, seed, , found] = lines.map((line) => LINE.exec(line)).find((match) => match !== null) ?? [];
-  // What ends the simulation itself is noticed, too, but not a text that is no program.
+  // An error that ends the simulation counts as detection, but a syntax error does not.
   const failure = lines.find((line) => line.includes('Error') && !line.startsWith('SyntaxError'));
   const how = seed === undefined ? failure : `seed ${seed}: ${found}`;
-  // A name or a module that is not there is a mistake of the catalogue or the copy, and tells nothing of the checks.
+  // A missing name or module is a mistake in the catalogue or the copy.
   if (how !== undefined && /ReferenceError|ERR_MODULE_NOT_FOUND/.test(how))
     return { mutant, isKilled: false, how: `not applied: ${how}`, seconds };
   if (how === undefined) return { mutant, isKilled: false, how: `no verdict, exit code ${status}`, seconds };
@@ -122,7 +122,7 @@ async function run(
 ): Promise<{ readonly status: number | string; readonly lines: readonly string[] }> {
   return new Promise((settle, reject) => {
     const parameters = ['--conditions=source', 'test/simulation/main.ts', ...options];
-    // All files but the broken ones are compiled once.
+    // Unchanged files are compiled only once.
     const env = { ...process.env, NODE_COMPILE_CACHE: join(copy, 'compiled') };
     const child = spawn(process.execPath, parameters, { cwd: copy, env, timeout: MINUTES_MAX * 60_000 });
     let text = '';

@@ -1,7 +1,7 @@
-/** What a mutant is: a small way to break the node, as data. */
+/** The types of a mutant: a small defect of the node, as data. */
 import type { Modes } from '../modes.ts';
 
-/** Which file, which text of it (exactly once), and what instead. */
+/** A file, a text in it (which must occur exactly once), and its replacement. */
 export interface Edit {
   readonly file: string;
   readonly find: string;
@@ -11,15 +11,15 @@ export interface Edit {
 export interface Mutant extends Edit {
   readonly name: string;
   readonly breaks: string;
-  /** What has to be broken as well, because either of several places keeps the promise. */
+  /** Further edits, for a guarantee that several places keep. */
   readonly and?: readonly Edit[];
-  /** A real bug of the same kind elsewhere. */
+  /** A real bug of the same kind in another system. */
   readonly anchor?: string;
-  /** Options of the simulation: modes, nodes (1 by default), and seeds with the rare faults, which come first. */
+  /** Options of the simulation: modes, nodes (default 1), and seeds that contain rare faults, which run first. */
   readonly run?: Modes & { readonly nodes?: number; readonly first?: readonly number[] };
 }
 
-/** What looks like a mutant and breaks no promise. */
+/** A change that looks like a mutant but breaks no guarantee. */
 export interface Equivalent {
   readonly name: string;
   readonly breaks: string;

@@ -1,4 +1,4 @@
-/** Ways to break the two axes of time. They are looked for where clients ask by effective and by recorded times. */
+/** Defects of the two time axes. They run with clients that read by effective and recorded times. */
 import type { Mutant } from './mutant.ts';
 
 export const TIME_MUTANTS: readonly Mutant[] = [

@@ -1,7 +1,7 @@
-// What the world did to a node that explains why its process has ended, told apart as finely as faults are: a failed
-// call excuses a failure that goes back to that very call, a spoiled file one that names the file, a spoiled row one
-// that finds it, and a store that was cut one that says so. Whatever else ends a process is a fault of the node, a
-// broken invariant always, however much is damaged besides.
+// Decides whether an injected fault explains the end of a process. Each fault explains only its own effects: a failed
+// call explains a failure caused by that call, a damaged file a failure that names it, a damaged row a failure that
+// detects it, and a truncated store a failure that reports it. Any other end is a fault of the node. A broken invariant
+// is never excused.
 import { DatabaseError } from '#base';
 import { StorageFailure } from '#storage';
 import type { SimDisk } from '../disk/sim-disk.ts';
@@ -12,10 +12,10 @@ export interface World {
   readonly store: Pick<SimStore, 'isRotten' | 'isCut' | 'hasThrown'>;
 }
 
-/** Of a log beside a store that is new (src/cluster/store/data-directory.ts). */
+/** Reason of a log next to a new store (src/cluster/store/data-directory.ts). */
 export const STORE_IS_MISSING = 'StoreMissing';
 
-/** What is wrong by each reason that a node may end for, and whether that is so. */
+/** For each reason of an end, its excuse and whether it applies. */
 const REASONS: Readonly<Record<string, readonly [excuse: string, holds: (failure: unknown, world: World) => boolean]>> =
   {
     NotJoined: ['no cluster has answered', () => true],
@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<string, readonly [excuse: string, holds: (failure
     CorruptRecord: ['the disk has spoiled a row', (_, { store }) => store.isRotten],
     StoreAndLogDisagree: ['the store was cut', (_, { store }) => store.isCut],
     [STORE_IS_MISSING]: ['the store was cut', (_, { store }) => store.isCut],
-    // What raised it is cut away, and a release reads no more of a level that it does not know (C23).
+    // The raise of the level is lost, and this release does not read such an old level (C23).
     LevelNotKnown: ['the store was cut', (failure, { store }) => store.isCut && isOfEarlierLevel(failure)],
   };
 
@@ -50,12 +50,12 @@ function excuseOfStorage(failure: StorageFailure, disk: World['disk']): string |
   }
 }
 
-/** Whether an earlier release is asked for. */
+/** True when the failure asks for an earlier release. */
 function isOfEarlierLevel(failure: unknown): boolean {
   return failure instanceof Error && failure.message.endsWith('start an earlier one, and finalize it');
 }
 
-/** Whether the failure, or one that it goes back to, is such a one. */
+/** True when the failure, or one of its causes, satisfies the predicate. */
 function hasCause(failure: unknown, isSuch: (cause: unknown) => boolean): boolean {
   for (let cause = failure; cause instanceof Error; cause = cause.cause) if (isSuch(cause)) return true;
   return false;

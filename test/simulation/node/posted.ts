@@ -1,6 +1,5 @@
-// What arrives in the other thread of a message that one posts: a copy, without the buffers that were given away.
-//
-// Plain data is copied here, for less than `structuredClone` costs, which has the rest and refuses what no port takes.
+// Copies a message as posting it to another thread does, without transferred buffers. Plain data is copied here, which
+// is cheaper than `structuredClone`; the latter handles the rest and rejects what cannot be posted.
 
 export function posted<Message>(message: Message, given: readonly ArrayBuffer[] = []): Message {
   return copyOf(message, given) as Message;

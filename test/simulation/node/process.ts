@@ -1,5 +1,5 @@
-// One process of a simulated node, from its start to its end: the real parts, put together as `startNode` and the
-// threads do it, over simulated threads, disk, store, clocks and randomness.
+// One process of a simulated node, from its start to its end: the real parts, composed as in `startNode` and its
+// threads, on simulated threads, disk, store, clocks and randomness.
 import { type GroupId, type NodeId, type Revision, toNodeId, toRevision, uuidBytes } from '#base';
 import {
   type CoreLimits,
@@ -47,11 +47,11 @@ export interface ProcessParts {
   readonly store: SimStore;
   readonly clock: SimClock;
   readonly settings: ProcessSettings;
-  /** Undefined: a node that nobody can join. */
+  /** Undefined for a node that no other node can join. */
   readonly place: ClusterPlace | undefined;
-  /** The node did what no fault explains, and goes on. */
+  /** Called when the node did something that no fault explains, and continues. */
   readonly onMisbehaviour: (what: string) => void;
-  /** The process cannot go on, for this reason. Called once; it is dead then. */
+  /** Called once with the reason when the process ends by itself; it is dead then. */
   readonly onFailure: (failure: unknown) => void;
 }
 
@@ -60,9 +60,9 @@ export interface ProcessSettings {
   readonly limits: Partial<CoreLimits>;
   readonly serviceLimits: Partial<ServiceLimits>;
   readonly disk: DiskThresholds;
-  /** How long a message between two threads takes, at most. */
+  /** Maximum latency of a message between two threads. */
   readonly threadUsMax: number;
-  /** Whether the invariants of #raft are checked after every step. */
+  /** True when the invariants of #raft are checked after every step. */
   readonly checksSteps: boolean;
 }
 
@@ -70,14 +70,14 @@ interface Opened {
   readonly core: CoreRuntime;
   readonly node: SimFront;
   readonly service: SimService;
-  /** Undefined: there are no other nodes. */
+  /** Undefined without other nodes. */
   readonly relay: SimRelay | undefined;
 }
 
-/** What an operator may ask of a core. */
+/** An admin request to a core. */
 export type OperatorOrder = Parameters<CoreRuntime['order']>[0];
 
-/** What a core says of an order. */
+/** The answer of a core to an admin request. */
 export type OrderAnswered = Awaited<ReturnType<CoreRuntime['order']>>;
 
 type Recover = CoreRuntime['recoveries']['recover'];
@@ -114,12 +114,12 @@ export class NodeProcess {
     this.#seat = parts.place === undefined ? undefined : this.#takeSeat(parts.place);
   }
 
-  /** Undefined until it has started. */
+  /** Undefined until the process has started. */
   get service(): SimService | undefined {
     return this.#opened?.service;
   }
 
-  /** Has other nodes answer; undefined until it has started, and where there are none. */
+  /** Relays requests to other nodes; undefined until the process has started, and without other nodes. */
   get relay(): SimRelay | undefined {
     return this.#opened?.relay;
   }
@@ -128,26 +128,26 @@ export class NodeProcess {
     return this.#opened?.node;
   }
 
-  /** Has these nodes hold the database, as an operator asks for it. */
+  /** Requests that these nodes have the database, as an operator does. */
   place(group: GroupId, nodes: readonly NodeId[]): void {
     this.core.after(0, 'place', () => this.#opened?.core.place(group, nodes));
   }
 
-  /** Asks the core for something that concerns a node; `onAnswer` follows, unless the process ends. */
+  /** Sends an admin request to the core; calls `onAnswer` unless the process ends before. */
   order(order: OperatorOrder, onAnswer: (answer: OrderAnswered) => void): void {
     this.core.after(0, 'order', () => {
       this.#opened?.core.order(order).then(onAnswer, (failure: unknown) => this.fail(failure));
     });
   }
 
-  /** As `order`, of a database that has lost its quorum. */
+  /** The same for the recovery of a database without a quorum. */
   recover(order: RecoveryAsked, onAnswer: (answer: RecoveryAnswered) => void): void {
     this.core.after(0, 'recover', () => {
       this.#opened?.core.recoveries.recover(order).then(onAnswer, (failure: unknown) => this.fail(failure));
     });
   }
 
-  /** What this node holds of a database. */
+  /** Reads the replica of a database on this node. */
   copyOf(name: string, onAnswer: (copy: HeldCopy | undefined) => void): void {
     this.core.after(0, 'copy', () => onAnswer(this.#opened?.core.recoveries.copyOf(name)));
   }
@@ -160,7 +160,7 @@ export class NodeProcess {
     return this.#opened?.core.membershipOf(group);
   }
 
-  /** What it runs; undefined of a node that nobody can join. */
+  /** Release of the process; undefined for a node that no other node can join. */
   get release(): Release | undefined {
     return this.#parts.place?.release;
   }
@@ -169,7 +169,7 @@ export class NodeProcess {
     return this.front.isAlive;
   }
 
-  /** Begins the start; `onReady` follows when it has recovered, or `onFailure` when it refuses. */
+  /** Starts the process; calls `onReady` after the recovery, or `onFailure` when it refuses to start. */
   start(onReady: () => void): void {
     const { disk, front } = { disk: this.#parts.disk, front: this.front };
     disk.attach({ onCut: () => this.fail('cut'), sleep: (delayUs) => this.log.sleep(delayUs, 'disk') });
@@ -178,7 +178,7 @@ export class NodeProcess {
     });
   }
 
-  /** Ends at once, whatever was under way; with `isSilent` no system is left that would tell others. */
+  /** Kills the process at once. With `isSilent` the whole machine is gone, so connections are not closed. */
   kill(isSilent = false): void {
     this.#seat?.end(isSilent);
     this.relay?.leave(isSilent);
@@ -358,7 +358,7 @@ function walIdentity({ clusterId, storeId }: NodeIdentity): WalIdentity {
   return { clusterId: uuidBytes(clusterId), storeId: uuidBytes(storeId) };
 }
 
-/** As start-node.ts does it: what cannot be read is found out by whoever reads it. */
+/** The same as in start-node.ts: unreadable rows are reported when they are used. */
 function storedRevision(kv: KvReader, group: GroupId): Revision {
   try {
     const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });

@@ -1,4 +1,4 @@
-/** Logs and metrics that go nowhere: the trace is what a simulated node says. */
+/** Loggers and metrics without output: simulated nodes report only through the trace. */
 import type { Logger, Metrics } from '#observability';
 
 export const quietLogger: Logger = {

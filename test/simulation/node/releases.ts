@@ -1,5 +1,5 @@
-// The releases that nodes of a run may run, one after the other: this one, one that knows one level more, and one that
-// knows yet another, and not the first (ADR 0047).
+// The releases that nodes of a run can use, in order: this one, one with an additional level, and one with a further
+// level that does not support the first (ADR 0047).
 import { LEVELS } from '#base';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
 import { lastRelease, nextRelease } from '../../support/cluster/next-release.ts';

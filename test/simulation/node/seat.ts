@@ -1,6 +1,6 @@
-// The seat of one process in a cluster: who its store is, how it reaches the others, and what its core is told of both.
-// The parts are the real ones (own-identity.ts, peer/join.ts, thread/reach.ts, spread.ts), as the real threads join
-// them.
+// Connects one process to its cluster: the identity of its store, its links to the other nodes, and the cluster
+// configuration of its core. The parts are the real ones (own-identity.ts, peer/join.ts, thread/reach.ts, spread.ts),
+// composed as in the real threads.
 import { type Address, CATALOG_GROUP, DatabaseError, NO_BYTES } from '#base';
 import {
   type ClientAddresses,
@@ -37,38 +37,38 @@ import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
 import { STORE_IS_MISSING } from './excuses.ts';
 import type { SimClock } from './sim-clock.ts';
 
-/** What a node is told of its cluster when it is started. */
+/** Cluster configuration of a node. */
 export interface ClusterPlace {
   readonly exchange: PeerExchange;
-  /** Nodes reach each other by the real lanes, over sockets in this time; undefined: each frame travels for itself. */
+  /** Virtual time for sockets with real lanes; undefined: each frame is sent separately. */
   readonly lanes: Simulator | undefined;
-  /** For what nodes have others answer. */
+  /** Connections for relayed requests. */
   readonly lines: RelayLines;
-  /** Names of the others; whoever has none founds the cluster. */
+  /** Names of other nodes to join through; empty for the node that founds the cluster. */
   readonly seeds: readonly string[];
   readonly zone: string;
-  /** Of a new database. */
+  /** Number of replicas of a new database. */
   readonly copies: number;
-  /** What was on a node that is silent for so long is put elsewhere; undefined: never. */
+  /** Silence after which the replicas of a node are replaced; undefined: never. */
   readonly replaceAfterMs: number | undefined;
   readonly watch: RaftWatch;
   readonly durability: DurabilityWatch;
   readonly overhear: Overhear;
-  /** What the next process runs. */
+  /** Release of the next process. */
   readonly release: Release;
 }
 
 export interface SeatParts extends ClusterPlace {
   readonly name: string;
   readonly disk: WatchedDisk;
-  /** The thread of the core. */
+  /** Thread of the core. */
   readonly thread: Isolate;
   readonly clock: SimClock;
   readonly random: Rng;
   readonly onDeceived: (from: string) => void;
-  /** A lane has handed on what it may not. */
+  /** Called when a lane has delivered a wrong frame. */
   readonly onFlaw: (what: string) => void;
-  /** A database is given an entry of a feature level that the release does not know. */
+  /** Called when a database gets an entry of a level that the release does not know. */
   readonly onUnknownLevel: (group: number, level: number) => void;
 }
 
@@ -86,7 +86,7 @@ export class Seat {
     this.#parts = parts;
   }
 
-  /** Who the store is; a new one becomes somebody first, unless there is a log beside it. */
+  /** The identity of the store. A new store gets one by founding or joining, unless there is a log next to it. */
   async identity(store: KvStore, hasLog: () => boolean): Promise<NodeIdentity> {
     const { clock, random, seeds } = this.#parts;
     const identity = await ownIdentity(store, {
@@ -94,7 +94,7 @@ export class Seat {
       nowMs: clock.nowMs(),
       random,
       origin: seeds.length === 0 ? { kind: 'alone' } : { kind: 'asks', ask: (storeId) => this.#join(storeId) },
-      // As src/cluster/store/data-directory.ts: a store that was lost must not ask to be taken in as another one.
+      // Like src/cluster/store/data-directory.ts: a node that has lost its store must not join as another one.
       checkNew: async () => {
         if (!hasLog()) return;
         const details = { reason: STORE_IS_MISSING };
@@ -106,7 +106,7 @@ export class Seat {
     return identity;
   }
 
-  /** What the core is given. */
+  /** The cluster ports of the core. */
   async open(
     identity: NodeIdentity,
   ): Promise<
@@ -157,18 +157,18 @@ export class Seat {
     };
   }
 
-  /** What it hears of its end ends the process. */
+  /** Connects the core, and watches for the removal of the node, which ends the process. */
   begin(core: CoreRuntime, onFailure: (failure: unknown) => void): void {
     this.#reach?.begin(core);
     this.#reach?.announcer.watch().catch(onFailure);
   }
 
-  /** Says where the node is; what it is refused with ends the process. */
+  /** Announces the addresses of the node; a refusal ends the process. */
   announce(clients: ClientAddresses, onFailure: (failure: unknown) => void): void {
     this.#reach?.announcer.announce({ ...this.#registration(this.#storeId), ...clients }).catch(onFailure);
   }
 
-  /** Before the core drains. */
+  /** Called before the core drains. */
   quieten(): void {
     this.#reach?.announcer.close();
   }
@@ -177,7 +177,7 @@ export class Seat {
     await this.#reach?.close();
   }
 
-  /** The process has died; with `isSilent` the machine, too. */
+  /** Ends the connections of the dead process; with `isSilent` its machine is gone, too. */
   end(isSilent: boolean): void {
     this.#links?.end(isSilent);
   }
@@ -257,7 +257,7 @@ function entryOf({ index, term, payload, membership }: AnyEntry): SaidEntry {
   return { index, term, digest: nativeCrc32(payload ?? NO_BYTES), voters: membership?.voters };
 }
 
-/** The real machines, and somebody who sees what they are given. */
+/** The real state machines, with a listener for applied entries. */
 function watchedMachines(
   machines: Machines,
   applied: (group: number, entry: SaidEntry, level: number | undefined) => void,
@@ -265,7 +265,7 @@ function watchedMachines(
   const watched = <Watched extends Machine>(group: number, machine: Watched): Watched => {
     const apply = machine.apply.bind(machine);
     const seen: Machine['apply'] = (entry) => {
-      // The first byte of what a transaction is (docs/formats/entries.md).
+      // The first byte of a transaction is its level (docs/formats/entries.md).
       applied(group, entryOf(entry), group === CATALOG_GROUP ? undefined : entry.payload[0]);
       return apply(entry);
     };

@@ -1,7 +1,7 @@
-/** The two clocks of a node: one that drifts and is set, and one that only drifts. */
+/** The two clocks of a node: a wall clock that drifts and can be set, and a monotonic clock that only drifts. */
 import type { Simulator } from '../engine/simulator.ts';
 
-/** The wall clock when a run begins: 2026-01-01. */
+/** The wall clock at the start of a run: 2026-01-01. */
 const EPOCH_MS = 1_767_225_600_000;
 
 export class SimClock {
@@ -9,7 +9,7 @@ export class SimClock {
   readonly #rate: number;
   #stepMs = 0;
 
-  /** `ppm`: how many millionths too fast the clock runs. */
+  /** `ppm`: rate error of the clock in parts per million; positive is fast. */
   constructor(simulator: Simulator, ppm: number) {
     this.#simulator = simulator;
     this.#rate = 1 + ppm / 1e6;
@@ -23,7 +23,7 @@ export class SimClock {
     return (this.#simulator.nowUs / 1000) * this.#rate;
   }
 
-  /** Somebody sets the wall clock. */
+  /** Sets the wall clock. */
   step(byMs: number): void {
     this.#stepMs += byMs;
   }

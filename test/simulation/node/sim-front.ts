@@ -1,12 +1,12 @@
-// The front of a simulated node: the real one, which counts whom it has not answered yet, and whose clients write as
-// the level of the cluster has it.
+// The front of a simulated node: the real one, with a count of unanswered requests, and with writes in the format of
+// the cluster's level.
 import { type DatabaseId, type GroupId, LEVELS } from '#base';
 import { FrontNode, type Node } from '#cluster';
 
 export class SimFront extends FrontNode {
   #unanswered = 0;
 
-  /** Requests that it has taken and not answered. */
+  /** Number of unanswered requests. */
   get unanswered(): number {
     return this.#unanswered;
   }

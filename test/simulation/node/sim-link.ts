@@ -1,5 +1,5 @@
-// The link between the front of a simulated node and its core: the messages of the real threads, packed, given away
-// and unpacked (command-message.ts, report-message.ts), with delays of their own either way.
+// The link between the front of a simulated node and its core: messages are packed, transferred and unpacked by the
+// real code (command-message.ts, report-message.ts), with a random delay in each direction.
 import type { CoreRuntime } from '#cluster';
 import type { DiskLevel } from '#storage';
 import type { MeasureGatherer } from '../../../src/cluster/core/observer.ts';
@@ -15,9 +15,9 @@ export interface SimLinkParts {
   readonly coreThread: Isolate;
   readonly front: Isolate;
   readonly latencyUs: () => number;
-  /** What comes before the core drains, in its thread. */
+  /** Called in the core's thread before the core drains. */
   readonly beforeDrain: () => void;
-  /** What follows when the core has drained, in its thread. */
+  /** Called in the core's thread after the core has drained. */
   readonly close: () => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export class SimLink implements CoreLink {
     });
   }
 
-  /** Memory that the threads share. */
+  /** Models memory that both threads share. */
   get isAlone(): boolean {
     return this.#parts.core.isAlone;
   }

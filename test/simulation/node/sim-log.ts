@@ -1,6 +1,6 @@
-// The log of a simulated node: the real one (src/storage), on a thread of its own that is simulated, over a simulated
-// disk. As log-worker.ts does it: buffers change hands; a batch is what has arrived when the disk is free, and what
-// arrives while it is written and synced waits for the next one; each batch has a completion of its own.
+// The log of a simulated node: the real one (src/storage) on a simulated thread and disk. As in log-worker.ts, buffers
+// are transferred; a batch contains the records that have arrived when the disk is free, later records wait for the
+// next batch, and each batch has its own completion.
 import { assert } from '#base';
 import {
   type BatchId,
@@ -21,13 +21,13 @@ export interface SimLogParts {
   readonly identity: WalIdentity;
   readonly segmentBytes: number;
   readonly disk: SimDisk;
-  /** The thread of the log, and the one of its user. */
+  /** Threads of the log and of its user. */
   readonly thread: Isolate;
   readonly user: Isolate;
   readonly latencyUs: () => number;
 }
 
-/** How often a log looks whether a disk that stands still has gone on. */
+/** Interval of checks whether a stalled disk works again. */
 const STALL_LOOK_US = 20_000;
 
 export class SimLog implements LogWriter {
@@ -38,7 +38,7 @@ export class SimLog implements LogWriter {
   readonly #toUser: (label: string, work: () => void) => void;
   #appended: BatchId = 0;
   #isClosing = false;
-  /** In the thread of the log: what waits for the disk, and whether the disk is at work. */
+  /** State of the log's thread: records that wait for the disk, and whether the disk is busy. */
   #arrived: EncodedRecords[] = [];
   #last: EncodedRecords | undefined;
   #isBusy = false;
@@ -56,7 +56,7 @@ export class SimLog implements LogWriter {
     this.#toUser = thread.channelTo(user, latencyUs);
   }
 
-  /** Throws when the log refuses to open. */
+  /** Throws when the log cannot be opened. */
   static open(parts: SimLogParts): { readonly log: SimLog; readonly recovered: RecoveredLog } {
     const { wal, recovered } = Wal.open(parts.directory, parts);
     const { hasLied, held } = parts.disk;
@@ -100,7 +100,7 @@ export class SimLog implements LogWriter {
     });
   }
 
-  /** Takes what has arrived, unless the disk is at work. */
+  /** Writes what has arrived, unless the disk is busy. */
   #work(): void {
     if (this.#isBusy || this.#hasFailed) return;
     while (this.#commit.queuedBytes < BATCH_BYTES_MAX) {

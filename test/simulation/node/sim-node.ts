@@ -1,7 +1,8 @@
-// A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and somebody
-// who starts the next process when one has ended, as Kubernetes does.
+// A node of the simulated cluster: a machine with a disk, a store and clocks that outlive its processes, and a
+// supervisor that starts the next process, like Kubernetes.
 //
-// It judges every end of a process: one that nobody caused is a fault, and so is a refusal to start on a good disk.
+// It checks every end of a process: an end that no fault explains is a problem, and so is a refusal to start on an
+// undamaged disk.
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { SimDisk } from '../disk/sim-disk.ts';
 import { type OpenStore, SimStore } from '../disk/sim-store.ts';
@@ -16,22 +17,22 @@ import type { SimFront } from './sim-front.ts';
 
 export interface NodeSettings extends ProcessSettings {
   readonly clockPpm: number;
-  /** How long the next process takes to come after one has ended, at most. */
+  /** Maximum delay between the end of a process and the start of the next one. */
   readonly restartUsMax: number;
 }
 
 export interface NodeListener {
-  /** A process takes requests. */
+  /** Called when a process accepts requests. */
   readonly onUp: () => void;
   readonly onDown: () => void;
-  /** The node did what no fault explains. */
+  /** Called when the node did something that no fault explains. */
   readonly onMisbehaviour: (what: string) => void;
 }
 
-/** As of the settings of a node. */
+/** Default of the node's setting. */
 const GRACE_MS = 10_000;
 
-/** What a command on the machine of a stopped node works on. */
+/** Tools of a command on the machine of a stopped node. */
 export interface Maintenance {
   readonly disk: SimDisk;
   readonly store: OpenStore;
@@ -39,13 +40,13 @@ export interface Maintenance {
   readonly nowMs: number;
 }
 
-/** A copy of what a machine has on its disks. */
+/** A copy of the disks of a machine. */
 export interface Volume {
   readonly disk: SimDisk;
   readonly store: SimStore;
 }
 
-/** How a process ends: alone, or with the machine; then this share of what was not synced survives. */
+/** End of a process: alone, or with its machine, in which case this share of the unsynced data survives. */
 export type Ending = { readonly kind: 'process' } | { readonly kind: 'power'; readonly share: number };
 
 export class SimNode {
@@ -58,27 +59,27 @@ export class SimNode {
   readonly #settings: NodeSettings;
   readonly #listener: NodeListener;
   #place: ClusterPlace | undefined;
-  /** How often its volume was emptied. */
+  /** Number of times that its volume was emptied. */
   #wipes = 0;
   #process: NodeProcess | undefined;
   #ending: Ending = { kind: 'process' };
-  /** How often a process was started, and a command. */
+  /** Number of started processes, and of commands. */
   #starts = 0;
   #commands = 0;
   #isUp = false;
   #isDraining = false;
   #isRestarting = false;
-  /** How many have taken the node away for a while. */
+  /** Number of callers that keep the node down. */
   #holds = 0;
-  /** The cluster has let the node go, as an operator has asked. */
+  /** True when an operator may have removed the node from the cluster. */
   #isRemoved = false;
   #removals = 0;
-  /** A release that the node was told to run, and that may not know the level that it finds. */
+  /** A release that was started by mistake and may not know the current level. */
   #mistaken: Release | undefined;
   #refusals = 0;
   #copies = 0;
 
-  /** Without a `place` it is a node that nobody can join. */
+  /** Without `place`, no other node can join this one. */
   constructor(
     {
       simulator,
@@ -111,12 +112,12 @@ export class SimNode {
     return this.#isUp;
   }
 
-  /** Up, and on no way down: a process that drains refuses writes until the next one has its place. */
+  /** True when the node is up and not draining: a draining process refuses writes until the next one has started. */
   get isServing(): boolean {
     return this.#isUp && !this.#isDraining;
   }
 
-  /** The process that takes requests, if one does. */
+  /** The process that accepts requests, if any. */
   get process(): NodeProcess | undefined {
     return this.#isUp ? this.#process : undefined;
   }
@@ -125,7 +126,7 @@ export class SimNode {
     return this.#process;
   }
 
-  /** Numbers the processes: a connection is to one of them. */
+  /** Number of the process; a connection belongs to one of them. */
   get incarnation(): number {
     return this.#starts;
   }
@@ -155,33 +156,33 @@ export class SimNode {
     });
   }
 
-  /** Ends the process, and with `power` the machine; the next one comes by itself. */
+  /** Ends the process, and with `power` the machine; the next process starts automatically. */
   crash(ending: Ending): void {
     this.#ending = ending;
     this.#process?.kill(ending.kind === 'power');
     this.#ended(ending.kind === 'power' ? `power failure, ${ending.share} survives` : 'killed');
   }
 
-  /** What happens to the machine when the disk cuts a call short. */
+  /** Sets how the process ends when the disk ends it within a call. */
   endsWith(ending: Ending): void {
     this.#ending = ending;
   }
 
-  /** The disk is (no longer) as small as this. */
+  /** Limits the free space of the disk; undefined removes the limit. */
   limitDisk(freeBytes: number | undefined): void {
     this.disk.capacityBytes = Number.POSITIVE_INFINITY;
     if (freeBytes === undefined) return;
-    // As if somebody else had written all but so much.
+    // Acts as if other data had filled the disk except for this space.
     this.disk.capacityBytes = Number.MAX_SAFE_INTEGER;
     this.disk.capacityBytes -= this.disk.availableBytes - freeBytes;
   }
 
-  /** Others leave so many segments of the log, until the disk is limited in another way. */
+  /** Leaves space for this number of log segments, until the limit changes. */
   leaveRoomFor(segments: number): void {
     this.limitDisk(segments * this.#settings.walSegmentBytes);
   }
 
-  /** An orderly end, as SIGTERM asks for; the next process comes by itself. */
+  /** Drains the node, as after SIGTERM; the next process starts automatically. */
   drain(): void {
     const process = this.process;
     if (process?.node === undefined) return;
@@ -191,7 +192,7 @@ export class SimNode {
   }
 
   async #drainProcess(process: NodeProcess, node: SimFront): Promise<void> {
-    // It serves as ever meanwhile.
+    // It serves normally meanwhile.
     const { leads } = node.unfinished;
     await node.leave(GRACE_MS);
     if (!process.isAlive) return;
@@ -205,22 +206,25 @@ export class SimNode {
     this.#ended('drained');
   }
 
-  /** An operator has it leave the cluster: from now on it may be told that it was removed. */
+  /** An operator removes the node from the cluster: from now on its process may end with that reason. */
   leaves(): void {
     this.#isRemoved = true;
   }
 
-  /** How often a process has ended because the node was removed. */
+  /** Number of processes that have ended because the node was removed. */
   get removals(): number {
     return this.#removals;
   }
 
-  /** How often a process has said that its release does not know the level of the cluster, where that is so. */
+  /** Number of processes that have correctly refused the level of the cluster. */
   get refusals(): number {
     return this.#refusals;
   }
 
-  /** The next process runs this release; another one is drained, or killed while it starts. It may be a mistake. */
+  /**
+   * Sets the release of the next process; a current process with another release is drained, or killed while it starts.
+   * It may be a mistake.
+   */
   runs(release: Release, { isMistaken = false }: { readonly isMistaken?: boolean } = {}): void {
     if (isMistaken) this.#mistaken = release;
     else if (this.#mistaken === release) this.#mistaken = undefined;
@@ -230,7 +234,7 @@ export class SimNode {
     else if (!this.#isDraining) this.drain();
   }
 
-  /** Works on what the held node has, as a command on its machine; it ends with what the work throws. */
+  /** Runs a command on the disks of the held node; rejects with the failure of the command. */
   async maintain<Value>(work: (tool: Maintenance) => Promise<Value>): Promise<Value> {
     this.#commands += 1;
     const random = this.#random.split(`command ${this.#commands}`);
@@ -247,18 +251,18 @@ export class SimNode {
     }
   }
 
-  /** The power of the held node fails; such a share of what was not synced survives. */
+  /** The power of the held node fails; this share of the unsynced data survives. */
   async losePower(share: number): Promise<void> {
     this.disk.losePower(share);
     await this.store.losePower(share);
   }
 
-  /** The next process belongs to another cluster. */
+  /** Assigns the next process to another cluster. */
   moves(to: Pick<ClusterPlace, 'seeds' | 'watch' | 'durability'>): void {
     this.#place = this.#place && { ...this.#place, ...to };
   }
 
-  /** Keeps the node down until `release`; of several, until the last. */
+  /** Keeps the node down until `release`, once for each call. */
   hold(): void {
     this.#holds += 1;
     this.crash({ kind: 'process' });
@@ -281,7 +285,7 @@ export class SimNode {
     return store;
   }
 
-  /** What its volume holds now, whatever its process does. */
+  /** Copies the current content of its volume, regardless of the process. */
   async copyVolume(): Promise<Volume> {
     this.#copies += 1;
     const random = this.#random.split(`copy ${this.#copies}`);
@@ -289,14 +293,14 @@ export class SimNode {
     return { disk, store: await this.store.copy(random.split('store')) };
   }
 
-  /** The volume of the held node is what it was when it was copied. */
+  /** Restores the volume of the held node to a copy. */
   putBack({ disk, store }: Volume): void {
     this.#disk = disk;
     this.#store = store;
     store.hasRoom = () => this.disk.availableBytes > 0;
   }
 
-  /** Its volume is emptied. What starts on it asks the others (`seeds`) to join, as a store that nobody knows. */
+  /** Empties the volume. The next process joins through `seeds` as a new store. */
   wipe(seeds: readonly string[]): void {
     this.hold();
     this.#wipes += 1;
@@ -317,7 +321,7 @@ export class SimNode {
     this.#ended(`failed (${excuse ?? 'without a cause'}): ${describe(failure)}`);
   }
 
-  /** What the world did that explains the failure. */
+  /** The fault that explains the failure, if any. */
   #excuse(failure: unknown): string | undefined {
     if (this.#isRemoved && reasonOf(failure) === 'NodeRemoved') {
       this.#removals += 1;
@@ -358,7 +362,7 @@ export class SimNode {
   }
 }
 
-/** Whether the process has ended because its release does not support a level. */
+/** True when the process has ended because its release does not support a level. */
 function isOfLevel(failure: unknown): boolean {
   const reason = reasonOf(failure);
   return reason === 'LevelNotKnown' || reason === 'UnknownFeatureLevel';

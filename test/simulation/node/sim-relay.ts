@@ -1,5 +1,5 @@
-// Requests of a simulated node for databases of which it holds no copy. The real Relay says whom to ask, how often, and
-// for how much; how a request and its answer are carried is here, as src/transport/grpc/relay-call.ts does it.
+// Relays requests of a simulated node to nodes with a replica. The real Relay decides about the target, the retries and
+// the budget; this file transports requests and replies, like src/transport/grpc/relay-call.ts.
 import { DatabaseError } from '#base';
 import { type DatabaseDescription, type Holder, isFatal, type Shown } from '#service';
 import { type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
@@ -8,44 +8,44 @@ import type { RelayEnd, RelayLines, RelayStream } from '../peers/relay-lines.ts'
 import { quietLogger, quietMetrics } from './quiet.ts';
 import type { SimService } from './sim-service.ts';
 
-/** How a holder works on a request. */
+/** Environment in which the target executes a request. */
 export interface Work {
   readonly service: SimService;
-  /** Of its process. */
+  /** Thread of its process. */
   readonly thread: Isolate;
-  /** What ends it. */
+  /** Ends the process with a failure. */
   readonly fail: (failure: unknown) => void;
-  /** Aborts when nobody waits any more. */
+  /** Aborts when no caller waits any more. */
   readonly signal: AbortSignal;
-  /** What is asked for beside the least revision of the client. */
+  /** Minimum revision in addition to that of the client. */
   readonly shown: Shown | undefined;
-  /** Passes a piece of the answer on, behind those before it. */
+  /** Sends a part of the answer, after the earlier parts. */
   readonly say: (work: () => void) => void;
 }
 
 export interface RelayedRequest<Value> {
   readonly isWrite: boolean;
-  /** Of a write: the database. */
+  /** Name of the database, for writes. */
   readonly name: string;
-  /** Aborts when the client has gone, or its time is over. */
+  /** Aborts when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
-  /** When its time is over; undefined: it has no end. */
+  /** Deadline of the request; undefined without one. */
   readonly untilUs: number | undefined;
-  /** Works on it at the holder; `say` is for what has more than one piece. */
+  /** Executes the request at the target; `say` sends answers with several parts. */
   readonly run: (work: Work) => Promise<Value>;
-  /** Exactly one of these is called, unless nobody waits. */
+  /** Exactly one of these is called, unless the client is gone. */
   readonly onValue: (value: Value) => void;
   readonly onFailure: (failure: DatabaseError) => void;
 }
 
-/** A request at one holder. */
+/** One attempt of a request at one target. */
 interface Trial<Value> {
   readonly request: RelayedRequest<Value>;
   readonly shown: Shown | undefined;
   readonly isAfterLost: boolean;
   readonly resolve: (attempt: Attempt) => void;
   readonly ending: AbortController;
-  /** Whether the client has a piece of the answer. */
+  /** True when the client has received a part of the answer. */
   hasBegun: boolean;
 }
 
@@ -68,17 +68,17 @@ export class SimRelay {
     this.#lines.leave(this.#end, isSilent);
   }
 
-  /** Has another node answer; undefined: the failure is the answer. Rejects as the real one does. */
+  /** Relays a request after a failure. Undefined when the failure is the final answer. Rejects like the real relay. */
   elsewhere<Value>(failure: unknown, request: RelayedRequest<Value>): Promise<void> | undefined {
     const elsewhere = this.#relay.elsewhere(failure, undefined);
     if (elsewhere === undefined) return undefined;
     const { isWrite } = request;
-    // Whatever clients here write has an id of its own.
+    // All writes of simulated clients have transaction ids.
     const asked = { protocol: 'grpc', isWrite, isRepeatable: () => true } as const;
     return this.#relay.relay(elsewhere, asked, (asking) => this.#ask(asking, request));
   }
 
-  /** What the holder says of the databases that it holds; nothing when it does not answer in time. */
+  /** Descriptions of the databases on the target; empty when it does not answer in time. */
   async list({ grpc }: Holder, signal: AbortSignal): Promise<readonly DatabaseDescription[]> {
     const line = grpc === '' ? undefined : await this.#lines.open(this.#end, hostOf(grpc));
     if (line === undefined || signal.aborted) return [];
@@ -125,7 +125,7 @@ export class SimRelay {
   }
 }
 
-/** At the holder. */
+/** Executes an attempt at the target. */
 function serve<Value>(stream: RelayStream, trial: Trial<Value>): void {
   const { service, fail, thread } = stream.end;
   const { request, shown, ending } = trial;

@@ -1,5 +1,5 @@
-// The service of a simulated node, with a door for entries that define something. Publishing looks at components and
-// makes them programs, which takes threads and time of the real world; what it proposes is what is proposed here.
+// The service of a simulated node, with an additional method for definition entries. Publishing would compile
+// components in real threads and time; this method proposes the resulting entries directly.
 import { DatabaseError } from '#base';
 import type { Node } from '#cluster';
 import { type DefinitionEntry, encodeDefinitionEntry } from '#model';

@@ -1,5 +1,5 @@
-// The network between nodes: who can be reached where, ways that are closed in one direction, and frames that get lost,
-// come late, twice, in another order, or with a bit flipped. It carries bytes; what they mean is for the ends of it.
+// The network between nodes: the processes at each host, blocked directions, and frames that are lost, delayed,
+// duplicated, reordered or corrupted. It transports bytes without interpreting them.
 import type { JoinReply, JoinRequest, Lane } from '#cluster';
 import type { Wire } from '../../../src/transport/peer/wire.ts';
 import type { Isolate } from '../engine/isolate.ts';
@@ -11,7 +11,7 @@ import { type LaneHarm, NO_HARM, withTurnedBit } from './lane-harm.ts';
 export interface PeerConditions {
   readonly latencyUsMean: number;
   readonly lossShare: number;
-  /** Of frames for which it is allowed. */
+  /** Share of the frames that may be duplicated. */
   readonly duplicateShare: number;
   readonly reorderShare: number;
   readonly flipShare: number;
@@ -25,43 +25,43 @@ export const CALM_PEERS: PeerConditions = {
   flipShare: 0,
 };
 
-/** The end of the network that one process has. */
+/** The network endpoint of one process. */
 export interface Station {
   readonly host: string;
   readonly thread: Isolate;
-  /** A letter from another host, its bytes flipped or not. */
+  /** Receives a letter from another host, possibly with a flipped bit. */
   take(from: string, letter: Letter, isFlipped: boolean): void;
-  /** The process at that host has ended, or does not answer. */
+  /** Called when the process at the host has ended or does not answer. */
   lost(host: string): void;
-  /** That one has ended, and nobody is told: whoever has a connection to it finds out by itself. */
+  /** Called when a process has ended silently; connected processes must detect it themselves. */
   outlives?(station: Station): void;
-  /** What this node answers to whoever asks to join; undefined when it answers nobody. */
+  /** Answers a join request; undefined when the node does not answer. */
   answer(request: JoinRequest): Promise<JoinReply> | undefined;
-  /** The end of a connection that somebody has dialled, where lanes are connections. */
+  /** Accepts a connection, if lanes are connections. */
   accept?(): Wire;
 }
 
 export interface Letter {
   readonly frame: Uint8Array;
   readonly lane: Lane;
-  /** Whether it may come twice and overtake others: what clients have asked may not. */
+  /** True when the frame may be duplicated and reordered, which forwarded requests may not. */
   readonly mayStray: boolean;
 }
 
 export class PeerExchange {
   conditions: PeerConditions = CALM_PEERS;
-  /** What happens to lanes besides. */
+  /** Additional faults of lanes. */
   harm: LaneHarm = NO_HARM;
-  /** How much longer than that everything takes, on average. */
+  /** Additional mean latency. */
   delayUs = 0;
   readonly #random: Rng;
   readonly #stations = new Map<string, Station>();
   readonly #closed = new Set<string>();
-  /** Hosts that hear nothing before a time of what is sent to them now. */
+  /** For each host, the time before which messages to it do not arrive. */
   readonly #held = new Map<string, number>();
-  /** Ways that somebody has cut, and how often. */
+  /** Number of callers that have cut a direction. */
   readonly #cuts = new Map<string, number>();
-  /** What lanes were given, and what they have handed on. */
+  /** Sent and delivered frames of the lanes. */
   readonly ledger: FrameLedger = new FrameLedger();
 
   readonly #trace: Simulator['trace'];
@@ -71,7 +71,7 @@ export class PeerExchange {
     this.#trace = simulator.trace;
   }
 
-  /** A frame was sent, whatever becomes of it. */
+  /** Records a sent frame in the trace, regardless of its delivery. */
   saw(frame: Uint8Array): void {
     this.#trace.bytes(frame);
   }
@@ -80,12 +80,12 @@ export class PeerExchange {
     return this.#random;
   }
 
-  /** A process begins to listen. */
+  /** Registers a process that starts to listen. */
   enter(station: Station): void {
     this.#stations.set(station.host, station);
   }
 
-  /** It has ended: whoever had a connection to it is told by the system of its machine, if anybody is. */
+  /** Unregisters an ended process. Unless it is silent, its machine notifies all connected processes. */
   leave(station: Station, isSilent: boolean): void {
     if (this.#stations.get(station.host) !== station) return;
     this.#stations.delete(station.host);
@@ -109,17 +109,17 @@ export class PeerExchange {
     return !this.#closed.has(way) && !this.#cuts.has(way);
   }
 
-  /** Closes the way from one to the other, and not the way back. */
+  /** Blocks the direction from one to the other. */
   close(from: string, to: string): void {
     this.#closed.add(`${from} ${to}`);
   }
 
-  /** Opens every way that was closed. */
+  /** Unblocks all directions. */
   open(): void {
     this.#closed.clear();
   }
 
-  /** Cuts the way from one to the other until the returned function is called, whoever else opens it. */
+  /** Cuts the direction until the returned function is called, even if it is unblocked otherwise. */
   cut(from: string, to: string): () => void {
     const way = `${from} ${to}`;
     this.#cuts.set(way, (this.#cuts.get(way) ?? 0) + 1);
@@ -130,7 +130,7 @@ export class PeerExchange {
     };
   }
 
-  /** What is sent to the host until the function that is returned is called arrives at that time, or later. */
+  /** Delays messages to the host until this time; the returned function ends that. */
   hold(to: string, untilUs: number): () => void {
     this.#held.set(to, untilUs);
     return () => this.#held.delete(to);
@@ -145,7 +145,7 @@ export class PeerExchange {
     this.delayUs = 0;
   }
 
-  /** When what is sent to the host now is there. */
+  /** Arrival time of a message that is sent to the host now. */
   arrivesUs(to: string, nowUs: number): number {
     return Math.max(nowUs + this.latencyUs(), this.#held.get(to) ?? 0);
   }
@@ -155,7 +155,7 @@ export class PeerExchange {
     return this.delayUs === 0 ? usualUs : usualUs + this.#random.exponential(this.delayUs);
   }
 
-  /** Carries a letter of a connection, not before `notBeforeUs`; says when it arrives, at the latest copy of it. */
+  /** Transports a letter of a connection, not before `notBeforeUs`; returns the arrival time of its last copy. */
   carry(from: Station, to: string, letter: Letter, notBeforeUs: number): number {
     const { lossShare, duplicateShare, reorderShare, flipShare } = this.conditions;
     const random = this.#random;
@@ -172,7 +172,7 @@ export class PeerExchange {
       const isFlipped = random.chance(flipShare);
       const frame = isFlipped ? withTurnedBit(letter.frame, random) : letter.frame.slice();
       const station = this.#stations.get(to);
-      // Where nobody listens it is lost; a later process of the same host has other connections.
+      // Without a listening process it is lost; a later process of the host has other connections.
       station?.thread.after(atUs - nowUs, `frame of ${from.host}`, () => {
         station.take(from.host, { ...letter, frame }, isFlipped);
       });

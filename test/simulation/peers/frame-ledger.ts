@@ -1,9 +1,9 @@
-// Holds what lanes hand on against what they were given: each frame as it was sent, to whom it is for, and those of a
-// lane from one node to another in their order, each once (src/cluster/peer/links.ts). Reads headers by
-// docs/formats/peer-frames.md.
+// Compares the frames that lanes deliver with those that were sent: each must be unchanged, arrive at the right node,
+// and arrive at most once and in order per lane and direction (src/cluster/peer/links.ts). It reads headers according
+// to docs/formats/peer-frames.md.
 import type { Lane, NodePlace } from '#cluster';
 
-/** `changed` is no harm where the frame is refused. */
+/** `changed` is allowed when the node refuses the frame. */
 export type FrameFlaw = 'changed' | 'astray' | 'out of order';
 
 const FROM_AT = 28;
@@ -12,15 +12,15 @@ const PLACES_END = 76;
 
 export class FrameLedger {
   readonly #digests = new Set<number>();
-  /** Given to a lane and neither heard nor overtaken, oldest first. */
+  /** Frames accepted by a lane and neither delivered nor overtaken, oldest first. */
   readonly #ways = new Map<string, number[]>();
 
-  /** A lane is given the frame. */
+  /** Records a frame that is passed to a lane. */
   offered(digest: number): void {
     this.#digests.add(digest);
   }
 
-  /** The lane has taken it. */
+  /** Records that the lane has accepted it. */
   taken(lane: Lane, frame: Uint8Array, digest: number): void {
     const way = wayOf(lane, frame);
     const digests = this.#ways.get(way);
@@ -28,7 +28,7 @@ export class FrameLedger {
     else digests.push(digest);
   }
 
-  /** A lane hands the frame on, at this place. */
+  /** Checks a frame that a lane delivers at this node and store. */
   heard(lane: Lane, frame: Uint8Array, digest: number, self: NodePlace): FrameFlaw | undefined {
     if (!this.#digests.has(digest)) return 'changed';
     if (textOf(frame, TO_AT, PLACES_END) !== placeText(self)) return 'astray';

@@ -1,43 +1,42 @@
-// Connections between processes for requests that one node passes on to another, as HTTP/2 over TCP has them: what is
-// sent keeps its order, what is lost is sent again, and a way that is closed swallows everything from then on. Whoever
-// waits asks again and again whether the other process is there, by the same times as
-// src/transport/grpc/relay-connections.ts.
+// Connections between processes for relayed requests, with the behaviour of HTTP/2 over TCP: order is kept, lost data
+// is sent again, and a blocked direction swallows everything from then on. A waiting process pings the other one with
+// the intervals of src/transport/grpc/relay-connections.ts.
 import type { Isolate } from '../engine/isolate.ts';
 import type { SimService } from '../node/sim-service.ts';
 import type { PeerExchange } from './exchange.ts';
 
-/** The end of such connections that one process has. */
+/** The endpoint of one process for such connections. */
 export interface RelayEnd {
   readonly host: string;
-  /** The thread that serves clients. */
+  /** Thread that serves clients. */
   readonly thread: Isolate;
   readonly service: SimService;
-  /** What ends the process. */
+  /** Ends the process with a failure. */
   readonly fail: (failure: unknown) => void;
 }
 
-/** A request on a line, from its beginning until nobody waits for it any more. */
+/** A request on a connection, until no process waits for it any more. */
 export interface RelayStream {
-  /** The process that was asked. */
+  /** The target process. */
   readonly end: RelayEnd;
-  /** Brings something to the process that was asked. */
+  /** Runs work at the target, after the latency of the connection. */
   readonly there: (label: string, work: () => void) => void;
-  /** Brings something to the process that asks. */
+  /** Runs work at the requesting process, after the latency of the connection. */
   readonly back: (label: string, work: () => void) => void;
   readonly close: () => void;
-  /** The process that was asked has taken a write in, or goes to answer it. */
+  /** Reports that the target has accepted a write, or is about to answer it. */
   readonly heard: (word: RelayedWrite['word']) => void;
 }
 
-/** What the process that was asked does with a write, for faults that aim. */
+/** State of a write at the target, for targeted faults. */
 export interface RelayedWrite {
   readonly word: 'taken' | 'answered';
-  /** The hosts: who asks, and who was asked. */
+  /** Hosts of the requesting and of the target process. */
   readonly from: string;
   readonly to: string;
-  /** Whoever was asked ends the connection: what it says from now on gets nowhere. */
+  /** The target resets the connection: its further messages are lost. */
   readonly reset: () => void;
-  /** Nothing gets back by the connection any more. */
+  /** The connection silently stops delivering answers. */
   readonly silence: () => void;
 }
 
@@ -45,16 +44,16 @@ type WriteListener = (write: RelayedWrite) => void;
 
 interface LineParts {
   readonly from: RelayEnd;
-  /** The process that is asked, and whether one listens at its host now. */
+  /** The target process, and whether a process listens at its host now. */
   readonly to: RelayEnd;
   readonly isListening: () => boolean;
   readonly onWrite: WriteListener;
 }
 
 interface Listeners {
-  /** The process that asks learns that nothing more will come. */
+  /** Called at the requesting process when no more data will come. */
   readonly onLost: () => void;
-  /** The process that was asked learns that nobody waits. */
+  /** Called at the target when no process waits any more. */
   readonly onLeft: () => void;
 }
 
@@ -63,7 +62,7 @@ type Direction = 'there' | 'back';
 const DIAL_US = 1_000_000;
 const FRESH_US = 1_000_000;
 const SILENT_US = 2_000_000;
-/** Until TCP sends again what was lost. */
+/** Time until TCP sends lost data again. */
 const AGAIN_US = 200_000;
 
 export class RelayLines {
@@ -76,24 +75,24 @@ export class RelayLines {
     this.#exchange = exchange;
   }
 
-  /** Hears what becomes of writes, before it is told, until the function that is returned is called. */
+  /** Calls the listener for each state of a write, before it is reported, until the returned function is called. */
   listen(listener: WriteListener): () => void {
     this.#listeners = [...this.#listeners, listener];
     return () => void (this.#listeners = this.#listeners.filter((each) => each !== listener));
   }
 
-  /** A process begins to take requests. */
+  /** Registers a process that accepts requests. */
   enter(end: RelayEnd): void {
     this.#ends.set(end.host, end);
   }
 
-  /** It has ended: the system of its machine tells whoever had a connection to it, if anybody is there to. */
+  /** Unregisters an ended process. Unless it is silent, its machine closes the connections. */
   leave(end: RelayEnd, isSilent: boolean): void {
     if (this.#ends.get(end.host) === end) this.#ends.delete(end.host);
     for (const line of this.#lines.values()) line.ended(end, isSilent);
   }
 
-  /** A connection to the process at the host that has said just now, or lately, that it is there. */
+  /** Opens or reuses a connection to the process at the host, which must have answered recently. */
   async open(from: RelayEnd, host: string): Promise<Line | undefined> {
     const way = `${from.host} ${host}`;
     const known = this.#lines.get(way);
@@ -111,7 +110,7 @@ export class RelayLines {
       for (const listener of this.#listeners) listener(write);
     };
     const dialled = new Line(this.#exchange, { from, to, isListening: () => this.#ends.has(host), onWrite });
-    // Two that dial at the same time have a connection each, of which the last one stays.
+    // Two concurrent attempts open a connection each; the last one is kept.
     this.#lines.set(way, dialled);
     return (await dialled.isThere()) ? dialled : undefined;
   }
@@ -123,12 +122,12 @@ export class Line {
   readonly #exchange: PeerExchange;
   readonly #isListening: () => boolean;
   readonly #onWrite: WriteListener;
-  /** Requests for which the process that asks waits. */
+  /** Requests for which the requesting process waits. */
   readonly #waiting = new Set<Listeners>();
-  /** Those that the other one has not heard the end of. */
+  /** Requests whose end the target does not know yet. */
   readonly #served = new Set<Listeners>();
   readonly #lastUs = { there: 0, back: 0 };
-  /** Ways of which something was swallowed. */
+  /** Directions in which data was swallowed. */
   readonly #cut = new Set<Direction>();
   #heardUs = Number.NEGATIVE_INFINITY;
   #isWatched = false;
@@ -146,7 +145,7 @@ export class Line {
     return this.#isBroken;
   }
 
-  /** Whether the other process answers, by what it has said lately or says now; otherwise the connection is gone. */
+  /** True when the other process answers or has answered recently; otherwise the connection is broken. */
   async isThere(): Promise<boolean> {
     return this.from.thread.nowUs < this.#heardUs + FRESH_US || this.#ask(DIAL_US);
   }
@@ -171,7 +170,7 @@ export class Line {
     };
   }
 
-  /** One of the two processes has ended. */
+  /** Called when one of the two processes has ended. */
   ended(end: RelayEnd, isSilent: boolean): void {
     if (isSilent) return;
     if (end === this.to) this.#carry('back', 'relay reset', () => this.#break());
@@ -188,7 +187,7 @@ export class Line {
     const [near, far] = direction === 'there' ? [this.from, this.to] : [this.to, this.from];
     if (!this.#exchange.isOpen(near.host, far.host)) this.#cut.add(direction);
     if (this.#cut.has(direction) || this.#isBroken) return;
-    // A machine that is there again says at once that it does not know the connection.
+    // A restarted machine immediately reports that it does not know the connection.
     if (direction === 'there' && !far.thread.isAlive && this.#isListening())
       return this.#carry('back', 'relay reset', () => this.#break());
     const { random, conditions } = this.#exchange;
@@ -199,7 +198,7 @@ export class Line {
     far.thread.after(atUs - nowUs, label, work);
   }
 
-  /** Asks again and again, while somebody waits. */
+  /** Pings the target while a request waits. */
   #watch(): void {
     if (this.#isWatched) return;
     this.#isWatched = true;
@@ -226,7 +225,7 @@ export class Line {
     return promise;
   }
 
-  /** To the process that asks it is gone. */
+  /** Breaks the connection for the requesting process. */
   #break(): void {
     this.#carry('there', 'relay reset', () => this.#leave());
     this.#isBroken = true;

@@ -1,9 +1,9 @@
-// The links of one simulated process as they are in a real one (src/transport/peer): lanes with records, greetings,
-// questions and pauses, over simulated sockets (sim-wire.ts). What stores ask who join is carried as in sim-links.ts.
+// The links of one simulated process with the real lanes (src/transport/peer: records, greetings, pings and pauses)
+// over simulated sockets (sim-wire.ts). Join requests are transported as in sim-links.ts.
 //
-// Every frame that is handed on must be one that the other end has sent, bit for bit, or be refused; it must be for
-// this process, and behind those that were sent before it (frame-ledger.ts). A connection whose greeting or answer was
-// turned on its way must not be used.
+// Every delivered frame must equal a sent one, bit for bit, or be refused. It must be for this process and arrive after
+// all frames that were sent before it (frame-ledger.ts). A connection must not be used after a bit flip in its greeting
+// or the answer to it.
 import {
   type JoinReply,
   type JoinRequest,
@@ -23,7 +23,7 @@ import { type SimWire, SimWorld } from './sim-wire.ts';
 
 export interface SimLanesParts extends SimLinksParts {
   readonly simulator: Simulator;
-  /** A lane has handed on what it may not. */
+  /** Called when a lane has delivered a wrong frame. */
   readonly onFlaw: (what: string) => void;
 }
 
@@ -110,14 +110,14 @@ export class SimLanes implements OpenPeerLinks, Station {
     this.end(false);
   }
 
-  /** The process has ended; with `isSilent` its machine, too. */
+  /** Ends the links of the dead process; with `isSilent` its machine is gone, too. */
   end(isSilent: boolean): void {
     this.#parts.exchange.leave(this, isSilent);
     this.#world.end(isSilent);
     this.#onJoin = undefined;
   }
 
-  /** Serves a connection as peer-server.ts does, which tells lanes from those who ask. */
+  /** Accepts a connection like peer-server.ts, which distinguishes lanes from other requests. */
   accept(): SimWire {
     const wire = this.#world.open();
     const stopWaiting = this.#world.after(PEER_LIMITS.silentMs, () => wire.destroy());
@@ -139,7 +139,7 @@ export class SimLanes implements OpenPeerLinks, Station {
     throw new Error('Lanes carry bytes, and no letters');
   }
 
-  /** Its sockets hear of it themselves. */
+  /** Its sockets detect it themselves. */
   lost(): void {}
 }
 

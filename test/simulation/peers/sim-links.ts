@@ -1,6 +1,5 @@
-// The links of one simulated process, behind the port that gRPC stands behind in a real one
-// (src/cluster/peer/links.ts): connections that are dialled, break and are dialled again, with bounded lanes; and
-// questions of stores that join.
+// The links of one simulated process, behind the port of the real ones (src/cluster/peer/links.ts): connections that
+// are opened, break and are opened again, with bounded lanes, and join requests.
 import type { JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer, PeerLinksOptions } from '#cluster';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Letter, PeerExchange, Station } from './exchange.ts';
@@ -11,11 +10,11 @@ export interface SimLinksParts {
   readonly exchange: PeerExchange;
   readonly thread: Isolate;
   readonly options: PeerLinksOptions;
-  /** A frame that was not whole was taken for one that is. */
+  /** Called when the node has accepted a corrupted frame. */
   readonly onDeceived: (from: string) => void;
 }
 
-/** What is on its way in one lane, oldest first, and when the last of it arrives. */
+/** Frames in transit in one lane, oldest first, and the arrival time of the last one. */
 interface LaneState {
   lastUs: number;
   inFlight: number;
@@ -25,7 +24,7 @@ interface LaneState {
 interface Link {
   readonly peer: Peer;
   readonly lanes: Map<Lane, LaneState>;
-  /** The other end of the connection: a process, not whichever listens there later. */
+  /** The process at the other end of the connection, which a later process at that host does not replace. */
   end: Station | undefined;
   isReached: boolean;
   isSuspected: boolean;
@@ -34,7 +33,7 @@ interface Link {
 
 const BACKOFF_FIRST_US = 100_000;
 const BACKOFF_LAST_US = 3_000_000;
-/** Without an answer for so long, a connection counts as lost. */
+/** Time without an answer after which a connection is lost. */
 const PING_US = 3_000_000;
 const LANE_BYTES_MAX = 256 * 1024;
 /** Offset of the kind in a frame (docs/formats/peer-frames.md), and the kind of forwarded requests. */
@@ -47,7 +46,7 @@ export class SimLinks implements OpenPeerLinks, Station {
   readonly #links = new Map<NodeId, Link>();
   #named: ReadonlySet<NodeId> = new Set();
   #refused = 0;
-  /** Undefined while the node is starting: it listens, and takes nothing yet. */
+  /** Undefined while the node starts: it listens but accepts no frames yet. */
   #onFrame: ((frame: Uint8Array, lane: Lane) => void | Promise<void>) | undefined;
   #onUnreachable: (node: NodeId) => void = () => undefined;
   #onReachable: (node: NodeId) => void = () => undefined;
@@ -66,7 +65,7 @@ export class SimLinks implements OpenPeerLinks, Station {
     return this.#parts.thread;
   }
 
-  /** Frames that the node has refused, as its observer counts them. */
+  /** Number of frames that the node has refused, as its observer counts them. */
   refused(): void {
     this.#refused += 1;
   }
@@ -125,7 +124,7 @@ export class SimLinks implements OpenPeerLinks, Station {
     this.end(false);
   }
 
-  /** Nothing is sent or heard any more; with `isSilent` nobody is told. */
+  /** Ends all links; with `isSilent` other processes are not notified. */
   end(isSilent: boolean): void {
     this.#parts.exchange.leave(this, isSilent);
     this.#links.clear();
@@ -143,7 +142,7 @@ export class SimLinks implements OpenPeerLinks, Station {
     for (const link of this.#links.values()) if (link.peer.host === host) this.#break(link);
   }
 
-  /** Connections on which nothing is sent are asked for a sign of life, too. */
+  /** Idle connections also get pings. */
   outlives(station: Station): void {
     for (const link of this.#links.values()) {
       if (link.end !== station) continue;
@@ -153,12 +152,12 @@ export class SimLinks implements OpenPeerLinks, Station {
     }
   }
 
-  /** What this node answers to whoever asks to join; undefined when it answers nobody. */
+  /** Answers a join request; undefined when the node does not answer. */
   answer(request: JoinRequest): Promise<JoinReply> | undefined {
     return this.#onJoin?.(request);
   }
 
-  /** Somebody unnamed has dialled this node: it is dialled, too, so that it can be answered. */
+  /** A new node has connected: connects back, so that it can be answered. */
   greet(peer: Peer): void {
     if (!this.#named.has(peer.node)) this.#know(peer);
   }
@@ -188,7 +187,7 @@ export class SimLinks implements OpenPeerLinks, Station {
     });
   }
 
-  /** Whether the process that listens there is the one that is meant, and both ways are open. */
+  /** True when the expected process listens there, and both directions are open. */
   #isThere({ host, node, store }: Peer): boolean {
     const { exchange, options } = this.#parts;
     const station = exchange.at(host);
@@ -206,7 +205,7 @@ export class SimLinks implements OpenPeerLinks, Station {
     const { exchange, thread } = this.#parts;
     const { host } = link.peer;
     const isClosed = (): boolean => !exchange.isOpen(this.host, host) || !exchange.isOpen(host, this.host);
-    // A machine that is there says at once that it does not know the connection.
+    // A restarted machine immediately reports that it does not know the connection.
     const isRefused = exchange.at(host) !== undefined && !isClosed();
     thread.after(isRefused ? 2 * exchange.latencyUs() : PING_US, 'ping', () => {
       link.isSuspected = false;
@@ -227,7 +226,7 @@ function forgetArrived(state: LaneState, nowUs: number): void {
   while (frames[0] !== undefined && frames[0].untilUs < nowUs) state.inFlight -= frames.shift()?.bytes ?? 0;
 }
 
-/** Asks whoever listens at an address, over the same network; who does not answer in time is `later`. */
+/** Sends a join request to an address over the same network; without a timely answer the result is `later`. */
 export async function askOver(
   exchange: PeerExchange,
   thread: Isolate,

@@ -1,8 +1,8 @@
-// The sockets of the lanes of one simulated process: what a socket of Node does, over the ways of wire-way.ts. The
-// lanes themselves are those of src/transport/peer.
+// The sockets of one simulated process for the lanes of src/transport/peer: they behave like sockets of Node.js, over
+// the byte streams of wire-way.ts.
 //
-// A thread hears of what has happened to a connection when it reads or writes. When a process ends its system closes
-// its connections; when a machine loses its power nobody does, and what is sent to it later is answered with a reset.
+// A thread detects the end of a connection when it reads or writes. When a process ends, its system closes its
+// connections. When a machine loses power, they stay open, and later data is answered with a reset.
 import type { Address } from '#base';
 import type { LaneWorld, Wire } from '../../../src/transport/peer/wire.ts';
 import type { Isolate } from '../engine/isolate.ts';
@@ -15,7 +15,7 @@ export interface WorldParts {
   readonly exchange: PeerExchange;
   readonly thread: Isolate;
   readonly host: string;
-  /** What somebody said first was turned on its way, and was believed. */
+  /** Called when a corrupted initial message was accepted. */
   readonly onBelieved: () => void;
 }
 
@@ -25,14 +25,14 @@ type Listeners = {
   close: (() => void)[];
 };
 
-/** When a connection is asked for again that nobody has answered. */
+/** Retransmission times of a connection request without an answer. */
 const DIAL_AGAIN_US = [1_000_000, 2_000_000] as const;
 
-/** Time and connections of one process, for its lanes. */
+/** Clock and connections of one process, for its lanes. */
 export class SimWorld implements LaneWorld {
   readonly #parts: WorldParts;
   readonly #wires = new Set<SimWire>();
-  /** Whoever hears what has arrived hears it of this one. */
+  /** The socket whose data is being delivered. */
   reading: SimWire | undefined;
 
   constructor(parts: WorldParts) {
@@ -45,7 +45,7 @@ export class SimWorld implements LaneWorld {
     return wire;
   }
 
-  /** A socket that belongs to this process. */
+  /** Creates a socket of this process. */
   open(): SimWire {
     const wire = new SimWire(this.#parts, this);
     this.#wires.add(wire);
@@ -84,7 +84,7 @@ export class SimWorld implements LaneWorld {
     this.#wires.delete(wire);
   }
 
-  /** The process has ended; with `isSilent` its machine, too. */
+  /** Ends all sockets; with `isSilent` the machine is gone, too. */
   end(isSilent: boolean): void {
     for (const wire of this.#wires) wire.leave(isSilent);
     this.#wires.clear();
@@ -118,7 +118,7 @@ export class SimWire implements Wire, WayEnd {
   readonly #listeners: Listeners = { data: [], error: [], close: [] };
   #out: WireWay | undefined;
   #in: WireWay | undefined;
-  /** Written before there was a connection. */
+  /** Data written before the connection was established. */
   readonly #early: (() => void)[] = [];
   #isConnected = false;
   #isPaused = false;
@@ -128,7 +128,7 @@ export class SimWire implements Wire, WayEnd {
   #isDelivering = false;
   destroyed = false;
   isGone = false;
-  /** What came by it is being taken: nothing that comes later is to be read. */
+  /** True while received data is being processed: nothing more is read. */
   isHeld = false;
 
   constructor(parts: WorldParts, world: Pick<SimWorld, 'closed' | 'reading'>) {
@@ -145,11 +145,11 @@ export class SimWire implements Wire, WayEnd {
     return this.destroyed || this.#isLeft;
   }
 
-  /** Makes one connection with a socket that was accepted. */
+  /** Connects this socket with an accepted one. */
   joinTo(accepted: SimWire): void {
     const { simulator, exchange, onBelieved } = this.#parts;
     const fate = { isHole: false, isFirstTurned: false };
-    // Who has dialled goes on only when both have said who they are, and have understood it.
+    // The connecting side may only continue when both have introduced themselves and understood each other.
     this.#out = new WireWay({ simulator, exchange, from: this, to: accepted, fate, onMore: onBelieved });
     this.#in = new WireWay({ simulator, exchange, from: accepted, to: this, fate });
     accepted.#out = this.#in;
@@ -157,7 +157,7 @@ export class SimWire implements Wire, WayEnd {
     accepted.#isConnected = true;
   }
 
-  /** The other side has accepted: what was written until now leaves. */
+  /** The other side has accepted: sends what was written before. */
   connected(): void {
     if (this.isDeaf) return this.#out?.end();
     this.#isConnected = true;
@@ -227,7 +227,7 @@ export class SimWire implements Wire, WayEnd {
     else if (!this.destroyed) this.#close();
   }
 
-  /** Something can be read, when the thread gets to it. */
+  /** Data can be read when the thread gets to it. */
   arrived(): void {
     if (this.#isDelivering || this.#isPaused || this.isDeaf || !this.#isConnected) return;
     this.#isDelivering = true;
@@ -237,7 +237,7 @@ export class SimWire implements Wire, WayEnd {
     });
   }
 
-  /** The other side does not know the connection, or something between them has broken it. */
+  /** The other side does not know the connection, or the network has broken it. */
   reset(): void {
     this.#isReset = true;
     this.#out?.shut();
@@ -249,17 +249,17 @@ export class SimWire implements Wire, WayEnd {
     if (this.#isReset) return this.destroy(new Error('read ECONNRESET'));
     if ((this.#in?.arrivedBytes ?? 0) > 0) {
       const bytes = this.#in?.read() ?? new Uint8Array(0);
-      // Whoever hears it first may hand the connection on.
+      // The first listener may pass the connection on.
       const listeners = this.#listeners.data.slice();
       this.#world.reading = this;
       for (const listener of listeners) listener(bytes);
       this.#world.reading = undefined;
     }
-    // Whoever has heard everything and the end says nothing more, either.
+    // A socket that has read everything including the end closes, too.
     if (!this.#isPaused && this.#in?.isOver === true) this.destroy();
   }
 
-  /** What was not read is known to be lost by whoever sent it. */
+  /** The sender learns that unread data is lost. */
   #close(): readonly ((failure?: Error | null) => void)[] {
     const hasUnread = (this.#in?.arrivedBytes ?? 0) > 0;
     const lost = hasUnread ? this.#out?.breakOff() : this.#out?.abandon();

@@ -1,35 +1,34 @@
-// One way of a simulated connection of TCP: bytes in order, each once, in pieces of any size.
+// One direction of a simulated TCP connection: bytes in order, each once, in chunks of any size.
 //
 // ```
 //   written ──> waiting ──> taken by the system ──> under way ──> arrived, not read
 //               (done is called here) └──── SENT_BYTES_MAX ────┘  └ READ_BYTES_MAX ┘
 // ```
-// What is lost is sent again, and what follows waits for it. Whoever does not read closes the window, and then whoever
-// sends is not rid of its bytes. Machines do this by themselves, whatever their threads do; a machine without power
-// does nothing.
+// Lost data is sent again, and later data waits for it. A receiver that does not read closes the window, so that the
+// sender has to keep its bytes. Machines do this regardless of their threads; a machine without power does nothing.
 import { concatBytes } from '#base';
 import type { Simulator } from '../engine/simulator.ts';
 import type { PeerExchange } from './exchange.ts';
 import { FEW_BYTES_MAX, withTurnedBit } from './lane-harm.ts';
 
-/** What either machine knows of the connection. */
+/** State of a connection at one machine. */
 export interface WayEnd {
   readonly host: string;
-  /** The machine has lost its power since. */
+  /** True when the machine has lost power. */
   readonly isGone: boolean;
-  /** Nobody there takes any more what comes: it is answered by a reset. */
+  /** True when the process accepts no more data, which is then answered with a reset. */
   readonly isDeaf: boolean;
-  /** Something can be read: bytes, or the end. */
+  /** Called when bytes or the end can be read. */
   arrived(): void;
-  /** The other side does not know the connection, or the network has broken it. */
+  /** Called when the other side does not know the connection, or the network has broken it. */
   reset(): void;
 }
 
-/** What both ways of a connection share. */
+/** State that both directions of a connection share. */
 export interface Fate {
-  /** Nothing gets through any more. */
+  /** True when nothing passes any more. */
   isHole: boolean;
-  /** A bit is another in what one of them has said first. */
+  /** True when a bit was flipped in the initial message of one end. */
   isFirstTurned: boolean;
 }
 
@@ -39,7 +38,7 @@ export interface WayParts {
   readonly from: WayEnd;
   readonly to: WayEnd;
   readonly fate: Fate;
-  /** Something more is said here although a first word was turned. */
+  /** Called when data follows a corrupted initial message. */
   readonly onMore?: () => void;
 }
 
@@ -50,15 +49,15 @@ interface Written {
   readonly done: Done | undefined;
 }
 
-/** Small enough for a node that does not read to be felt by those that send. */
+/** Small enough that a node that does not read slows its senders down. */
 const SENT_BYTES_MAX = 64 * 1024;
 const READ_BYTES_MAX = 64 * 1024;
-/** Of the pieces that travel, those that are cut off short: in a head, or amid what was written together. */
+/** Share of chunks that are cut short: within a header, or within data that was written together. */
 const SHORT_SHARE = 0.1;
 const SHORT_BYTES_MAX = 100;
 const AGAIN_FIRST_US = 200_000;
 const AGAIN_LAST_US = 3_200_000;
-/** Of what would come twice if each frame travelled for itself. */
+/** Share of resets, where separately sent frames would be duplicated. */
 const RESET_SHARE = 0.02;
 
 export class WireWay {
@@ -66,7 +65,7 @@ export class WireWay {
   #waiting: Written[] = [];
   readonly #taken: Uint8Array[] = [];
   #takenBytes = 0;
-  /** Sent, and not known to have arrived. */
+  /** Sent bytes that are not acknowledged. */
   #sentBytes = 0;
   #underWayBytes = 0;
   readonly #arrived: Uint8Array[] = [];
@@ -83,7 +82,7 @@ export class WireWay {
     this.#parts = parts;
   }
 
-  /** Written, and not taken by the system. */
+  /** Written bytes that the system has not taken. */
   get waitingBytes(): number {
     return this.#waiting.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
@@ -92,7 +91,7 @@ export class WireWay {
     return this.#arrivedBytes;
   }
 
-  /** Everything was read, and nothing more follows. */
+  /** True when everything was read and nothing more follows. */
   get isOver(): boolean {
     return this.#end === 'arrived' && this.#arrivedBytes === 0;
   }
@@ -102,7 +101,7 @@ export class WireWay {
     this.#waiting.push({ bytes: this.#harmed(bytes), done });
   }
 
-  /** The system takes what it has room for, and sends. */
+  /** The system takes as much as it has room for, and sends it. */
   move(): void {
     for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
       const part = first.bytes.subarray(0, SENT_BYTES_MAX - this.#takenBytes - this.#sentBytes);
@@ -118,13 +117,13 @@ export class WireWay {
     this.#send();
   }
 
-  /** Nothing more follows what was written. */
+  /** Marks the end of the data. */
   end(): void {
     if (this.#end === 'open') this.#end = 'asked';
     this.move();
   }
 
-  /** What the system has not taken is lost; the rest leaves, and then the end. */
+  /** Drops data that the system has not taken; the rest is sent, followed by the end. */
   abandon(): readonly Done[] {
     const lost = this.#waiting.flatMap(({ done }) => (done === undefined ? [] : [done]));
     this.#waiting = [];
@@ -132,7 +131,7 @@ export class WireWay {
     return lost;
   }
 
-  /** As `abandon`, and what the system has taken is lost, too: the other side hears of a reset. */
+  /** Like `abandon`, but also drops data that the system has taken: the other side gets a reset. */
   breakOff(): readonly Done[] {
     this.#isBroken = true;
     this.#taken.length = 0;
@@ -140,12 +139,12 @@ export class WireWay {
     return this.abandon();
   }
 
-  /** Nothing moves any more. */
+  /** Stops all transmission. */
   shut(): void {
     this.#isShut = true;
   }
 
-  /** All that has arrived. */
+  /** Returns all data that has arrived. */
   read(): Uint8Array {
     const bytes = concatBytes(this.#arrived.splice(0));
     const wasFull = this.#arrivedBytes + this.#underWayBytes >= READ_BYTES_MAX;
@@ -226,7 +225,7 @@ export class WireWay {
     to.arrived();
   }
 
-  /** The machine is off: what was sent to it is sent again, until one is there that does not know it. */
+  /** The machine is off: its data is sent again until a machine is there that does not know the connection. */
   #unheard(piece: Uint8Array): void {
     this.#taken.unshift(piece);
     this.#takenBytes += piece.length;
@@ -240,7 +239,7 @@ export class WireWay {
     this.#tell('reset of lane', () => this.#parts.from.reset());
   }
 
-  /** As it leaves the machine. Where there is no such harm nothing is drawn. */
+  /** The data as it leaves the machine. Without such faults, no random number is drawn. */
   #harmed(bytes: Uint8Array): Uint8Array {
     const { random, harm } = this.#parts.exchange;
     const isFirst = this.#isFirst;
@@ -251,7 +250,7 @@ export class WireWay {
     return withTurnedBit(bytes, random);
   }
 
-  /** Word from whoever receives to whoever sends; repeated until it gets through. */
+  /** Sends a notification from the receiver to the sender, repeated until it arrives. */
   #tell(label: string, then: () => void = () => undefined): void {
     const { simulator, exchange, from, to } = this.#parts;
     const isOpen = exchange.isOpen(to.host, from.host);

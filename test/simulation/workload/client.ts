@@ -1,6 +1,6 @@
-// A client: thinks, asks, and remembers what it was told, to ask for it again. What it does next depends on its own
-// stream of random numbers and on the answers, and aims at contention: few databases, constraints around the latest
-// revision, repeats of transaction ids while the first attempt may still be under way, deletes under running work.
+// A simulated client: waits, sends a request, and remembers answers for later requests. Its actions depend on its
+// random stream and the answers, and aim at contention: few databases, constraints near the latest revision, repeated
+// transaction ids while the first attempt may be in progress, and deletes during other work.
 import type { Rng } from '../engine/random.ts';
 import type { At, CallKind, Calls, Operation } from '../history.ts';
 import { Sketches } from './sketches.ts';
@@ -8,11 +8,11 @@ import { Sketches } from './sketches.ts';
 export interface ClientHabits {
   readonly names: readonly [string, ...string[]];
   readonly thinkUsMean: number;
-  /** How often each kind of operation is chosen, relative to the others. */
+  /** Relative frequency of each kind of operation. */
   readonly weights: Readonly<Record<Deed, number>>;
-  /** Whether most reads are of what is cached. */
+  /** True when most reads use `cached`. */
   readonly prefersCached?: boolean;
-  /** Whether events have effective times, queries ask for them, and somebody asks what was there at recorded times. */
+  /** True when events have effective times, queries use them, and clients read at recorded times. */
   readonly isTimed?: boolean;
 }
 
@@ -34,29 +34,29 @@ export type Deed =
 type TransactRequest = Calls['transact']['request'];
 type QueryRequest = Calls['query']['request'];
 
-/** What clients of a run share beside the node: what they have sent and asked, so that they can meet in it. */
+/** State that all clients of a run share: sent transactions and queries, so that clients repeat those of others. */
 export interface Commons {
   readonly sent: TransactRequest[];
   readonly asked: { readonly databaseId: string; readonly request: QueryRequest }[];
-  /** Operations that may still begin. */
+  /** Number of operations that may still start. */
   left: number;
 }
 
 interface Known {
   databaseId: string | undefined;
-  /** The instance that had the name before. */
+  /** The previous instance with this name. */
   formerId: string | undefined;
   revision: number;
-  /** When something was recorded in the instance, of which the client was told: the last few. */
+  /** Recorded times in the instance that the client knows: the last few. */
   recordedMs: readonly number[];
 }
 
 const TIMES_KEPT = 20;
-/** Instead of some of these somebody asks what was there at a time. */
+/** Operations that are sometimes replaced by a read at a recorded time. */
 const PAST_DEEDS: ReadonlySet<Deed> = new Set(['describe', 'fetch', 'event', 'names', 'list']);
 const AS_OF_SHARE = 0.5;
 
-/** A client's way to a node, simulated or real: asks, waits for what comes of it, and writes both down. */
+/** Connection of a client to a node, simulated or real, which records each call with its outcome. */
 export interface Caller {
   readonly client: string;
   sleep(delayUs: number): Promise<void>;
@@ -158,14 +158,14 @@ export class Client {
     if (operation.outcome.kind === 'error' && operation.outcome.reason === 'DatabaseNotFound') {
       if (this.#random.chance(0.7)) this.#learn(known, await this.#connection.call('create', { name: request.name }));
     }
-    // Who does not know what became of it asks again, by the same id, perhaps somebody else.
+    // After an unknown outcome the transaction is repeated with the same id, possibly by another client.
     const isUnsure =
       operation.outcome.kind === 'unknown' ||
       (operation.outcome.kind === 'error' && operation.outcome.reason === 'OutcomeUnknown');
     if (isUnsure && this.#random.chance(0.6)) await this.#send(request, known);
   }
 
-  /** Somebody's transaction once more, perhaps with another body, perhaps while the first attempt is under way. */
+  /** Repeats a transaction of any client, possibly with another body or while the first attempt is in progress. */
   async #repeat(): Promise<void> {
     const { sent } = this.#commons;
     const isRecent = this.#random.chance(0.7);
@@ -175,7 +175,7 @@ export class Client {
     await this.#connection.call('transact', { ...request, events });
   }
 
-  /** Around a time of which the client knows, or before all of them. */
+  /** Uses a time near one that the client knows, or before all of them. */
   async #asOf(name: string, known: Known, random: Rng): Promise<void> {
     const recordedMs = random.pickFrom(known.recordedMs) ?? 0;
     const timeMs = Math.max(0, recordedMs + random.pick([-60_000, -1, 0, 0, 0, 0, 0, 1, 60_000]));
@@ -191,7 +191,7 @@ export class Client {
     this.#commons.asked.push({ databaseId, request: { name, at: revision, query: request.query } });
   }
 
-  /** A question that was answered before, at the same revision: the answer must be the same. */
+  /** Repeats an answered query at the same revision: the answer must be equal. */
   async #again(): Promise<void> {
     const asked = this.#random.pickFrom(this.#commons.asked);
     if (asked !== undefined) await this.#connection.call('query', asked.request);
@@ -251,7 +251,7 @@ function newcomer(): Known {
   return { databaseId: undefined, formerId: undefined, revision: 0, recordedMs: [] };
 }
 
-/** When what is answered was recorded, if the answer says so. */
+/** Recorded time in an answer, if it has one. */
 function recordedMsOf(value: object): number | undefined {
   if ('recordedTimeMs' in value && typeof value.recordedTimeMs === 'number') return value.recordedTimeMs;
   return 'revisionTimeMs' in value && typeof value.revisionTimeMs === 'number' ? value.revisionTimeMs : undefined;

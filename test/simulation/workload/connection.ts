@@ -1,6 +1,6 @@
-// A client's way to a cluster: one call after the other, each with a time limit, over a network that may lose it either
-// way, to a process that may die under it, and that has another one answer what it holds no copy of. Whoever gets no
-// answer from a node, or is sent away, turns to another one. Fills the history.
+// The connection of a simulated client to a cluster: one call at a time with a timeout, over a network that may lose
+// requests and replies, to processes that may die or relay the request. After no answer, or when it is sent away, the
+// client uses another node. It records the history.
 import { DatabaseError } from '#base';
 import type { DefinitionEntry } from '#model';
 import { isFatal } from '#service';
@@ -20,19 +20,19 @@ export interface World {
   readonly history: History;
 }
 
-/** Without an answer for so long, a client gives up. */
+/** Time after which a client gives up. */
 const TIMEOUT_US = 4_000_000;
-/** Errors after which nobody knows what became of a write. */
+/** Error codes that leave the outcome of a write unknown. */
 const VAGUE_CODES: ReadonlySet<string> = new Set(['internal', 'not_found', 'aborted']);
 const VAGUE_REASON = 'OutcomeUnknown';
-/** After these another node may do. */
+/** Error codes after which another node may succeed. */
 const ELSEWHERE_CODES: ReadonlySet<string> = new Set(['unavailable', 'not_leader', 'storage_full']);
 const WANDER_SHARE = 0.05;
 
 interface Asked {
   readonly operation: { readonly kind: CallKind | 'define'; isDoubled: boolean };
   readonly isIdempotent: boolean;
-  /** The database, of a call that concerns one. */
+  /** The database, for calls that concern one. */
   readonly name: string;
   readonly work: (work: Pick<Work, 'service' | 'signal' | 'shown'>) => Promise<unknown>;
 }
@@ -51,13 +51,13 @@ interface Answer {
 export class Connection {
   readonly client: string;
   readonly #world: World;
-  /** Calls that wait for a process of a node, to be ended with it. */
+  /** Calls that wait for a process of a node and end with it. */
   readonly #waiting = new Map<(answer: Answer) => void, SimNode>();
   readonly #route: Rng;
   readonly #isRelayed: boolean;
   #node: SimNode;
 
-  /** Unless `isRelayed`, nodes answer what they hold a copy of, and nothing else. */
+  /** Unless `isRelayed`, nodes only answer for their own replicas. */
   constructor(client: string, world: World, { isRelayed = true }: { readonly isRelayed?: boolean } = {}) {
     this.client = client;
     this.#world = world;
@@ -66,7 +66,7 @@ export class Connection {
     this.#node = this.#route.pick(world.nodes);
   }
 
-  /** Asks this node from now on. */
+  /** Uses this node from now on. */
   turnTo(node: SimNode): void {
     this.#node = node;
   }
@@ -79,13 +79,13 @@ export class Connection {
     await this.#world.simulator.sleep(delayUs, `${this.client} waits`);
   }
 
-  /** The node has lost its process: nobody will answer what was asked of it. */
+  /** The process of the node has ended: calls to it get no answer. */
   lose(node: SimNode): void {
     for (const [finish, asked] of this.#waiting)
       if (asked === node) finish({ outcome: { kind: 'unknown' }, session: undefined });
   }
 
-  /** Asks, waits for what comes of it, and writes both down. */
+  /** Sends the call, waits for its outcome and records both. */
   async call<Kind extends CallKind>(kind: Kind, request: Calls[Kind]['request']): Promise<Operation<Kind>> {
     const { history, simulator } = this.#world;
     const operation = history.begin(this.client, kind, request, simulator.nowUs);
@@ -106,7 +106,7 @@ export class Connection {
     return operation;
   }
 
-  /** Sends an entry that defines something, and writes down what comes of it. */
+  /** Sends a definition entry and records its outcome. */
   async define(name: string, entry: DefinitionEntry): Promise<void> {
     const { history, simulator } = this.#world;
     const defining: History['definings'][number] = { name, entry, told: undefined };
@@ -122,7 +122,7 @@ export class Connection {
     );
   }
 
-  /** Perhaps to another node. */
+  /** Possibly switches to another node. */
   #wander(outcome: Outcome<unknown>): void {
     const isSentAway = outcome.kind === 'unknown' || (outcome.kind === 'error' && ELSEWHERE_CODES.has(outcome.code));
     if (isSentAway || this.#route.chance(WANDER_SHARE)) this.#node = this.#route.pick(this.#world.nodes);
@@ -140,7 +140,7 @@ export class Connection {
       let arrived = 0;
       const copies = network.send(this.client, node.name, () => {
         arrived += 1;
-        // A second call with an effect of its own would be another operation.
+        // A duplicated call that is not idempotent would be another operation.
         if (arrived > 1 && !isIdempotent) return;
         const { process } = node;
         const waiting = { node, asked, finish };
@@ -214,7 +214,7 @@ function refusalBy({ code, details }: DatabaseError, signal: AbortSignal): Outco
   return { kind: 'error', code, reason: details.reason, isDefinite, scope: details.scope };
 }
 
-/** Short enough for a line. */
+/** Text of a value, shortened to a line. */
 function text(value: unknown): string {
   const long = JSON.stringify(value, (key, part: unknown) => (key === 'body' ? undefined : part)) ?? 'undefined';
   return long.length > 400 ? `${long.slice(0, 400)}…` : long;

@@ -1,5 +1,5 @@
-// Answers as a client sees them. Events and transactions are read with the generated code of the wire, which shares
-// nothing with the readers of the node.
+// Converts answers to the form of the history. Events and transactions are decoded with the generated protobuf code,
+// which shares nothing with the readers of the node.
 import type { StoredEvent, TransactReply } from '#service';
 import { Event } from '../../../proto/gen/cairn/v1/event.ts';
 import { LoggedTransaction } from '../../../proto/gen/cairn/v1/transaction.ts';
@@ -33,7 +33,7 @@ export function transactionsOf(batch: Uint8Array): readonly TransactionSeen[] {
   return messagesOf(batch, TRANSACTIONS_FIELD).map(transactionSeen);
 }
 
-/** The messages of a field, as they stand in a message. */
+/** The encoded messages of a field. */
 export function messagesOf(message: Uint8Array, field: number): readonly Uint8Array[] {
   return [...fieldsOf(message)].flatMap((each) => (each.field === field ? [each.bytes] : []));
 }
@@ -64,7 +64,7 @@ export function sketchOf({ id, ty, source, subject, time, data }: Event): EventS
   };
 }
 
-/** The fields of a message that have a length, as they stand in it. */
+/** The encoded length-delimited fields of a message. */
 function* fieldsOf(message: Uint8Array): Generator<{ readonly field: number; readonly bytes: Uint8Array }> {
   let at = 0;
   const varint = (): number => {

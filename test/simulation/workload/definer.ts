@@ -1,5 +1,5 @@
-// Defines, changes and deletes components of databases: few names and small components, so that several meet in them.
-// What is proposed are the entries themselves, for whoever publishes looks at real components first.
+// A client that defines, changes and deletes components of databases, with few names and small components, so that
+// several conflict. It proposes the log entries directly, because publishing would inspect real components.
 import { type DefinitionEntry, MAINTENANCE_MODES, toVersionNumber } from '#model';
 import { DEFINITIONS, ofInactive, partOf, SMALL_BLOBS } from '../../support/definition-entries.ts';
 import type { Rng } from '../engine/random.ts';
@@ -28,7 +28,7 @@ export class Definer {
     }
   }
 
-  /** Some entries need feature level 7, which not every cluster is at. */
+  /** Some entries require feature level 7, which not every cluster has. */
   #either(entry: DefinitionEntry): DefinitionEntry {
     return this.#random.chance(INACTIVE_SHARE) ? ofInactive(entry) : entry;
   }

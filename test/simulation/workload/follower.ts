@@ -1,5 +1,5 @@
-// A subscriber: follows a database by a selector, and after each end takes up where it was: behind the last event or
-// heartbeat that it got, as long as the instance is the same.
+// A simulated subscriber of one database: after each end of a stream it resumes at its last event or heartbeat, as long
+// as the instance is the same.
 import { DatabaseError, toRevision } from '#base';
 import type { Position, Selector } from '#model';
 import { isFatal, type SubscribeRequest, type SubscriptionItem } from '#service';
@@ -11,11 +11,11 @@ import type { World } from './connection.ts';
 import { eventSeen } from './decode.ts';
 
 const HEARTBEAT_MS = 500;
-/** Without a sign of life for so long, a subscriber connects anew. */
+/** Silence after which a subscriber connects again. */
 const SILENCE_US = 2_000_000;
 const RETRY_US = 300_000;
 
-/** The instance that is followed, and behind what. */
+/** The followed instance, and the position after which to resume. */
 export interface FollowedPlace {
   readonly databaseId: string;
   readonly after: Position;
@@ -84,7 +84,7 @@ export class Follower {
     });
     while (!line.isEnded && !isOver() && simulator.nowUs - line.lastUs < SILENCE_US) {
       await simulator.sleep(100_000, `${this.client} listens`);
-      // Now and then somebody just goes away.
+      // Occasionally the subscriber disconnects.
       if (this.#random.chance(0.01)) break;
     }
     this.#current = undefined;
@@ -96,7 +96,7 @@ export class Follower {
     let hasArrived = false;
     network.send(this.client, node.name, () => {
       const { process } = node;
-      // One connection carries one subscription, however often its first packet comes.
+      // A connection carries one subscription, even if its first packet is duplicated.
       if (process?.service === undefined || this.#current !== subscription || hasArrived) return;
       hasArrived = true;
       const back = network.connect(node.name, this.client);
@@ -159,7 +159,7 @@ export class Follower {
         this.#take(subscription, seen);
       });
       if (this.#current !== subscription) leave();
-      // A reader that is slow for a while.
+      // A temporarily slow reader.
       if (this.#random.chance(0.02)) await thread.sleep(this.#random.between(0, 400_000), 'slow reader');
     }
   }
@@ -167,7 +167,8 @@ export class Follower {
   #begin(subscription: Subscription, scope: Scope): void {
     subscription.scope = scope;
     if (this.#place?.databaseId === scope.databaseId) return;
-    // It asked to go on behind a place of another instance: what comes is judged from there, but not remembered.
+    // The requested position may belong to an older instance. Events of this instance are expected after it all the
+    // same.
     this.#place = { databaseId: scope.databaseId, after: subscription.after ?? { revision: 0, index: 0 } };
   }
 
@@ -186,7 +187,7 @@ export class Follower {
 }
 
 interface Told {
-  /** Something came. */
+  /** Called when data has arrived. */
   readonly got: () => void;
   readonly ended: (reason: string | undefined) => void;
 }
@@ -198,6 +199,6 @@ interface Line {
 }
 
 interface Serving extends Line {
-  /** Nobody listens any more. */
+  /** Called when no subscriber listens any more. */
   readonly leave: () => void;
 }

@@ -1,4 +1,4 @@
-/** Each call of a client as a call of the service, and its reply as the history keeps it. */
+/** Executes each call of a client on the service of a node, and converts the reply for the history. */
 import { encodeUtf8, instantFromMs, type Revision, toRevision } from '#base';
 import { DATA_KIND, encodeEvent, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import type { DatabaseDescription, ReadAt, Service, Shown } from '#service';
@@ -6,7 +6,7 @@ import type { CallKind, Calls, EventSketch, ReadRequest, Scope } from '../histor
 import type { Work } from '../node/sim-relay.ts';
 import { eventSeen, transactionSeen, transactionsOf, transactValue } from './decode.ts';
 
-/** Until when it is waited for, and what is asked for beside the least revision that the request itself names. */
+/** Abort signal, and the minimum revision in addition to that of the request. */
 type Asked = Pick<Work, 'signal' | 'shown'>;
 
 type Performers = {

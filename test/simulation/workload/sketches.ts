@@ -1,4 +1,4 @@
-// What clients make up: few names, streams, types, subjects and ids, so that whatever they do meets what others do.
+// Random requests of clients, over few names, streams, types, subjects and ids, so that they conflict.
 import { instantFromMs, toRevision } from '#base';
 import { ALL, and, type Constraint, type EventQuery, NO_SUBJECT, or, type Selector, term } from '#model';
 import type { Rng } from '../engine/random.ts';
@@ -8,7 +8,7 @@ const STREAMS = ['orders', 'orders-eu', 'stock'] as const;
 const TYPES = ['order.placed', 'order.paid', 'item.counted'] as const;
 const SUBJECTS = ['s1', 's2', 's22'] as const;
 const IDS = ['a', 'b', 'c'] as const;
-/** A few times long ago, of which several events share one. */
+/** Past effective times, so few that events share them. */
 const LONG_AGO_MS = Date.UTC(2001, 1, 3);
 const LONG_AGO_COUNT = 12;
 const LONG_AGO_STEP_MS = 250;
@@ -20,7 +20,7 @@ export class Sketches {
   readonly #bounds: Rng;
   #made = 0;
 
-  /** With `isTimed` events have effective times, and queries ask for them. */
+  /** With `isTimed`, events have effective times and queries use them. */
   constructor(random: Rng, { isTimed = false }: { readonly isTimed?: boolean } = {}) {
     this.#random = random;
     this.#times = isTimed ? random.split('times') : undefined;
@@ -32,7 +32,7 @@ export class Sketches {
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   }
 
-  /** `author` makes the payloads of all clients different; some happen near `recordedMs`, when one was recorded. */
+  /** `author` makes the payloads of all clients different; some effective times are near `recordedMs`. */
   events(author: string, recordedMs: number = 0): readonly EventSketch[] {
     const random = this.#random;
     const count = random.chance(0.05) ? random.between(5, 40) : random.between(1, 3);
@@ -79,19 +79,19 @@ export class Sketches {
       selector: this.#bounds.chance(0.3) ? ALL : selector,
       revisions: { start, end },
       effectiveTime,
-      // In the order of effective time a place is that of an event.
+      // In order of effective time, a position must be that of an event.
       after: effectiveTime === undefined && this.#bounds.chance(0.4) ? this.#place(revision) : undefined,
       direction: random.chance(0.7) ? 'forward' : 'reverse',
       limit: random.chance(0.4) ? random.between(1, 10) : undefined,
     };
   }
 
-  /** A stream and an id that some event may have. */
+  /** A stream and an id that an event may have. */
   place(): { readonly stream: string; readonly id: string } {
     return { stream: this.#random.pick(STREAMS), id: this.#random.pick(IDS) };
   }
 
-  /** At, beside or beyond what there is, whether or not an event is there. */
+  /** A position at, next to or beyond an event. */
   #place(revision: number): EventQuery['after'] {
     const random = this.#bounds;
     const near = random.between(0, revision + 1);
@@ -124,7 +124,7 @@ export class Sketches {
     };
   }
 
-  /** Around what the client believes the revision to be: mostly right, often by a hair. */
+  /** A constraint near the revision that the client assumes: mostly satisfied, often only just. */
   #constraint(revision: number): Constraint {
     const random = this.#random;
     const near = Math.max(0, revision - (random.chance(0.6) ? 0 : random.between(0, 4)));
@@ -142,7 +142,7 @@ export class Sketches {
   }
 }
 
-/** Long ago or, as often, around when something was recorded: what has no time of its own is in between. */
+/** A past time or, equally often, one near a recorded time, so that events without an effective time are in between. */
 function timeOf(random: Rng, recordedMs: number): number {
   return random.chance(0.5)
     ? LONG_AGO_MS + random.between(0, LONG_AGO_COUNT) * LONG_AGO_STEP_MS
