@@ -16,7 +16,7 @@ export const RETIRING_ANNOTATION = 'cairn.dev/retiring';
 export const LOST_ANNOTATION = 'cairn.dev/lost-since';
 /** On a claim that is kept: number of the node that was removed, 0 when it never joined. Its data is used no more. */
 export const RELEASED_LABEL = 'cairn.dev/released';
-/** On the StatefulSet: the release that an upgrade to a higher feature level was finalized with. */
+/** On the CairnCluster: the first release that ran at the feature level of the cluster, and that level. */
 export const FINAL_ANNOTATION = 'cairn.dev/final-version';
 /** On a claim: time at which the operator has last enlarged it. */
 export const GROWN_ANNOTATION = 'cairn.dev/grown-at';

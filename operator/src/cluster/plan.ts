@@ -27,7 +27,7 @@ import type { Action } from './actions.ts';
 import { finalize } from './rules/finalize.ts';
 import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
 import { recovery } from './rules/recovery.ts';
-import { lost, mark, orphans } from './rules/repair.ts';
+import { awaited, lost, mark, orphans } from './rules/repair.ts';
 import { fix, roll, undo } from './rules/roll.ts';
 import { abandonRetirement, reuse, scaleDown } from './rules/scale.ts';
 import { recreateSet, resize } from './rules/storage.ts';
@@ -51,6 +51,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   scaleDown,
   roll,
   finalize,
+  awaited,
 };
 
 const STORAGE_RULES: Readonly<Record<string, Rule>> = { resize, recreateSet };

@@ -7,9 +7,8 @@ import { PORTS, selectorLabels, serviceHost } from '../objects/index.ts';
 import { commonStatus, type Finding } from '../reconcile/index.ts';
 import type { Action } from './actions.ts';
 import { bytesOf, isReady } from './kinds.ts';
-import { isUniform, levelToRaise } from './rules/finalize.ts';
+import { isBelowFinal, isUniform, levelToRaise } from './rules/finalize.ts';
 import { recoveryIDOf } from './rules/recovery.ts';
-import { isBelowFinal } from './rules/roll.ts';
 import { fullMemberOf } from './rules/storage.ts';
 import { storageSize, wantedOf } from './wanted.ts';
 import {

@@ -95,7 +95,7 @@ async function loseKubeNode({ cluster, clients, step }: ScenarioRun): Promise<vo
       async () => (await cluster.api.get<Claim>(claim)).metadata.annotations?.[LOST_ANNOTATION] !== undefined,
     ),
   );
-  await step('until it is replaced', () =>
+  await step(`until it is replaced, which waits for ${REPAIR_SECONDS} s`, () =>
     eventually(
       `${pod} to be another pod, elsewhere`,
       async () => {

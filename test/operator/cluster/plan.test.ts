@@ -95,6 +95,8 @@ const crashing = withEach('pods', 'shop-1', {
 const applied: Change = (world) => ({ ...world, isApplied: () => true });
 const unapplied: Change[] = [withFields({ set: null }), (world) => ({ ...world, isApplied: () => false })];
 const raised: Change[] = [withDescribed('nodes', (node) => ({ ...node, levelMax: 2 })), later];
+const withFinal = (final: string | null): Change =>
+  withFields({ cluster: { metadata: { annotations: { 'cairn.dev/final-version': final } } } });
 const removed = withNode(3, { state: 'removed' });
 const unscheduled = withEach('pods', 'shop-2', { spec: { nodeName: null } });
 const released = withClaim('shop-2', { labels: { 'cairn.dev/released': '3' } });
@@ -210,13 +212,14 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
   ['a drain, paused', [outdated, ...draining, withUpdate({ paused: true })], /^wait .*transfers/],
   ['a drain of a current pod', draining, /^undrain 1 \(shop-0\)$/],
   ['a mark of a current pod', [marked('shop-0', 1_000)], /^patch shop-0 .*since":null/],
-  [
-    'a release below the final one',
-    [outdated, withFields({ cluster: { metadata: { annotations: { 'cairn.dev/final-version': '0.2.0@1' } } } })],
-    /^$/,
-    'RollbackImpossible',
-  ],
+  ['a release below the final one', [outdated, withFinal('0.2.0@1')], /^$/, 'RollbackImpossible'],
+  ['a release above the final one', [outdated, withFinal('0.0.10@1')], /^patch shop-2 .*draining-since/, 'Rolling'],
+  ['a final release that is not final yet', [outdated, withFinal('0.2.0@2')], /^patch shop-2 .*draining-since/],
 
+  ['a cluster without a final release', [withFinal(null)], /^patch shop .*"0.1.0@1"/, 'AllNodesReady', 'Marking'],
+  ['a level that was raised by hand', [withFields({ description: { level: 2 } })], /^patch shop .*"0.1.0@2"/],
+  ['a later release of the same level', [withFinal('0.0.9@1')], /^$/],
+  ['a final release, a lagging node', [withFinal(null), lagging], /^$/],
   ['a higher level', raised, /^patch shop .*"0.1.0@2".*, finalize$/, 'NotFinal', 'Marking'],
   ['a higher level, Manual', [...raised, withUpdate({ finalize: 'Manual' })], /^$/],
   ['a higher level, too early', [...raised, withUpdate({ finalizeAfterSeconds: 9e9 })], /^$/],
@@ -309,7 +312,8 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
   [
     'a node that is lost since a moment',
     [...lostNow, (world) => lostSince(new Date(world.nowMs).toISOString())(world)],
-    /^$/,
+    /^wait .*shop-1 is lost: its Kubernetes node .* is gone; it is replaced after repair.afterSeconds$/,
+    'RepairWaits',
   ],
   ['a node that is lost now', lostNow, /^patch data-shop-1 .*lost-since":"/],
   ['a node that answers from a lost Kubernetes node', [unready, withoutKubeNodes], /^$/],

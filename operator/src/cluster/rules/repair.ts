@@ -50,6 +50,15 @@ export function lost(world: World): readonly Action[] | undefined {
   return pod && [{ kind: 'delete', of: POD, object: pod, ...guards, how: 'Now' }];
 }
 
+/** Waits for the time at which a lost node is replaced. Meanwhile the status says why it is lost. */
+export function awaited(world: World): readonly Action[] | undefined {
+  if (world.cluster.spec.repair.policy === 'Manual') return undefined;
+  const member = membersOf(world).find((each) => causeOf(each, world) !== undefined && !isOverdue(each, world));
+  if (member === undefined) return undefined;
+  const why = `${member.name} is lost: ${causeOf(member, world)}`;
+  return wait('RepairWaits', `${why}; it is replaced after repair.afterSeconds`);
+}
+
 /** Removes nodes from the cluster whose place another node has taken. */
 export function orphans(world: World): readonly Action[] | undefined {
   if (world.description?.isConfirmed !== true || world.set === undefined) return undefined;

@@ -9,7 +9,7 @@
  * The mark is an annotation of the pod with the time, so any operator continues or undoes what another one began.
  */
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
-import { DRAIN_ANNOTATION, FINAL_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
+import { DRAIN_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import {
   ailmentAmong,
@@ -23,6 +23,7 @@ import {
   replicasOf,
   type World,
 } from '../world.ts';
+import { isBelowFinal } from './finalize.ts';
 
 interface Target {
   readonly member: Member & { readonly pod: Pod };
@@ -73,18 +74,6 @@ export function undo(world: World): readonly Action[] | undefined {
 
 function replacementOf({ pod }: Target['member'], expected: readonly Member[]): Action {
   return { kind: 'delete', of: POD, object: pod, why: 'its template has changed', expects: expectedOf(expected) };
-}
-
-/** Whether spec.version is below the release that the cluster was finalized with, whose data it cannot read. */
-export function isBelowFinal({ cluster, description }: World): boolean {
-  const [version = '', level] = cluster.metadata.annotations?.[FINAL_ANNOTATION]?.split('@') ?? [];
-  if (level === undefined || (description !== undefined && description.level < Number(level))) return false;
-  const [wanted, final] = [cluster.spec.version, version].map((text) => text.split(/[.-]/).slice(0, 3).map(Number));
-  for (const [at, part] of (final ?? []).entries()) {
-    const other = wanted?.[at] ?? 0;
-    if (other !== part) return other < part;
-  }
-  return false;
 }
 
 /** The pod to replace next, with the least leaderships; undefined when there is none, or the spec forbids it. */
