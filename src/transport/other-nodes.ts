@@ -76,9 +76,8 @@ export class OtherNodes {
     let isSent = false;
     outgoing.once('socket', (socket) => {
       isSent = outgoing.reusedSocket;
-      socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
-        isSent = true;
-      });
+      // A connection that is used again has been made: the listener would stay with it, and one more for each request.
+      if (!isSent) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => void (isSent = true));
     });
     outgoing.once(
       'close',

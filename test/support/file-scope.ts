@@ -17,10 +17,19 @@ vi.useRealTimers();
 
 const hadNode = hasNode();
 
+/** Listeners that are added to one emitter again and again, and never removed. */
+const leaks: Error[] = [];
+const keepLeak = (warning: Error): void => {
+  if (warning.name === 'MaxListenersExceededWarning') leaks.push(warning);
+};
+process.on('warning', keepLeak);
+
 // Hooks run in reverse order, so this one runs after those of the file.
 // oxlint-disable-next-line no-empty-pattern -- the first argument is that of fixtures, and there are none.
 afterAll(async ({}, file) => {
   await endFile();
+  process.off('warning', keepLeak);
   file.meta.costs = takeCosts();
   if (!hadNode && hasNode()) throw new Error('The file leaves a node running: have it end by `endWithFile`');
+  if (leaks.length > 0) throw new AggregateError(leaks, 'Code that the file runs adds listeners without end');
 });
