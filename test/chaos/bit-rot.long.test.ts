@@ -1,5 +1,5 @@
-// Goal: a node with a damaged table of LevelDB does not start, or stops with exit code 70 when it meets it (W19).
-// Method: a real node; bits flipped and a stretch zeroed in each part of its tables, at rest and while it runs.
+// Goal: a node with a damaged LevelDB table does not start, or exits with code 70 when it detects the damage (W19).
+// Method: a real node; bit flips and zeroed ranges in each part of its tables, while it is stopped and while it runs.
 import { closeSync, copyFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -13,7 +13,7 @@ import { testDir } from '../support/test-scope.ts';
 
 const TIMEOUT_MS = 240_000;
 const FOOTER_BYTES = 48;
-/** New tables are looked for every five seconds. */
+/** The scrub looks for new tables every five seconds. */
 const SCRUB_MS = 15_000;
 
 const start = (dataDir: string): Promise<NodeProcess> => startOwnNode(dataDir, SMALL_STORE);
@@ -23,7 +23,7 @@ interface Filled {
   readonly ledger: Ledger;
 }
 
-/** Writes until there are a few tables, and ends the node; answers how to check what was written. */
+/** Writes until there are a few tables, and ends the node. Returns the means to check the written data. */
 async function fill(dataDir: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<Filled> {
   const node = await start(dataDir);
   using client = new StoreClient(node.grpc);
@@ -42,18 +42,18 @@ async function writeUntil({ grpc }: NodeProcess, ledger: Ledger, isEnough: () =>
   await writers.stop();
 }
 
-/** What LevelDB knows of; a node that was killed may leave more. */
+/** Tables in the MANIFEST; a killed node may leave more files. */
 function liveTables(dataDir: string): readonly number[] {
   const { tables = [] } = new ManifestReader(join(dataDir, 'store')).readOn() ?? {};
   return tables.map(({ number }) => number);
 }
 
-/** The table that was made last, and is finished. */
+/** The last finished table. */
 function newestLive(dataDir: string): number {
   return Math.max(0, ...liveTables(dataDir));
 }
 
-/** Flips a bit in the middle, in place: LevelDB may have the file mapped. */
+/** Flips a bit in the middle of the file, in place, because LevelDB may have mapped it. */
 function flipInPlace(path: string): void {
   const bytes = new Uint8Array(readFileSync(path));
   const at = Math.floor(bytes.length / 2);
@@ -68,7 +68,7 @@ async function endsSoon(node: NodeProcess): Promise<boolean> {
   return vi.waitUntil(hasEnded, { timeout: SCRUB_MS }).catch(() => false);
 }
 
-/** A bit of each part of a table, as far from its begin, or its end, as is said; and a stretch that is zeroed. */
+/** Damages in each part of a table, at an offset from its start or its end: a bit flip, or a zeroed range. */
 const DAMAGES: readonly (readonly [what: string, (bytes: Uint8Array) => Uint8Array])[] = [
   ['the first key', (bytes) => flipped(bytes, 5)],
   ['a row', (bytes) => flipped(bytes, Math.floor(bytes.length / 2))],
@@ -117,7 +117,7 @@ it('a running node ends when a table is damaged, and starts again from a whole o
   const note = join(dir, 'damage');
   const node = await start(dir);
   const backups: string[] = [];
-  // Now and then the scrub has looked at a table before it is damaged here.
+  // Sometimes the scrub has verified a table before it is damaged here.
   do {
     const before = newestLive(dir);
     await writeUntil(node, ledger, () => newestLive(dir) > before);

@@ -1,5 +1,5 @@
-// Goal: no work for clients delays a heartbeat: consensus and links between nodes have their own thread. Method: the
-// thread of all three fronts stands still for longer than an election timeout; no leadership moves.
+// Goal: work for clients does not delay heartbeats, because consensus and peer links have their own thread. Method:
+// block the threads of all three fronts for longer than an election timeout; no leadership may move.
 import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -10,13 +10,13 @@ const DATABASE = 'shop';
 /** Followers wait for a leader for 2 to 3.5 s. */
 const STANDSTILL_MS = 5000;
 const SPEC_MS = 120_000;
-/** What nodes say of themselves is up to two seconds old. */
+/** Metrics of a node are up to two seconds old. */
 const SETTLED_MS = 3000;
 
 interface Standing {
-  /** The highest of all groups. */
+  /** The highest term of all groups. */
   readonly term: number;
-  /** Elections that anybody has begun. */
+  /** Number of elections that were started. */
   readonly elections: number;
 }
 
@@ -30,7 +30,10 @@ async function standingOf(metricsUrl: string): Promise<Standing> {
   return { term: sum('cairn_raft_term'), elections: sum('cairn_raft_election_total') };
 }
 
-/** What several nodes say, once they have said the same for a while: leads are handed over after a database is made. */
+/**
+ * Returns the state of several nodes once it no longer changes: leaderships are transferred after a database is
+ * created.
+ */
 function settled(urls: readonly string[]): Promise<readonly Standing[]> {
   let last: readonly Standing[] = [];
   return eventually(
@@ -45,12 +48,12 @@ function settled(urls: readonly string[]): Promise<readonly Standing[]> {
   );
 }
 
-/** Nothing else of this thread runs meanwhile: no front reads, answers or sends. */
+/** Blocks this thread: no front reads, answers or sends meanwhile. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-it('work for clients delays no beat: fronts that stand still lose no lead', {
+it('work for clients delays no heartbeat: nodes with blocked fronts keep their leaderships', {
   timeout: SPEC_MS,
 }, async () => {
   await using cluster = await startServerCluster();

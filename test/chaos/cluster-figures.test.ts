@@ -1,19 +1,19 @@
-// Goal: a run of chaos on a cluster fails when it had too little of anything. Method: examples with known answers.
+// Goal: a chaos run on a cluster fails when any count is below its minimum. Method: examples with known answers.
 import { describe, expect, it } from 'vitest';
 import { type Counts, countsOf, shortfalls } from '../../chaos/cluster/expectations.ts';
 import { NAMES, ROWS } from '../../chaos/cluster/faults.ts';
 
-describe('what a run must have had', () => {
+describe('the minimum activity of a run', () => {
   const nothing = countsOf([], []);
   const plenty = Object.fromEntries(Object.keys(nothing.answers).map((kind) => [kind, 1000])) as Counts['answers'];
   const faulty = Object.fromEntries(NAMES.map((name) => [name, 100])) as Counts['faults'];
   const totals = { kills: 300, partitions: 100 };
 
-  it('can come up: every fault is in one of the rows', () => {
+  it('covers every fault, each of which is in a row', () => {
     expect(ROWS.flatMap(({ cards }) => Object.keys(cards)).toSorted()).toEqual(NAMES.toSorted());
   });
 
-  it('is some of every fault and of every answer', () => {
+  it('includes every fault and every kind of answer', () => {
     const all = { minutes: 10, hasFaults: true, missing: {} };
     expect(shortfalls({ faults: faulty, answers: plenty, totals }, all)).toEqual({ problems: [], untried: {} });
     const { problems } = shortfalls(nothing, all);
@@ -22,7 +22,7 @@ describe('what a run must have had', () => {
     expect(problems).toContain('answers of the kind names: 0 in the run, which was to have 3 or more');
   });
 
-  it('is no fault that cannot be done, and none that a short run has no time for, which is named', () => {
+  it('excludes faults that cannot be injected, and lists faults that a short run has no time for', () => {
     const missing = { clock: 'no library' };
     const faults = { ...faulty, clock: 0, replace: 0, 'sync-error': 0 };
     const counts = { faults, answers: plenty, totals };

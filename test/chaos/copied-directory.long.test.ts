@@ -1,5 +1,5 @@
-// Goal: a copy of a member's data directory that is started beside the original does no harm, and ends with the reason
-// (TP12). Method: three real nodes, and a process on a copy of what one of them holds.
+// Goal: a process on a copy of a member's data directory does no harm next to the original, and exits with the reason
+// (TP12). Method: three real nodes, and a process on a copy of the directory of one of them.
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -24,7 +24,7 @@ it('a copied member is not ready, ends with the reason, and is accepted when the
   expect(await writeAt(second, DATABASE, 'a', POLL)).toBe(1);
   cpSync(join(dir, 'node-2'), join(dir, 'copies', 'node-2'), { recursive: true });
 
-  // As in a StatefulSet: every node is named, the original, too.
+  // Like in a StatefulSet, the seeds name every node including the original.
   const seeds = [first, second, third].map(({ process }) => process.peer).join(',');
   const startCopy = (): ReturnType<typeof startMember> => startMember(join(dir, 'copies'), 'node-2', seeds);
   const copy = await startCopy();
@@ -41,7 +41,7 @@ it('a copied member is not ready, ends with the reason, and is accepted when the
 
   second.process.kill('SIGKILL');
   await second.process.ended;
-  // As a member whose disk was put back: it gets again what it had acknowledged.
+  // It acts like a member with a restored disk: it gets again what it had acknowledged.
   const instead = await startCopy();
   expect(await writeAt(instead, DATABASE, 'd', POLL)).toBe(4);
   for (const each of [first, instead, third]) expect(await idsAt(each, DATABASE, 4)).toEqual(['a', 'b', 'c', 'd']);

@@ -1,5 +1,5 @@
-// Goal: a node hands over, and ends or stays, by a command, unless that stops something; no write is lost. Method:
-// three real processes on loopback, and the command as an operator types it.
+// Goal: after an admin command, a node transfers its leaderships and exits or stays, unless that would stop a group; no
+// write is lost. Method: three real processes on loopback, and the command of an operator.
 import { expect, it } from 'vitest';
 import { clusterCommandAt, describedAt, holdersAt, votersAt } from '../support/cluster-command.ts';
 import { startMember, writeAt } from '../support/cluster-member.ts';
@@ -13,7 +13,7 @@ function actsIn(log: string): readonly unknown[] {
   return lines.map((line): unknown => JSON.parse(line));
 }
 
-it('a node hands over and ends when it is told to, unless the others could not go on', {
+it('a node transfers its leaderships and exits after a drain command, unless the others could not continue', {
   timeout: 300_000,
 }, async () => {
   const dir = testDir();
@@ -26,7 +26,7 @@ it('a node hands over and ends when it is told to, unless the others could not g
   await expect.poll(() => holdersAt(second.process.peer), POLL).toBe('1,2,3');
   await expect.poll(() => votersAt(second.process.peer), POLL).toBe(3);
 
-  // The node that began everything, asked of another one, under writes.
+  // Drains the node that founded the cluster, through another one, during writes.
   const draining = clusterCommandAt(second.process.peer, 'drain', '1', '--wait');
   const ended = draining.then(() => 'ended' as const);
   let count = 1;
@@ -45,7 +45,7 @@ it('a node hands over and ends when it is told to, unless the others could not g
   await expect(clusterCommandAt(second.process.peer, 'drain', '1')).rejects.toMatchObject(gone);
   expect(await writeAt(second, DATABASE, 'after', POLL)).toBe(count + 1);
 
-  // Who was asked has a record of each, and so has whoever an order was passed on to.
+  // The asked node has an audit record of each request, and so has the node to which it forwarded the request.
   const drain = { act: 'drain-node', principal: 'peer-port', from: expect.stringMatching(/^127\.0\.0\.1:\d+$/) };
   const refusal = { ...drain, outcome: 'failed', code: 'failed_precondition', onNode: 3 };
   const known = actsIn(second.process.log());
@@ -56,7 +56,7 @@ it('a node hands over and ends when it is told to, unless the others could not g
   const passedOn = { ...drain, outcome: 'done', onNode: 1, passedOn: 'by a node' };
   expect(actsIn(first.process.log())).toContainEqual(expect.objectContaining(passedOn));
 
-  // It is the same node when it is started again, and then another one may go, itself asked.
+  // After a restart it is the same node; then another one is drained, through itself.
   const again = await startMember(dir, 'node-1');
   await expect.poll(() => holdersAt(again.process.peer), POLL).toBe('1,2,3');
   const drained = (): Promise<string> => clusterCommandAt(second.process.peer, 'drain', '2', '--wait');
@@ -101,7 +101,7 @@ it('a node is drained and stays: it hands over, is not ready, forwards writes, a
   expect(await readiness()).toBe('ok');
   await expect.poll(() => nodeOf(second.process.peer), POLL).toMatchObject({ isDraining: false });
 
-  // As a preStop hook does, and then the end of the container.
+  // A preStop hook drains the node, and then the container ends.
   await expect.poll(() => drain().catch(() => ''), POLL).toContain('node 1 is drained');
   first.process.kill('SIGTERM');
   expect(await first.process.ended).toBe(0);

@@ -1,4 +1,4 @@
-// Goal: a failed sync of the log ends the node, and costs nothing that it answered (W7, W10, C2).
+// Goal: a failed sync of the log ends the node and loses no acknowledged data (W7, W10, C2).
 import { expect, it } from 'vitest';
 import { endByFailedSync } from '../support/failed-sync.ts';
 import { lacksTool } from '../support/needed-tools.ts';

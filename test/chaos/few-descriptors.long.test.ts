@@ -1,5 +1,5 @@
-// Goal: a crowd of connections does not end a node: log and store continue, and the node drains (W7). Method: a real
-// node with few file descriptors, more connections than that to both servers, and writers.
+// Goal: many connections do not end a node: log and store continue, and the node drains (W7). Method: a real node with
+// few file descriptors, more connections than that to both servers, and writers.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
@@ -13,13 +13,13 @@ import { testDir } from '../support/test-scope.ts';
 const TIMEOUT_MS = 240_000;
 const SOON = { timeout: 60_000, interval: 100 };
 
-/** A node that may have so many files open at a time. */
+/** Starts a node with a limit of open files. */
 async function start(dataDir: string, filesMax: number): Promise<NodeProcess> {
   const under = ['bash', '-c', `ulimit -n ${filesMax}; exec "$@"`, 'bash'];
   return startOwnNode(dataDir, SMALL_STORE, { under });
 }
 
-/** Opens so many connections; some of them may be closed again, which one hears that reads what came before. */
+/** Opens `count` connections. The server may close some of them, which is only noticed by reading. */
 async function crowd(address: string, count: number): Promise<readonly Socket[]> {
   const { hostname, port } = new URL(address.includes('://') ? address : `http://${address}`);
   const dial = (): Socket => connect(Number(port), hostname).resume();
@@ -28,7 +28,7 @@ async function crowd(address: string, count: number): Promise<readonly Socket[]>
   return sockets;
 }
 
-/** Whether the node takes one more connection and answers on it. */
+/** True when the node accepts another connection and answers on it. */
 async function isReachable(address: string): Promise<boolean> {
   using probe = new StoreClient(address);
   return await probe.databases().then(
@@ -37,7 +37,7 @@ async function isReachable(address: string): Promise<boolean> {
   );
 }
 
-it('a node whose connections take all the files it may open goes on writing, and drains', {
+it('a node whose connections use up its open files continues to write, and drains', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const dir = testDir();
@@ -54,13 +54,13 @@ it('a node whose connections take all the files it may open goes on writing, and
   const sockets = [...ofGrpc, ...(await crowd(node.http, 300))];
   expect((await fetch(node.metrics)).status).toBe(200);
   await vi.waitUntil(() => sockets.filter((socket) => socket.destroyed).length >= 450, SOON);
-  // Long enough for new segments, new tables and checkpoints, each of which opens files.
+  // Long enough for new segments, tables and checkpoints, each of which opens files.
   const { size } = ledger;
   await vi.waitUntil(() => ledger.size > size + 300, SOON);
   await writers.stop();
   expect(writers.refused).toEqual([]);
   for (const socket of sockets) socket.destroy();
-  // Until it has seen these go, it has no room for others.
+  // The node has room for new connections once it has seen these close.
   await vi.waitUntil(async () => isReachable(node.grpc), SOON);
   await proof.check(node.grpc);
   node.kill('SIGTERM');
@@ -68,7 +68,7 @@ it('a node whose connections take all the files it may open goes on writing, and
   expect(node.log()).not.toContain('fatal');
 });
 
-it('a node that may open too few files does not start, and says how many it needs', {
+it('a node with a too low limit of open files does not start, and names the limit that it needs', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const dir = testDir();

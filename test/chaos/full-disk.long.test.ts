@@ -1,5 +1,5 @@
-// Goal: a disk that is filled by transactions, under load, or before the node starts costs nothing that was answered
-// (W13, W15). Method: a real node on a tmpfs of its own, filled by transactions and from outside.
+// Goal: a disk that is filled by transactions, under load, or before the node starts loses no acknowledged data (W13,
+// W15). Method: a real node on its own tmpfs, filled by transactions and from outside.
 import { describe, expect, it, vi } from 'vitest';
 import type { NodeProcess } from '../../chaos/support/node-process.ts';
 import { Proof } from '../../chaos/support/proof.ts';
@@ -11,7 +11,7 @@ import { lacksTool } from '../support/needed-tools.ts';
 
 const TIMEOUT_MS = 120_000;
 
-/** Writes by several clients at a time until all of them are refused; answers how. */
+/** Writes with several clients until all are refused; returns the refusals. */
 async function fill(client: TestClient, database: string): Promise<readonly GrpcFailure[]> {
   const untilRefused = async (): Promise<GrpcFailure> => {
     for (;;) {
@@ -51,7 +51,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that is full', () => {
     await writers.ended;
     await writers.stop();
 
-    // A store that was refused a write in the middle cannot go on: then the process ends, and says why in one line.
+    // A store whose write failed in the middle cannot continue: the process ends and logs the reason in one line.
     node.kill('SIGTERM');
     const end = await node.ended;
     expect([0, 70]).toContain(end);
@@ -100,7 +100,7 @@ describe.skipIf(lacksTool('unshare', 'nsenter'))('a disk that is full', () => {
   });
 });
 
-/** Writers at work on a new database. */
+/** Starts writers on a new database. */
 async function load(
   node: NodeProcess,
 ): Promise<{ readonly ledger: Ledger; readonly proof: Proof; readonly writers: Writers }> {

@@ -1,5 +1,6 @@
-// Goal: a full disk is answered and survived (W13, W15): writes are refused with RESOURCE_EXHAUSTED and 507, reads and
-// health go on, and databases can be deleted. Method: a real node on a tmpfs of its own, filled from outside.
+// Goal: a node survives a full disk (W13, W15): it refuses writes with RESOURCE_EXHAUSTED and 507, continues to answer
+// reads and health checks, and allows deletions of databases. Method: a real node on its own tmpfs, filled from
+// outside.
 import { expect, it, vi } from 'vitest';
 import { MIB, mountDisk, SOON, startOn, transact } from '../support/full-disk.ts';
 import { failureOf, TestClient } from '../support/grpc-client.ts';

@@ -1,5 +1,5 @@
-// Goal: a chaos run that is interrupted leaves nothing behind. Method: the command itself, in either world and for one
-// node, with a directory for temporary files of its own; it is ended as soon as it has files there.
+// Goal: an interrupted chaos run leaves nothing behind. Method: run the command in both worlds and for one node, with
+// its own directory for temporary files, and end it as soon as it has created files there.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,19 +11,19 @@ import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Where there are no namespaces, the other world is all that there is. */
+/** Without namespaces, only the other world can be tested. */
 const HERE = whyNoWorld() === undefined ? WORLDS : WORLDS.filter((world) => world === 'loopback');
 
-/** The logs of nodes in the directory of the run. */
+/** Logs of nodes in the directory of the run. */
 function logsIn(dir: string): readonly string[] {
   return runsIn(dir)
     .flatMap((run) => readdirSync(join(dir, run)))
     .filter((name) => name.endsWith('.log'));
 }
 
-/** Ends the command once its nodes have files in its directory for temporary ones; its exit code, or its signal. */
+/** Ends the command once its nodes have created temporary files. Returns its exit code or signal. */
 async function interrupted(dir: string, args: readonly string[], hasBegun: () => boolean): Promise<unknown> {
-  // It builds what it runs, so that that is among what it leaves or not.
+  // The command builds the product itself, so that the test also checks the cleanup of the build.
   const env = { ...process.env, TMPDIR: dir, [PRODUCT_VARIABLE]: undefined };
   const child = spawn(process.execPath, ['--conditions=source', 'chaos/main.ts', '--seed', '1', ...args], {
     cwd: ROOT,
@@ -37,13 +37,13 @@ async function interrupted(dir: string, args: readonly string[], hasBegun: () =>
   return exit;
 }
 
-/** The command lines of processes that name the directory. */
+/** Command lines of the processes that contain the directory. */
 function processesOf(dir: string): readonly string[] {
   const numbers = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return numbers.map((number) => commandLine(number)).filter((line) => line.includes(dir));
 }
 
-/** Empty once the process has ended. */
+/** Empty when the process has ended. */
 function commandLine(number: string): string {
   try {
     return readFileSync(`/proc/${number}/cmdline`, 'latin1');

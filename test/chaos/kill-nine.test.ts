@@ -1,5 +1,5 @@
-// Goal: a node that is killed under load loses nothing that it acknowledged, again and again (C2). Method: the loop of
-// `npm run chaos`, short; see chaos/kill-nine.ts for what it checks after every restart.
+// Goal: a node that is repeatedly killed under load loses no acknowledged data (C2). Method: a short loop of `npm run
+// chaos -- --kills`; chaos/kill-nine.ts says what it checks after every restart.
 import { expect, it } from 'vitest';
 import { killNine } from '../../chaos/kill-nine.ts';
 import { endWithTest, testDir } from '../support/test-scope.ts';

@@ -1,5 +1,5 @@
-// Goal: when two of three nodes and the catalog are lost, the third continues with everything acknowledged that it had,
-// and an old disk is refused (C28, C24). Method: real processes, killed, and the commands of an operator.
+// Goal: when two of three nodes and the catalog are lost, the third node continues with all its acknowledged data, and
+// an old disk is refused (C28, C24). Method: real processes, killed, and the commands of an operator.
 import { execFile } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ async function recover(dataDir: string, ...words: readonly string[]): Promise<Sa
   );
 }
 
-it('a cluster of which two nodes of three are lost goes on with the third, when an operator says so', {
+it('a cluster that has lost two of three nodes continues with the third after a command of the operator', {
   timeout: 600_000,
 }, async () => {
   const dir = testDir();
@@ -56,7 +56,7 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
   expect(await recover(leftDir)).toMatchObject({ code: 1, out: '', err });
   for (const { process } of [first, ...others]) process.kill('SIGKILL');
   await Promise.all([first, ...others].map(({ process }) => process.ended));
-  // One of the disks is not lost, but nobody knows.
+  // One of the disks is not lost, but that is unknown.
   cpSync(join(dir, 'node-2'), join(dir, 'lost'), { recursive: true });
   for (const name of ['node-1', 'node-2']) rmSync(join(dir, name), { recursive: true });
 
@@ -101,7 +101,7 @@ it('a cluster of which two nodes of three are lost goes on with the third, when 
     [5, 'active'],
   ]);
 
-  // What is left of the old cluster stays a member of that, whatever the node that it is told of belongs to.
+  // A node of the old cluster remains a member of it, regardless of the cluster of the node that it joins through.
   const lost = await startMember(dir, 'lost', at);
   expect((await describedAt(lost.process.peer))?.clusterId).not.toBe((await describedAt(at))?.clusterId);
 });

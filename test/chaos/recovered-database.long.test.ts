@@ -1,5 +1,5 @@
 // Goal: when two of three replicas of a database are lost, the third continues under another id, and a lost disk that
-// returns serves nothing old (C24, C25). Method: real processes, killed, and the command of an operator.
+// returns serves no old data (C24, C25). Method: real processes, killed, and the command of an operator.
 import { expect, it } from 'vitest';
 import { clusterCommandAt, describedAt, votersAt } from '../support/cluster-command.ts';
 import { factsAt, idsAt, type Member, startMember, writeAt } from '../support/cluster-member.ts';
@@ -13,14 +13,14 @@ async function write(member: Member, id: string): Promise<number> {
   return writeAt(member, DATABASE, id, POLL);
 }
 
-/** The nodes that hold the database, once it is where it is to be. */
+/** Nodes with a replica of the database, once its placement is settled. */
 async function holders(peer: string): Promise<readonly number[] | undefined> {
   const [database] = (await describedAt(peer))?.databases ?? [];
   const isThere = database?.isSettled === true && database.leader !== undefined && database.members.length === 3;
   return isThere ? database.nodes.toSorted((one, other) => one - other) : undefined;
 }
 
-it('a database of which two copies of three are lost goes on with the third, when an operator says so', {
+it('a database that has lost two of three replicas continues with the third after a command of the operator', {
   timeout: 600_000,
 }, async () => {
   const dir = testDir();
@@ -43,7 +43,7 @@ it('a database of which two copies of three are lost goes on with the third, whe
   const up = members.filter((_, at) => !gone.includes(at + 1));
   const [asked] = up;
   if (leftMember === undefined || asked === undefined) throw new Error('There are five');
-  // What a majority has is at the third one, too, as soon as it reads so.
+  // The third replica has the majority's data once a read there returns it.
   await expect.poll(() => idsAt(leftMember, DATABASE, COUNT), POLL).toEqual(ids);
   for (const node of gone) members[node - 1]?.process.kill('SIGKILL');
   const at = asked.process.peer;
@@ -56,7 +56,7 @@ it('a database of which two copies of three are lost goes on with the third, whe
     .toContain(`holds revision ${COUNT} of ${DATABASE}, chain hash ${before?.chainHash}`);
   expect(await refusal()).toContain(`Not heard: nodes ${gone.toSorted((one, other) => one - other).join(', ')}.`);
   expect(await refusal('--accept-revision=1')).toContain('and not revision 1.');
-  // It is told when nobody can be answered from the instance before any more, also by those who were there just now.
+  // The command succeeds once no node can answer from the old instance any more, including nodes that were up just now.
   const told = (): Promise<string | undefined> => recover(`--accept-revision=${COUNT}`).catch(() => undefined);
   await expect.poll(told, POLL).toContain(`${DATABASE} is recovered: it means `);
   expect(await told()).toContain(`its chain hash is ${before?.chainHash}`);
@@ -70,7 +70,7 @@ it('a database of which two copies of three are lost goes on with the third, whe
   ids.push('after');
   expect(await write(asked, 'after')).toBe(COUNT + 1);
 
-  // One of the lost disks turns up, and is another node's only once that is taken out.
+  // One of the lost disks returns; a sixth node replaces the other one.
   const [returned = 0, lost = 0] = gone;
   const back = await startMember(dir, `node-${returned}`);
   await expect.poll(() => idsAt(back, DATABASE, COUNT + 1), POLL).toEqual(ids);

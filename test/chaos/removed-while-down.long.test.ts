@@ -1,4 +1,4 @@
-// Goal: a node that was removed while it was down ends by itself, then waits, and joins as a new node by a command.
+// Goal: a node that was removed while it was down exits by itself, then waits, and joins as a new node after a command.
 // Method: four real processes; one is killed, replaced, and started again on its ports.
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ function portIn(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
 }
 
-/** The node where it was, without a word of where others are: it knows them. */
+/** Starts the node at its old addresses without seeds: it knows the other nodes. */
 function startAgain(
   dir: string,
   { grpc, http, peer }: NodeProcess,
@@ -60,7 +60,7 @@ it('a node that was down while it was removed ends when it is started again, the
   expect(again.log()).toContain('"reason":"NodeRemoved"');
   expect(again.log()).toMatch(REMOVED);
 
-  // Under a supervisor it is started again: it waits, and is not started over and over.
+  // After a restart by a supervisor, the node waits instead of exiting again and again.
   const children: ChildProcess[] = [];
   const onSpawn = (child: ChildProcess): void => {
     endWithTest(child);
@@ -79,7 +79,7 @@ it('a node that was down while it was removed ends when it is started again, the
   await startAgain(dir, third.process, { join: [`--join=${seed}`] });
   await expect.poll(answering, POLL).toBe(4);
 
-  // Who was only down, and comes back to others that are all there, stays.
+  // A node that was only down, and whose peers are all there, remains a member.
   second.process.kill('SIGKILL');
   await second.process.ended;
   const back = await startMember(dir, 'node-2', seed);

@@ -1,4 +1,4 @@
-/** What `npm run chaos` says of tags, of answers that were made up: each rule, and that it lets be what is right. */
+/** Tests the ETag check of `npm run chaos` with made-up replies: each rule, and correct replies. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type PageSeen, TagBook } from '../../chaos/pages/tag-book.ts';
 
@@ -20,14 +20,14 @@ describe('the book of tags', () => {
     book.take(FIRST);
   });
 
-  it('lets the same page of another node be, and one that has not changed', () => {
+  it('accepts the same page from another node, and a 304', () => {
     expect(new TagBook().take(FIRST)).toBeUndefined();
     expect(book.take({ ...FIRST, by: 'node-2 to a reader' })).toBeUndefined();
     expect(book.take({ ...FIRST, sentTag: FIRST.tag, digest: undefined })).toBeUndefined();
     expect(book.tagOf(PATH)).toBe(FIRST.tag);
   });
 
-  it('lets a page of the next instance of the name be, which has another tag', () => {
+  it('accepts a page of the next instance with another ETag', () => {
     expect(book.take({ ...FIRST, databaseId: 'two', tag: 'W/"b"', sentTag: FIRST.tag, digest: 'd2' })).toBeUndefined();
     expect(book.tagOf(PATH)).toBe('W/"b"');
   });

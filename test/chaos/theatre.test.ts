@@ -1,12 +1,12 @@
-// Goal: what judges components under faults finds what is wrong, and nothing where nothing is. Method: histories in
-// each of which one thing is not as it was told.
+// Goal: the checks of components under faults find every fault, and none in a correct history. Method: histories in
+// each of which one answer is wrong.
 import { describe, expect, it } from 'vitest';
 import { eventType, SOLD_MAX } from '../../chaos/components/seats.ts';
 import { checkSeats, folded } from '../../chaos/components/seats-check.ts';
 import type { FinalSeats, Sale, Show, SoldEvent } from '../../chaos/components/seats-history.ts';
 import { theatreCounts, theatreShortfalls } from '../../chaos/components/theatre-counts.ts';
 
-/** Two houses: one has sold all that it may, and one a seat. */
+/** Two houses: one has sold its maximum, and one has sold one seat. */
 const EVENTS: readonly SoldEvent[] = [
   ...Array.from({ length: SOLD_MAX }, (_, n) => soldAt(n + 1, '0000', `0${n}`)),
   soldAt(SOLD_MAX + 1, '0001', '00'),
@@ -21,7 +21,7 @@ function finalWith(events: readonly SoldEvent[]): FinalSeats {
   return { revision: events.at(-1)?.revision ?? 0, transactions, events };
 }
 
-/** As everything that was sold was asked for, and acknowledged. */
+/** Sales for all sold seats, all acknowledged. */
 function salesOf(events: readonly SoldEvent[]): Sale[] {
   return events.map(({ revision, type, subject = '' }) => ({
     client: 'a',
@@ -59,13 +59,13 @@ interface Told {
   readonly events?: readonly SoldEvent[];
 }
 
-/** The first sale, of which its client does not know the outcome. */
+/** The first sale with an unknown outcome. */
 function uncertain(more: Partial<Sale>): readonly Sale[] {
   return SALES.with(0, { ...REFUSED, ...SALES[0], ...more, outcome: { kind: 'unknown' } });
 }
 
 describe('the checks of components', () => {
-  it('say what there was too little of', () => {
+  it('report counts below their minimum', () => {
     const counts = theatreCounts({ sales: SALES, shows: [show(OF_ONE)] });
     expect(counts).toMatchObject({ sold: 9, full: 0, shown: 1 });
     expect(theatreShortfalls(counts, 1)).toEqual([

@@ -1,12 +1,12 @@
 /**
- * Raw bytes at each port of a node: conversations that real clients had with it, mutated, and random bytes. Meanwhile
- * sessions of the model go on at the same nodes, and each of their answers must be right.
+ * Sends raw bytes to each port of a node: mutated conversations of real clients, and random bytes. Sessions of the
+ * model continue on the same nodes meanwhile, and all their answers must be right.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { Random } from './generate/random.ts';
 
-/** A port that bytes are sent to, and what came to it before: for each connection the pieces, in order. */
+/** A port that bytes are sent to, with recorded conversations: for each connection the chunks, in order. */
 export class Target implements AsyncDisposable {
   readonly name: string;
   readonly port: number;
@@ -19,7 +19,7 @@ export class Target implements AsyncDisposable {
     this.port = Number(/\d+$/.exec(address)?.[0]);
   }
 
-  /** Records what is sent to the same port of another loopback address, and passes it on. */
+  /** Records what is sent to the same port of another loopback address, and forwards it. */
   async record(): Promise<void> {
     await once(this.#server.listen(this.port, RECORDED_HOST), 'listening');
   }
@@ -52,12 +52,12 @@ export const RECORDED_HOST = '127.0.0.2';
 const RECORDED_MAX = 64;
 const RECORDED_BYTES_MAX = 1 << 16;
 const IN_FLIGHT = 24;
-/** So many answers of the model at least are compared. */
+/** Minimum number of compared answers of the model. */
 const REQUESTS_LEAST = 200;
 const SILENCE_MS = 30;
 const BYTES_MAX = 1 << 18;
 
-/** Sends so many conversations, some at a time; `meanwhile` is asked for requests until then. */
+/** Sends the conversations, several at a time; `meanwhile` sends requests of the model until then. */
 export async function sendBytes(
   targets: readonly Target[],
   plan: { seed: number; bytes: number },
@@ -77,12 +77,12 @@ export async function sendBytes(
   meanwhile.requests = REQUESTS_LEAST;
 }
 
-/** One in ten is random from its first byte on; one in ten of the others was of another port. */
+/** One in ten is completely random; one in ten of the others was recorded at another port. */
 function conversation(random: Random, target: Target, targets: readonly Target[]): readonly Buffer[] {
   if (random.chance(10)) return random.list(1, 3, () => noise(random));
   const { name, recorded } = random.chance(10) ? random.pick(targets) : target;
   const pieces = recorded.length === 0 ? [] : random.pick(recorded);
-  // Requests of HTTP stand for themselves; frames depend on those before them.
+  // HTTP requests are independent; frames depend on earlier ones.
   const from = name === 'http' || name === 'mcp' ? random.below(pieces.length) : 0;
   const taken = pieces.slice(from, from + 1 + random.below(12));
   const times = random.pick([0, 1, 1, 1, 2, 4]);
@@ -92,13 +92,13 @@ function conversation(random: Random, target: Target, targets: readonly Target[]
   return random.chance(50) ? [bytes] : [bytes.subarray(0, cut), bytes.subarray(cut)];
 }
 
-/** What parsers look for. */
+/** Byte sequences with a meaning for parsers. */
 const WORDS: readonly Buffer[] = [
   '\r\n\r\n|\r\n|\0|Transfer-Encoding: chunked\r\n|Content-Length: 5\r\n|Content-Length: -1\r\n|0\r\n\r\n|\u00ff|"|{|[[|-',
   'Expect: 100-continue\r\n|Connection: upgrade\r\nUpgrade: h2c\r\n|ffffffffffffffff\r\n|GET * HTTP/1.1\r\n|%00|/../|?a=%',
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n|[{"jsonrpc":"2.0","id":1,"method":"ping"}]|,"id":null|,"id":1e400|"params":[]|\\ud800|CPLN',
 ].flatMap((words) => words.split('|').map((word) => Buffer.from(word, 'latin1')));
-/** Types of frames of HTTP/2 and one beyond. */
+/** Number of HTTP/2 frame types, and one unknown type. */
 const FRAME_TYPES = 11;
 const LENGTHS = [0, 1, 4, 5, 6, 8, 255, 16_384, 16_385];
 const NUMBERS = [0, 1, 0x7f, 0x80, 0xff, 0x7f_ff_ff_ff, 0x80_00_00_00, 0xff_ff_ff_ff];
@@ -142,7 +142,7 @@ function noise(random: Random): Buffer {
   return Buffer.from(random.list(0, 200, () => random.below(256)));
 }
 
-/** A frame of HTTP/2, whose length may not be that of its payload. */
+/** An HTTP/2 frame whose length may differ from its payload. */
 function frame(random: Random): Buffer {
   const payload = noise(random);
   const head = Buffer.alloc(9);
@@ -153,7 +153,7 @@ function frame(random: Random): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** Ends when the server ends it, or some time after it says nothing. */
+/** Ends when the server closes the connection, or some time after its last data. */
 async function converse({ port }: Target, pieces: readonly Buffer[], end: 'end' | 'destroy' | 'reset'): Promise<void> {
   const socket = connect(port, HOST);
   const closed = new Promise<void>((resolve) => socket.on('error', () => undefined).once('close', () => resolve()));

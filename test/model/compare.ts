@@ -1,10 +1,10 @@
-/** Whether the answer that came is the right one. */
+/** Compares an answer with the right one. */
 import type { Answer } from './model/vocabulary.ts';
 
-/** Failures that were found in a database, which say in which and where. */
+/** Errors of requests that were evaluated in a database, so they name the instance and revision. */
 const FOUND_IN_DATABASE = /NotFound$|^constraint_violated$/;
 
-/** One line for each member that differs. */
+/** Returns one line for each different member. */
 export function differences(right: Answer, seen: Answer): readonly string[] {
   if (right.error !== seen.error) return [`right: ${show(right)}`, `seen:  ${show(seen)}`];
   const { error = 'TransactionNotFound' } = right;
@@ -12,7 +12,7 @@ export function differences(right: Answer, seen: Answer): readonly string[] {
   const names = isScoped ? (['databaseId', 'revision'] as const) : [];
   const compared = ['violations', 'events', 'hasMore', 'names', 'mappings', ...names] as const;
   const lines = compared.flatMap((name) => differing(name, right[name], seen[name]));
-  // An interface may lack a member, and only a server knows some of a new transaction.
+  // An interface may lack a member, and some members of a new transaction are only known to the server.
   const members = Object.keys(right.members ?? {}).filter((name) => seen.members?.[name] !== undefined);
   return [...lines, ...members.flatMap((name) => differing(name, right.members?.[name], seen.members?.[name]))];
 }
@@ -22,7 +22,7 @@ function differing(name: string, right: unknown, seen: unknown): readonly string
   return wanted === found ? [] : [`right ${name}: ${wanted}`, `seen  ${name}: ${found}`];
 }
 
-/** Members in the order of their names. */
+/** JSON with members sorted by name. */
 export function show(value: unknown): string {
   return (
     JSON.stringify(value, (_, each: unknown) => {

@@ -1,4 +1,6 @@
-/** Real nodes in this process: one that is alone, and three of which two hold each database. */
+/**
+ * Starts real nodes in this process: a single node, and a cluster of three nodes with two replicas of each database.
+ */
 import type { Logger } from '#observability';
 import { readInvocation } from '../../src/main/config.ts';
 import { startServers } from '../../src/main/servers.ts';
@@ -34,7 +36,7 @@ class Starting {
     return { mcp: '', metrics: '', peer: '', ...node.addresses };
   }
 
-  /** Of three nodes, the first of which has been started. */
+  /** Adds two nodes to the first one. */
   async cluster(founder: Started, seed: string): Promise<readonly Started[]> {
     const others = ['two', 'three'].map((name) => this.node(`--node-name=${name}`, ...MEMBER, `--join=${seed}`));
     const nodes = [founder, ...(await Promise.all(others))];
@@ -61,7 +63,7 @@ export async function startNodes(): Promise<Nodes> {
 }
 
 export interface RecordedNodes extends Nodes {
-  /** The same cluster through recorders of the ports of its first node. */
+  /** The same cluster, accessed through recorders for the ports of its first node. */
   readonly recorded: Deployment;
   readonly targets: readonly Target[];
 }
@@ -85,7 +87,7 @@ function recordedBy(address: string): string {
   return address.replace('127.0.0.1', RECORDED_HOST);
 }
 
-/** Keeps errors, and why a node ends. */
+/** A logger that keeps errors, including the reason why a node ends. */
 function errorLog(errors: string[]): Logger {
   const keep = (event: string, fields: object = {}): void => {
     const { error } = fields as { readonly error?: unknown };

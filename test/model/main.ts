@@ -1,12 +1,13 @@
 /**
- * Sends random requests to real nodes, and compares each answer with that of the reference model.
+ * The command `npm run test:model`: sends random requests to real nodes and compares each answer with that of the
+ * reference model.
  *
  *   npm run test:model                                 10,000 requests
- *   npm run test:model -- --requests 1000000 --seed 2  so many, by that seed
- *   npm run test:model -- --kills 100                  to three processes, of which one after the other is killed
- *   npm run test:model -- --bytes 10000                so many conversations of raw bytes, at each port of a node
+ *   npm run test:model -- --requests 1000000 --seed 2  number of requests, and seed
+ *   npm run test:model -- --kills 100                  with three processes, which are killed one after the other
+ *   npm run test:model -- --bytes 10000                conversations of raw bytes with each port of a node
  *
- * Exits with 1 at the first wrong answer, and when a node logs an error.
+ * It exits with 1 at the first wrong answer, and when a node logs an error.
  */
 import { readNumber, readOptions } from '../../scripts/support/command-line.ts';
 import { startNodes, startRecordedNodes } from './in-process.ts';
@@ -22,7 +23,7 @@ const again = `again: npm run test:model -- ${process.argv.slice(2).join(' ')}`;
 const startedMs = performance.now();
 let logged: readonly string[] = [];
 let isOver = false;
-// A node of this process may end it.
+// A node in this process may end the process.
 process.on('exit', () => {
   if (!isOver) say([...logged, 'the process ends before the run is over', again].join('\n'));
 });

@@ -1,5 +1,5 @@
-// Goal: a cluster answers as the specification says while its nodes are killed. Method: sessions of the reference model
-// (README.md) with three processes; what a killed node did not answer is asked again, writes by their transaction_id.
+// Goal: a cluster answers according to the specification while its nodes are killed. Method: sessions of the reference
+// model (README.md) with three processes; requests without an answer are repeated, writes with their transaction_id.
 import { expect, it } from 'vitest';
 import { startProcesses } from './processes.ts';
 import { runModel } from './run.ts';

@@ -1,7 +1,7 @@
-// Goal: whatever a client asks, a real node answers as the specification says. Method: random sessions against nodes in
-// this process, each answer compared with that of the reference model (README.md). `npm run test:model` has more.
+// Goal: real nodes answer any request according to the specification. Method: random sessions against nodes in this
+// process, comparing each answer with that of the reference model (README.md). `npm run test:model` runs more.
 //
-// The title of the first test names the clauses that no test of test/spec shows beside it.
+// The title of the first test names the clauses that no test of test/spec covers.
 import { describe, expect, it } from 'vitest';
 import { startNodes, startRecordedNodes } from './in-process.ts';
 import { runBytes, runModel } from './run.ts';

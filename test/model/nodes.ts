@@ -1,4 +1,4 @@
-/** What sessions are run against. */
+/** The nodes that sessions run against, with a client for each interface. */
 import { GrpcClient } from './clients/grpc.ts';
 import { HttpClient } from './clients/http.ts';
 import { McpClient } from './clients/mcp.ts';
@@ -9,21 +9,21 @@ const OK = 200;
 
 export interface ModelNode {
   send(sent: Sent): Promise<Answer>;
-  /** Only where it is a process of its own. */
+  /** Only for nodes in separate processes. */
   kill?(): Promise<void>;
   start?(): Promise<void>;
 }
 
-/** Nodes that have the same databases. */
+/** Nodes with the same databases. */
 export type Deployment = readonly ModelNode[];
 
 export interface Nodes extends AsyncDisposable {
   readonly deployments: readonly Deployment[];
-  /** What they have logged as an error. */
+  /** Errors that the nodes have logged. */
   readonly errors: readonly string[];
 }
 
-/** Where a node is reached. */
+/** Addresses of a node. */
 export interface Addresses {
   readonly grpc: string;
   readonly http: string;
@@ -50,8 +50,8 @@ export class Clients implements ModelNode, Disposable {
 }
 
 /**
- * Resolves when all nodes vote, before which a database may get fewer replicas, and each of them answers reads: a node
- * that has joined does when it has heard from a leader of the catalog.
+ * Resolves when all nodes are voters and answer reads. Earlier, a database may get fewer replicas; a joined node
+ * answers once it has received a heartbeat from the catalog leader.
  */
 export async function untilServing(
   nodes: readonly { readonly http: string; readonly metrics: string }[],

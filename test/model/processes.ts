@@ -1,4 +1,4 @@
-/** A cluster of three nodes, each a process of its own that is killed and started again. */
+/** A cluster of three nodes in separate processes, which can be killed and restarted. */
 import { type NodeProcess, startNode } from '../../chaos/support/node-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { SMALL } from './in-process.ts';
@@ -44,7 +44,7 @@ class KilledNode implements ModelNode, AsyncDisposable {
     return this.#process;
   }
 
-  /** On the same ports as before. */
+  /** Uses the same ports as before. */
   async start(): Promise<void> {
     const process = await startNode({ dataDir: this.#dataDir, settings: this.#settings, ports: this.#ports });
     this.#process = process;

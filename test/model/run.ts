@@ -1,4 +1,4 @@
-/** Sessions of random requests to real nodes, each answer compared with that of the model. */
+/** Runs sessions of random requests against real nodes, and compares each answer with that of the model. */
 import { sendBytes } from './bytes.ts';
 import { differences, show } from './compare.ts';
 import { Random } from './generate/random.ts';
@@ -11,12 +11,12 @@ import { lastOf } from './model/store.ts';
 import type { Answer, Request, Saved, Sent } from './model/vocabulary.ts';
 import type { Deployment, ModelNode, Nodes } from './nodes.ts';
 
-/** Reads that are in flight together, between two writes. */
+/** Number of concurrent reads between two writes. */
 const READS = 24;
 const SAVED_MAX = 20;
-/** Requests whose bytes are recorded. */
+/** Number of requests whose bytes are recorded. */
 const RECORDED = 200;
-/** Rounds between a kill and the next. */
+/** Number of rounds between two kills. */
 const ROUNDS_PER_KILL = 8;
 const UNAVAILABLE_MS = 30_000;
 const PAUSE_MS = 20;
@@ -24,24 +24,24 @@ const PAUSE_MS = 20;
 export interface Plan {
   readonly seed: number;
   readonly requests: number;
-  /** Nodes that are killed, one after the other. */
+  /** Number of kills. */
   readonly kills?: number;
-  /** What the names of its databases begin with, where there may be others; otherwise there are none. */
+  /** Prefix of database names when other databases may exist. */
   readonly prefix?: string;
 }
 
 export interface Figures {
   requests: number;
   kills: number;
-  /** Answers that a node did not have, and another one had. */
+  /** Answers that another node gave after a failure. */
   repeats: number;
   eventsRead: number;
-  /** By operation and how it was sent. */
+  /** Counts by operation and `via`. */
   readonly operations: Map<string, number>;
   readonly refusals: Map<string, number>;
 }
 
-/** An answer that is wrong, or a node that has logged an error: with how to see it again. */
+/** A wrong answer, or a logged error of a node, with the command that repeats it. */
 export class Fault extends Error {}
 
 export async function runModel(nodes: Pick<Nodes, 'deployments' | 'errors'>, plan: Plan): Promise<Figures> {
@@ -55,7 +55,7 @@ export async function runModel(nodes: Pick<Nodes, 'deployments' | 'errors'>, pla
   return figures;
 }
 
-/** Raw bytes at each port of a node, as many as `bytes` conversations, while sessions of the model go on. */
+/** Sends `bytes` conversations of raw bytes to each port of a node, while sessions of the model run. */
 export async function runBytes(
   nodes: RecordedNodes,
   { seed, bytes }: { seed: number; bytes: number },
@@ -82,9 +82,9 @@ class Session {
   readonly #names: readonly string[];
   readonly #absent: string;
   readonly #saved = new Map<string, Saved[]>();
-  /** Of instances that are, or were. */
+  /** Ids of current and former instances. */
   readonly #ids: string[] = [];
-  /** Nodes may be away: what one does not answer another one is asked for. */
+  /** True when nodes may be down, so that requests are repeated at another node. */
   readonly #mayRepeat: boolean;
 
   constructor(running: Running) {
@@ -105,7 +105,7 @@ class Session {
   async run(rounds: number): Promise<void> {
     for (const name of this.#names) await this.#send(drawCreate(this.#random, name));
     for (let round = 0; round < rounds && !this.#isOver; round++) {
-      // With the write, or with the reads.
+      // The kill happens during the write or during the reads.
       const [early, late] = round % ROUNDS_PER_KILL === 1 ? [this.#random.chance(50), true] : [false, false];
       const killed = early ? this.#kill() : undefined;
       await this.#write();
@@ -119,7 +119,7 @@ class Session {
       await this.#send({ kind: 'delete', via: 'DeleteDatabase', database: name });
   }
 
-  /** Within the round, if one is still to be killed. */
+  /** Kills a node in this round, if kills are left. */
   async #kill(): Promise<ModelNode | undefined> {
     const { plan, figures, deployment } = this.#running;
     if (figures.kills >= (plan.kills ?? 0)) return undefined;
@@ -140,11 +140,11 @@ class Session {
     if (dice < 15 && !this.#mayRepeat) await this.#send(drawStateChange(random, name));
     else {
       const drawn = drawTransact(random, name, database);
-      // Without an id it cannot be repeated.
+      // Without an id it could not be repeated.
       await this.#send(this.#mayRepeat ? { ...drawn, id: drawn.id ?? random.uuid() } : drawn);
     }
     const id = database?.transactions[before]?.id;
-    // Shows what only the server knows of a new transaction, on which later answers depend.
+    // Learns values of a new transaction that only the server knows, and on which later answers depend.
     if (id === undefined) return;
     const via = random.pick(['FetchTransaction', 'GET transaction'] as const);
     const node = random.below(this.#running.deployment.length);
@@ -164,13 +164,13 @@ class Session {
     return { name, database: this.#model.store.databases.get(name), saved: this.#saved.get(name) ?? [] };
   }
 
-  /** To any node, by HTTP or a tool of MCP, and now and then not below a revision. */
+  /** Selects a node, HTTP or an MCP tool, and sometimes a minimum revision. */
   #address(request: Request): Sent {
     const random = this.#random;
     const node = random.below(this.#running.deployment.length);
     const database = this.#model.store.databases.get(request.database);
     const last = database === undefined ? 0 : lastOf(database);
-    // These say what a node has, which may be less.
+    // These reads return the node's own state, which may lag.
     const isOfNode = request.via === 'GET /db/{db}/cached' || request.kind === 'subscribe';
     if (isOfNode) return { request, node, minRevision: BigInt(last) };
     const isOfTools = request.via.startsWith('tool ');
@@ -199,7 +199,7 @@ class Session {
     this.#note(sent, seen);
   }
 
-  /** A wrong answer tells more than what a node has logged about it. */
+  /** Checked after answers, because a wrong answer says more than a logged error. */
   #requireSilence(): void {
     const { plan, figures, errors } = this.#running;
     if (errors.length === 0) return;
@@ -228,7 +228,7 @@ class Session {
     }
   }
 
-  /** The answer as it is when an earlier try, whose answer was lost, has done nothing. */
+  /** The answer after removing the effect of an earlier attempt whose answer was lost. */
   async #settled({ request, node }: Sent, seen: Answer, tries: number): Promise<Answer> {
     const isThere = this.#model.store.databases.has(request.database);
     if (tries === 0) return seen;
@@ -263,14 +263,14 @@ class Session {
   }
 }
 
-/** Leaves the processor to those that are waited for. */
+/** Leaves the processor to the nodes. */
 function pause(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve, PAUSE_MS);
   return promise;
 }
 
-/** Another node, or the same one later, has the answer; what was asked for may be done. */
+/** True when another node, or this one later, can answer; the request may have taken effect. */
 function isUnavailable({ error = '' }: Answer): boolean {
   return /^(?:UNAVAILABLE|CANCELLED|503)/.test(error) || error.includes('"code":-32603');
 }

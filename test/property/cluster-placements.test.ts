@@ -1,5 +1,5 @@
-// Goal: a cluster comes to rest with as many replicas as wanted, and risks no database on the way. Method: random
-// clusters whose nodes fail, return, leave and join between plans.
+// Goal: a cluster reaches the wanted number of replicas and then stops moving them, without risking a database on the
+// way. Method: random clusters whose nodes fail, return, leave and join between plans.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { nodeOf, toNodeId } from '#base';
@@ -73,7 +73,7 @@ class World {
     const voters = this.nodes.filter(({ isVoter }) => isVoter).map(({ node }): number => node);
     if (new Set(nodes).size !== nodes.length) fault('a node has two copies');
     if (nodes.length > this.copies) fault('it has more copies than wanted');
-    // Nobody can take it, and it is here.
+    // No other node is ready, and this node has the replica.
     if (ready.length === 0 && nodes.join() === '1') return;
     if (nodes.length === voters.length && nodes.every((node) => voters.includes(node))) {
       if (nodes.some((node) => this.#at(node)?.liveness === 'lost')) fault('a voter is lost');
@@ -92,7 +92,7 @@ class World {
     if (isEnough && nodes.length !== this.copies) fault('it has not as many copies as wanted');
   }
 
-  /** A group may settle when whoever is to hold it answers, and enough of those who held it. */
+  /** A group may settle when all future nodes of the database answer, and enough of the earlier ones. */
   settle(may: (at: number) => boolean): void {
     this.bindings = this.bindings.map((binding, at) => {
       const holders = holdersOf(binding);
@@ -114,7 +114,7 @@ class World {
       if (state !== 'active') fault(`node ${node} is ${state}`);
       if (!before.includes(node) && liveness !== 'ready') fault(`node ${node} is ${liveness}`);
     }
-    // Nobody who stays is sent away for nothing.
+    // Remaining nodes must not lose their replica without a reason.
     const isStaying = ({ state, liveness }: NodeView): boolean => state === 'active' && liveness !== 'lost';
     const stayers = before.filter((node) => this.nodes.some((each) => each.node === node && isStaying(each)));
     if (nodes.length < stayers.length) fault('who stays is sent away');
@@ -123,7 +123,7 @@ class World {
     if (isShort && late.some(({ node }) => !before.includes(node))) fault('somebody was to be waited for');
   }
 
-  /** Whoever held it before its last placement, those who leave among them. */
+  /** Nodes with a replica before the last placement, including leaving ones. */
   #before({ replicas, placement, isSettled }: Binding): readonly number[] {
     return replicas.filter((replica) => isSettled || replica % 2 ** 20 !== placement).map(nodeOf);
   }
@@ -142,7 +142,7 @@ class World {
   }
 }
 
-it('a cluster whose nodes come and go never plans what would cost a database its quorum, and comes to rest with every copy where it should be (C19, C22)', () => {
+it('a cluster whose nodes fail and return never plans a move that costs a database its quorum, and ends with every replica in its place (C19, C22)', () => {
   let moves = 0;
   let created = 0;
   const property = fc.property(cluster, (drawn) => {
@@ -158,7 +158,7 @@ it('a cluster whose nodes come and go never plans what would cost a database its
       moves += world.plan().length;
       world.settle((binding) => settles[binding] ?? true);
     }
-    // Everybody is back; some leave for good, if somebody stays.
+    // All nodes return; some leave for good, if any stay.
     const staying = world.nodes.filter(({ state }) => state === 'active');
     world.nodes = world.nodes.map((each) => ({
       ...each,

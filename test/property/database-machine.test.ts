@@ -1,5 +1,5 @@
-// Goal: the machine decides as the specification says (D2, D4, D5), its rows agree at every revision (D3, D7),
-// through flushes and restarts (D8). Method: random runs against the naive oracle.
+// Goal: the state machine decides according to the specification (D2, D4, D5), and its rows are correct at every
+// revision (D3, D7), through flushes and restarts (D8). Method: random runs against the naive oracle.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineOptions, TransactOutcome } from '#database';
@@ -59,7 +59,7 @@ function inOracleWords(outcome: TransactOutcome): OracleOutcome {
 interface Run {
   readonly host: DatabaseHost;
   readonly oracle: DatabaseOracle;
-  /** Whether rows are compared too: not where the hash is narrowed, which readers do not know of. */
+  /** False with a narrowed hash, because readers do not know of it. */
   readonly checksRows: boolean;
 }
 
@@ -90,7 +90,7 @@ async function expectSameOutcomes(host: DatabaseHost, warm: boolean): Promise<vo
   expect(await host.reopen(warm)).toEqual([]);
 }
 
-/** Room for a machine that is busy with other tests. */
+/** Long, because the machine may be busy with other tests. */
 const TIMEOUT_MS = 60_000;
 
 describe('DatabaseMachine', () => {
@@ -139,12 +139,12 @@ describe('DatabaseMachine', () => {
 
 interface TwoReplicas {
   readonly host: DatabaseHost;
-  /** It flushes at other times. */
+  /** A replica with other flush times. */
   readonly other: DatabaseHost;
   readonly oracle: DatabaseOracle;
 }
 
-/** Whether the transaction asked for too much; where it did not, its outcome is the oracle's. */
+/** True when the transaction was refused as too broad; otherwise its outcome equals that of the oracle. */
 async function isRefused({ host, other, oracle }: TwoReplicas, request: OracleRequest): Promise<boolean> {
   const outcome = await host.apply(payloadOf(request));
   expect(await other.apply(payloadOf(request))).toEqual(outcome);
@@ -179,7 +179,7 @@ it(
 const arbLookBack = fc.record({ comparisons: fc.nat(4), bytes: fc.constantFrom(0, 300, 100_000) });
 const arbLimits = fc.record({ near: arbLookBack, listed: arbLookBack, rows: fc.nat(12), far: arbLookBack });
 
-/** L of each selector, as a constraint that never holds reports it. */
+/** L of each selector, as reported by a constraint that never holds. */
 async function latestOfAll(host: DatabaseHost, selectors: readonly Selector[]): Promise<readonly number[]> {
   const found: number[] = [];
   for (let from = 0; from < selectors.length; from += 50) {

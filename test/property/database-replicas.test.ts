@@ -1,5 +1,5 @@
-// Goal: what is stored can be made anew from the pages (D11). Method: rows rebuilt from pages at a random point,
-// compared byte by byte with the rows that were stored there.
+// Goal: derived rows can be rebuilt from the pages (D11). Method: rows rebuilt at a random point, compared byte by byte
+// with the rows that were stored there.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rebuildDerived, verifyHistory } from '#database';
@@ -16,11 +16,11 @@ function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<reado
     .map((list) => list.map((request, step) => ({ ...request, stampedMs: stampMs(step, 0) })));
 }
 
-/** Room for a machine that is busy with other tests. */
+/** Long, because the machine may be busy with other tests. */
 const TIMEOUT_MS = 60_000;
 
 it(
-  'rebuildDerived gives back the rows of the durable point, byte by byte, and the log goes on from there (D11)',
+  'rebuildDerived restores the rows of the durable point, byte by byte, and the log continues from there (D11)',
   async () => {
     const requests = arbRequests({ variety: 40, eventsMax: 20 }, 40);
     const property = fc.asyncProperty(requests, fc.nat(39), async (list, cut) => {

@@ -1,5 +1,5 @@
-// Goal: each entry of a ledger leaves what a naive reading of the whole history says (D22). Method: random entries
-// over few names and parts, in small limits; an oracle that keeps a list.
+// Goal: each entry of the ledger has the effect that a naive evaluation of the whole history has (D22). Method: random
+// entries with few names and parts, and small limits; an oracle with a list.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toRevision } from '#base';
@@ -21,7 +21,7 @@ import { runs } from '../support/runs.ts';
 const RUNS = { numRuns: runs(150) };
 const LIMITS = { versionsMax: 5, namesMax: 4, unnamedMax: 2 };
 
-/** Two components of one part and one of two; and some that claim their digests with other sizes. */
+/** Two components of one part and one of two; and some with the same digests but other sizes. */
 const BLOBS: readonly ComponentReference[] = [blobOf('a', 1), blobOf('b', 2), blobOf('c', BLOB_PART_BYTES + 1)];
 const LIARS = [blobOf('a', 2), blobOf('c', BLOB_PART_BYTES + 2)];
 
@@ -55,7 +55,7 @@ interface Step {
   readonly payload: Uint8Array;
 }
 
-/** Entries among transactions: the revision rises now and then. */
+/** Entries between transactions: the revision rises from time to time. */
 const arbSteps: fc.Arbitrary<readonly Step[]> = fc
   .array(fc.record({ entry: arbEntry, raised: fc.nat(2) }), { minLength: 20, maxLength: 60, size: 'max' })
   .map((entries) => {
@@ -73,7 +73,7 @@ const arbSteps: fc.Arbitrary<readonly Step[]> = fc
 const LATEST = toRevision(Number.MAX_SAFE_INTEGER);
 
 describe('a ledger of definitions (D22)', () => {
-  it('says of every entry what a naive reading of its history says, and lists the same at every revision', () => {
+  it('gives every entry the outcome of a naive evaluation of the history, and lists the same at every revision', () => {
     fc.assert(
       fc.property(arbSteps, (steps) => {
         const ledger = new DefinitionLedger(sha256, LIMITS);
@@ -93,7 +93,7 @@ describe('a ledger of definitions (D22)', () => {
     );
   });
 
-  it('gives another chain hash when one entry that changed something is left out', () => {
+  it('has another chain hash without one effective entry', () => {
     fc.assert(
       fc.property(arbSteps, fc.nat(), (steps, place) => {
         const whole = new DefinitionLedger(sha256, LIMITS);

@@ -1,5 +1,5 @@
-// Goal: a replica that takes over a history in parts stores what the log stores, and damage changes nothing (D8, D16).
-// Method: two machines, random beginnings, flushes and restarts; rows compared.
+// Goal: a replica that imports a history in parts stores the same rows as from the log, and damaged parts change
+// nothing (D8, D16). Method: two machines, random starts, flushes and restarts; rows compared.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex } from '#base';
@@ -31,9 +31,9 @@ async function hostWith(list: readonly OracleRequest[], flushes: readonly number
   return host;
 }
 
-describe('a history that is taken over', () => {
+describe('an imported history', () => {
   it(
-    'leads to the same content, from any revision on, in parts of any size (D8, D16)',
+    'results in the same content, from any revision, in parts of any size (D8, D16)',
     async () => {
       const dice = fc.array(fc.nat(9), { minLength: 60, maxLength: 60 });
       const sizes = fc.constantFrom(1, 500, 4000, 60_000);
@@ -41,7 +41,7 @@ describe('a history that is taken over', () => {
         const one = await hostWith(list, rolls);
         const other = await hostWith(list.slice(0, cut % list.length));
         const history = historyFor(one, other);
-        // What is written from now on lies above the mark.
+        // Later writes are above the mark of the export.
         await one.apply(payloadOf(list.slice(0, 1)[0] as OracleRequest));
         await one.flush();
         const check = new HistoryImport(other.source, other.machine.applied);
@@ -62,7 +62,7 @@ describe('a history that is taken over', () => {
     TIMEOUT_MS,
   );
 
-  it('goes on by the log where it ends', async () => {
+  it('continues with the log after its end', async () => {
     const list = fc.sample(requests, { numRuns: 1, seed: 11 })[0] ?? [];
     const one = await hostWith(list.slice(0, 8));
     const other = new DatabaseHost();
@@ -81,8 +81,8 @@ describe('a history that is taken over', () => {
     expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
   });
 
-  it('is refused where its bytes, its chain or its place are not right, and then nothing of a part counts', async () => {
-    // Without refusals all of it is one page, which counts as a whole.
+  it('is refused with wrong bytes, chain hash or position, and then no part of it counts', async () => {
+    // Without refusals the whole history is one page, which is accepted or refused completely.
     const sample = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
     const list = sample.filter(({ constraints }) => constraints.length === 0);
     const one = await hostWith(list);
@@ -102,13 +102,13 @@ describe('a history that is taken over', () => {
     expect(check.standing.revision).toBe(one.machine.revision);
   });
 
-  it('is not given to whoever has another one', async () => {
+  it('is not exported to a replica with another history', async () => {
     const list = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
     const one = await hostWith(list);
     const chainHash = new Uint8Array(32).fill(1);
     expect(HistoryExport.open(one.source, encodeStanding({ revision: 1, chainHash }))).toMatch(/chain hash 0101/);
     expect(HistoryExport.open(one.source, new Uint8Array(3))).toMatch(/where it stands/);
-    // One that has more is told only how far the log has come.
+    // A replica with more data only learns the end of the log.
     const ahead = HistoryExport.open(one.source, encodeStanding({ revision: 1e6, chainHash }));
     if (typeof ahead === 'string') throw new Error(ahead);
     const { index, term } = one.machine.applied;

@@ -1,4 +1,4 @@
-// Goal: readers of definitions get what the flushed entries say, from wherever they continue (D24). Method: random
+// Goal: readers of definitions get the result of the flushed entries, wherever they continue from (D24). Method: random
 // entries and flushes; three kinds of readers, against naive-ledger.ts.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -35,7 +35,7 @@ const arbSteps: fc.Arbitrary<readonly Step[]> = fc
   )
   .map((steps) => [...steps, { kind: 'flush' }, { kind: 'ask' }]);
 
-/** A host with the oracle of what is stored; a transaction may store what waits before it. */
+/** A host with an oracle of the stored definitions; a transaction may also store earlier entries. */
 class Watched {
   readonly host: DatabaseHost = new DatabaseHost();
   readonly #naive: NaiveLedger = new NaiveLedger(LEDGER_LIMITS);
@@ -80,7 +80,7 @@ function told(definitions: Definitions): unknown {
 }
 
 it(
-  'definitions for readers are those of the flushed entries, wherever a reader goes on (D24)',
+  'readers get the definitions of the flushed entries, wherever they continue (D24)',
   async () => {
     const property = fc.asyncProperty(arbSteps, async (steps) => {
       const watched = new Watched();

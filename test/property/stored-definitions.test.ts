@@ -1,5 +1,5 @@
-// Goal: definitions are stored alike on every replica through flushes, restarts and snapshots, and can be rebuilt (D8,
-// D11, D16, D23). Method: random entries on two machines; rows compared.
+// Goal: all replicas store the same definitions through flushes, restarts and snapshots, and can rebuild them (D8, D11,
+// D16, D23). Method: random entries on two machines; rows compared.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toRevision } from '#base';
@@ -18,7 +18,7 @@ type Step =
   | { readonly kind: 'transact'; readonly payload: Uint8Array }
   | { readonly kind: 'define'; readonly payload: Uint8Array };
 
-/** Two entries of three define something. */
+/** Two of three entries define something. */
 const arbSteps: fc.Arbitrary<readonly Step[]> = fc
   .array(fc.oneof(arbRequest({ variety: 40, eventsMax: 4 }), arbDefining, arbDefining), {
     minLength: 20,
@@ -57,7 +57,7 @@ function listed(host: DatabaseHost): unknown {
 
 describe('definitions among transactions', () => {
   it(
-    'are stored alike whatever flushes and restarts, and say so when they are read anew (D8, D23)',
+    'are stored identically regardless of flushes and restarts, and are the same after reopening (D8, D23)',
     async () => {
       const property = fc.asyncProperty(arbSteps, arbDice, async (steps, dice) => {
         const one = new DatabaseHost();
@@ -85,7 +85,7 @@ describe('definitions among transactions', () => {
   );
 
   it(
-    'are taken over from any place on, in parts of any size, each a place in the log (D16, D23)',
+    'are imported from any position, in parts of any size, each of which ends at a position in the log (D16, D23)',
     async () => {
       const sizes = fc.constantFrom(1, 300, 2000, 60_000);
       const property = fc.asyncProperty(arbSteps, arbDice, fc.nat(59), sizes, async (steps, dice, cut, bytesMax) => {
@@ -108,7 +108,7 @@ describe('definitions among transactions', () => {
   );
 
   it(
-    'are taken back to a durable entry, and the log goes on from there to the same rows (D11)',
+    'are rolled back to a durable entry, and the log restores the same rows from there (D11)',
     async () => {
       const property = fc.asyncProperty(arbSteps, arbDice, fc.nat(59), async (steps, dice, cut) => {
         const host = new DatabaseHost();

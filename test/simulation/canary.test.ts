@@ -21,7 +21,7 @@ async function run(script: string, ...options: readonly string[]): Promise<{ sai
 }
 
 it(
-  'a broken node is noticed by the check of what it breaks',
+  'a broken node is detected by the check of the broken guarantee',
   async () => {
     const names = Object.keys(CANARIES);
     const { said, code } = await run('mutants/main.ts', '--only', names.join(','), '--seeds', '3', '--jobs', '1');

@@ -221,7 +221,7 @@ const FALSIFIED: readonly (readonly [check: number, what: string, change: Change
   ],
 ];
 
-it('checks find nothing in a run that went well', () => {
+it('checks find nothing in a good run', () => {
   expect(faultsOf(good, {})).toBe('');
 });
 
@@ -242,16 +242,16 @@ describe('check 11', () => {
     });
   const error = { kind: 'error', code: 'unavailable', reason: 'OutcomeUnknown' } as const;
 
-  it('takes a creation of which nobody knows for one that may never happen', () => {
+  it('accepts that a creation with an unknown outcome never happens', () => {
     expect(create({ ...error, isDefinite: false })).not.toContain('of-which-nobody-knows');
   });
 
-  it('takes one that was answered for one that has', () => {
+  it('requires that an acknowledged creation happens', () => {
     const value = { databaseId: '019b76da-0000-7000-8000-000000000001', revision: 0, createdAtMs: 0 };
     expect(create({ kind: 'ok', value })).toContain('of-which-nobody-knows');
   });
 
-  it('says of which name it has found out nothing', () => {
+  it('reports the names that are undecided', () => {
     const found = faultsIn(({ operations }) => {
       const one = (kind: CallKind, atUs: number, value: unknown): void => {
         const asked = { client: 'test', isDoubled: false, session: undefined, number: 100_000 + operations.length };
@@ -319,12 +319,12 @@ describe('check 11 (V12)', () => {
       expect(found({ outcome: { kind: 'unknown' }, toS: Number.POSITIVE_INFINITY }, 10, denied, at)).not.toMatch(BAD);
     });
 
-    it('no instance comes back that was denied', () => {
+    it('an instance that was reported as missing does not return', () => {
       expect(found({ outcome: { kind: 'unknown' }, toS: Number.POSITIVE_INFINITY }, 12, denied)).toContain(DATABASE);
       expect(found({ outcome: done, toS: 8 }, 4, denied)).toContain(DATABASE);
     });
 
-    it('nobody denies an instance because of a deletion that found nothing', () => {
+    it('a deletion that found nothing does not explain that an instance is reported as missing', () => {
       const nothing = { kind: 'ok', value: {} } as Told;
       expect(found({ outcome: nothing, toS: 8 }, 2, denied)).toContain('what happened to denied');
       expect(found({ outcome: done, toS: 8 }, 2, denied)).not.toContain('what happened to denied');

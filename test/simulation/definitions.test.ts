@@ -8,7 +8,7 @@ const SEED_MS_MAX = 60_000;
 /** A seed in which a database with several versions and all kinds of changes survives. */
 const SEED = 8;
 
-describe('the check of what is defined', () => {
+describe('the check of definitions', () => {
   let good: Evidence;
 
   beforeAll(async () => {
@@ -39,15 +39,15 @@ describe('the check of what is defined', () => {
     expect(good.finals.flatMap(({ definitions }) => definitions?.versions ?? []).length).toBeGreaterThan(1);
   });
 
-  it('finds nothing in a run that went well', () => {
+  it('finds nothing in a good run', () => {
     expect(faultsOf(() => ({}))).toBe('');
   });
 
-  it('finds a change that was acknowledged and is not kept', () => {
+  it('finds an acknowledged change that is lost', () => {
     expect(faultsOf(({ records }) => ({ records: records.slice(0, -1) }))).toContain('a change that was acknowledged');
   });
 
-  it('finds an entry that is kept twice, and one that nobody has sent', () => {
+  it('finds an entry that is stored twice, and one that no client has sent', () => {
     expect(
       faultsOf(({ records: [first, ...others] }) => (first ? { records: [first, first, ...others] } : {})),
     ).toContain('an entry that changes nothing is kept');

@@ -77,6 +77,6 @@ it.each<readonly [string, unknown]>([
   expect(excusedBy(failure)).toEqual([]);
 });
 
-it('the end of a process by a cluster that does not answer is nobody to blame for', () => {
+it('the end of a process because no cluster answers is always excused', () => {
   expect(excuseOf(refusal('NotJoined'), worldOf({}))).toBe('no cluster has answered');
 });

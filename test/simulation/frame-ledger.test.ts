@@ -37,13 +37,13 @@ class Stage {
 describe('the ledger of frames', () => {
   const [one, two, three] = [frameOf(1), frameOf(2), frameOf(3)] as const;
 
-  it('has nothing against frames in their order, some of which are lost with a connection', () => {
+  it('accepts frames in order, some of which are lost with a connection', () => {
     const stage = new Stage();
     stage.sends('appends', one, two, three);
     expect([stage.hears('appends', one), stage.hears('appends', three)]).toEqual([undefined, undefined]);
   });
 
-  it('finds a frame in which a bit was turned', () => {
+  it('finds a frame with a flipped bit', () => {
     const stage = new Stage();
     stage.sends('appends', one);
     const turned = one.slice();
@@ -51,14 +51,14 @@ describe('the ledger of frames', () => {
     expect(stage.hears('appends', turned)).toBe('changed');
   });
 
-  it('finds a frame that comes twice, or behind one that was sent after it', () => {
+  it('finds a frame that arrives twice, or after one that was sent later', () => {
     const stage = new Stage();
     stage.sends('appends', one, two, three);
     const heard = [two, one, two, three].map((frame) => stage.hears('appends', frame));
     expect(heard).toEqual([undefined, 'out of order', 'out of order', undefined]);
   });
 
-  it('counts each lane, and each way, for itself', () => {
+  it('checks each lane and direction separately', () => {
     const stage = new Stage();
     const back = frameOf(4, SOUTH, NORTH);
     stage.sends('appends', one, two);
@@ -72,13 +72,13 @@ describe('the ledger of frames', () => {
     ]).toEqual([undefined, undefined, undefined, 'out of order']);
   });
 
-  it('finds a frame that is taken by another node, or by another store of the node that it is for', () => {
+  it('finds a frame that is delivered at another node, or at another store of its node', () => {
     const stage = new Stage();
     stage.sends('appends', one, two);
     expect([stage.hears('appends', one, NORTH), stage.hears('appends', two, SOUTH_ANEW)]).toEqual(['astray', 'astray']);
   });
 
-  it('knows a frame that a lane would not take, and does not expect it', () => {
+  it('does not expect a frame that a lane has refused', () => {
     const stage = new Stage();
     stage.ledger.offered(nativeCrc32(one));
     expect(stage.hears('appends', one)).toBe('out of order');

@@ -36,8 +36,8 @@ const observe = (id: string): Effect => ({
   isRead: true,
 });
 
-describe('linearize, with calls that had no answer', () => {
-  it('rules out that more of them had their effect than were sent', () => {
+describe('linearize, with calls without an answer', () => {
+  it('rejects that more of them took effect than were sent', () => {
     // Each of the three instances must be deleted before the next one, but only two deletions were sent.
     const created = ['a', 'b', 'c', 'd'].map((id, place) =>
       step(`create ${id}`, [20 * place + 10, 20 * place + 11], create(id)),
@@ -48,7 +48,7 @@ describe('linearize, with calls that had no answer', () => {
     expect(linearize([...created, ...lost(3)], '-')).toBe('linearizable');
   });
 
-  it('is not at a loss when many of them are under way beside many reads', () => {
+  it('decides with many of them beside many concurrent reads', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const rounds = names.flatMap((id, round) => {
       const at = 100 * round;
@@ -68,7 +68,7 @@ describe('linearize, with calls that had no answer', () => {
     expect(linearize([...rounds, never], '-')).toEqual({ stuckAt: 'read what nobody made' });
   });
 
-  it('says that it is undecided when too many different operations are under way at once', () => {
+  it('is undecided when too many different operations are concurrent', () => {
     const writes = Array.from({ length: 20 }, (_, place) => step(`write ${place}`, [0, 10], () => `${place}`));
     const never = step('read what nobody wrote', [20, 21], (state) => (state === 'x' ? state : undefined));
     expect(linearize([...writes, never], '')).toBe('undecided');
@@ -92,7 +92,7 @@ function hasOrder(left: readonly Step<string>[], state: string): boolean {
   });
 }
 
-describe('linearize, against the search that tries every order', () => {
+describe('linearize, compared with a search that tries every order', () => {
   const id = constantFrom('a', 'b', 'c');
   const effect = oneof(
     id.map(create),
@@ -106,7 +106,7 @@ describe('linearize, against the search that tries every order', () => {
     step('drawn', [each.fromUs, each.isLost === 0 ? NEVER : each.fromUs + each.forUs], each.effect),
   );
 
-  it('says the same', () => {
+  it('agrees', () => {
     const verdicts = { good: 0, bad: 0 };
     assert(
       property(array(drawn, { minLength: 1, maxLength: 7 }), (steps) => {

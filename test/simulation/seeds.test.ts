@@ -156,7 +156,7 @@ describe('the simulation', () => {
     SEED_MS_MAX,
   );
 
-  it('draws how many nodes there are from the seed', () => {
+  it('draws the number of nodes from the seed', () => {
     const counts = new Set(Array.from({ length: 50 }, (_, seed) => nodesOf(seed)));
     expect(counts).toEqual(new Set([1, 3, 5, 7]));
   });
@@ -202,7 +202,7 @@ describe('the simulation with cuts', () => {
     SEED_MS_MAX,
   );
 
-  it('has nodes that go on, nodes that refuse to, and nodes that name the segment which is missing', () => {
+  it('has nodes that continue, nodes that refuse to start, and nodes that name the missing segment', () => {
     const gone = count(/a segment is gone: data/);
     const restored = count(/the disk is restored from a backup/);
     expect(count(/failed \(the store was cut\): .*store and log do not belong together/)).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ function failureOf(work: () => unknown): unknown {
   }
 }
 
-it('SimDisk knows the errors of its own calls, and by which code they failed', () => {
+it('SimDisk recognizes the errors of its own calls, with their codes', () => {
   const disk = new SimDisk(new Rng(1, 'disk'));
   disk.arm({ mishap: 'error', after: 0 });
   const failed = failureOf(() => disk.open('log/1.wal', 'create'));

@@ -32,7 +32,7 @@ const DENIED: Change = inHistory((history) => {
   }
 });
 
-describe('the checks of both axes of time', () => {
+describe('the checks of both time axes', () => {
   let good: Evidence;
 
   beforeAll(async () => void (good = await evidenceOf(SEED, { nodes: 3, times: true })), 60_000);

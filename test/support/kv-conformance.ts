@@ -53,7 +53,7 @@ export function kvConformance(name: string, open: () => Promise<KvUnderTest>): v
     });
     afterEach(async () => tested.close());
 
-    it('answers as a sorted list does after any history (K1, K2)', async () => {
+    it('behaves like a sorted list after any history (K1, K2)', async () => {
       await fc.assert(
         fc.asyncProperty(histories(), async (history) => {
           for (const { found, wanted } of await follow(tested, history)) expect(found).toEqual(wanted);
@@ -70,7 +70,7 @@ export function kvConformance(name: string, open: () => Promise<KvUnderTest>): v
         expect([...(tested.reader.get(bytes(1)) ?? [])]).toEqual([7, 8]);
       });
 
-      it('keeps its own copy of what a caller writes into afterwards (K5)', async () => {
+      it('keeps its own copy of values that a caller changes afterwards (K5)', async () => {
         const key = bytes(1);
         const value = bytes(7);
         const batch = store.batch();
@@ -201,7 +201,7 @@ export function kvConformance(name: string, open: () => Promise<KvUnderTest>): v
     });
 
     describe('clearing and compacting', () => {
-      it('keeps every row when it compacts, and tells a size of 0 or more', async () => {
+      it('keeps every row when it compacts, and reports a size of 0 or more', async () => {
         await put(store, [bytes(1), bytes(1)], [bytes(2), bytes(2)]);
         await store.compact(LOWEST, HIGHEST);
         expect((await drain(store, { gte: LOWEST, lt: HIGHEST })).length).toBe(2);

@@ -1,4 +1,4 @@
-/** Messages of gRPC as answers. */
+/** Converts gRPC replies to answers of the model's vocabulary. */
 import type { Answer, ReadEvent, Request } from '../model/vocabulary.ts';
 import { type EventMessage, type Message, nanosOf, readEvent, type Timestamp } from './grpc-messages.ts';
 
@@ -96,7 +96,7 @@ function mappingsOf({ event_id_mappings: mappings = [] }: Message): readonly str
   );
 }
 
-/** The key `revision` is added on scans. */
+/** Scans add the key `revision`. */
 function scanned(message: Message): ReadEvent {
   const event = readEvent(message as unknown as EventMessage);
   const { revision, ...extensions } = event.extensions;
@@ -112,7 +112,7 @@ interface Body {
   readonly events?: readonly EventMessage[];
 }
 
-/** The events of a transaction as it is stored: ids as they were written, beside those that were stored otherwise. */
+/** Events of a stored transaction: the ids that were sent, with the stored ids that differ. */
 function loggedEvents(logged: Message): readonly ReadEvent[] {
   const body = logged['body'] as Body;
   const stored = (logged['stored_ids'] ?? []) as readonly { readonly index?: number; readonly id: string }[];

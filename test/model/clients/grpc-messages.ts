@@ -1,4 +1,7 @@
-/** Requests as messages of `proto/cairn/v1`, and events as they come back. 64-bit numbers are text, which is exact. */
+/**
+ * Converts requests to messages of `proto/cairn/v1`, and messages of events back. 64-bit numbers are text, which is
+ * exact.
+ */
 import { instantOf, timeOf } from '../model/rules.ts';
 import type {
   Constraint,
@@ -12,10 +15,10 @@ import type {
   WrittenEvent,
 } from '../model/vocabulary.ts';
 
-/** By the names of the proto files; what is undefined is not sent. */
+/** Field names are those of the proto files; undefined fields are not sent. */
 export type Message = Readonly<Record<string, unknown>>;
 
-/** A number that is 0 is absent from what comes back. */
+/** A field that is 0 is absent in replies. */
 export type Timestamp = Readonly<{ seconds?: string; nanos?: number }>;
 
 type AttributeValue = Readonly<{ ce_boolean?: boolean; ce_integer?: number; ce_string?: string }>;
@@ -44,7 +47,7 @@ function selectorMessage(selector: Selector): Message {
   return flatSelector(selector, FLAT) ?? { [selector.kind]: { selectors: selector.parts.map(selectorMessage) } };
 }
 
-/** An And of equalities, each of another attribute, in one flat object; undefined for any other selector. */
+/** An And of equalities of different attributes as one flat object; undefined for any other selector. */
 export function flatSelector(selector: Selector, names: Readonly<Record<string, string>>): Message | undefined {
   if (selector.kind !== 'and' || selector.parts.length < 2) return undefined;
   const flat: Message = Object.fromEntries(
@@ -102,7 +105,7 @@ function bytesOf({ kind, value }: Data): Buffer {
   return Buffer.from(value, kind === 'binary' ? 'base64' : 'utf8');
 }
 
-/** The time as a timestamp, or as text where that says more. */
+/** The time as a timestamp, and as text where the text has more information. */
 function timeParts({ time: text }: WrittenEvent): { at?: Timestamp | undefined; text?: string | undefined } {
   const at = time(text);
   return at !== undefined && timeOf(BigInt(nanosOf(at))) === text ? { at } : { at, text };
@@ -152,7 +155,7 @@ function valueOf({
   return flag ?? integer ?? text ?? '';
 }
 
-/** As JSON shows it (docs: payloads by their kind, else by their content type). */
+/** The payload as JSON shows it: by its kind, or else by its content type. */
 function dataOf({ data, data_kind: kind, datacontenttype }: Partial<EventMessage>): Data | undefined {
   if (data === undefined || data.length === 0) return undefined;
   if (kind === 'DATA_KIND_JSON' || (kind === undefined && /^(?:.*[/+]json|)$/.test(datacontenttype ?? ''))) {

@@ -1,4 +1,4 @@
-/** A client of gRPC that is not ours: grpc-js with messages by `@grpc/proto-loader`. */
+/** A gRPC client that is independent of the product: grpc-js with messages by `@grpc/proto-loader`. */
 import { fileURLToPath } from 'node:url';
 import { Client, credentials, Metadata, type ServiceError, status as STATUS } from '@grpc/grpc-js';
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
@@ -17,7 +17,7 @@ const PACKAGE = loadSync('cairn/v1/event_store.proto', {
 });
 const SERVICE = PACKAGE['cairn.v1.EventStore'] as ServiceDefinition;
 const DEADLINE_MS = 45_000;
-/** Statuses of the errors that are expected; any other status of one is a fault. */
+/** Statuses of expected errors; an error with any other status is a fault. */
 const STATUSES: Readonly<Record<string, string>> = {
   invalid_argument: 'INVALID_ARGUMENT',
   already_exists: 'ALREADY_EXISTS',
@@ -62,7 +62,7 @@ export class GrpcClient implements Disposable {
     return new Promise((resolve, reject) => {
       const messages: Message[] = [];
       let headers = new Metadata();
-      // A unary call is a stream of one message.
+      // A unary call is handled as a stream of one message.
       const call = this.#client.makeServerStreamRequest(path, requestSerialize, read, message, metadata, options);
       call.on('metadata', (received: Metadata) => {
         headers = received;

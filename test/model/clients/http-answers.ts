@@ -1,4 +1,4 @@
-/** Replies of HTTP as answers. */
+/** Converts HTTP replies to answers of the model's vocabulary. */
 import type { Answer, ReadEvent, Request } from '../model/vocabulary.ts';
 import { count, nanosOf, readEvent } from './http-json.ts';
 
@@ -87,7 +87,7 @@ function eventsOf(json: Json): readonly ReadEvent[] {
   return (json['events'] as unknown[]).map(readEvent);
 }
 
-/** Both shapes of a database: of the revision-scoped family, and of the collection-style one. */
+/** Both forms of a database: that of the revision-scoped routes, and that of the collection routes. */
 function databaseAnswer(json: Json): Answer {
   const shared = {
     name: String(json['database'] ?? json['name']),

@@ -1,4 +1,4 @@
-/** Requests as paths and bodies, in the shapes that the specification shows. */
+/** Converts requests to HTTP paths and bodies, in the forms of the specification. */
 import type { Request, RequestOf } from '../model/vocabulary.ts';
 import { collectionQuery, constraintJson, eventJson, scopedQuery, writeJson } from './http-json.ts';
 import { type HttpCall, malformedRequest } from './malformed.ts';

@@ -1,16 +1,16 @@
-/** Requests as JSON, and what comes back as answers. Numbers keep their spelling, in requests and in payloads. */
+/** Converts requests to JSON and JSON back to answers. Numbers keep their spelling, in requests and in payloads. */
 import { instantOf, timeOf } from '../model/rules.ts';
 import type { Constraint, Data, Query, ReadEvent, Selector, WrittenEvent } from '../model/vocabulary.ts';
 import { flatSelector } from './grpc-messages.ts';
 
-/** Node has both; the declarations of this release of TypeScript do not. */
+/** Node.js has both functions, but this release of TypeScript does not declare them. */
 interface RawJson {
   rawJSON(text: string): unknown;
   parse(text: string, reviver: (key: string, value: unknown, context: { readonly source: string }) => unknown): unknown;
 }
 const RAW = JSON as unknown as RawJson;
 
-/** JSON text that stands in a body as it is. */
+/** JSON text that is inserted into a body unchanged. */
 class ExactText {
   readonly text: string;
 
@@ -19,7 +19,7 @@ class ExactText {
   }
 }
 
-/** A bigint becomes a number of so many digits. */
+/** A bigint becomes a number with all its digits. */
 export function writeJson(value: unknown): string {
   const exact: string[] = [];
   const marked = JSON.stringify(value, (_, each: unknown) => {
@@ -29,14 +29,14 @@ export function writeJson(value: unknown): string {
   return marked.replaceAll(/"@exact (\d+)@"/g, (_, place) => exact[Number(place)] ?? '');
 }
 
-/** Numbers are kept as they are spelled, for `exactText`. */
+/** Numbers keep their spelling, for `exactText`. */
 export function readJson(text: string): unknown {
   return RAW.parse(text, (_, value, { source }) => (typeof value === 'number' ? RAW.rawJSON(source) : value));
 }
 
 const exactText = (value: unknown): string => JSON.stringify(value);
 
-/** A number that `readJson` has kept. */
+/** A number as kept by `readJson`. */
 export function count(value: unknown): number {
   return Number(exactText(value));
 }
@@ -63,7 +63,7 @@ function selectorJson(selector: Selector): object {
   return { [operator]: { [ATTRIBUTES[attribute] ?? '']: value } };
 }
 
-/** The query of the parameter `q`. */
+/** The query in the parameter `q`. */
 export function scopedQuery({ selectors, start, end, effective, isReverse, limit, after }: Query): object {
   const [only, ...others] = selectors;
   const selector =
@@ -75,7 +75,7 @@ export function scopedQuery({ selectors, start, end, effective, isReverse, limit
   return { selector, range, direction: isReverse ? 'REVERSE' : undefined, limit, after };
 }
 
-/** The body of a query, without a cursor. */
+/** The query in a request body, without a cursor. */
 export function collectionQuery({
   selectors,
   start,
@@ -99,7 +99,7 @@ export function constraintJson(constraint: Constraint): object {
   if (constraint.kind === 'empty') return {};
   const { kind, selector, ...numbers } = constraint;
   const body = { ...numbers, selector: selector && selectorJson(selector) };
-  // The spelling with a type means the same.
+  // The form with `type` has the same meaning.
   return kind === 'max'
     ? { type: 'max_revision', ...body }
     : { [kind === 'min' ? 'min_revision' : 'revision_range']: body };
@@ -146,7 +146,7 @@ function dataOf({ data, data_base64: base64 }: Readonly<Record<string, unknown>>
   return data === undefined ? undefined : { kind: 'json', value: exactText(data) };
 }
 
-/** Nanoseconds since 1970 of a time that the server wrote, in its canonical spelling. */
+/** Nanoseconds since 1970 of a time in the server's canonical spelling. */
 export function nanosOf(text: unknown): string {
   const nanos = instantOf(String(text));
   if (nanos === undefined || timeOf(nanos) !== text)

@@ -1,4 +1,4 @@
-/** A client of HTTP: Node's own, with each reply as an answer. */
+/** An HTTP client with node:http that converts each reply to an answer. */
 import { Agent, request as send } from 'node:http';
 import type { Answer, Query, Request, Saved, Sent } from '../model/vocabulary.ts';
 import { answerOf, failure, type Json, type Reply } from './http-answers.ts';
@@ -28,7 +28,7 @@ export class HttpClient implements Disposable {
     return { ...answer, saved: savedOf(request, call, reply, answer) };
   }
 
-  /** `latest` and `cached` lead to a number. */
+  /** Follows the redirect of `latest` and `cached` to a revision. */
   async #follow(request: Request, { headers }: Reply, { revision }: Answer): Promise<Answer> {
     const path = String(headers['location']);
     if (!path.endsWith(`/${revision}`)) return { error: `redirected to ${path} at revision ${revision}` };
@@ -46,7 +46,7 @@ export class HttpClient implements Disposable {
   }
 }
 
-/** @throws when there is no reply. */
+/** Rejects when there is no reply. */
 export function exchange(agent: Agent, base: string, { method, path, body, headers }: HttpCall): Promise<Reply> {
   const typed =
     body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
@@ -67,7 +67,7 @@ export function exchange(agent: Agent, base: string, { method, path, body, heade
   });
 }
 
-/** How to go on behind a page. */
+/** Data to request the page after this one. */
 function savedOf(request: Request, { paged }: HttpCall, { headers, text }: Reply, answer: Answer): Saved | undefined {
   const query = queryOf(request);
   const last = answer.events?.at(-1);
@@ -81,12 +81,12 @@ function savedOf(request: Request, { paged }: HttpCall, { headers, text }: Reply
   throw new Error(`there are more events, and no way to them: ${text.slice(0, 200)}`);
 }
 
-/** The query of which an answer may be a page. */
+/** The query of a paged answer. */
 function queryOf(request: Request): Query | undefined {
   if (request.kind === 'query') return request.query;
   if (request.kind === 'next') return request.saved.query;
   if (request.kind !== 'scan') return undefined;
-  // Its cursor goes on by position.
+  // Its cursor continues by position.
   return { selectors: [], isReverse: request.isReverse, limit: request.limit };
 }
 

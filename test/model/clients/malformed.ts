@@ -1,11 +1,13 @@
-/** Requests that every interface must refuse with `invalid_argument`, whatever a database holds, each by a name. */
-/** A request of HTTP as it is sent. */
+/**
+ * Requests that every interface must refuse with `invalid_argument`, regardless of the content of a database, by name.
+ */
+/** An HTTP request in the form that is sent. */
 export interface HttpCall {
   readonly method: string;
   readonly path: string;
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body without a cursor, where the answer may have one. */
+  /** The body without a cursor, if the answer may have one. */
   readonly paged?: Record<string, unknown>;
 }
 
@@ -58,7 +60,7 @@ const PATHS: Readonly<Record<string, string>> = {
   'GET empty range': '/db/{db}/0/events?start=2&end=1',
 };
 
-/** Tools of MCP, and arguments that they do not take. */
+/** MCP tools with invalid arguments. */
 const TOOLS: Readonly<Record<string, readonly [tool: string, given: string]>> = {
   'tool that is unknown': ['query', '{"path":"/"}'],
   'tool fetch by PUT': ['fetch', '{"method":"PUT","path":"/databases/{db}"}'],
@@ -75,7 +77,7 @@ const TOOLS: Readonly<Record<string, readonly [tool: string, given: string]>> = 
 
 export const MALFORMED_REQUESTS: readonly string[] = [BODIES, PATHS, TOOLS].flatMap(Object.keys);
 
-/** Of a tool the path is its name, and the body its arguments. */
+/** For a tool, the path is its name and the body its arguments. */
 export function malformedRequest(name: string, database: string): HttpCall {
   const [path, body] = BODIES[name] ?? [];
   if (path !== undefined) return { method: 'POST', path: `/databases/${database}/${path}`, body };

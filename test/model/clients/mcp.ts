@@ -1,4 +1,6 @@
-/** A client of MCP: requests of HTTP as calls of the tool `fetch`, and pages of TOON as the JSON that they show. */
+/**
+ * An MCP client that sends HTTP requests through the tool `fetch`, and converts TOON pages to the JSON of their data.
+ */
 import { Agent } from 'node:http';
 import { decode } from '@toon-format/toon';
 import type { Answer, Sent } from '../model/vocabulary.ts';
@@ -11,7 +13,7 @@ import type { HttpCall } from './malformed.ts';
 const INITIALIZE =
   '"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"model","version":"1"}}';
 const [INVALID_REQUEST, API_FAILED] = [-32_600, -32_603];
-/** JSON that is not a message, and arguments that a tool does not take. */
+/** Errors for text that is no message, and for invalid arguments of a tool. */
 const REFUSALS: readonly unknown[] = [-32_700, -32_602];
 
 interface Message {
@@ -35,7 +37,7 @@ export class McpClient implements Disposable {
     const { result, error } = await this.#call(callOf(request));
     const text = result?.content?.[0]?.text;
     if (text !== undefined) {
-      // The page of an event by its id leads to the next one too, which the reply in JSON does not.
+      // Unlike the JSON reply, the page of an event by its id links to the next event.
       const link = request.via === 'GET event by id' ? undefined : /^ {2}next: (GET.*)$/m.exec(text)?.[1];
       return { ...answerOf(request, readPage(text), { status: 200, headers: { link }, text }), isUnscoped: true };
     }
@@ -46,7 +48,10 @@ export class McpClient implements Disposable {
     return { ...failure({ status: Number(status), headers: {}, text: page }), isUnscoped: true };
   }
 
-  /** Every third call takes the id of one in flight, if there is one. Refused, it is sent again with its own id. */
+  /**
+   * Every third call reuses the id of a call in flight, if there is one, and is repeated with its own id after the
+   * refusal.
+   */
   async #call({ method, path, body }: HttpCall): Promise<Message> {
     const session = await (this.#session ??= this.#begin());
     const [, short, q] = /^([^?]+)\?q=([\w-]+)$/.exec(path) ?? [];
@@ -101,7 +106,7 @@ function messageIn({ text, headers }: Reply): Message {
   return JSON.parse(json) as Message;
 }
 
-/** A write is answered in JSON. A page of TOON has its data between the sentence and the links. */
+/** Writes are answered in JSON. A TOON page has its data between the summary and the links. */
 function readPage(text: string): Json {
   if (text.startsWith('{')) return readJson(text) as Json;
   const [, data] = /^\S.*\n\n([^]*?)\n---\nLinks:\n/.exec(text) ?? [];
@@ -113,7 +118,7 @@ function readPage(text: string): Json {
   );
 }
 
-/** Null says that a row has no such member. */
+/** Null means that the row does not have the member. */
 function withoutAbsent(row: unknown): unknown {
   if (typeof row !== 'object' || row === null) return row;
   return Object.fromEntries(
@@ -121,7 +126,7 @@ function withoutAbsent(row: unknown): unknown {
   );
 }
 
-/** A member `x_json` is the text of the JSON of `x`. */
+/** A member `x_json` contains the JSON text of `x`. */
 function shown(name: string, value: unknown): readonly [name: string, value: unknown] {
   return name.endsWith('_json') ? [name.slice(0, -'_json'.length), readJson(String(value))] : [name, value];
 }

@@ -1,4 +1,4 @@
-/** A State Change that emits one event, always the same, whatever it is asked. */
+/** A State Change that always emits the same event, regardless of the command. */
 import { wat } from '../../support/wasm/wat.ts';
 import type { WrittenEvent } from '../model/vocabulary.ts';
 
@@ -10,7 +10,7 @@ export const STATE_CHANGE_EVENT: WrittenEvent = {
   extensions: {},
 };
 
-/** At 16 what it answers, at 64 the event in the record of cairn.wit, at 256 its texts. */
+/** Memory: the result at 16, the event in the record of cairn.wit at 64, and its texts at 256. */
 const TEXT = `(component
   (core module $m
     (memory (export "memory") 1)

@@ -1,4 +1,4 @@
-/** Numbers that follow from a seed alone (mulberry32). */
+/** Random numbers from a seed (mulberry32). */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, and without, `count`. */
+  /** A number from 0 up to, but excluding, `count`. */
   below(count: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -24,7 +24,7 @@ export class Random {
     return item as Item;
   }
 
-  /** Undefined as often as the chance does not come true. */
+  /** Undefined unless the chance comes true. */
   maybe<Item>(percent: number, draw: () => Item): Item | undefined {
     return this.chance(percent) ? draw() : undefined;
   }

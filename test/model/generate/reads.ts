@@ -1,4 +1,4 @@
-/** Random reads. The model's state says what is near a boundary. */
+/** Random reads. The state of the model provides values near boundaries. */
 
 import { MALFORMED_REQUESTS } from '../clients/malformed.ts';
 import { timeOf } from '../model/rules.ts';
@@ -7,17 +7,17 @@ import type { Query, Request, Saved } from '../model/vocabulary.ts';
 import type { Random } from './random.ts';
 import * as values from './values.ts';
 
-/** What a read may be about. */
+/** The database of a read. */
 export interface Subject {
   readonly name: string;
-  /** Absent: there is no such database. */
+  /** Absent when the database does not exist. */
   readonly database: Database | undefined;
   readonly saved: readonly Saved[];
 }
 
 type Draw = (random: Random, subject: Subject) => Request;
 
-/** Each read operation, and how often it is drawn. */
+/** Each read operation with its weight. */
 const READS: readonly (readonly [weight: number, Draw])[] = [
   [22, grpcQuery],
   [22, httpQuery],
@@ -44,7 +44,7 @@ function latest({ database: each }: Subject): number {
   return each === undefined ? 0 : lastOf(each);
 }
 
-/** The bounds of a query; one in fifty is out of order. */
+/** The bounds of a query; one in fifty is reversed. */
 function bounds(random: Random, subject: Subject): Pick<Query, 'start' | 'end' | 'isReverse'> {
   const last = latest(subject);
   const start = random.maybe(40, () => values.revision(random, last));
@@ -73,7 +73,7 @@ function query(random: Random, subject: Subject): Query {
   };
 }
 
-/** In the order of effective time a reader mostly goes on behind an event that it has. */
+/** In order of effective time, a reader mostly continues after an existing event. */
 function eventPosition(random: Random, { database: each }: Subject, at: bigint | undefined): Query['after'] {
   if (each === undefined) return undefined;
   const last = lastOf(each);
@@ -85,11 +85,11 @@ function eventPosition(random: Random, { database: each }: Subject, at: bigint |
 function times(random: Random, subject: Subject): Query['effective'] {
   const start = random.maybe(50, () => time(random, subject));
   const end = random.maybe(50, () => time(random, subject));
-  // The pool is in order but for its last members; what is out of order is refused.
+  // The pool is sorted except for its last values; reversed ranges are refused.
   return { start, end };
 }
 
-/** A time of the pool, or one at or beside a recorded time. */
+/** A time of the pool, or one at or next to a recorded time. */
 function time(random: Random, { database: each }: Subject): string {
   const recorded = each?.transactions.map((transaction) => transaction.recorded ?? '') ?? [];
   if (recorded.length === 0 || random.chance(60)) return random.pick(values.TIMES);
@@ -109,12 +109,12 @@ function httpQuery(random: Random, subject: Subject): Request {
   const via = random.pick(['GET events?q', 'POST query', 'GET events', 'GET one'] as const);
   const drawn = query(random, subject);
   const at = drawn.at ?? BigInt(latest(subject));
-  // The route takes 0 for no limit nowhere.
+  // No route accepts 0 as "no limit".
   const limit = drawn.limit === 0 ? undefined : drawn.limit;
   const shared = { kind: 'query', database: subject.name, via } as const;
   if (via === 'POST query') return { ...shared, query: { ...drawn, limit, at: undefined } };
   if (via === 'GET events?q') {
-    // A cut has an end.
+    // A range of effective time in a URL always has an end.
     const effective = drawn.effective && { ...drawn.effective, end: drawn.effective.end ?? random.pick(values.TIMES) };
     return { ...shared, query: { ...drawn, limit, at, effective } };
   }
@@ -167,7 +167,7 @@ function database(random: Random, subject: Subject): Request {
     : { ...shared, via };
 }
 
-/** Recorded at or beside a transaction, or in a far year. */
+/** A time at or next to a recorded time, or in a distant year. */
 function recordedTime(random: Random, { database: each }: Subject): bigint {
   const known =
     each === undefined ? ['0'] : [each.created ?? '0', ...each.transactions.map(({ recorded }) => recorded ?? '0')];
@@ -219,7 +219,7 @@ function subscribe(random: Random, subject: Subject): Request {
   };
 }
 
-/** What is wrong with it is found before, or after, the database is. */
+/** Its fault is found before or after the database is looked up. */
 function malformed(random: Random, subject: Subject): Request {
   if (subject.database === undefined) return grpcQuery(random, subject);
   return { kind: 'malformed', database: subject.name, via: random.pick(MALFORMED_REQUESTS) };

@@ -1,4 +1,4 @@
-/** Values from domains so small that they meet, and from the boundaries of every range. */
+/** Random values: from domains so small that requests overlap, and from the boundaries of every range. */
 import type { Data, Position, Selector, Term, WrittenEvent } from '../model/vocabulary.ts';
 import type { Random } from './random.ts';
 
@@ -60,7 +60,7 @@ const TERMS: readonly (readonly [Term, readonly string[]])[] = [
   ['subject-prefix', PREFIXES],
 ];
 
-/** Of one attribute, as a whole. */
+/** An equality of one attribute. */
 export function equality(random: Random, kinds: readonly Term[]): Selector {
   const [kind, values] = random.pick(TERMS.filter(([each]) => kinds.includes(each)));
   return { kind, value: random.pick(values) };
@@ -97,7 +97,7 @@ export function event(random: Random): WrittenEvent {
   };
 }
 
-/** The event with one attribute that it must not have. */
+/** An event with one invalid attribute. */
 export function malformedEvent(random: Random): WrittenEvent {
   const good = event(random);
   const name = random.pick([undefined, '', ' ', '\u0007', 'x'.repeat(256), 'é'.repeat(128)]);
@@ -119,7 +119,7 @@ export function prefix(random: Random): string {
   return random.pick([...PREFIXES, ...STREAMS, ...SUBJECTS]);
 }
 
-/** A stream, and an id that an event of it may be stored under. */
+/** A stream, and an id under which an event of it may be stored. */
 export function identity(random: Random): { readonly stream: string; readonly id: string } {
   return { stream: random.pick(STREAMS), id: random.pick([...IDS, 'a~2.0', 'a~3.0', 'c~2.1', 'none']) };
 }

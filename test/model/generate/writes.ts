@@ -17,7 +17,7 @@ export function badDatabase(random: Random): string {
   return random.pick(BAD_DATABASES);
 }
 
-/** With the id of an instance, which may be another one, or by the name alone. */
+/** With the id of the instance or of another one, or with the name only. */
 export function drawDelete(random: Random, name: string, ids: readonly string[]): Request {
   const via = random.pick(['DeleteDatabase', 'DELETE /api/v1/db', 'DELETE /databases'] as const);
   const id = random.maybe(70, () =>
@@ -45,18 +45,18 @@ export function drawTransact(random: Random, name: string, database: Database | 
   };
 }
 
-/** Publishes the State Change, or asks it something: without an id, as a tool names none. */
+/** Publishes the State Change or executes a command, without a transaction id because tools have none. */
 export function drawStateChange(random: Random, database: string): Request {
   if (random.chance(35)) return { kind: 'publish', via: 'tool publish_component', database };
   return { kind: 'transact', database, via: random.pick(COMMANDS), events: [STATE_CHANGE_EVENT], constraints: [] };
 }
 
-/** Their payload is text or bytes; what the bytes are says the content type. */
+/** In this format a payload is text or bytes; the content type determines the meaning of the bytes. */
 function inCloudEvents(event: WrittenEvent): WrittenEvent {
   return event.data?.kind === 'json' ? { ...event, datacontenttype: 'application/json' } : event;
 }
 
-/** A new one, or one that was sent before: its case means nothing. */
+/** A new id or a known one, in either case of letters. */
 function transactionId(random: Random, known: readonly string[]): string {
   if (random.chance(2)) return random.pick(['no-uuid', '00000000-0000-0000-0000-000000000000']);
   const id = known.length > 0 && random.chance(12) ? random.pick(known) : random.uuid();
@@ -72,7 +72,7 @@ function events(random: Random): readonly WrittenEvent[] {
   return dice < 90 ? [...drawn, values.malformedEvent(random)] : drawn;
 }
 
-/** As often as not one that holds. */
+/** A constraint that holds about half of the time. */
 function constraint(random: Random, last: number): Constraint {
   if (random.chance(1)) return { kind: 'empty' };
   const selector = random.maybe(75, () => values.selector(random));
@@ -83,7 +83,7 @@ function constraint(random: Random, last: number): Constraint {
     return { kind, revision: mild ? BigInt(likely) : values.revision(random, last), selector };
   }
   const [start, end] = mild ? [0n, BigInt(last)] : [values.revision(random, last), values.revision(random, last)];
-  // One in ten of those that are out of order is sent so.
+  // One in ten reversed ranges is sent as such.
   return start > end && !random.chance(10)
     ? { kind, start: end, end: start, selector }
     : { kind, start, end, selector };

@@ -1,4 +1,4 @@
-/** The reference model: a whole server as an array of transactions for each database. It shares no code with `src`. */
+/** The reference model: a whole server as an array of transactions per database. It shares no code with `src`. */
 import * as reads from './reads.ts';
 import { Refusal, Store } from './store.ts';
 import type { Answer, Sent } from './vocabulary.ts';
@@ -7,7 +7,7 @@ import * as writes from './writes.ts';
 export class ReferenceModel {
   readonly store: Store = new Store();
 
-  /** The right answer; `seen` is the one that came, from which it learns what a server decides by itself. */
+  /** The right answer. From the actual answer `seen` it learns values that only the server decides. */
   answer(sent: Sent, seen: Answer): Answer {
     try {
       return this.#answer(sent, seen);

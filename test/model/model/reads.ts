@@ -1,4 +1,4 @@
-/** What each read is answered, by filters over all events. */
+/** The right answer to each read, computed with filters over all events. */
 import {
   instantOf,
   isDatabaseName,
@@ -58,7 +58,7 @@ function selectEvents(database: Database, query: Query, at: number): readonly Re
     sign *
     (Number(left[0] - right[0]) || Number(left[1].revision - right[1].revision) || left[1].index - right[1].index);
   const all = eventsUpTo(database, at);
-  // Where no event is, there is no effective time to go on from: the position narrows as one.
+  // Without an event at the position there is no effective time to continue from, so it only limits positions.
   const anchor = all.find((event) => event.revision === Number(after?.revision) && event.index === after?.index);
   const behind = after === undefined ? undefined : ([anchor === undefined ? 0n : keyOf(anchor), after] as const);
   const placed = all.map((event) => ({
@@ -80,7 +80,7 @@ function selectEvents(database: Database, query: Query, at: number): readonly Re
     .map(({ event }) => event);
 }
 
-/** An event without `time` takes its recorded time. */
+/** An event without `time` uses its recorded time. */
 function effectiveTime({ time, recorded }: ReadEvent): bigint {
   return time === undefined ? BigInt(recorded) : (instantOf(time) ?? 0n);
 }
@@ -100,7 +100,7 @@ export function answerScan(store: Store, { database: name, via, start, isReverse
   if (isHttp && !isPage(limit)) throw new Refusal('invalid_argument');
   const database = store.find(name);
   const last = lastOf(database);
-  // Over HTTP the revision is the one to go on behind, over gRPC the first one; there 0 is none.
+  // Over HTTP the revision is the one before the start, over gRPC the first one, and 0 means no bound.
   const isIn = (revision: bigint): boolean => {
     if (start === undefined || (!isHttp && start === 0n)) return true;
     if (isHttp) return isReverse ? revision < start : revision > start;
@@ -150,7 +150,7 @@ export function describe(database: Database, revision: number): Answer {
     created,
     timestamp: transactions[revision - 1]?.recorded ?? created,
     events: eventsUpTo(database, revision).length,
-    // That of revision 0 follows from the id.
+    // The hash of revision 0 follows from the id.
     ...(revision === 0 ? {} : { hash: transactions[revision - 1]?.hash ?? '' }),
   };
   return { ...scopeOf(database, revision), members };

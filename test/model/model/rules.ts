@@ -1,16 +1,16 @@
-/** What texts, times, sources, selectors and constraints mean, each rule in the words of the specification. */
+/** The rules of the specification for texts, times, sources, selectors and constraints. */
 import type { Constraint, Data, Selector, WrittenEvent } from './vocabulary.ts';
 
 const NANOS = 1_000_000_000n;
 const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
-/** Nanoseconds since 1970 of a time in RFC 3339; undefined: it is none. */
+/** Nanoseconds since 1970 of an RFC 3339 time; undefined for other text. */
 export function instantOf(text: string): bigint | undefined {
   const [, year, month, day, hour, minute, second, fraction = '', sign, hours = '0', minutes = '0'] =
     TIME.exec(text) ?? [];
   if (year === undefined) return undefined;
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  // A day that the month does not have becomes another one.
+  // A day that the month does not have would become another one.
   if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || Number(hour) > 23) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offset = BigInt(Number(hours) * 60 + Number(minutes)) * 60n * (sign === '-' ? -1n : 1n);
@@ -35,12 +35,12 @@ export function streamOf(source: string): string {
   return segment ?? (authority || source);
 }
 
-/** An id, a type, a subject: 1 to 255 bytes of UTF-8, not blank, without control characters. */
+/** Ids, types and subjects: 1 to 255 bytes of UTF-8, not blank, without control characters. */
 export function isName(text: string | undefined): boolean {
   return text !== undefined && /\S/.test(text) && isText(text, 255);
 }
 
-/** What a name may begin with. */
+/** Valid prefix of a name. */
 export function isPrefix(text: string): boolean {
   return isText(text, 255);
 }
@@ -62,7 +62,7 @@ export function isDatabaseId(text: string): boolean {
   return isUuid(text) && /^.{14}7.{4}[89ab]/i.test(text);
 }
 
-/** Names of core attributes, and of what a server adds. */
+/** Names of core attributes, and of attributes that the server adds. */
 const RESERVED =
   /^(?:id|source|specversion|type|subject|time|data|datacontenttype|dataschema|revision|index|recordedtime)$/;
 
@@ -123,7 +123,7 @@ export function isWellFormedConstraint(constraint: Constraint): boolean {
   return constraint.kind !== 'range' || constraint.start <= constraint.end;
 }
 
-/** `latest` is L: the revision of the latest event that matches, or without a selector that of the database. */
+/** `latest` is L: the revision of the latest matching event, or that of the database without a selector. */
 export function holds(constraint: Constraint, latest: bigint): boolean {
   if (constraint.kind === 'empty') return false;
   const hasSelector = constraint.selector !== undefined;
@@ -134,7 +134,7 @@ export function holds(constraint: Constraint, latest: bigint): boolean {
   return hasSelector ? latest >= constraint.revision : latest === constraint.revision;
 }
 
-/** Every interface shows text as a JSON string: which of the two was written is not compared. */
+/** Every interface shows text as a JSON string, so the written form is not compared. */
 export function shownData(data: Data | undefined): Data | undefined {
   return data?.kind === 'text' ? { kind: 'json', value: JSON.stringify(data.value) } : data;
 }

@@ -1,4 +1,4 @@
-/** What the model holds: for each database an array of transactions. Whatever is asked is found by going through it. */
+/** The data of the model: for each database an array of transactions, which every operation scans. */
 import { isDatabaseName } from './rules.ts';
 import type { Answer, ReadEvent, WrittenEvent } from './vocabulary.ts';
 
@@ -6,7 +6,7 @@ export interface Transaction {
   readonly id: string;
   readonly origin: string;
   readonly events: readonly (WrittenEvent & { readonly storedId: string })[];
-  /** What the server decides, from the first answer that shows it on. */
+  /** Values that the server decides, known from the first answer that shows them. */
   recorded?: string | undefined;
   hash?: string | undefined;
 }
@@ -16,11 +16,11 @@ export interface Database {
   id: string;
   created?: string | undefined;
   hasStateChange?: boolean;
-  /** That of revision r is at r - 1. */
+  /** The transaction of revision r is at index r - 1. */
   readonly transactions: Transaction[];
 }
 
-/** Ends the work on a request with what it is answered. */
+/** Thrown to end a request with an answer. */
 export class Refusal extends Error {
   readonly answer: Answer;
 
@@ -32,12 +32,12 @@ export class Refusal extends Error {
 
 export class Store {
   readonly databases: Map<string, Database> = new Map();
-  /** What the request that is being answered must not be answered below. */
+  /** The minimum revision of the current request. */
   minRevision: bigint | undefined;
-  /** It is answered by a page of TOON. */
+  /** True when the answer is a TOON page. */
   isTool = false;
 
-  /** @throws Refusal where there is none, or none that has come to the least revision. */
+  /** @throws Refusal when the database does not exist, or has not reached the minimum revision. */
   find(name: string): Database {
     if (!isDatabaseName(name)) throw new Refusal('invalid_argument');
     const found = this.databases.get(name);
@@ -47,7 +47,7 @@ export class Store {
   }
 }
 
-/** Events or names of a page of HTTP. TOON has fewer; a larger limit counts as its largest. */
+/** Page size over HTTP. TOON pages are smaller, and larger limits are reduced to their maximum. */
 export function pageSize({ isTool }: Store, limit: number | undefined): number {
   return isTool ? Math.min(limit ?? 50, 250) : (limit ?? 100);
 }
@@ -56,19 +56,19 @@ export function lastOf(database: Database): number {
   return database.transactions.length;
 }
 
-/** Where an answer was read. */
+/** Instance and revision of an answer. */
 export function scopeOf(database: Database, revision: number = lastOf(database)): Answer {
   return { databaseId: database.id, revision };
 }
 
-/** The revision to read at. @throws Refusal beyond the database. */
+/** The revision to read at. @throws Refusal when it is beyond the database. */
 export function revisionOf(database: Database, at: bigint | undefined): number {
   if (at === undefined) return lastOf(database);
   if (at > BigInt(lastOf(database))) throw new Refusal('RevisionNotFound', scopeOf(database));
   return Number(at);
 }
 
-/** All events up to a revision, in the order of their positions. */
+/** All events up to a revision, in order of position. */
 export function eventsUpTo(database: Database, revision: number): readonly ReadEvent[] {
   return database.transactions
     .slice(0, revision)

@@ -1,6 +1,6 @@
 /**
- * Requests and answers, apart from how each interface spells them: the generator draws requests, a client sends one and
- * reads the reply as an answer, and the model gives the answer that is right.
+ * Requests and answers, independent of their form in each interface: the generator draws requests, a client sends them
+ * and converts replies to answers, and the model returns the right answers.
  */
 type Optional<Members> = { readonly [Name in keyof Members]?: Members[Name] | undefined };
 
@@ -14,12 +14,12 @@ export type Selector =
 
 export type Position = Readonly<{ revision: bigint; index: number }>;
 
-/** One of the selectors must match; none: every event is selected. */
+/** An event must match one of the selectors; without selectors, every event matches. */
 export type Query = Readonly<{ selectors: readonly Selector[]; isReverse: boolean }> &
   Optional<{
     start: bigint;
     end: bigint;
-    /** Times in RFC 3339; present, it sets the order. */
+    /** Times in RFC 3339; a range selects the order by effective time. */
     effective: Optional<{ start: string; end: string }>;
     limit: number;
     after: Position;
@@ -27,7 +27,7 @@ export type Query = Readonly<{ selectors: readonly Selector[]; isReverse: boolea
     at: bigint;
   }>;
 
-/** A payload: JSON text, text, or bytes in base64. */
+/** A payload: JSON text, text, or base64 bytes. */
 export type Data = Readonly<{ kind: 'json' | 'text' | 'binary'; value: string }>;
 
 interface Attributes {
@@ -43,10 +43,10 @@ interface Attributes {
   extensions: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** As a client writes it; a required attribute may be missing. */
+/** An event as a client writes it; required attributes may be missing. */
 export type WrittenEvent = Optional<Attributes>;
 
-/** As every interface shows it; it was recorded so many nanoseconds after 1970. */
+/** An event as every interface shows it; `recorded` is in nanoseconds since 1970. */
 export type ReadEvent = WrittenEvent &
   Readonly<Pick<Attributes, 'id' | 'source' | 'type' | 'extensions'>> &
   Readonly<{ revision: number; index: number; recorded: string }>;
@@ -55,15 +55,15 @@ export type Constraint = Optional<{ selector: Selector }> &
   (
     | Readonly<{ kind: 'min' | 'max'; revision: bigint }>
     | Readonly<{ kind: 'range'; start: bigint; end: bigint }>
-    /** Of no kind. */
+    /** Without a kind. */
     | Readonly<{ kind: 'empty' }>
   );
 
 export type Listing = 'streams' | 'subjects' | 'event-types';
 
 /**
- * `database` is its name. `via` is the RPC, or the route of HTTP, which begins with its method. Malformed requests have
- * the names of clients/malformed.ts.
+ * `database` is its name. `via` is the RPC, or the HTTP route, which starts with its method. Malformed requests use the
+ * names of clients/malformed.ts.
  */
 export type Request = Readonly<{ via: string; database: string }> &
   (
@@ -78,9 +78,9 @@ export type Request = Readonly<{ via: string; database: string }> &
     | Readonly<{ kind: 'query'; query: Query }>
     | Readonly<{ kind: 'subscribe'; query: Query }>
     | (Readonly<{ kind: 'scan'; isReverse: boolean }> & Optional<{ start: bigint; limit: number }>)
-    /** The page behind one that was read before. */
+    /** The page after an earlier one. */
     | Readonly<{ kind: 'next'; saved: Saved }>
-    /** As of a revision, or so many nanoseconds after 1970. */
+    /** At a revision, or at a time in nanoseconds since 1970. */
     | (Readonly<{ kind: 'database' }> & Optional<{ at: bigint; time: bigint }>)
     | (Readonly<{ kind: 'event' }> & Optional<{ at: bigint; position: Position; stream: string; id: string }>)
     | (Readonly<{ kind: 'names'; listing: Listing; at: bigint }> &
@@ -90,30 +90,30 @@ export type Request = Readonly<{ via: string; database: string }> &
 
 export type RequestOf<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
 
-/** How a client goes on behind a page. */
+/** Data to request the page after this one. */
 export interface Saved {
   readonly via: string;
-  /** The query of the whole walk, with the end of the page as `after`, at the revision of the walk. */
+  /** The query of all pages, at their common revision, with the end of this page as `after`. */
   readonly query: Query;
-  /** Path of the next page, or the cursor of a body. */
+  /** Path of the next page, or cursor for the body. */
   readonly next: string;
   /** The body without its cursor. */
   readonly body?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A request to a node. With `isTool` one of HTTP is sent by the tool `fetch`. */
+/** A request to a node. With `isTool`, an HTTP request is sent through the tool `fetch`. */
 export type Sent = Readonly<{ request: Request; node: number }> & Optional<{ minRevision: bigint; isTool: boolean }>;
 
-/** What can be said of a reply; a member that an interface does not have is absent. */
+/** The content of a reply; members that an interface does not have are absent. */
 export type Answer = Optional<{
-  /** The finest name of a failure. */
+  /** The most specific name of a failure. */
   error: string;
-  /** Place of each violated constraint, and the revision that was found. */
+  /** Index of each violated constraint, with the found revision. */
   violations: readonly string[];
-  /** It does not say which database it is of, or at which revision. */
+  /** True when the reply does not name the instance and revision. */
   isUnscoped: boolean;
   databaseId: string;
-  /** The revision that was read at, or committed. */
+  /** The revision of a read or commit. */
   revision: number;
   events: readonly ReadEvent[];
   hasMore: boolean;
@@ -121,6 +121,6 @@ export type Answer = Optional<{
   members: Readonly<Record<string, string | number | boolean>>;
   /** Not compared. */
   saved: Saved;
-  /** Stored ids of a transaction, in order, each behind the one that was sent. */
+  /** Stored ids of a transaction, in order, each after the id that was sent. */
   mappings: readonly string[];
 }>;

@@ -1,4 +1,4 @@
-/** What each write does and is answered. Times, and ids that no client chose, come from the answer that shows them. */
+/** The effect and the right answer of each write. Times and generated ids come from the answer that shows them. */
 
 import { describe } from './reads.ts';
 import {
@@ -32,12 +32,12 @@ export function remove(store: Store, { database: name, id }: RequestOf<'delete'>
   if (!isDatabaseName(name) || (id !== undefined && !isDatabaseId(id))) throw new Refusal('invalid_argument');
   const database = store.databases.get(name);
   if (id === undefined && database === undefined) throw new Refusal('DatabaseNotFound');
-  // With an id only that instance is deleted; it succeeds where the name is bound to another one, or to none.
+  // With an id, only that instance is deleted; the delete succeeds if the name is bound to another one, or to none.
   if (id === undefined || database?.id === id.toLowerCase()) store.databases.delete(name);
   return {};
 }
 
-/** Checked in this order: name, database, least revision, recorded result, size, form, constraints. */
+/** Checked in this order: name, database, minimum revision, recorded result, size, form, constraints. */
 export function transact(store: Store, request: RequestOf<'transact'>, seen: Answer): Answer {
   const { id, events, constraints, via } = request;
   const database = store.find(request.database);
@@ -71,7 +71,7 @@ function requireConstraints(database: Database, constraints: readonly Constraint
   if (violations.length > 0) throw new Refusal('constraint_violated', { ...scopeOf(database), violations });
 }
 
-/** An id that its stream has already gets `~{revision}.{index}` behind it, until it is free. */
+/** An id that exists in its stream gets the suffix `~{revision}.{index}` until it is unique. */
 function withStoredIds(database: Database, events: readonly WrittenEvent[]): Transaction['events'] {
   const revision = lastOf(database) + 1;
   const taken = new Set(eventsUpTo(database, revision).map(({ id, source }) => `${streamOf(source)} ${id}`));
@@ -100,7 +100,7 @@ function recordOf(database: Database, revision: number, isReplayed: boolean): An
   };
 }
 
-/** The times and hashes that the look-up of a new transaction shows; it must not be earlier than the one before. */
+/** Learns times and hashes from the look-up of a new transaction, which must not be earlier than the previous one. */
 export function learn(store: Store, name: string, seen: Answer): void {
   const database = store.databases.get(name);
   const transaction = database?.transactions[(seen.revision ?? 0) - 1];

@@ -1,5 +1,5 @@
 // Goal: forwarded requests and answers arrive as they were sent; all other bytes are one failure. Method: random items
-// through two codecs; frames that are cut, flipped, or changed with a valid checksum.
+// through two codecs; frames that are truncated, corrupted, or changed with a valid checksum.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DatabaseError, ERROR_CODES, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
@@ -68,14 +68,14 @@ const item: fc.Arbitrary<ForwardItem> = fc.oneof(
 );
 const items = fc.array(item, { maxLength: 12 });
 
-/** Errors compare by their message alone. */
+/** Vitest compares errors only by their message. */
 function plain(each: ForwardItem): unknown {
   if (each.kind !== 'refused') return each;
   const { code, message, details: known } = each.error;
   return { ...each, error: { code, message, known } };
 }
 
-it('forwarded requests and answers arrive as they were sent, in their order, by the lane of the appends', () => {
+it('forwarded requests and answers arrive as they were sent, in order, on the lane of the appends', () => {
   fc.assert(
     fc.property(items, (sent) => {
       const frames = codecOf(NORTH).encodeForwards(SOUTH, sent);
@@ -112,7 +112,7 @@ it('forwarded requests and answers are one failure when the frame is not what wa
         changed[at] = byte;
         const isSame = byte === frame[at];
         expect(codecOf(SOUTH).decode(changed).kind).toBe(isSame ? 'ok' : 'failure');
-        // With a checksum that fits whatever it says is read to the end, or refused; it never throws.
+        // With a valid checksum, the changed frame is decoded or refused, but decoding never throws.
         codecOf(SOUTH).decode(sealFrame(changed, nativeCrc32));
       }
     }),

@@ -1,5 +1,5 @@
-// Goal: a node decodes what was encoded for it, other bytes are one failure that changes nothing, and tables of beats
-// are exact through loss, repeats and restarts (P1, P2). Method: random messages and histories.
+// Goal: a node decodes what was encoded for it, other bytes are one failure that changes nothing, and delta-encoded
+// heartbeat tables are exact despite loss, repeats and restarts (P1, P2). Method: random messages and histories.
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ function decoded(codec: PeerCodec, frame: Uint8Array): readonly Envelope[] {
   return messagesIn(result.value);
 }
 
-/** Beats and their answers may come in any order, and before the others. */
+/** Heartbeats and their answers may come in any order, and before the others. */
 function inOrder(messages: readonly Envelope[]): readonly unknown[] {
   const text = ({ group, from, to, message }: Envelope): string => JSON.stringify([group, from, to, message]);
   const isRepeated = ({ message }: Envelope): boolean => message.kind === 'beat' || message.kind === 'beat-ack';
@@ -48,7 +48,7 @@ it('a frame carries all messages of a turn, each lane in its order, and again wi
   );
 });
 
-describe('what is no frame', () => {
+describe('invalid frames', () => {
   it('is one failure, if it is random bytes, and if it is a frame that was cut or has a bit flipped', () => {
     fc.assert(
       fc.property(envelopes, fc.nat(), fc.uint8Array({ maxLength: 200 }), (messages, place, noise) => {
@@ -75,7 +75,7 @@ describe('what is no frame', () => {
           const before = sender.encode(SOUTH, messages);
           const result = receiver.decode(bad);
           if (result.kind === 'ok') expectSendable(messagesIn(result.value));
-          // Decoded or not, the codec goes on: a whole table is understood whatever came before.
+          // The codec continues in any case: it understands a full table regardless of what came before.
           sender.forget(SOUTH.node);
           const after = sender.encode(SOUTH, messages).flatMap((each) => decoded(receiver, each.frame));
           expect(after.length).toBe(before.flatMap((each) => decoded(codecOf(SOUTH), each.frame)).length);
@@ -115,7 +115,7 @@ it('a letter of a snapshot that was changed and has a right checksum is one that
   );
 });
 
-/** A replica could have said these: they travel on as they are. */
+/** A replica could have sent these messages: they can be encoded and decoded unchanged. */
 function expectSendable(messages: readonly Envelope[]): void {
   const receiver = codecOf(SOUTH);
   const arrived = codecOf(NORTH)
@@ -128,7 +128,7 @@ function expectSendable(messages: readonly Envelope[]): void {
   }
 }
 
-/** The frame with bytes of its content changed or its end cut off, and a checksum that says that it is right. */
+/** The frame with changed or truncated content, and a valid checksum. */
 function forged(frame: Uint8Array, changes: readonly { at: number; value: number; cut: boolean }[]): Uint8Array {
   const HEADER = 76;
   let bad = Uint8Array.from(frame);
@@ -174,7 +174,9 @@ interface Sent {
   readonly said: readonly Envelope[];
 }
 
-/** North leads groups and beats for them, South answers what arrives; the network does what it likes. */
+/**
+ * North leads groups and sends heartbeats for them, and South answers those that arrive; the network loses and repeats.
+ */
 class History {
   #north = codecOf(NORTH);
   #south = codecOf(SOUTH);
@@ -251,7 +253,7 @@ class History {
   }
 }
 
-it('beats of which repeats are left out arrive as they were said or not at all, and are short again after any history (P2)', () => {
+it('delta-encoded heartbeats arrive unchanged or not at all, and become short again after any history (P2)', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
       const history = new History();
@@ -280,7 +282,7 @@ const refrainAction = fc.record({
   isHeld: fc.boolean(),
 });
 
-it('a refrain is in each table of its time, with what is said beside it, and what differs from the table before is told', () => {
+it('each table of a time contains the delta-encoded messages and the others, and reports differences to the previous table', () => {
   fc.assert(
     fc.property(fc.array(refrainAction, { maxLength: 60 }), (actions) => {
       const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
@@ -310,7 +312,7 @@ it('a refrain is in each table of its time, with what is said beside it, and wha
             compared.push([[...known.values()], [...beats.rows.values()]]);
           }
           const heard = messagesIn(result.value);
-          // A difference to a table that was lost is dropped.
+          // A difference to a lost table is dropped.
           if (heard.length > 0 || said.length === 0) compared.push([heard, said]);
           const answered = isHeld
             ? south.encode(NORTH, [reply(1, { kind: 'beat-ack', term: toTerm(1), round: 0 })])

@@ -1,5 +1,5 @@
-// Goal: batches of a thread have the events of batches made on the loop (F8), and few lie ready. Method: a growing
-// database in LevelDB, random reads; threads that fail, end or are closed.
+// Goal: batches of a thread have the same events as batches made on the event loop (F8), and only few are made in
+// advance. Method: a growing database in LevelDB, random reads; threads that fail, end or are closed.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { concatBytes } from '#base';
@@ -43,7 +43,7 @@ const arbSketch: fc.Arbitrary<EventSketch> = fc
     ...(time === undefined ? {} : { time: { instant: { seconds: CREATED_AT_MS / 1000 + time, nanos: 0 } } }),
   }));
 
-/** Not in the order of revisions. */
+/** Recorded times that do not follow the order of revisions. */
 function timeMs(): number {
   return CREATED_AT_MS + 1000 * ((database.revision * 7) % 30);
 }
@@ -58,7 +58,7 @@ const arbRead = fc.record({
   begins: fc.option(fc.nat(), { nil: undefined }),
 });
 
-/** What is read, and where it begins: behind one of the selected events, or with the first. */
+/** The read, and its start: after one of the selected events, or at the first one. */
 async function askedOf(drawn: typeof arbRead extends fc.Arbitrary<infer Read> ? Read : never): Promise<BatchedQuery> {
   const { selector, isByTime, eventsMax, bytesMax, begins } = drawn;
   const at = Math.ceil((database.revision * drawn.at) / 100);
@@ -84,7 +84,7 @@ interface Gathered {
 async function gathered(batches: AsyncGenerator<EventBatch, undefined>, onBatch?: () => void): Promise<Gathered> {
   const all: EventBatch[] = [];
   for await (const batch of batches) {
-    // It is lent.
+    // The batch is only valid until the next one.
     all.push({ ...batch, events: batch.events.slice() });
     onBatch?.();
   }
@@ -95,7 +95,7 @@ async function gathered(batches: AsyncGenerator<EventBatch, undefined>, onBatch?
   };
 }
 
-/** How many of the reads were the thread's, at least in part. */
+/** Returns the number of reads that the thread served, at least in part. */
 async function compareAll(thread: BatchThread, numRuns: number): Promise<number> {
   let threaded = 0;
   await fc.assert(
@@ -121,7 +121,7 @@ async function compareAll(thread: BatchThread, numRuns: number): Promise<number>
   return threaded;
 }
 
-/** Every event by itself, so that nearly all of them are the thread's. */
+/** One batch per event, so that the thread serves nearly all of them. */
 function oneByOne(bytesMax: number = 1): BatchedQuery {
   const query = { selector: ALL, revisions: {}, direction: 'forward' } as const;
   return { at: database.revision, query, bounds: { eventsMax: 1, bytesMax } };
@@ -140,19 +140,19 @@ async function opened(thread: BatchThread): Promise<void> {
 }
 
 describe('batches of a thread', { timeout: 120_000 }, () => {
-  it('have the events that those of the loop have (F8)', async () => {
+  it('have the same events as batches of the event loop (F8)', async () => {
     await using thread = new BatchThread(WORKER, dir.path);
     await opened(thread);
     expect(await compareAll(thread, runs(80))).toBeGreaterThan(runs(16));
   });
 
-  it('have them whatever the thread cannot read, and whenever it ends', async () => {
+  it('have the same events although reads of the thread fail and the thread ends', async () => {
     await using thread = new BatchThread(FAILING_WORKER, dir.path);
     await opened(thread);
     expect(await compareAll(thread, runs(80))).toBeGreaterThan(runs(5));
   });
 
-  it('have them although the thread sees a store that is not as far', async () => {
+  it('have the same events although the thread reads an older store', async () => {
     using empty = tempDir();
     await using thread = new BatchThread(WORKER, empty.path);
     const wanted = await gathered(eventBatches(database.source, oneByOne()));
@@ -165,7 +165,7 @@ describe('batches of a thread', { timeout: 120_000 }, () => {
     clearInterval(looking);
   });
 
-  it('have them for many at once, when it is closed meanwhile, and afterwards', async () => {
+  it('have the same events for concurrent readers, during and after a close', async () => {
     const thread = new BatchThread(WORKER, dir.path);
     await opened(thread);
     const wanted = await gathered(eventBatches(database.source, oneByOne()));
@@ -184,15 +184,15 @@ describe('batches of a thread', { timeout: 120_000 }, () => {
     expect(thread.foldCount).toBe(0);
   });
 
-  it('are few ahead of a reader who takes his time, and none of one who has gone', async () => {
+  it('are made few in advance for a slow reader, and none for one that has stopped', async () => {
     await using thread = new BatchThread(WORKER, dir.path);
     await opened(thread);
-    // Each batch has memory for so many bytes, whatever is in it.
+    // Each batch allocates this number of bytes, regardless of its content.
     const batches = thread.batches(database.source, oneByOne(4 * MIB), memory.lease());
     while (thread.foldCount === 0) await batches.next();
     globalThis.gc?.();
     const before = process.memoryUsage().external;
-    // The thread takes turns, so it would have read all of it by then.
+    // The thread alternates between reads, so it would have read all of the other one by then.
     expect((await gathered(thread.batches(database.source, oneByOne(), memory.lease()))).count).toBe(
       database.events.length,
     );

@@ -1,5 +1,6 @@
-// Goal: a decision is committed only as it would be decided at the revision before it, and refused only for a change
-// or a doubt (F20). Method: random histories and scripts, against a model that decides again.
+// Goal: a decision is committed only if it would be the same at the revision before the commit, and is refused only
+// because of a change or a possible change (F20). Method: random histories and scripts, against a model that decides
+// again.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -119,7 +120,7 @@ const arbCommand = fc.record({
 const arbPlan = fc.record({
   history: arbHistory(8),
   selectors: fc.tuple(arbNarrow, arbNarrow),
-  /** True: what a prefix asks for is soon too broad to be found. */
+  /** With true, the limits are so small that constraints on prefixes are soon too broad to evaluate. */
   isNarrow: fc.boolean(),
   commands: fc.array(arbCommand, { minLength: 1, maxLength: 4 }),
 });
@@ -149,7 +150,7 @@ afterAll(async () => {
   dir[Symbol.dispose]();
 });
 
-/** What `scripted-change.ts` does, without a guest. */
+/** Acts like `scripted-change.ts`, without a guest. */
 const deciding = decidingBy('cairn:component/state-reader@0.1.0', async ([command], ask) => {
   const { body } = isRecord(command) ? command : {};
   const script: Script = JSON.parse(body instanceof Uint8Array ? Buffer.from(body).toString() : '');
@@ -179,7 +180,7 @@ async function readBy(step: Step, ask: Parameters<Deciding>[1]): Promise<string>
   return `${events.join('')}read`;
 }
 
-/** What a script makes of the events up to a revision, and what of it later events would change. */
+/** Computes the result of a script at a revision, and the later events that would change it. */
 class Model {
   readonly #database: KnownDatabase;
   readonly #views: ReadonlyMap<string, { readonly selector: Selector; readonly isByTime: boolean }>;
@@ -255,7 +256,7 @@ interface Tried {
   readonly outcome: TransactOutcome;
 }
 
-/** What happened in a run, so that a test that sees nothing cannot pass. */
+/** Counts of what happened, so that a test without any activity fails. */
 const seen = { committed: 0, retried: 0, conflicts: 0, nothing: 0, replayed: 0, widened: 0, spared: 0, dryRuns: 0 };
 
 class World {
@@ -292,7 +293,7 @@ class World {
     const answer = await this.#changes.execute(ask);
     for (const each of tried) faults.push(...this.#ofCommit(each, script, cut));
     const last = tried.at(-1)?.outcome.kind;
-    // Decided again, it may come to nothing.
+    // The repeated decision may produce no events.
     const isAgain = planned.mode === 'latest' && tried.length < ATTEMPTS_MAX;
     const expected = last === 'violated' ? ['conflict', ...(isAgain ? ['nothing'] : [])] : [last ?? 'nothing'];
     if (!expected.includes(answer.kind)) faults.push({ answer, expected });
@@ -339,7 +340,7 @@ class World {
     return isTold ? [] : [{ refused: ids, at, basis, script, constraints: payload.constraints }];
   }
 
-  /** The same command under the same id answers what was recorded, whatever has come since. */
+  /** The same command with the same id returns the recorded result, regardless of later events. */
   async #ofRepeat(ask: ExecutionAsk, revision: number): Promise<readonly unknown[]> {
     const before = this.#database.revision;
     const again = await this.#changes.execute(ask);
@@ -384,7 +385,7 @@ function viewOf(name: (typeof VIEWS)[number], selector: Selector): ReadableView 
   return readable(name, viewArtifact, { selector: and([selector, parameter('by-subject', 'id')]), order });
 }
 
-it('a decision is committed only as it would be decided where it is committed (F20, F21, F22)', {
+it('a decision is committed only if it would be the same at its commit (F20, F21, F22)', {
   timeout: 600_000,
 }, async () => {
   let started = 0;

@@ -1,5 +1,5 @@
-// Goal: a State View renders the bytes of a fold from the first event, whatever was kept, lost or killed (F4, F5, F6,
-// F7). Method: random histories, schedules and damage, against a naive fold.
+// Goal: a State View renders the same bytes as a fold from the first event, regardless of kept or lost snapshots and
+// killed executors (F4, F5, F6, F7). Method: random histories, schedules and damage, against a naive fold.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -34,7 +34,7 @@ interface Step {
   readonly cut: number;
   readonly order: ViewRead['order'];
   readonly refolds: boolean;
-  /** Events of a step that comes before the read; 0: none. */
+  /** Number of events folded in advance before the read; 0 for none. */
   readonly advance: number;
 }
 
@@ -66,7 +66,7 @@ const arbStep: fc.Arbitrary<Step> = fc.record({
 });
 
 const arbPlan = fc.record({
-  // The parts of a transaction that have the same id in one stream are given others by the database.
+  // The database renames events of a transaction with the same id in one stream.
   selectors: fc.array(arbSelector, { minLength: 1, maxLength: 2 }),
   parameters: fc.dictionary(fc.constantFrom('subject.id', 'stream.é', 'event_type."'), fc.string({ maxLength: 5 })),
   batchEvents: fc.integer({ min: 1, max: 7 }),
@@ -92,7 +92,7 @@ afterAll(async () => {
   dir[Symbol.dispose]();
 });
 
-/** What a fold from the first event gives, without the host. */
+/** The result of a fold from the first event, without the host. */
 function naivelyRendered(database: KnownDatabase, read: ViewRead): Uint8Array {
   const { selector, at, cut, order, parameters } = read;
   const selected = database.events
@@ -150,7 +150,7 @@ class World {
     return differing;
   }
 
-  /** To the end of the log, as a maintenance does, or a part of the way. */
+  /** Folds to the end of the log, as maintenance does, or a part of it. */
   async #advance(read: ViewRead, { advance, pick }: Step): Promise<void> {
     if (advance === 0) return;
     const at = this.database.revision;
@@ -167,7 +167,7 @@ class World {
 
   async #open(): Promise<StateViews> {
     const { batchEvents, batchBytes, snapshotEvents, snapshotEventsMin } = this.#plan;
-    // Nothing is held in memory, so that every state comes from its file.
+    // Keeps nothing in memory, so that every state comes from its file.
     const folder = await CacheFolder.open({ path: this.#path, bytesMax: 3000, memoryBytesMax: 0 });
     return new StateViews(mortal, new FoldSnapshots(folder), {
       ...DEFAULT_STATE_VIEWS,
@@ -197,7 +197,7 @@ class World {
   }
 }
 
-it('a State View renders what a fold from the first event gives, whatever was kept or lost', {
+it('a State View renders the result of a fold from the first event, regardless of kept and lost snapshots', {
   timeout: 240_000,
 }, async () => {
   let folder = 0;

@@ -1,5 +1,5 @@
-// Goal: a component that routes by a path template takes out of a path what was filled into it (M10). Method: templates
-// and values at random; the router of the component SDK, which shares nothing with the code that fills.
+// Goal: a component that routes by a path template extracts exactly the values that were filled in (M10). Method:
+// random templates and values; the router of the component SDK, which shares no code with the filling.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Faults, fillPath, openNames, type PathTemplate, parsePathTemplate } from '#model';
@@ -17,7 +17,7 @@ const arbOpen = fc
 const arbPath = fc
   .array(fc.oneof(arbFixed, arbOpen), { minLength: 1, maxLength: 6 })
   .map((segments) => `/${segments.join('/')}`);
-/** Whatever is text, and what means something in a path. */
+/** Any text, and characters with a meaning in paths. */
 const arbValue = fc.oneof(
   fc.string({ minLength: 1, unit: 'grapheme' }),
   fc.string({ minLength: 1, unit: fc.constantFrom(...Array.from('/{}%?#. \0é')) }),
@@ -28,7 +28,7 @@ function parsed(path: string): PathTemplate | undefined {
   return parsePathTemplate(path, { field: 'path', faults: new Faults() });
 }
 
-it('a path template is filled with what a router takes out of it (M10)', () => {
+it('a router extracts the values that a path template was filled with (M10)', () => {
   fc.assert(
     fc.property(arbPath, fc.infiniteStream(arbValue), (path, stream) => {
       const template = parsed(path) ?? { segments: [] };
@@ -37,14 +37,14 @@ it('a path template is filled with what a router takes out of it (M10)', () => {
       const filled = fillPath(template, values, { field: 'parameters', faults: new Faults() }) ?? '';
       const found = new Router({ [`GET ${path}`]: true }).find('GET', filled);
       expect(found).toEqual({ target: true, parameters: Object.fromEntries(values) });
-      // What is filled is a path with nothing open in it.
+      // A filled template is a path without parameters.
       expect(openNames(parsed(filled) ?? { segments: [{ kind: 'open', name: 'x' }] }).size).toBe(0);
     }),
     { numRuns: runs(500) },
   );
 });
 
-it('a path template is filled only with values for all that is open', () => {
+it('a path template is filled only with values for all its parameters', () => {
   fc.assert(
     fc.property(arbPath, fc.func(fc.boolean()), (path, isGiven) => {
       const template = parsed(path) ?? { segments: [] };
@@ -57,7 +57,7 @@ it('a path template is filled only with values for all that is open', () => {
   );
 });
 
-it('a path template is read, or refused with one fault, whatever the text', () => {
+it('a path template is parsed or refused with one fault, for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, isPath) => {
       const faults = new Faults();

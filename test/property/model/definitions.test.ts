@@ -1,5 +1,5 @@
-// Goal: a definition has one form in bytes (M9); a bound template selects what its tree with the values selects.
-// Method: random definitions, changed bytes, shuffled settings; a naive substitution.
+// Goal: a definition has one form in bytes (M9); a template with bound parameters selects the same events as its tree
+// with the values substituted. Method: random definitions, changed bytes, shuffled settings; a naive substitution.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
@@ -46,12 +46,12 @@ const VIEW: StateViewDefinition = {
   presenter: undefined,
 };
 
-/** As deep, as wide and as many alternatives as a selector may have, and a little more of each. */
+/** Selectors around the limits of depth, width and number of alternatives. */
 const arbLargeTemplate: fc.Arbitrary<SelectorTemplate> = fc
   .array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 17, size: 'max' })
   .chain((widths) => fc.boolean().map((isAnd) => ladder(widths, isAnd)));
 
-/** And in Or in And, each with as many terms beside it as it is wide. */
+/** Nested And and Or, each with as many terms as its width. */
 function ladder([width = 1, ...rest]: readonly number[], isAnd: boolean): SelectorTemplate {
   const terms = Array.from({ length: width }, (_, at) => term('by-type', `${rest.length}-${at}`));
   const inner = rest.length === 0 ? terms : [...terms, ladder(rest, !isAnd)];
@@ -59,7 +59,7 @@ function ladder([width = 1, ...rest]: readonly number[], isAnd: boolean): Select
 }
 
 describe('the bytes of a definition', () => {
-  it('give it back', () => {
+  it('decode to the definition', () => {
     fc.assert(
       fc.property(arbDefinition, (definition) => {
         expect(decodeDefinition(encodeDefinition(definition))).toEqual(definition);
@@ -67,7 +67,7 @@ describe('the bytes of a definition', () => {
     );
   });
 
-  it('give back whatever selector is allowed, and no other', () => {
+  it('decode to every allowed selector, and to no other', () => {
     const isRead = new Set<boolean>();
     fc.assert(
       fc.property(arbLargeTemplate, fc.constantFrom(...KEY_TYPES), (template, keyType) => {
@@ -84,7 +84,7 @@ describe('the bytes of a definition', () => {
     expect(isRead).toEqual(new Set([true, false]));
   });
 
-  it('are the same in whatever order its settings were given', () => {
+  it('are the same for any order of its settings', () => {
     fc.assert(
       fc.property(arbDefinition, (definition) => {
         expect(encodeDefinition(turned(definition))).toStrictEqual(encodeDefinition(definition));
@@ -92,7 +92,7 @@ describe('the bytes of a definition', () => {
     );
   });
 
-  it('are read as another definition or as none when any of them changes', () => {
+  it('decode to another definition or to none when one of them changes', () => {
     fc.assert(
       fc.property(arbDefinition, fc.nat(), fc.integer({ min: 1, max: 255 }), (definition, place, change) => {
         const bytes = encodeDefinition(definition);
@@ -105,7 +105,7 @@ describe('the bytes of a definition', () => {
     );
   });
 
-  it('are none when they are cut short or go on', () => {
+  it('do not decode when they are truncated or extended', () => {
     fc.assert(
       fc.property(arbDefinition, fc.nat(), (definition, place) => {
         const bytes = encodeDefinition(definition);

@@ -1,5 +1,5 @@
-// Goal: the JSON that is written from stored bytes is that of eventToJson, byte for byte (M11). Method: random events
-// with payloads and texts of every byte that JSON escapes, in a buffer that grows.
+// Goal: the JSON that is written from stored bytes equals that of eventToJson, byte for byte (M11). Method: random
+// events with payloads and texts that contain every escaped byte, in a buffer that grows.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';
@@ -7,7 +7,7 @@ import { type Event, EventJsonBytes, encodeEvent, eventToJson, type ServerFields
 import { anEvent, arbEvent, arbInstant } from '../../support/events.ts';
 import { runs } from '../../support/runs.ts';
 
-/** Texts of all that is escaped, of one to four bytes a character, and of what comes near to it. */
+/** Characters that are escaped, of one to four bytes, and similar ones. */
 const CONTROLS = Array.from({ length: 0x20 }, (_, unit) => String.fromCharCode(unit));
 const NEAR = [
   '"',
@@ -46,7 +46,7 @@ const arbPayload: fc.Arbitrary<Uint8Array> = fc.oneof(
   arbHostileText.map(encodeUtf8),
   arbHostileText.map((text) => encodeUtf8(JSON.stringify(text))),
   arbHostileJson.map(encodeUtf8),
-  // UTF-8 that is broken off, overlong, or a surrogate.
+  // UTF-8 that is truncated, overlong, or a surrogate.
   fc
     .constantFrom([0xc3], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x22, 0xff, 0x22])
     .map((bytes) => Uint8Array.from(bytes)),
@@ -83,7 +83,7 @@ const arbServer: fc.Arbitrary<ServerFields> = fc.record({
   }),
 });
 
-/** The texts of a buffer, each of which has its length in front of it. */
+/** The texts in a buffer; each follows its length. */
 function texts(packed: Uint8Array): readonly string[] {
   const buffer = Buffer.from(packed);
   const found: string[] = [];
@@ -100,7 +100,7 @@ function texts(packed: Uint8Array): readonly string[] {
 function written(events: readonly (readonly [Uint8Array, ServerFields])[], startBytes: number): readonly string[] {
   const json = new EventJsonBytes(startBytes);
   for (const [bytes, server] of events) {
-    // Somewhere in other bytes, as in a page.
+    // Inside other bytes, as in a page.
     const page = concatBytes([Uint8Array.of(0xff, 0x0a), bytes, Uint8Array.of(0x58, 0xff)]);
     json.append(page, 2, 2 + bytes.length, server);
   }
@@ -111,7 +111,7 @@ function written(events: readonly (readonly [Uint8Array, ServerFields])[], start
 }
 
 describe('events written in bytes', () => {
-  it('are what eventToJson gives of each', { timeout: 60_000 }, () => {
+  it('equal the result of eventToJson', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.oneof(arbHostile, arbEvent), arbServer), { minLength: 1, maxLength: 6 }),
@@ -126,7 +126,7 @@ describe('events written in bytes', () => {
     );
   });
 
-  it('are refused when the bytes are no event that was stored', () => {
+  it('are refused when the bytes are not a stored event', () => {
     const bytes = encodeEvent(anEvent({ subject: 'é' }));
     const server = { revision: 1, index: 0, recordedTimeMs: 0 };
     const append = (broken: Uint8Array) => () => new EventJsonBytes(10).append(broken, 0, broken.length, server);

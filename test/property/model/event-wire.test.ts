@@ -1,5 +1,5 @@
-// Goal: decoding inverts encoding, and the walk accepts exactly the canonical form (M1, M4, M5). Method: random
-// events; random and mutated bytes, decoded and encoded again.
+// Goal: decoding inverts encoding, and the walk accepts exactly the canonical form (M1, M4, M5). Method: random events;
+// random and mutated bytes, decoded and encoded again.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, decodeUtf8, formatInstant, NO_BYTES } from '#base';
@@ -20,7 +20,7 @@ import { runs } from '../../support/runs.ts';
 
 const place = () => ({ faults: new Faults(), list: 'events', index: 0 });
 
-/** What decoding gives back: a spelling of time that is the canonical one is not kept. */
+/** The event after decoding, which drops a canonical spelling of the time. */
 function asDecoded(event: Event): Event {
   if (event.time === undefined) return event;
   const { instant, text } = event.time;
@@ -38,7 +38,7 @@ it('a valid event goes into canonical bytes and back unchanged (M5)', () => {
   );
 });
 
-it('a valid event is accepted, and its facts say where everything is', () => {
+it('a valid event is accepted, and its facts locate every field', () => {
   fc.assert(
     fc.property(arbEvent, (event) => {
       const at = place();
@@ -77,10 +77,10 @@ function outcome(walked: ReturnType<typeof walkEvent>): Outcome {
   return walked === 'not-canonical' ? walked : 'accepted';
 }
 
-/** What the walk may say of the bytes, found by decoding them and encoding them again. */
+/** The allowed results of the walk, computed by decoding and encoding. */
 function allowedOutcomes(bytes: Uint8Array): readonly Outcome[] {
   const decoded = decodeEvent(bytes, 0, bytes.length, place());
-  // Bytes that cannot be decoded may have been refused in place; accepted they never are.
+  // Bytes that cannot be decoded may be refused by the walk, but never accepted.
   if (decoded === undefined) return ['not-canonical', 'refused'];
   if (Buffer.compare(encodeEvent(decoded), bytes) !== 0) return ['not-canonical'];
   return [acceptDecoded(decoded, place()) === undefined ? 'refused' : 'accepted'];

@@ -1,5 +1,5 @@
-// Goal: nothing that a client sends makes a reader of the model throw: it is a value, or there are faults.
-// Method: random bytes, and random JSON with the members that the readers look for, given to every way in.
+// Goal: no input of a client makes a parser of the model throw: it returns a value, or there are faults. Method: random
+// bytes, and random JSON with the members that the parsers know, for every entry point.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';
@@ -31,7 +31,7 @@ import { runs } from '../../support/runs.ts';
 
 type Way<Input> = (input: Input, faults: Faults) => unknown;
 
-/** Bytes that look like protobuf more often than chance would have it. */
+/** Bytes that resemble protobuf more often than random ones. */
 const field = fc
   .tuple(fc.integer({ min: 1, max: 20 }), fc.constantFrom(0, 1, 2, 3, 4, 5), fc.uint8Array({ maxLength: 12 }))
   .map(([number, wireType, content]) => {
@@ -74,7 +74,7 @@ const someJson = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value;
 
-/** Maps as objects, so that no name is special on this side either. */
+/** Maps as objects, so that names like __proto__ are ordinary here. */
 function textOf(value: unknown): string {
   if (value instanceof Map) {
     return `{${Array.from(value, ([key, part]) => `${JSON.stringify(key)}:${textOf(part)}`).join(',')}}`;
@@ -131,7 +131,7 @@ describe('hostile input', () => {
     fc.assert(
       fc.property(someJson, (value) => {
         const node = parseJson(encodeUtf8(textOf(value)), { raw: RAW_DATA });
-        // Objects that repeat a name are refused by the reader and reach nobody.
+        // The JSON parser refuses objects with repeated names.
         expect(SOUND).toContainEqual(node.kind === 'fault' ? SOUND[0] : outcomeOf(way, node));
       }),
       { numRuns: runs(1500) },

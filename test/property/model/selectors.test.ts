@@ -63,7 +63,7 @@ function decoded(bytes: Uint8Array): Selector | undefined {
   return selector;
 }
 
-it('a matcher of stored events says of each, where it lies, what the selector says of it', () => {
+it('a matcher of stored events, which reads them in place, agrees with the selector', () => {
   let matched = 0;
   fc.assert(
     fc.property(arbSelector, fc.array(arbSelectable, { minLength: 1, maxLength: 8 }), (selector, events) => {
@@ -85,7 +85,7 @@ it('a matcher of stored events says of each, where it lies, what the selector sa
 });
 
 describe('a selector (M6)', () => {
-  it('matches the events that it says', () => {
+  it('matches the right events', () => {
     fc.assert(
       fc.property(arbSelector, arbSelectable, (selector, event) => {
         expect(matchesBytes(selector, event)).toBe(naivelyMatches(selector, event));
@@ -105,7 +105,7 @@ describe('a selector (M6)', () => {
     );
   });
 
-  it('has a disjunctive form in which a source has its stream, and no alternative is needless', () => {
+  it('has a disjunctive form in which a source has its stream, and no alternative is redundant', () => {
     fc.assert(
       fc.property(arbSelector, (selector) => {
         const alternatives = normalise(selector);
@@ -121,7 +121,7 @@ describe('a selector (M6)', () => {
     );
   });
 
-  it('goes into bytes and back, and those bytes are all of it', () => {
+  it('survives encoding and decoding, which consumes all bytes', () => {
     fc.assert(
       fc.property(arbSelector, (selector) => {
         const bytes = encodeSelector(selector);

@@ -1,5 +1,5 @@
-// Goal: one pass answers whether a payload is JSON as the scanner and a UTF-8 check do (M12). Method: random JSON with
-// bytes changed, put in, taken out and cut, inside other bytes.
+// Goal: the single-pass check of payloads agrees with the scanner plus a UTF-8 check (M12). Method: random JSON with
+// changed, inserted, removed and truncated bytes, inside other bytes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8, indexOfIllFormed } from '#base';
@@ -15,7 +15,7 @@ function wanted(bytes: Uint8Array, from: number, to: number): boolean {
   return scanner.at === to && indexOfIllFormed(bytes, from, to) === -1;
 }
 
-/** With whatever stands around the range, which is no part of it. */
+/** Surrounded by bytes that are not part of the range. */
 function answersAsWanted(bytes: Uint8Array, around: Uint8Array): boolean {
   const page = concatBytes([around, bytes, around]);
   const [from, to] = [around.length, around.length + bytes.length];
@@ -35,7 +35,7 @@ const PARTS = 'true false null nul tru "" "a" "a": {} [] [[ ]] {"a":1} [1,2] -0 
 const ESCAPED = String.raw`\u \u00e9 \uD800 \uGGGG \x \n \\`;
 const PIECES = [...[SIGNS, PARTS, ESCAPED].join(' ').split(' '), ' ', 'x'.repeat(70)].map(encodeUtf8);
 
-/** UTF-8 that is broken off, overlong, a surrogate, or beyond the last character. */
+/** UTF-8 that is truncated, overlong, a surrogate, or beyond the last character. */
 const ILL_FORMED = [
   [0x80],
   [0xc3],
@@ -67,7 +67,7 @@ function changed(
   return concatBytes([json.subarray(0, at), piece, json.subarray(at + taken)]);
 }
 
-/** How many of the drawn are JSON and are not, for neither may be all of them. */
+/** Counts valid and invalid JSON among the drawn values, because both must occur. */
 function counted(arbBytes: fc.Arbitrary<Uint8Array>, numRuns: number): readonly [number, number] {
   const counts: [number, number] = [0, 0];
   fc.assert(
@@ -80,7 +80,7 @@ function counted(arbBytes: fc.Arbitrary<Uint8Array>, numRuns: number): readonly 
 }
 
 describe('isWellFormedJson (M12)', () => {
-  it('answers as the scanner does of JSON that was changed', { timeout: 60_000 }, () => {
+  it('agrees with the scanner on changed JSON', { timeout: 60_000 }, () => {
     const arbChanged = fc
       .tuple(arbJson, fc.array(arbChange, { minLength: 1, maxLength: 3 }))
       .map(([json, changes]) => changes.reduce(changed, json));
@@ -88,13 +88,13 @@ describe('isWellFormedJson (M12)', () => {
     expect(Math.min(json, other)).toBeGreaterThan(runs(200));
   });
 
-  it('answers as the scanner does of what JSON is made of', { timeout: 60_000 }, () => {
+  it('agrees with the scanner on random parts of JSON', { timeout: 60_000 }, () => {
     const arbPieces = fc.array(arbPiece, { maxLength: 8 }).map(concatBytes);
     const [json, other] = counted(arbPieces, runs(10_000));
     expect(Math.min(json, other)).toBeGreaterThan(runs(50));
   });
 
-  it('answers as the scanner does of every byte at every place', () => {
+  it('agrees with the scanner on every byte at every position', () => {
     const json = encodeUtf8('{"a\\u00e9":[-1.5e+2,true,null,"é𐀀\\n"],"b":{"c":false}}');
     const different: string[] = [];
     for (let at = 0; at < json.length; at++) {

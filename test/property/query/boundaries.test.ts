@@ -1,5 +1,5 @@
-// Goal: every bound of a read narrows its answer at its boundaries, by every way to read (Q1, Q6, Q7). Method: random
-// bounds from the edges of three small databases, against filters over a list.
+// Goal: every bound of a read is exact at its boundaries, for every access path (Q1, Q6, Q7). Method: random bounds at
+// the edges of three small databases, against filters over a list.
 import * as fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { assert } from '#base';
@@ -9,7 +9,7 @@ import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../
 import { memoryKv } from '../../support/memory-kv.ts';
 
 const RUNS = 2_000;
-/** Revisions of the databases: none; one page; lists of several chunks and many pages. */
+/** Numbers of revisions: none; one page; lists with several chunks and many pages. */
 const SIZES = [0, 3, 150];
 
 const DATABASES = new Map(SIZES.map((size) => [size, new KnownDatabase(memoryKv())]));
@@ -24,7 +24,7 @@ function databaseOf(size: number): KnownDatabase {
   return database;
 }
 
-/** One event or three, whose effective times go up and down. */
+/** One event or three, with effective times that are not sorted. */
 function transaction(n: number): readonly EventSketch[] {
   const time = { instant: { seconds: CREATED_AT_MS / 1000 + (n % 3), nanos: n % 2 } };
   const first = { source: n % 4 === 0 ? 'b' : 'a', type: 't', time };
@@ -95,7 +95,7 @@ async function otherAnswers({ size, at, query }: Drawn): Promise<readonly (reado
   }
   const [start, end] = direction === 'forward' ? [revisions.start, revisions.end] : [revisions.end, revisions.start];
   if (isPlain && selector === ALL && after === undefined && end === undefined && typeof start !== 'bigint') {
-    // A start of 0 is none.
+    // A start of 0 means no start.
     if (start !== 0 || direction === 'forward')
       answers.push(await gather(scanLogEvents(source, { at, start, direction })));
   }

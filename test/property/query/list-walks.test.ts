@@ -1,5 +1,5 @@
-// Goal: a walk over a long list finds the first entry at or above any goal, holds nothing (Q2, Q5), and reads little
-// for any leap (Q4). Method: random leaps against a sorted array; a reader that counts.
+// Goal: a walk over a long list finds the first entry at or above any target and releases everything (Q2, Q5), and
+// reads little for any distance (Q4). Method: random seeks against a sorted array; a counting reader.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, HEAD_KIND, type HeadContent } from '#database';
@@ -14,7 +14,7 @@ import { runs } from '../../support/runs.ts';
 
 const TRANSACTIONS = 1_200;
 const directions = fc.constantFrom<Direction>('forward', 'reverse');
-/** Steps of one, of some entries, of some chunks, and of most of the list. */
+/** Distances of one entry, of some entries, of some chunks, and of most of the list. */
 const leaps = fc.array(fc.oneof(fc.constant(1), fc.nat(40 * 1024), fc.nat(400 * 1024), fc.nat(1200 * 1024)), {
   minLength: 1,
   maxLength: 40,
@@ -27,7 +27,7 @@ describe('a walk over a long list', () => {
   let head: HeadContent;
 
   beforeAll(async () => {
-    // Up to three entries in a transaction, and transactions without any.
+    // Up to three entries per transaction, and transactions without any.
     const sources = (n: number): readonly string[] => [...['a', 'a', 'a'].slice(0, n % 4), 'b'];
     await database.fill(TRANSACTIONS, (n) => sources(n).map((source) => ({ source, type: 't' })), 31);
     const found = new DatabaseReader(database.source).head({ kind: HEAD_KIND.STREAM, term: Uint8Array.of(97) });
@@ -92,7 +92,7 @@ describe('a walk over a long list', () => {
         leaping.seek(goal);
         expect(await settled(leaping)).toBe(goal);
         await leaping.release();
-        // One more reading ahead, then the range anew: forward two rows, downwards the chunk above them too.
+        // One more read ahead, then the new range: two rows forward, or also the chunk above them in reverse.
         expect(counted.rows).toBeLessThanOrEqual(8 + 3);
         expect(counted.ranges).toBeLessThanOrEqual(2);
       }

@@ -1,5 +1,5 @@
-// Goal: a walk over pages that asks the heads gives what one without them gives (Q1), and skips what lies between
-// (Q4). Method: rare events far apart, against a naive filter; a reader that counts.
+// Goal: a walk over pages that uses the heads gives the same result as one without them (Q1), and skips the pages in
+// between (Q4). Method: rare events far apart, against a naive filter; a counting reader.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, type StoredEvent } from '#database';
@@ -15,7 +15,7 @@ import { arbSelector } from '../../support/selectors.ts';
 
 const TRANSACTIONS = 1_000;
 
-/** Two events of everyday, and at some places one of a few kinds that are rare. */
+/** Two frequent events, and at some revisions one of a few rare kinds. */
 function transaction(n: number): readonly EventSketch[] {
   const rare: EventSketch = { source: 'b/', type: n % 2 === 0 ? 't.x' : 'u', subject: `s/${n % 5}` };
   const everyday: EventSketch = { source: '/x/a', type: 'v', data: new Uint8Array(500) };
@@ -55,7 +55,7 @@ async function shown(options: Omit<Walk, 'direction'>, at: number): Promise<read
   return places;
 }
 
-it('a walk over the pages that leaps gives every selected event (Q1)', async () => {
+it('a walk over the pages that skips gives every selected event (Q1)', async () => {
   const directions = fc.constantFrom<Direction>('forward', 'reverse');
   const patience = fc.record({
     testsInVain: fc.constantFrom(0, 1, 10, 100),
@@ -91,11 +91,11 @@ it.each([
   }
 });
 
-describe('a query of more names than a walk holds, all of them far behind', () => {
+describe('a query with more names than a walk handles at once, all of them far apart', () => {
   const far = memoryKv();
   const reader = new CountingReader(far);
   const large = new KnownDatabase(far, reader);
-  /** More names than a walk holds at either end, and more events between than are tested in vain. */
+  /** More names than a walk handles at once, and more events in between than it tests without a match. */
   const NAMED = 21;
   const LAST = 500;
 
@@ -117,7 +117,8 @@ describe('a query of more names than a walk holds, all of them far behind', () =
     const found: StoredEvent[] = [];
     for await (const slice of queryEvents(large.source, { at: LAST, query })) found.push(...slice);
     expect(found).toEqual(naiveAnswer(large.events, LAST, query));
-    // The heads twice, once to plan and once to leap, and the pages of some 16,384 of the 22,900 events in between.
+    // The heads twice, once for the plan and once for the seek, and the pages of some 16,384 of the 22,900 events in
+    // between.
     const [headBytes, eventBytes] = [160, 300];
     expect(reader.bytes).toBeLessThan(2 * NAMED * 50 * headBytes + 18_000 * eventBytes);
   });

@@ -1,4 +1,4 @@
-// Goal: a query gives what a look at every event gives, for any bounds, whole or in pages, while writes continue (Q1,
+// Goal: a query gives the same result as a scan of all events, for any bounds, at once or in pages, during writes (Q1,
 // Q2, Q6). Method: random databases in memory and LevelDB, against naive filters.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ async function ask(database: KnownDatabase, at: number, query: EventQuery): Prom
   return gather(queryEvents(database.source, { at, query }));
 }
 
-/** The answer of a query taken in pages, each of which goes on behind the last event of the one before. */
+/** The result of a query in pages; each continues after the last event of the previous one. */
 async function askInPages(database: KnownDatabase, at: number, query: EventQuery, size: number): Promise<Places> {
   const found: StoredEvent[] = [];
   let after = query.after;
@@ -46,7 +46,7 @@ async function askInPages(database: KnownDatabase, at: number, query: EventQuery
 }
 
 describe('a query', () => {
-  it('gives what looking at every event would give, at any revision, whole and in pages (Q1)', async () => {
+  it('gives the result of a scan of all events, at any revision, at once and in pages (Q1)', async () => {
     const questions = fc.array(fc.tuple(arbQuery, fc.integer({ min: 1, max: 7 })), { minLength: 1, maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(arbHistory, questions, async (history, asked) => {
@@ -66,7 +66,7 @@ describe('a query', () => {
     );
   });
 
-  it('gives the same while writes go on between its slices, and holds nothing meanwhile (Q1, Q2, Q5)', async () => {
+  it('gives the same during writes between its slices, without holding a resource (Q1, Q2, Q5)', async () => {
     await fc.assert(
       fc.asyncProperty(arbHistory, arbHistory, arbQuery, async (before, after, { query }) => {
         const store = memoryKv();
@@ -88,7 +88,7 @@ describe('a query', () => {
     );
   });
 
-  it('shows the same events where they lie, and gives back what was lent (Q1, D12)', async () => {
+  it('shows the same events in place, and releases them (Q1, D12)', async () => {
     let releases = 0;
     let slices = 0;
     await fc.assert(
@@ -114,7 +114,7 @@ describe('a query', () => {
     expect([releases > 0, slices > 0]).toEqual([true, true]);
   });
 
-  it('gives the same to a reader with little room, in slices that are lent and fit (Q1, Q8, D12)', async () => {
+  it('gives the same to a reader with little memory, in lent slices that fit (Q1, Q8, D12)', async () => {
     let [waits, releases] = [0, 0];
     await fc.assert(
       fc.asyncProperty(arbHistory, arbQuery, fc.constantFrom(20, 200, 2000), async (history, { query }, bytes) => {
@@ -148,7 +148,7 @@ describe('a query', () => {
   });
 });
 
-/** Long lists, many names, many events in one second: what a short history does not have. */
+/** Long lists, many names and many events per second, which short histories do not have. */
 describe('a query in a large database in LevelDB', () => {
   let database: KnownDatabase;
   let close: () => Promise<void>;
@@ -161,7 +161,7 @@ describe('a query in a large database in LevelDB', () => {
   });
   afterAll(async () => close());
 
-  it('gives what looking at every event would give (Q1, Q2)', async () => {
+  it('gives the result of a scan of all events (Q1, Q2)', async () => {
     await fc.assert(
       fc.asyncProperty(arbQuery, arbAfter, async ({ query, share }, after) => {
         const at = Math.round(share * database.revision);
@@ -174,7 +174,7 @@ describe('a query in a large database in LevelDB', () => {
   });
 
   it.each(['forward', 'reverse'] as const)(
-    'finds every event of more names than a walk holds, %s (Q3)',
+    'finds every event for more names than a walk handles at once, %s (Q3)',
     async (direction) => {
       for (const prefix of ['s/', '']) {
         const query = { selector: term('by-subject-prefix', prefix), revisions: {}, direction };
@@ -189,7 +189,7 @@ const TRANSACTIONS = 1_500;
 
 const arbAfter = fc.record({ revision: fc.integer({ min: 1, max: TRANSACTIONS }), index: fc.constantFrom(0, 1) });
 
-/** Three events: a frequent one, one whose subject is its own, and one that is rare. */
+/** Three events: a frequent one, one with a unique subject, and a rare one. */
 function largeTransaction(n: number): readonly EventSketch[] {
   const instant = { seconds: CREATED_AT_MS / 1000 + (n % 3) - 1, nanos: (n % 7) * 1_000_000 };
   return [
@@ -199,7 +199,7 @@ function largeTransaction(n: number): readonly EventSketch[] {
   ];
 }
 
-/** The reader is another one than the writer's, as the front's is another one than the core's. */
+/** The reader has its own handle, like the front beside the core. */
 async function openStore(): Promise<{ readonly store: KvStore; readonly reader: KvStore; end: () => Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'cairn-query-'));
   const store = await openLevelStore(directory);

@@ -1,5 +1,5 @@
-// Goal: a tail delivers every selected event once, in order, wherever it is resumed (Q7), at the cost of what is new
-// (Q4). Method: growing databases, advances cut short; a reader that counts.
+// Goal: a tail delivers every selected event once, in order, wherever it is resumed (Q7), at the cost of the new events
+// only (Q4). Method: growing databases, interrupted advances; a counting reader.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ALL, and, NO_SUBJECT, type Position, term } from '#model';
@@ -12,9 +12,9 @@ import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';
 
 interface Advance {
-  /** Slices that the reader takes before it turns away; absent: all. */
+  /** Number of slices that the reader takes before it stops; absent: all. */
   readonly slices: number | undefined;
-  /** Whether it goes away for good, and another tail takes over from its position. */
+  /** True when the tail ends and another one continues from its position. */
   readonly leaves: boolean;
 }
 
@@ -35,7 +35,7 @@ async function take(tail: EventTail, at: number, slices: number | undefined): Pr
 }
 
 describe('a tail', () => {
-  it('delivers every selected event once, in order, however it is cut short (Q7)', async () => {
+  it('delivers every selected event once, in order, despite interruptions (Q7)', async () => {
     await fc.assert(
       fc.asyncProperty(
         arbSelector,
@@ -59,7 +59,7 @@ describe('a tail', () => {
     );
   });
 
-  it('waits for a position that the database has not come to', async () => {
+  it('waits for a position that the database has not reached', async () => {
     const database = new KnownDatabase(memoryKv());
     const after: Position = { revision: 2, index: 0 };
     const tail = new EventTail(database.source, { selector: ALL, after });

@@ -1,5 +1,5 @@
-// Goal: every way to an answer gives the same (Q1), with room for a few at a time (Q3). Method: random databases;
-// changes of the way after few steps; names from pages; against naive answers.
+// Goal: all access paths of a query give the same result (Q1), even with room for only a few events at a time (Q3).
+// Method: random databases; changes of the path after few steps; names from pages; against naive results.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
@@ -40,7 +40,7 @@ async function inTime(database: KnownDatabase, at: number, { query }: Question, 
   return events.map(({ position }) => position);
 }
 
-it('the order of effective time is the same by every way and any change of them (Q1, Q3)', async () => {
+it('the order of effective time is the same for every access path and any change between them (Q1, Q3)', async () => {
   const questions = fc.array(fc.tuple(arbQuery, arbRoom, fc.boolean()), { minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(arbHistory, questions, async (history, asked) => {
@@ -75,7 +75,7 @@ const arbEntry: fc.Arbitrary<PostingEntry> = fc.record({
   nanos: fc.nat(1),
 });
 
-it('a selection takes the entries that come next, and goes on behind them (Q3)', async () => {
+it('a selection takes the next entries, and continues after them (Q3)', async () => {
   const distinct = fc.uniqueArray(arbEntry, { selector: (entry) => JSON.stringify(entry) });
   fc.assert(
     fc.property(directions, distinct, fc.integer({ min: 1, max: 5 }), (direction, entries, max) => {
@@ -159,7 +159,7 @@ it('the names in pages are those of the heads, with room for a few (Q1, Q3)', as
   );
 });
 
-describe('a listing that goes by heads and by pages in turns', () => {
+describe('a listing that alternates between heads and pages', () => {
   const database = new KnownDatabase(memoryKv());
   const TRANSACTIONS = 30;
 

@@ -1,5 +1,5 @@
-// Goal: each invariant of a group as a whole is noticed when it alone is broken, and none where all is well.
-// Method: worlds by hand, of three replicas that say what they hold and what they know.
+// Goal: each invariant of a group is detected when only that one is violated, and none in a correct group. Method:
+// handwritten states of three replicas.
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant } from '#base';
 import { type Entry, type Membership, membershipOf, type ReplicaId, toReplicaId } from '#raft';
@@ -11,19 +11,19 @@ const ALL = membershipOf(IDS, []);
 const ROOT = { index: 0, term: 0 };
 
 interface Holder {
-  /** The terms of its entries, or those entries. */
+  /** The terms of its entries, or the entries. */
   readonly log: readonly (number | Entry)[];
-  /** Of them those that are on its disk; all unless given. */
+  /** Number of entries on its disk; default all. */
   readonly onDisk?: number;
   readonly commit?: number;
-  /** The term that it is in; that of its last entry unless given. */
+  /** Current term of the replica; default that of its last entry. */
   readonly term?: number;
   readonly leads?: boolean;
 }
 
 interface Past {
   readonly committed?: readonly (number | Entry)[];
-  /** The terms of the leaders that committed them; those of the entries unless given. */
+  /** Terms of the leaders that committed the entries; default those of the entries. */
   readonly committedIn?: readonly number[];
 }
 
@@ -65,7 +65,7 @@ function brokenBy(holders: readonly Holder[], past?: Past): string {
   }
 }
 
-/** A leader of term 2 with two followers, of which one is behind; the first two entries are committed. */
+/** A leader of term 2 with two followers, one of which lags; the first two entries are committed. */
 const LEADER: Holder = { log: [1, 2, 2], commit: 2, leads: true };
 const FOLLOWER: Holder = { log: [1, 2], commit: 1, term: 2 };
 const BEHIND: Holder = { log: [1], commit: 1, term: 2 };
@@ -76,7 +76,7 @@ const UNSAVED: Holder = { ...ALL_OF_IT, onDisk: 1 };
 const MORE: Holder = { ...BEHIND, log: [1, 2] };
 const SHORT: Holder = { ...LEADER, log: [1, 2] };
 const LATE: Holder = { log: [1], commit: 1, term: 3, leads: true };
-/** Entry 2 is committed; the leader of term 2 lacks it. */
+/** Entry 2 is committed, but missing in the log of the leader of term 2. */
 const COMMITTED_LATER: readonly Holder[] = [
   { ...LATE, term: 2 },
   { log: [1, 1], commit: 2, term: 3 },
@@ -85,7 +85,7 @@ const COMMITTED_LATER: readonly Holder[] = [
 
 const CASES: readonly (readonly [rule: string, broken: string, holders: readonly Holder[], past: Past])[] = [
   ['a group that is well breaks nothing', 'nothing', [LEADER, FOLLOWER, BEHIND], PAST],
-  // The same place by two terms: no vote decides between the logs, and none of them leads.
+  // The same index with two terms: no vote can decide between the logs, and none of the replicas leads.
   ['of two committed logs one is a prefix', 'G1', [ALL_OF_IT, { log: [1, 3], commit: 2 }, BEHIND], PAST],
   ['a committed entry never changes', 'G1', [ALL_OF_IT, ALL_OF_IT, ALL_OF_IT], { committed: [1, 1] }],
   ['a term has one leader at a time', 'G2', [LEADER, LEADER, BEHIND], PAST],
@@ -106,8 +106,9 @@ describe('checkGroup', () => {
     expect(brokenBy(holders, past)).toBe(broken);
   });
 
-  it('G8: what a leader has committed is on the disks of a quorum of those who voted', () => {
-    // Every quorum of two has a holder, but those who committed it were three, of whom two hold it.
+  it('G8: everything that a leader has committed is on the disks of a quorum of the voters at that time', () => {
+    // Every quorum of two has a replica with the entry on disk, but the entry was committed by three voters, two of
+    // which have it.
     const alone = [LEADER, { ...FOLLOWER, onDisk: 1 }, BEHIND];
     expect(brokenBy(alone, PAST)).toBe('G5');
     const said = world([LEADER, FOLLOWER, BEHIND], PAST);

@@ -1,13 +1,13 @@
-// Goal: under any loss, repeat, delay and crash a group keeps its invariants and no read is stale; without faults it
-// settles. Method: random schedules over one to five voters among five replicas.
+// Goal: with any loss, repetition, delay and crash a group keeps its invariants and no read is stale; without faults it
+// settles. Method: random schedules with one to five voters among five replicas.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RandomGroup, type Schedule, schedule } from '../../support/raft/random-group.ts';
 import { runs } from '../../support/runs.ts';
 
 /**
- * Schedules that once failed. Here a leader commits a joint membership by those who voted before it, and all learn of
- * that before the majority of those to come has it on disk.
+ * Schedules that once failed. In this one, a leader commits a joint membership with the voters before it, and all
+ * replicas learn of that before the majority of the incoming voters has it on disk.
  */
 const JOINT_LEARNED_BEFORE_IT_IS_HELD: Schedule = {
   members: 5,

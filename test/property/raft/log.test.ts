@@ -1,5 +1,5 @@
-// Goal: the log in runs behaves like a plain array of entries, and older versions of it stay what they were. Method:
-// random appends, completions and releases against an array, comparing every read after every operation.
+// Goal: the log in runs behaves like a plain array of entries, and older versions of it do not change. Method: random
+// appends, completions and releases against an array, comparing every read after every operation.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
@@ -77,7 +77,7 @@ function expected(log: Log, all: readonly Entry[]): unknown {
   };
 }
 
-/** The first of them, and more as long as their payloads take no more than `bytesMax`. */
+/** The first entry, and more as long as their payloads fit into `bytesMax`. */
 function fitting(entries: readonly Entry[], bytesMax: number): readonly Entry[] {
   let count = 1;
   while (count < entries.length && payloadBytes(entries.slice(0, count + 1)) <= bytesMax) count += 1;

@@ -1,5 +1,5 @@
-// Goal: quorum arithmetic agrees with the definition, joint sets included. Method: fast-check against a brute force
-// that tries every subset of the voters.
+// Goal: quorum arithmetic matches its definition, including joint sets. Method: a brute-force comparison with every
+// subset of the voters.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type LogIndex, toLogIndex } from '#base';

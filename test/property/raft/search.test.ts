@@ -1,5 +1,6 @@
-// Goal: in a small scope nothing at all breaks an invariant of #raft or of the group. Method: small scopes to their
-// end, the first states of larger ones (npm run search continues), and broken cores, which the search must find.
+// Goal: in small scopes nothing violates an invariant of #raft or of the group. Method: small scopes searched
+// completely, the first states of larger ones (npm run search continues), and broken cores, which the search must
+// detect.
 import { expect, it } from 'vitest';
 import { toTerm } from '#base';
 import { membershipOf, ORIGIN, toReplicaId } from '#raft';
@@ -34,7 +35,7 @@ const BASE: Scope = {
 const IDS = [1, 2, 3].map(toReplicaId);
 const ALONE = { voters: IDS.slice(0, 1), learners: [] };
 const CHANGE = { voters: IDS.slice(0, 2), learners: [] };
-/** All that the other scopes have one by one. */
+/** The combination of all other scopes. */
 const EVERYTHING: Scope = { ...BASE, terms: 3, proposals: 3, crashes: 1, change: CHANGE, disks: 'prompt' };
 
 const WHOLE: readonly (readonly [string, Scope])[] = [
@@ -47,7 +48,7 @@ const WHOLE: readonly (readonly [string, Scope])[] = [
     { ...BASE, terms: 2, proposals: 1, disks: 'prompt', late: 2 },
   ],
 ];
-/** `npm run test:all` sees these to their end, too. */
+/** `npm run test:all` searches these completely, too. */
 const LARGE: typeof WHOLE = [
   ['three voters that become two, a message late', { ...BASE, change: CHANGE }],
   ['everything at once in two terms with one proposal, a message late', { ...EVERYTHING, terms: 2, proposals: 1 }],
@@ -92,7 +93,7 @@ it.each(BROKEN)('search finds a core that %s by a way that can be taken again', 
   expect(replay(scope, broken?.path ?? [], core)).toBe(broken?.message);
 });
 
-it('a key is the same for worlds that were made apart, and for no others', () => {
+it('equal worlds have the same key, and different worlds do not', () => {
   const keys = new Keys();
   const made = (letter: string): World => {
     const past = { hardState: { term: toTerm(1), vote: undefined }, entries: parseEntries(ORIGIN, `1:${letter}`) };

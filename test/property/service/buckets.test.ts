@@ -1,5 +1,5 @@
-// Goal: a client is let exactly as often as its rate allows, and gets no new bucket by eviction of its old one (V18).
-// Method: random requests against a bucket that is filled each millisecond.
+// Goal: a client gets exactly the number of requests that its rate allows, and no new bucket after the eviction of its
+// old one (V18). Method: random requests against a bucket that is refilled every millisecond.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Buckets, type Drawn } from '../../../src/service/rate-limit/buckets.ts';
@@ -7,7 +7,7 @@ import { Buckets, type Drawn } from '../../../src/service/rate-limit/buckets.ts'
 const START_MS = 1_700_000_000_000;
 
 interface Step {
-  /** Since the step before. */
+  /** Time since the previous step. */
   readonly passedMs: number;
   readonly client: number;
   readonly requests: number;
@@ -19,7 +19,7 @@ const arbStep: fc.Arbitrary<Step> = fc.record({
   requests: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 8 })),
 });
 
-/** What one client has: thousandths of a request, and one drop after the other. */
+/** The bucket of one client, in thousandths of a request, refilled step by step. */
 class NaiveBucket {
   #drops: number;
   #nowMs = START_MS;
@@ -56,7 +56,7 @@ class NaiveBucket {
 }
 
 describe('SPEC-LIMITS-RATE: a bucket', () => {
-  it('lets what one that is filled drop by drop lets, for each client by itself', () => {
+  it('allows the same requests as a naively refilled one, separately for each client', () => {
     const sizes = fc.record({ perSecond: fc.integer({ min: 1, max: 50 }), burst: fc.integer({ min: 1, max: 6 }) });
     fc.assert(
       fc.property(sizes, fc.array(arbStep, { maxLength: 60 }), ({ perSecond, burst }, steps) => {
@@ -75,7 +75,7 @@ describe('SPEC-LIMITS-RATE: a bucket', () => {
     );
   });
 
-  it('that is not full stays, however many others come', () => {
+  it('that is not full is kept, regardless of the number of other clients', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 500 }), (bucketsMax, strangers) => {
         const buckets = new Buckets({ perSecond: 1, burst: 3, bucketsMax });
@@ -87,16 +87,16 @@ describe('SPEC-LIMITS-RATE: a bucket', () => {
     );
   });
 
-  it('of those for whom there is no room is one, until there is', () => {
+  it('is shared by the clients for which there is no space, until there is space', () => {
     const buckets = new Buckets({ perSecond: 1, burst: 2, bucketsMax: 2 });
     for (const key of ['a', 'b']) expect(buckets.draw(key, START_MS)).toMatchObject({ isLet: true, isShared: false });
     for (const key of ['c', 'd']) expect(buckets.draw(key, START_MS)).toMatchObject({ isLet: true, isShared: true });
     expect(buckets.draw('e', START_MS)).toMatchObject({ isLet: false, isShared: true, retryAfterMs: 1_000 });
-    // Those of a and b are full again.
+    // The buckets of a and b are full again.
     expect(buckets.draw('e', START_MS + 1_000)).toMatchObject({ isLet: true, isShared: false, remaining: 1 });
   });
 
-  it('gains nothing and loses nothing by a clock that is set back', () => {
+  it('neither gains nor loses requests when the clock is set back', () => {
     const buckets = new Buckets({ perSecond: 1, burst: 2, bucketsMax: 10 });
     buckets.draw('a', START_MS);
     const backMs = START_MS - 3_600_000;

@@ -1,5 +1,5 @@
-// Goal: the rows of tables, compressed or not, are those that LevelDB answers from (W19). Method: random histories;
-// the live tables of the MANIFEST, merged by sequence numbers.
+// Goal: the rows of tables, compressed or not, are those that LevelDB returns (W19). Method: random histories; the live
+// tables of the MANIFEST, merged by sequence numbers.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -39,7 +39,7 @@ it('rows of tables are those that LevelDB reads (W19)', { timeout: 120_000 }, as
   );
 });
 
-/** Writes the batches, with a table or more after each, and reads everything back through LevelDB. */
+/** Writes the batches, with at least one table after each, and reads everything back through LevelDB. */
 async function written(dir: string, batches: readonly (readonly Step[])[], compression: boolean): Promise<Rows> {
   const store = await openLevelStore(dir, { compression, maxFileBytes: 2 ** 20 });
   for (const [i, steps] of batches.entries()) {
@@ -49,13 +49,13 @@ async function written(dir: string, batches: readonly (readonly Step[])[], compr
       else batch.put(at, bytes);
     }
     await store.write(batch);
-    // Of a part of the keys: so that several tables of several ages stay.
+    // Compacts a part of the keys, so that several tables of several ages remain.
     await store.compact(NOTHING, i % 2 === 0 ? END : Uint8Array.of(2));
   }
   await store.compact(NOTHING, END);
   const range = store.range({ gte: NOTHING, lt: END });
   const rows = new Map<string, string>();
-  // A slice ends early where its rows are large.
+  // A slice is shorter when its rows are large.
   for (let slice = await range.next(1000); slice.length > 0; slice = await range.next(1000)) {
     for (const row of slice) rows.set(hex(row.key), hex(row.value));
   }

@@ -1,5 +1,5 @@
-// Goal: after any crash the log has every acknowledged record and none that was not appended (W4, W6, W9, W10).
-// Method: a disk in memory that crashes before each change; the fold of the records.
+// Goal: after any crash the log has every acknowledged record and no record that was not appended (W4, W6, W9, W10).
+// Method: a simulated disk that crashes before each change; the fold of the records.
 import { expect, it } from 'vitest';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { BATCH_HEADER_BYTES } from '../../../src/storage/wal-format.ts';
@@ -17,7 +17,7 @@ import { EVERYTHING_SURVIVES, MemoryDisk, NOTHING_SURVIVES, type Survival } from
 import { IS_LONG } from '../../support/runs.ts';
 import { openLog, SEGMENT_BYTES, settled } from '../../support/small-log.ts';
 
-/** A run of everything crashes the disk before each of its changes, a commit before every fifth. */
+/** In `npm run test:all` the disk crashes before each of its changes, otherwise before every fifth. */
 const STRIDE = IS_LONG ? 1 : 5;
 
 interface Workload {
@@ -54,12 +54,12 @@ it.each([
         crashes += 1;
       }
     });
-    // All workloads together make more than 10,000.
+    // All workloads together have more than 10,000 crashes.
     expect(crashes).toBeGreaterThan(1000 / STRIDE);
   },
 );
 
-it('a log whose process dies recovers what was acknowledged, and holds it through a power loss after that (W10)', async () => {
+it('a log whose process dies recovers acknowledged records, and keeps them through a later power loss (W10)', async () => {
   const draw = seededDraw(5);
   await run({ seed: 5, batches: 50, recordsMax: 6, payloadBytesMax: 500 }, (disk, expected) => {
     const next = disk.afterProcessDeath();
@@ -70,7 +70,7 @@ it('a log whose process dies recovers what was acknowledged, and holds it throug
   });
 });
 
-it('a log whose process dies holds through a power loss what it recovered after a failed sync (W10)', () => {
+it('a log whose process dies keeps through a power loss the records that it recovered after a failed sync (W10)', () => {
   const disk = new MemoryDisk();
   const { wal } = openLog(disk);
   const source = new RecordSource(seededDraw(6), { groups: 2, payloadBytesMax: 900 });
@@ -82,14 +82,14 @@ it('a log whose process dies holds through a power loss what it recovered after 
   };
   expect(() => wal.append([encode(underWay)])).toThrow('EIO');
   disk.onStep = undefined;
-  // The pages of the failed sync are clean in memory and on no disk: reading them back must not be the end of it.
+  // The pages of the failed sync are clean in memory but not on disk: reading them back must not be enough.
   expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(fold(acknowledged));
   const state = open(disk);
   expect(state).toEqual(fold([...acknowledged, ...underWay]));
   expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(state);
 });
 
-it('a log whose process dies goes on after any number of crashes in a row', async () => {
+it('a log whose process dies continues after any number of consecutive crashes', async () => {
   const draw = seededDraw(7);
   const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 600 });
   let disk = new MemoryDisk();
@@ -108,7 +108,7 @@ it('a log whose process dies goes on after any number of crashes in a row', asyn
   }
 });
 
-/** Works on a disk and calls `crash` before each of its changes, with what would have to be recovered then. */
+/** Runs the workload and calls `crash` before each change of the disk, with the expected recovery at that point. */
 async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expected) => void): Promise<void> {
   const draw = seededDraw(workload.seed);
   const source = new RecordSource(draw, { groups: 3, payloadBytesMax: workload.payloadBytesMax });
@@ -128,7 +128,7 @@ async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expec
   await wal.close();
 }
 
-/** A batch is there or not; records that are more than fit into one batch may be there in part, from the first on. */
+/** A batch is present completely or not at all; records that exceed one batch may be present as a prefix. */
 function statesAllowed({ acknowledged, underWay }: Expected): readonly ModelState[] {
   const isOneBatch = encode(underWay).length <= batchBytesMax(SEGMENT_BYTES) - BATCH_HEADER_BYTES;
   const counts = isOneBatch ? [0, underWay.length] : Array.from({ length: underWay.length + 1 }, (_, count) => count);
@@ -138,7 +138,7 @@ function statesAllowed({ acknowledged, underWay }: Expected): readonly ModelStat
 function checkAfterCrash(disk: MemoryDisk, expected: Expected): void {
   const state = open(disk);
   expect(statesAllowed(expected)).toContainEqual(state);
-  // What was recovered once is there for good, whatever happens next (W10).
+  // Recovered records are durable from then on (W10).
   expect(open(disk.afterPowerLoss(NOTHING_SURVIVES))).toEqual(state);
 }
 
@@ -146,7 +146,7 @@ function open(disk: MemoryDisk): ModelState {
   return stateOf(openLog(disk).recovered);
 }
 
-/** Each unsynced sector survives with a chance of 1 in `odds`; so do some of the names. */
+/** Each unsynced sector survives with a probability of 1 in `odds`, and so do some names. */
 function someSurvive(draw: Draw, odds: number): Survival {
   return { sector: () => draw(odds) === 0, names: (count) => draw(count + 1) };
 }

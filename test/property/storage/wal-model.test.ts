@@ -1,5 +1,5 @@
-// Goal: through any batches and restarts the log has what its model has, and keeps only segments that it needs (W1,
-// W2, W11, W12). Method: random histories, against the fold of all records.
+// Goal: through any batches and restarts the log has the same content as its model, and keeps only the segments that it
+// needs (W1, W2, W11, W12). Method: random histories, against the fold of all records.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Wal } from '#storage';
@@ -10,7 +10,7 @@ import { MemoryDisk } from '../../support/memory-disk.ts';
 import { runs } from '../../support/runs.ts';
 import { openLog } from '../../support/small-log.ts';
 
-it('the log holds what the model holds, through any number of restarts (W1, W2, W11)', async () => {
+it('the log has the same content as the model, through any number of restarts (W1, W2, W11)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({ seed: fc.nat(), groups: fc.integer({ min: 1, max: 12 }), payloadBytesMax: fc.nat(1500) }),
@@ -32,7 +32,7 @@ it('the log holds what the model holds, through any number of restarts (W1, W2, 
   );
 });
 
-it('the ledger claims a segment exactly while it holds an entry after the checkpoint of its group (W12)', () => {
+it('the ledger needs a segment exactly while it contains an entry after the checkpoint of its group (W12)', () => {
   fc.assert(
     fc.property(fc.nat(), (seed) => {
       const draw = seededDraw(seed);
@@ -68,7 +68,7 @@ async function live(
   }
 }
 
-/** Whether an entry in the segment survived every truncation, checkpoint and tombstone after it. */
+/** True when an entry in the segment survived every later truncation, checkpoint and tombstone. */
 function holdsNeededEntry(
   placed: readonly { readonly record: LogRecord; readonly segment: number }[],
   segment: number,

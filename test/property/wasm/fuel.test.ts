@@ -1,5 +1,5 @@
 // Goal: a unit of fuel pays for at most a thousand operators (G3), and metering changes no result (G8). Method: random
-// bodies of blocks, ifs and branches; an interpreter counts what runs.
+// bodies of blocks, ifs and branches; an interpreter counts the executed operators.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../support/runs.ts';
@@ -13,7 +13,7 @@ type Code =
   | { readonly kind: 'run'; readonly length: number }
   | { readonly kind: 'block'; readonly body: readonly Code[] }
   | { readonly kind: 'if'; readonly bit: number; readonly yes: readonly Code[]; readonly no: readonly Code[] }
-  /** Leaves so many blocks, or the function where there are fewer; always, or where the bit is set. */
+  /** Leaves this number of blocks, or the function if there are fewer; always, or if the bit is set. */
   | { readonly kind: 'branch'; readonly depth: number; readonly bit: number | undefined }
   | { readonly kind: 'switch'; readonly depths: readonly number[]; readonly bit: number };
 
@@ -31,7 +31,7 @@ const { body } = fc.letrec<{ body: readonly Code[]; code: Code }>((tie) => ({
   ),
 }));
 
-it('a unit of fuel is at most a thousand operators, whatever way a body is run through (G3, G8)', async () => {
+it('a unit of fuel pays for at most a thousand operators, on any path through a body (G3, G8)', async () => {
   const bits = fc.nat(2 ** CONDITIONS - 1);
   await fc.assert(
     fc.asyncProperty(fc.array(body, { minLength: 1, maxLength: 5 }), bits, async (bodies, argument) => {
@@ -46,7 +46,7 @@ it('a unit of fuel is at most a thousand operators, whatever way a body is run t
   );
 });
 
-/** `run` answers how many runs of straight code it came through. */
+/** `run` returns the number of executed runs of straight code. */
 function moduleOf(code: readonly Code[]): string {
   return `(func (export "run") (param $bits i32) (result i32) (local $runs i32)
     (block ${code.map((part) => textOf(part, 0)).join(' ')}) (local.get $runs))`;
@@ -74,11 +74,11 @@ function textOf(code: Code, blocks: number): string {
 interface Ran {
   readonly operators: number;
   readonly runs: number;
-  /** How many blocks are still to be left. */
+  /** Number of blocks still to leave. */
   readonly leaves: number;
 }
 
-/** What the tree says that runs. Of operators it counts those alone that surely are some: runs of them. */
+/** Interprets the tree. It counts only operators in runs of straight code, which is a lower bound. */
 function interpret(code: readonly Code[], bits: number, blocks: number = 0): Ran {
   let operators = 0;
   let straight = 0;

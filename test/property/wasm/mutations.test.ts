@@ -1,5 +1,5 @@
-// Goal: any bytes are inspected or refused, and a rewritten module stays valid (G2, G7, G8). Method: accepted
-// components and core modules, with bytes changed, cut, put in and moved.
+// Goal: the inspection accepts or refuses any bytes, and a rewritten module stays valid (G2, G7, G8). Method: accepted
+// components and core modules with bytes changed, removed, inserted and copied.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cap, DEFAULT_LIMITS, inspect, meter, REFUSAL_CODES } from '#wasm';
@@ -19,7 +19,7 @@ type Change =
   | { readonly kind: 'put'; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: 'copy'; readonly at: number; readonly from: number; readonly count: number };
 
-// Places are parts of a million, whatever the length.
+// Positions are in millionths of the length.
 const place = fc.nat(1_000_000);
 const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('byte' as const), at: place, value: fc.nat(255) }) },
@@ -53,7 +53,7 @@ describe('bytes that were changed', () => {
     modules = await Promise.all(PROGRAMS.map(({ fields }) => wat(`(module ${fields})`)));
   });
 
-  it('are inspected to an end, or refused (G2)', () => {
+  it('are inspected completely, or refused (G2)', () => {
     fc.assert(
       fc.property(fc.nat(3), changes, (which, made) => {
         const bytes = changed(components[which] ?? new Uint8Array(0), made);
@@ -64,7 +64,7 @@ describe('bytes that were changed', () => {
     );
   });
 
-  it('make valid modules of valid ones, or are refused (G7, G8)', () => {
+  it('are rewritten to valid modules if they are valid, or refused (G7, G8)', () => {
     fc.assert(
       fc.property(fc.nat(PROGRAMS.length - 1), changes, (which, made) => {
         const bytes = changed(modules[which] ?? new Uint8Array(0), made);
