@@ -18,42 +18,31 @@ import type { KvStore } from '#kv';
 import type { Entry, Input } from '#raft';
 import type { PartToInstall } from '../group/backlog.ts';
 import type { Group } from '../group/group.ts';
-import type { Lost } from '../group/group-proposals.ts';
+import type { NodeMemory } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
-import type { Settlement } from '../link.ts';
-import type { AppliedMark, MachineNeed } from '../machine.ts';
+import type { MachineNeed } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { CheckedPart } from '../state-transfer.ts';
+import type { Reporter } from '../reporter.ts';
+import type { Forwards } from '../requests/forwards.ts';
+import type { Snapshots } from '../snapshots/snapshots.ts';
 import { ApplyTurn } from './apply-turn.ts';
 
 export interface ApplyPorts {
   readonly kv: KvStore;
   readonly limits: CoreLimits;
-  readonly step: (group: Group, input: Input) => void;
-  /** A part of a snapshot is in the machine, so its memory is free. */
-  readonly installed: (group: Group, part: CheckedPart) => void;
-  /** The store has the parts of a snapshot up to this mark. */
-  readonly installWritten: (group: Group, mark: AppliedMark) => void;
-  /** Carries out a change of the catalog: adds its effects to the batch of the entry. */
-  readonly change: (change: CatalogChange, turn: ApplyTurn) => void;
-  /** Requests of the group will not get the outcome of an entry. */
-  readonly passedOver: (group: Group, lost: Lost) => void;
-  /** Outcomes that may be reported now. */
-  readonly told: (settlements: readonly Settlement[]) => void;
-  /** The batch of the turn is in the store, after so many milliseconds. Ends by calling `apply` and `write`. */
-  readonly written: (turn: ApplyTurn, elapsedMs: number) => void;
-  /** A blocked entry has the data that it needs. Ends by calling `apply` and `write`. */
-  readonly answered: () => void;
-  /** Returns whether the front waits for rows. */
-  readonly isFollowed: () => boolean;
+  readonly memory: NodeMemory;
+  readonly reporter: Reporter;
+  readonly turns: { again(): void; end(): void; keep(work: Promise<void>): void };
   readonly monotonicMs: () => number;
-  /** Bytes of applied entries that a log may keep, if less than its own limit. */
-  readonly retainedBytesMax: () => number | undefined;
-  /** Tracks background work: a failure stops the core. */
-  readonly keep: (work: Promise<void>) => void;
-  /** Calls `apply` and `write` again after other pending work. */
-  readonly again: () => void;
+  readonly step: (group: Group, input: Input) => void;
+  /** Looked up when an entry or a part of a snapshot was applied or written. */
+  readonly parts: {
+    readonly cluster: { change(change: CatalogChange, turn: ApplyTurn): void; skipped(): void };
+    readonly forwards: Pick<Forwards, 'passedOver'>;
+    readonly snapshots: Pick<Snapshots, 'installed' | 'written'>;
+    readonly written: { tell(turn: ApplyTurn, elapsedMs: number): void };
+  };
 }
 
 interface Blocked {
@@ -123,7 +112,7 @@ export class ApplyLoop {
   /** Applies a slice of the backlog, and reports its outcomes. */
   apply(): void {
     this.#applySlice();
-    this.#ports.told(this.#turn.takeTold());
+    this.#ports.reporter.settle(this.#turn.takeTold());
   }
 
   /** Writes everything that is applied so far at once. */
@@ -135,14 +124,14 @@ export class ApplyLoop {
   write(): void {
     if (this.#writing === undefined) {
       if (this.#turn.entryCount === 0) this.#answerBlocked();
-      else if (this.#isDue()) this.#ports.keep(this.#write());
+      else if (this.#isDue()) this.#ports.turns.keep(this.#write());
     }
-    if (this.#ready.length > 0 && this.#turn.hasRoom) this.#ports.again();
+    if (this.#ready.length > 0 && this.#turn.hasRoom) this.#ports.turns.again();
   }
 
   #isDue(): boolean {
     if (this.#isUrgent || this.#turn.isLarge || this.#blocked.length > 0) return true;
-    return this.#ports.isFollowed() || this.#turn.isAwaited;
+    return this.#ports.reporter.isFollowed || this.#turn.isAwaited;
   }
 
   /** Applies entries of one group, or of several groups with few entries. */
@@ -185,10 +174,15 @@ export class ApplyLoop {
     const { index, term, payload, membership } = entry;
     const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
-    this.#ports.passedOver(group, group.proposals.takeLost());
-    for (const change of outcome === undefined ? NO_CHANGES : changesOf(outcome)) {
+    this.#ports.parts.forwards.passedOver(group, group.proposals.takeLost());
+    this.#change(outcome === undefined ? NO_CHANGES : changesOf(outcome));
+  }
+
+  /** Adds the effects of changes of the catalog to the batch of the entry. */
+  #change(changes: readonly CatalogChange[]): void {
+    for (const change of changes) {
       this.#turn.changes.push(change);
-      this.#ports.change(change, this.#turn);
+      this.#ports.parts.cluster.change(change, this.#turn);
     }
   }
 
@@ -197,13 +191,12 @@ export class ApplyLoop {
     const next = group.backlog.shiftPart();
     if (next === undefined) return false;
     const { part, members } = next;
-    for (const change of group.machine.install(part, members)) {
-      this.#turn.changes.push(change);
-      this.#ports.change(change, this.#turn);
-    }
+    this.#change(group.machine.install(part, members));
     this.#turn.addPart(group, part.bytes);
     if (group.backlog.isEmpty) this.#isUrgent = true;
-    this.#ports.installed(group, part);
+    const { cluster, snapshots } = this.#ports.parts;
+    if (group.id === CATALOG_GROUP) cluster.skipped();
+    snapshots.installed(group, part);
     return true;
   }
 
@@ -220,22 +213,23 @@ export class ApplyLoop {
     const sync = [...turn.groups].some((group) => group.id === CATALOG_GROUP);
     await this.#ports.kv.write(turn.batch, { sync });
     this.#writing = undefined;
-    const { retainedBytesMax } = this.#ports;
+    const { limits, memory, parts, turns } = this.#ports;
     for (const [group, mark] of turn.marks) {
       if (!group.isOpen) continue;
       group.machine.flushed();
       group.markWritten(mark);
-      if (mark.index > group.raft.applying) this.#ports.installWritten(group, mark);
-      else this.#ports.step(group, applied(mark.index, retainedBytesMax()));
+      if (mark.index > group.raft.applying) parts.snapshots.written(group, mark);
+      else this.#ports.step(group, applied(mark.index, memory.retainedBelow(limits.retainedBytesMax)));
     }
-    for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));
-    this.#ports.written(turn, this.#ports.monotonicMs() - startedMs);
+    for (const blocked of heldUp) turns.keep(this.#answer(blocked));
+    parts.written.tell(turn, this.#ports.monotonicMs() - startedMs);
+    turns.end();
   }
 
   #answerBlocked(): void {
     const heldUp = this.#blocked;
     this.#blocked = [];
-    for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));
+    for (const blocked of heldUp) this.#ports.turns.keep(this.#answer(blocked));
   }
 
   /** Everything that the group has applied is written, so its machine may read the store. */
@@ -245,7 +239,7 @@ export class ApplyLoop {
     this.#answeringCount -= 1;
     group.backlog.prepare(answers);
     this.#ready.push(group);
-    this.#ports.answered();
+    this.#ports.turns.end();
   }
 
   #newTurn(): ApplyTurn {

@@ -7,13 +7,13 @@
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { DurableMark } from '../machine.ts';
+import type { LogFeed } from './log-feed.ts';
 
 export interface CheckpointPorts {
   readonly limits: CoreLimits;
   /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
-  /** Records the mark in the log once the store is durable. */
-  readonly record: (group: Group, mark: DurableMark) => void;
+  readonly feed: Pick<LogFeed, 'checkpoint'>;
 }
 
 export class Checkpointer {
@@ -66,7 +66,7 @@ export class Checkpointer {
     await this.#ports.syncStore();
     for (const [group, mark] of marks) {
       // The log may have restarted after the mark meanwhile; then it already knows a later one.
-      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);
+      if (group.isOpen && mark.index > group.logStart) this.#ports.feed.checkpoint(group.id, mark);
     }
     this.#running = undefined;
   }

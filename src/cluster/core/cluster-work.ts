@@ -13,7 +13,7 @@ import { type Registrar, type Registration, registrar } from '../catalog/registr
 import type { Group } from '../group/group.ts';
 import { LeaderBalance } from '../group/leader-balance.ts';
 import { PeerClocks } from '../group/peer-clocks.ts';
-import type { Settlement } from '../link.ts';
+import type { Replication } from '../group/replication.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { NodeOrder } from '../orders/decommission.ts';
@@ -33,6 +33,7 @@ import { Hosting } from '../placement/hosting.ts';
 import { Moves } from '../placement/moves.ts';
 import { PlacementDriver } from '../placement/placement-driver.ts';
 import { nodeRemoved } from '../refusals.ts';
+import type { Reporter } from '../reporter.ts';
 import type { CorePorts } from './core-ports.ts';
 import { DatabaseRecoveries } from './database-recoveries.ts';
 import { Departures } from './departures.ts';
@@ -45,7 +46,9 @@ import type { Turns } from './turns.ts';
 
 export interface ClusterWorkPorts extends CorePorts {
   readonly catalog: () => CatalogMachine;
+  readonly level: () => number;
   readonly lifecycle: Lifecycle;
+  readonly find: (id: GroupId) => Group | undefined;
   readonly trash: Trash;
   readonly feed: LogFeed;
   readonly step: (group: Group, input: Input) => void;
@@ -53,14 +56,12 @@ export interface ClusterWorkPorts extends CorePorts {
   readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
   /** Sends a message to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: FenceItem | DepartureItem | ClockItem) => void;
-  /** Reports outcomes to the front. */
-  readonly settled: (settlements: readonly Settlement[]) => void;
+  readonly reporter: Reporter;
   /** The groups that this node leads. */
   readonly led: () => Iterable<Group>;
   /** A group was closed and must not be stepped any more. */
   readonly closed: (group: Group) => void;
-  /** The rows of a replica are in the store. */
-  readonly begun: (binding: Binding) => void;
+  readonly replication: Replication;
   readonly turns: Pick<Turns, 'run' | 'keep' | 'fail'>;
   readonly disk: () => DiskLevel;
 }
@@ -90,20 +91,20 @@ export class ClusterWork {
   readonly clocks: PeerClocks;
 
   constructor(ports: ClusterWorkPorts) {
-    const find = (id: GroupId): Group | undefined => ports.lifecycle.find(id);
     this.#ports = ports;
+    const { find } = ports;
     const others = (): Iterable<NodeId> => this.#others();
-    this.clocks = new PeerClocks({ ...ports, others, level: () => ports.catalog().level });
+    this.clocks = new PeerClocks({ ...ports, others });
     const refusesWrites = (): boolean => ports.disk() !== 'open' || this.clocks.farMs !== undefined;
     this.departures = new Departures({ ...ports, others, refusesWrites });
     const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);
     const reviewCatalog = (): void => this.review(CATALOG_GROUP);
-    this.#placements = new PlacementDriver({ ...ports, find, isLeaving, reviewCatalog });
-    this.#moves = new Moves({ ...ports, find, wanted: (id) => this.#wanted(id) });
-    this.#registrar = registrar({ ...ports, find });
-    this.#orders = nodeOrders({ ...ports, find });
-    this.#finalizing = finalizing({ ...ports, find });
-    this.recoveries = new DatabaseRecoveries({ ...ports, find, isPast: (name) => this.fence.isPast(name) });
+    this.#placements = new PlacementDriver({ ...ports, isLeaving, reviewCatalog });
+    this.#moves = new Moves({ ...ports, wanted: (id) => this.#wanted(id) });
+    this.#registrar = registrar(ports);
+    this.#orders = nodeOrders(ports);
+    this.#finalizing = finalizing(ports);
+    this.recoveries = new DatabaseRecoveries({ ...ports, isPast: (name) => this.fence.isPast(name) });
     const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
@@ -111,8 +112,8 @@ export class ClusterWork {
     this.#stall = new StalledLog({ ...ports, groups, isLeaving, waitsSinceMs: () => ports.feed.waitsSinceMs });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
-    const { limits, post, settled: tell } = ports;
-    this.fence = new CatalogFence({ limits, view: () => sight.view(), post, tell });
+    const tell: Reporter['settle'] = (settlements) => ports.reporter.settle(settlements);
+    this.fence = new CatalogFence({ ...ports, view: () => sight.view(), tell });
   }
 
   /** Next time to call `tick`; undefined when nothing waits for time to pass. */
@@ -263,12 +264,12 @@ export class ClusterWork {
 
   /** Describes the cluster from the view of this node. */
   describe(own: Omit<OwnDescription, 'release' | 'catalogIndex'>): Omit<CoreDescription, 'diverged'> {
-    const { node, catalog, lifecycle, monotonicMs, clock, release = '' } = this.#ports;
+    const { node, catalog, find, monotonicMs, clock, release = '' } = this.#ports;
     return describeHere({
       node,
       own: { release, ...own },
       catalog: catalog(),
-      find: (id) => lifecycle.find(id),
+      find,
       isLeaving: (each) => this.departures.isLeaving(each),
       led: this.#ports.led(),
       clock: this.clocks.standing,
@@ -308,11 +309,11 @@ export class ClusterWork {
 
   /** Another node is one in the catalog, even a removed one, or a member of the catalog group. */
   lookForCompany(): void {
-    const { node: self, catalog, lifecycle } = this.#ports;
+    const { node: self, catalog, find } = this.#ports;
     const isThere = catalog()
       .nodes()
       .some(({ node }) => node !== self);
-    if (this.#hasCompany || (!isThere && lifecycle.find(CATALOG_GROUP)?.isAlone !== false)) return;
+    if (this.#hasCompany || (!isThere && find(CATALOG_GROUP)?.isAlone !== false)) return;
     this.#hasCompany = true;
     this.#onCompany();
   }
@@ -344,7 +345,7 @@ export class ClusterWork {
 
   /** Members of the catalog group; empty while it is not open. */
   #members(): readonly NodeId[] {
-    const group = this.#ports.lifecycle.find(CATALOG_GROUP);
+    const group = this.#ports.find(CATALOG_GROUP);
     return group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
   }
 
@@ -360,8 +361,8 @@ export class ClusterWork {
 
   /** Raises a new cluster to the highest level of this release: no older node has to read it. */
   #found(): void {
-    const { lifecycle, machines, levels = LEVELS, step } = this.#ports;
-    const group = this.#isFounded ? undefined : lifecycle.find(CATALOG_GROUP);
+    const { find, machines, levels = LEVELS, step } = this.#ports;
+    const group = this.#isFounded ? undefined : find(CATALOG_GROUP);
     if (group?.isReady !== true) return;
     this.#isFounded = true;
     if (!this.isFounding) return;

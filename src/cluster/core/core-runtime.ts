@@ -378,25 +378,13 @@ export class CoreRuntime implements CoreLink {
 
   async #recover(recovered: RecoveredLog): Promise<void> {
     const { log } = this.#ports;
-    const { cluster, steps, lifecycle, trash, feed, catalog, divergences } = this.#parts;
+    const { cluster, steps, lifecycle, divergences } = this.#parts;
     log.onPersisted((through, facts) => this.#turns.run(() => steps.persisted(through, facts)));
     log.onFatal((failure) => this.#turns.fail(failure));
     await divergences.load();
     cluster.begin();
     cluster.skipped();
-    await startUp({
-      ...this.#ports,
-      recovered,
-      lifecycle,
-      hosting: cluster.hosting,
-      trash,
-      feed,
-      catalog,
-      isFounding: () => cluster.isFounding,
-      note: (binding) => cluster.known(binding),
-      turn: (work) => this.#turns.run(work),
-      until: (isDone) => this.#turns.until(isDone),
-    });
+    await startUp({ ...this.#ports, recovered, parts: this.#parts, turns: this.#turns });
     cluster.lookForCompany();
     this.#parts.catchUp.begin(lifecycle.openGroups, this.#ports.monotonicMs());
   }

@@ -39,7 +39,7 @@ import {
 } from '#raft';
 import type { RecoveredGroup } from '#storage';
 import { Group } from '../group/group.ts';
-import type { HeldBytes } from '../group/node-memory.ts';
+import type { NodeMemory } from '../group/node-memory.ts';
 import type { AppliedTail } from '../group/replication.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from '../machine.ts';
@@ -58,8 +58,7 @@ export interface LifecyclePorts {
   readonly step: (group: Group, input: Input) => void;
   /** A request starts to wait for other nodes, or for a leader of the group. */
   readonly waits: (group: Group) => void;
-  /** Bytes of waiting requests, in all groups. */
-  readonly waiting: HeldBytes;
+  readonly memory: Pick<NodeMemory, 'waiting'>;
   /** A group was opened, and has no leader yet. Its log had these applied entries after this index. */
   readonly opened: (group: Group, applied: AppliedTail) => void;
 }
@@ -255,8 +254,8 @@ export class Lifecycle {
     const clock = { nowMs: monotonicMs(), seed: seed() };
     const { membership, index: membershipIndex } = machine.members;
     const raft = openReplica(this.#configOf(self), membership, { hardState, base, entries, membershipIndex }, clock);
-    const { waits, waiting } = this.#ports;
-    const group = new Group({ id, title: this.titleOf(id), waits, waiting }, raft, machine);
+    const { waits, memory } = this.#ports;
+    const group = new Group({ id, title: this.titleOf(id), waits, waiting: memory.waiting }, raft, machine);
     this.#open.set(id, group);
     opened(group, tail);
     // There is no other voter, so it need not wait for the election timeout.

@@ -1,6 +1,9 @@
-/** The only way in which the Raft state of a group changes: a step, then its effects, each handled by its part. */
-import { nodeOf } from '#base';
-import type { Fact, Input } from '#raft';
+/**
+ * The only way in which the Raft state of a group changes: a step, then its effects, each handled by its part. Handlers
+ * only queue work and never step a group, so effects are not nested.
+ */
+import { nodeOf, unreachable } from '#base';
+import type { Effect, Fact, Input } from '#raft';
 import type { BatchId, PersistedFacts } from '#storage';
 import type { ApplyLoop } from '../apply/apply-loop.ts';
 import type { Freshness } from '../catalog/freshness.ts';
@@ -18,7 +21,6 @@ import type { Intake } from '../requests/proposals.ts';
 import type { Snapshots } from '../snapshots/snapshots.ts';
 import type { ClusterWork } from './cluster-work.ts';
 import type { CorePorts } from './core-ports.ts';
-import { carryOut, type EffectHandlers } from './effects.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { RaftTotals } from './raft-totals.ts';
 
@@ -44,12 +46,10 @@ export interface SteppedParts {
 export class GroupSteps {
   readonly #ports: Pick<CorePorts, 'monotonicMs' | 'observer'>;
   readonly #parts: SteppedParts;
-  readonly #handlers: EffectHandlers;
 
   constructor(ports: Pick<CorePorts, 'monotonicMs' | 'observer'>, parts: SteppedParts) {
     this.#ports = ports;
     this.#parts = parts;
-    this.#handlers = this.#handleEffects();
   }
 
   /** The state of a closed group does not change any more (C4). */
@@ -72,7 +72,7 @@ export class GroupSteps {
     timers.stepped(group);
     this.#ports.observer.stepped?.(before, input, { state: group.raft, effects });
     totals.moved(before, group.raft);
-    carryOut(group, effects, this.#handlers);
+    for (const effect of effects) this.#carryOut(group, effect);
   }
 
   /** The log has synced everything up to this batch. */
@@ -84,25 +84,39 @@ export class GroupSteps {
     });
   }
 
-  #handleEffects(): EffectHandlers {
+  #carryOut(group: Group, effect: Effect): void {
     const { feed, intake, apply, replication, snapshots, cluster } = this.#parts;
-    return {
-      persist: (group, effect) => feed.persist(group, effect),
-      proposed: (group, effect) => intake.onProposed(group, effect),
-      apply: (group, entries) => {
-        this.#ports.observer.committed(entries.length);
-        replication.applying(group, entries);
-        apply.onApply(group, entries);
-      },
-      readReady: (group, effect) => this.#asker(effect.id).onReady(group, effect),
-      readRefused: (group, id, refusal) => this.#asker(id).onRefused(group, id, refusal),
-      send: (group, to, message) => replication.outbox.post(group, to, message),
-      loadEntries: (group, effect) => replication.loadEntries(group, effect),
-      sendSnapshot: (group, to, term) => snapshots.send(group, to, term),
-      installSnapshot: (group) => snapshots.install(group),
-      membershipRefused: (_group, refusal) => cluster.refused(refusal),
-      fact: (group, fact) => this.#note(group, fact),
-    };
+    switch (effect.kind) {
+      case 'persist':
+        return feed.persist(group, effect);
+      case 'proposed':
+        return intake.onProposed(group, effect);
+      case 'apply':
+        this.#ports.observer.committed(effect.entries.length);
+        replication.applying(group, effect.entries);
+        return apply.onApply(group, effect.entries);
+      case 'read-ready':
+        return this.#asker(effect.id).onReady(group, effect);
+      case 'read-refused':
+        return this.#asker(effect.id).onRefused(group, effect.id, effect.refusal);
+      case 'fact':
+        return this.#note(group, effect.fact);
+      case 'send':
+        return replication.outbox.post(group, effect.to, effect.message);
+      case 'load-entries':
+        return replication.loadEntries(group, effect);
+      case 'send-snapshot':
+        return snapshots.send(group, effect.to, effect.term);
+      case 'membership-answered':
+        // Callers observe the membership itself, not the start of the change.
+        return undefined;
+      case 'membership-refused':
+        return cluster.refused(effect.refusal);
+      case 'install-snapshot':
+        return snapshots.install(group);
+      default:
+        return unreachable(effect);
+    }
   }
 
   /** The requester of a read index: clients have positive numbers, the node itself negative ones. */

@@ -5,11 +5,7 @@
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { RecoveredLog } from '#storage';
 import type { Group } from '../group/group.ts';
-import type { CatalogMachine } from '../machine.ts';
-import type { Binding } from '../outcome.ts';
-import type { Hosting } from '../placement/hosting.ts';
-import type { Lifecycle } from './group-lifecycle.ts';
-import type { LogFeed } from './log-feed.ts';
+import type { CoreParts } from './core-parts.ts';
 import {
   beginLogs,
   checkCatalog,
@@ -20,44 +16,35 @@ import {
   type RecoveryPorts,
   recoverDatabases,
 } from './recovery.ts';
-import type { Trash } from './trash.ts';
+import type { Turns } from './turns.ts';
 
 export interface StartupPorts extends RecoveryPorts {
   readonly recovered: RecoveredLog;
-  readonly catalog: CatalogMachine;
-  readonly lifecycle: Lifecycle;
-  readonly hosting: Hosting;
-  readonly trash: Trash;
-  readonly feed: LogFeed;
+  readonly parts: CoreParts;
+  readonly turns: Turns;
   readonly monotonicMs: () => number;
-  /** Returns whether a new cluster has not reached its feature level yet. */
-  readonly isFounding: () => boolean;
-  /** Records a database of the stored catalog. */
-  readonly note: (binding: Binding) => void;
-  /** Runs the work as a turn. */
-  readonly turn: (work: () => void) => void;
-  /** Resolves at the end of the first turn in which the condition holds. */
-  readonly until: (isDone: () => boolean) => Promise<void>;
 }
 
 export async function startUp(ports: StartupPorts): Promise<void> {
-  const { recovered, catalog: machine, lifecycle, hosting, trash } = ports;
+  const { recovered, parts, turns } = ports;
+  const { catalog: machine, lifecycle, cluster, trash } = parts;
+  const { hosting } = cluster;
   if (checkCatalog(machine, recovered)) {
-    beginLogs([{ group: CATALOG_GROUP, mark: machine.applied }], ports.feed, lifecycle);
+    beginLogs([{ group: CATALOG_GROUP, mark: machine.applied }], parts.feed, lifecycle);
   }
   const unended = await trash.recover(ports.monotonicMs(), (group) => recovered.groups.has(group));
   for (const binding of machine.list()) {
-    ports.note(binding);
+    cluster.known(binding);
     hosting.admit(binding, recovered.groups.has(binding.group));
   }
-  const catalog = openAll(ports, () => [lifecycle.openCatalog(machine)]);
+  const catalog = openAll(turns, () => [lifecycle.openCatalog(machine)]);
   // Below its level a new cluster would refuse API keys and definitions to its first clients.
-  const isSettled = (group: Group): boolean => group.isSettled && !(group.isAlone && ports.isFounding());
-  await ports.until(() => catalog.every(isSettled));
-  const behind = openAll(ports, await mendDatabases(ports, unended));
-  await ports.until(() => behind.every((group) => group.isSettled));
+  const isSettled = (group: Group): boolean => group.isSettled && !(group.isAlone && cluster.isFounding);
+  await turns.until(() => catalog.every(isSettled));
+  const behind = openAll(turns, await mendDatabases(ports, unended));
+  await turns.until(() => behind.every((group) => group.isSettled));
   if (lifecycle.awaited.length > 0) await beginAwaited(ports);
-  ports.turn(() => hosting.recoveries.start());
+  turns.run(() => hosting.recoveries.start());
 }
 
 /** Repairs every database; returns a function that opens the groups with pending work. */
@@ -65,11 +52,12 @@ async function mendDatabases(
   ports: StartupPorts,
   unended: ReadonlySet<GroupId>,
 ): Promise<() => readonly (Group | undefined)[]> {
-  const { recovered, catalog, lifecycle, feed, hosting } = ports;
-  const { recoveries } = hosting;
+  const { recovered, parts } = ports;
+  const { catalog, lifecycle, feed, trash, cluster } = parts;
+  const { recoveries } = cluster.hosting;
   const isKept = (group: GroupId): boolean => lifecycle.isHere(group) || recoveries.isOrigin(group);
   const plan = await recoverDatabases(ports, recovered, isKept);
-  checkEnded(plan.orphans, (group) => ports.trash.has(group));
+  checkEnded(plan.orphans, (group) => trash.has(group));
   // Before their origins end, whose logs they take over.
   const unbegun = catalog.list().filter(({ group }) => lifecycle.isHere(group) && !recovered.groups.has(group));
   const begun = unbegun.filter(
@@ -93,7 +81,7 @@ async function mendDatabases(
 
 /** Ends the logs of replicas that are no longer on this node; rows of the `unended` ones are deleted afterwards. */
 function endOrphans(
-  { lifecycle, feed, trash, monotonicMs }: StartupPorts,
+  { parts: { lifecycle, feed, trash }, monotonicMs }: StartupPorts,
   { orphans }: Pick<RecoveryPlan, 'orphans'>,
   unended: ReadonlySet<GroupId>,
 ): void {
@@ -107,19 +95,20 @@ function endOrphans(
   }
 }
 
-function openAll({ turn }: StartupPorts, open: () => readonly (Group | undefined)[]): readonly Group[] {
+function openAll(turns: Turns, open: () => readonly (Group | undefined)[]): readonly Group[] {
   let opened: readonly (Group | undefined)[] = [];
-  turn(() => {
+  turns.run(() => {
     opened = open();
   });
   return opened.filter((group) => group !== undefined);
 }
 
 /** Starts replicas that had to wait for the remains of an earlier one. */
-async function beginAwaited({ turn, until, feed, trash, hosting, monotonicMs }: StartupPorts): Promise<void> {
-  turn(() => undefined);
-  await until(() => feed.isIdle);
+async function beginAwaited({ parts, turns, monotonicMs }: StartupPorts): Promise<void> {
+  const { feed, trash, cluster } = parts;
+  turns.run(() => undefined);
+  await turns.until(() => feed.isIdle);
   while (trash.isDue(monotonicMs())) await trash.run();
-  await hosting.beginAll();
-  turn(() => undefined);
+  await cluster.hosting.beginAll();
+  turns.run(() => undefined);
 }

@@ -17,10 +17,8 @@ export interface DivergencesPorts {
   readonly kv: KvStore;
   readonly reporter: Pick<Reporter, 'noteHistory'>;
   readonly step: (group: Group, input: Input) => void;
-  /** Refuses all waiting requests of a group. */
-  readonly giveUpIn: (group: Group) => void;
-  /** Tracks background work: a failure stops the core. */
-  readonly keep: (work: Promise<void>) => void;
+  readonly leadership: { giveUpIn(group: Group): void };
+  readonly turns: { keep(work: Promise<void>): void };
 }
 
 /** Number of rows that a start reads at a time. */
@@ -103,7 +101,7 @@ export class Divergences {
 
   #leave(group: Group, divergence: Divergence): void {
     this.#ports.step(group, { kind: 'diverge' });
-    this.#ports.giveUpIn(group);
+    this.#ports.leadership.giveUpIn(group);
     this.#ports.reporter.noteHistory({ kind: 'diverged', ...divergence });
   }
 
@@ -118,7 +116,7 @@ export class Divergences {
     const before = this.#writing;
     const writing = this.#ports.kv.write(batch, { sync: true });
     this.#writing = Promise.all([before, writing]).then(() => undefined);
-    this.#ports.keep(this.#writing);
+    this.#ports.turns.keep(this.#writing);
   }
 }
 

@@ -15,7 +15,7 @@ import type { KvReader } from '#kv';
 import type { EntryId, Fact, Input } from '#raft';
 import type { Machines } from '../machine.ts';
 import type { HistoryItem } from '../peer/forward.ts';
-import { differenceOf } from './divergences.ts';
+import { type Divergences, differenceOf } from './divergences.ts';
 import type { Group } from './group.ts';
 
 export interface HistoriesPorts {
@@ -28,8 +28,7 @@ export interface HistoriesPorts {
   /** Sends a message to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: HistoryItem) => void;
   readonly step: (group: Group, input: Input) => void;
-  /** The replica of this node differs from its group. */
-  readonly found: (group: Group, leader: NodeId, reason: string) => void;
+  readonly divergences: Pick<Divergences, 'found'>;
 }
 
 type AcknowledgedLost = Extract<Fact, { readonly kind: 'acknowledged-lost' }>;
@@ -102,7 +101,7 @@ export class Histories {
     const { leader } = group;
     if (leader === undefined || group.leads || nodeOf(leader) !== from) return;
     if (item.kind === 'same') this.#asked.delete(group);
-    else if (item.kind === 'differs') this.#ports.found(group, from, item.reason);
+    else if (item.kind === 'differs') this.#ports.divergences.found(group, from, item.reason);
     else if (item.kind === 'acknowledged') this.#ports.step(group, { kind: 'owe', acknowledged: item.acknowledged });
     else this.#compareWithLeader(group, from, item.standing);
   }
@@ -141,7 +140,7 @@ export class Histories {
     else if (verdict !== 'beyond') {
       const { what, here, there } = verdict;
       const reason = differenceOf(what, { node: this.#ports.node, value: here }, { node: leader, value: there });
-      this.#ports.found(group, leader, reason);
+      this.#ports.divergences.found(group, leader, reason);
     }
   }
 

@@ -29,10 +29,7 @@ export interface LeadershipPorts {
   readonly reporter: Reporter;
   readonly timers: GroupTimers;
   readonly reads: ReadBarrier;
-  /** Forwards waiting proposals to the leader. */
-  readonly passOn: (group: Group) => void;
-  /** Proposes waiting requests in a group that this node leads. */
-  readonly release: (group: Group) => void;
+  readonly intake: { passOn(group: Group): void; release(group: Group): void };
   /** Returns whether another node drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly monotonicMs: () => number;
@@ -135,7 +132,7 @@ export class Leadership {
     for (const group of led) {
       const { leader } = group;
       if (!group.isOpen || leader === undefined || group.leads) continue;
-      this.#ports.passOn(group);
+      this.#ports.intake.passOn(group);
       this.#ports.reads.askAll(group);
     }
   }
@@ -158,7 +155,7 @@ export class Leadership {
     if (this.#kept.size === 0) return;
     const kept = this.#kept;
     this.#kept = new Set();
-    for (const group of kept) if (group.isOpen && group.isReady) this.#ports.release(group);
+    for (const group of kept) if (group.isOpen && group.isReady) this.#ports.intake.release(group);
   }
 
   #refuse(group: Group, { waitingSinceMs, inDoubtSinceMs }: Late): void {

@@ -46,8 +46,7 @@ export interface ReplicationPorts {
   /** Returns whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
   readonly disk: () => DiskLevel;
-  /** A group has processed a message of another replica. */
-  readonly taken: (group: Group, envelope: Pick<Envelope, 'from' | 'message'>) => void;
+  readonly catchUp: { heard(group: Group, envelope: Pick<Envelope, 'from' | 'message'>): void };
 }
 
 /** Applied entries that were still in the log. */
@@ -126,7 +125,7 @@ export class Replication {
     const group = this.#ports.touch(id);
     if (group?.self !== to) return;
     this.#ports.step(group, { kind: 'receive', from, message: this.#withinRoom(id, message) });
-    this.#ports.taken(group, { from, message });
+    this.#ports.catchUp.heard(group, { from, message });
     if (message.kind === 'vote-request') this.#giveWay(group, from);
   }
 
@@ -215,14 +214,14 @@ export class Replication {
    * are created at a time, elections take longer, and further campaigns would slow them down; but no group waits for an
    * unreachable node.
    */
-  begin({ group: id, replicas, placement }: Binding, nowMs: number): void {
+  begin({ group: id, replicas, placement }: Binding): void {
     const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
     if (group === undefined || placement > 0) return;
-    const { isLeaving } = this.#ports;
+    const { isLeaving, limits, monotonicMs } = this.#ports;
     if (isLeaving(nodeOf(group.self))) return;
     const isThere = (node: NodeId): boolean => !this.#away.has(node) && !isLeaving(node);
     const ordered = inTurn(replicas, id).filter((replica) => isThere(nodeOf(replica)));
-    this.#askInTurn(group, ordered, nowMs, FOUNDERS_APART * this.#ports.limits.firstCampaignMs);
+    this.#askInTurn(group, ordered, monotonicMs(), FOUNDERS_APART * limits.firstCampaignMs);
   }
 
   /**

@@ -14,23 +14,20 @@
 import type { GroupId, NodeId } from '#base';
 import { type Input, nextBeatAt, REPLICATION } from '#raft';
 import type { CoreLimits } from '../limits.ts';
-import type { Envelope } from '../peer/envelope.ts';
 import type { HeardTables } from '../peer/peer-codec.ts';
-import { Refrain, type Refrains } from '../peer/refrain.ts';
+import { Refrain } from '../peer/refrain.ts';
 import type { Group } from './group.ts';
 import type { RestPlace } from './group-rest.ts';
 import type { GroupTimers } from './group-timers.ts';
 import { HeardRows, type RowsOfTable } from './heard-rows.ts';
+import type { Replication } from './replication.ts';
 
 export interface RestingPorts {
   readonly limits: Pick<CoreLimits, 'electionWindowMs'>;
   readonly timers: GroupTimers;
   readonly find: (id: GroupId) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
-  /** Delivers a message to its replica. */
-  readonly deliver: (from: NodeId, envelope: Envelope) => void;
-  /** Sends these to the node at the end of the turn. */
-  readonly recite: (to: NodeId, refrains: Refrains) => void;
+  readonly replication: Pick<Replication, 'deliver' | 'outbox'>;
 }
 
 interface Pair extends RestPlace {
@@ -69,7 +66,7 @@ export class RestingGroups {
     const pair = this.#pairWith(from);
     if (beats !== undefined) {
       this.#give(from, pair.beats, beats, nowMs);
-      if (pair.saysAnswers.rows.size > 0) this.#ports.recite(from, { answers: pair.saysAnswers });
+      if (pair.saysAnswers.rows.size > 0) this.#ports.replication.outbox.recite(from, { answers: pair.saysAnswers });
     }
     if (answers !== undefined) this.#give(from, pair.answers, answers, nowMs);
   }
@@ -98,16 +95,16 @@ export class RestingGroups {
     this.#saying.count += 1;
     this.#saying.lastMs = nowMs;
     for (const [node, { saysBeats }] of this.#pairs) {
-      if (saysBeats.rows.size > 0) this.#ports.recite(node, { beats: saysBeats });
+      if (saysBeats.rows.size > 0) this.#ports.replication.outbox.recite(node, { beats: saysBeats });
     }
   }
 
   #give(from: NodeId, heard: Pair['beats'], table: RowsOfTable, nowMs: number): void {
-    const { deliver, find } = this.#ports;
+    const { replication, find } = this.#ports;
     const { changed, unchanged } = heard.hear(table, nowMs, (group) => this.#wake(group));
-    for (const row of changed) deliver(from, row);
+    for (const row of changed) replication.deliver(from, row);
     for (const row of unchanged) {
-      deliver(from, row);
+      replication.deliver(from, row);
       const group = find(row.group);
       if (group?.restUpon(row, this.#pairWith(from)) === true) heard.rest(group);
     }

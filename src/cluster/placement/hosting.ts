@@ -65,9 +65,9 @@ export class Hosting {
 
   /** The batch of the turn is in the store. */
   written({ ended, begun }: ApplyTurn): void {
-    const { feed, trash, limits, monotonicMs } = this.#ports;
+    const { feed, trash, limits, monotonicMs, lifecycle, replication } = this.#ports;
     for (const group of ended) feed.tombstone(group, () => trash.add(group, monotonicMs() + limits.trashDelayMs));
-    for (const binding of begun) if (this.#ports.lifecycle.arrive(binding)) this.#ports.begun(binding);
+    for (const binding of begun) if (lifecycle.arrive(binding)) replication.begin(binding);
     this.recoveries.advance();
   }
 
@@ -89,13 +89,13 @@ export class Hosting {
 
   /** Nothing of an earlier replica is left: the waiting one, if any, starts after its first rows are durable. */
   async cleared(group: GroupId): Promise<void> {
-    const { kv, machines, lifecycle } = this.#ports;
+    const { kv, machines, lifecycle, replication } = this.#ports;
     const binding = lifecycle.awaitedOf(group);
     if (binding === undefined || this.recoveries.isMadeHere(binding)) return;
     const batch = kv.batch();
     machines.createDatabase(kv, binding, membershipOf(binding.founders)).flushInto(batch);
     await kv.write(batch, { sync: true });
-    if (lifecycle.arrive(binding)) this.#ports.begun(binding);
+    if (lifecycle.arrive(binding)) replication.begin(binding);
   }
 
   #begin(binding: Binding, turn: ApplyTurn): void {

@@ -34,11 +34,12 @@ import { isDatabaseName } from '#model';
 import { PAYLOAD_BYTES_MAX } from '#storage';
 import type { Group } from '../group/group.ts';
 import type { Lost, Waiting } from '../group/group-proposals.ts';
-import { type HeldBytes, isWithinShare } from '../group/node-memory.ts';
+import type { Histories } from '../group/histories.ts';
+import { isWithinShare, type NodeMemory } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { CreateRequest, Proposal, Token } from '../link.ts';
 import type { Machines } from '../machine.ts';
-import type { ClockItem, DepartureItem, FenceItem, ForwardItem, HistoryItem } from '../peer/forward.ts';
+import type { ClockItem, DepartureItem, FenceItem, ForwardItem } from '../peer/forward.ts';
 import type { Peers } from '../peer/peers.ts';
 import {
   draining,
@@ -60,19 +61,19 @@ export interface ForwardsPorts {
   readonly monotonicMs: () => number;
   readonly touch: (id: GroupId) => Group | undefined;
   readonly machines: Pick<Machines, 'faultInForwarded' | 'isRepeatable'>;
-  readonly titles: { titleOf(group: GroupId): Title };
-  /** A node announces or requests the index of the catalog that clients see. */
-  readonly fence: (from: NodeId, item: FenceItem) => void;
-  /** A node announces that it should lead nothing that others can. */
-  readonly departing: (from: NodeId, item: DepartureItem) => void;
-  /** A node requests or reports the time of a clock. */
-  readonly clock: (from: NodeId, item: ClockItem) => void;
-  /** A node compares the history of a replica with the one here. */
-  readonly compared: (from: NodeId, item: HistoryItem) => void;
+  readonly lifecycle: { titleOf(group: GroupId): Title };
+  readonly memory: Pick<NodeMemory, 'forwarded'>;
   /** Returns whether a node is another one of the cluster. */
   readonly isKnown: (node: NodeId) => boolean;
-  /** Bytes of requests for other nodes. */
-  readonly held: HeldBytes;
+  /** Looked up when a message for them has arrived. */
+  readonly parts: {
+    readonly cluster: {
+      readonly clocks: { heard(from: NodeId, item: ClockItem): void };
+      readonly departures: { heard(from: NodeId, item: DepartureItem): void };
+      readonly fence: { take(from: NodeId, item: FenceItem): void };
+    };
+    readonly histories: Pick<Histories, 'take'>;
+  };
   /** Random for each process, 0 to 2^32 - 1. */
   readonly session: number;
 }
@@ -144,11 +145,11 @@ export class Forwards {
 
   /** Sends the request to the leader. */
   ask(to: NodeId, { proposal, sinceMs }: Waiting): void {
-    const { limits, monotonicMs, reporter, session, titles } = this.#ports;
+    const { limits, monotonicMs, reporter, session, lifecycle } = this.#ports;
     assert(!proposal.staysHere, 'What another node has asked for is not passed on', proposal.group);
     const wish = { own: this.bytesOf(proposal.group), added: costOf(proposal) };
     if (!isWithinShare(wish, limits.forwardedBytesMax - this.#bytesTo(to))) {
-      reporter.refuse([proposal.token], forwardsFull(titles.titleOf(proposal.group), to, limits.forwardedBytesMax));
+      reporter.refuse([proposal.token], forwardsFull(lifecycle.titleOf(proposal.group), to, limits.forwardedBytesMax));
       return;
     }
     this.#count(to, proposal, 1);
@@ -168,6 +169,7 @@ export class Forwards {
     const proposals: Proposal[] = [];
     const creates: CreateRequest[] = [];
     const isKnown = this.#ports.isKnown(from);
+    const { cluster, histories } = this.#ports.parts;
     for (const item of items) {
       switch (item.kind) {
         case 'propose':
@@ -187,21 +189,21 @@ export class Forwards {
         case 'await-shown':
         case 'shown':
         case 'past':
-          if (isKnown) this.#ports.fence(from, item);
+          if (isKnown) cluster.fence.take(from, item);
           break;
         case 'leaving':
         case 'full':
-          if (isKnown) this.#ports.departing(from, item);
+          if (isKnown) cluster.departures.heard(from, item);
           break;
         case 'clock-ask':
         case 'clock-told':
-          if (isKnown) this.#ports.clock(from, item);
+          if (isKnown) cluster.clocks.heard(from, item);
           break;
         case 'compare':
         case 'same':
         case 'differs':
         case 'acknowledged':
-          if (isKnown) this.#ports.compared(from, item);
+          if (isKnown) histories.take(from, item);
           break;
         default:
           unreachable(item);
@@ -248,15 +250,15 @@ export class Forwards {
 
   /** Fails requests that have timed out. Returns those to retry. */
   expire(nowMs: number): readonly Waiting[] {
-    const { limits, reporter, titles } = this.#ports;
+    const { limits, reporter, lifecycle } = this.#ports;
     for (const { proposal } of this.#takeSent(({ sentMs }) => sentMs <= nowMs - limits.outcomeWaitMs)) {
-      reporter.refuse([proposal.token], outcomeUnknown(titles.titleOf(proposal.group)));
+      reporter.refuse([proposal.token], outcomeUnknown(lifecycle.titleOf(proposal.group)));
     }
     const again = this.#again;
     this.#again = [];
     const isLate = ({ sinceMs }: Waiting): boolean => sinceMs <= nowMs - limits.leaderWaitMs;
     for (const { proposal } of again.filter(isLate)) {
-      reporter.refuse([proposal.token], noLeader(titles.titleOf(proposal.group)));
+      reporter.refuse([proposal.token], noLeader(lifecycle.titleOf(proposal.group)));
     }
     return again.filter((waiting) => !isLate(waiting));
   }
@@ -316,8 +318,8 @@ export class Forwards {
 
   /** Retries a request whose outcome is unknown and will not be reported, if that is safe. */
   #repeat({ proposal, sinceMs }: Waiting, { isEntered }: { readonly isEntered: boolean }): void {
-    const { reporter, titles, machines } = this.#ports;
-    const error = outcomeUnknown(titles.titleOf(proposal.group));
+    const { reporter, lifecycle, machines } = this.#ports;
+    const error = outcomeUnknown(lifecycle.titleOf(proposal.group));
     if (!mayRepeat(proposal) || !machines.isRepeatable(proposal.group, proposal.payload)) {
       return reporter.refuse([proposal.token], error);
     }
@@ -342,7 +344,7 @@ export class Forwards {
 
   #count(to: NodeId, proposal: Proposal, sign: 1 | -1): void {
     const bytes = sign * costOf(proposal);
-    this.#ports.held.bytes += bytes;
+    this.#ports.memory.forwarded.bytes += bytes;
     add(this.#sentBytes, to, bytes);
     add(this.#bytesOf, proposal.group, bytes);
   }

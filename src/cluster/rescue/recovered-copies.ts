@@ -22,6 +22,7 @@ import type { KeptLog, Lifecycle } from '../core/group-lifecycle.ts';
 import type { LogFeed } from '../core/log-feed.ts';
 import type { Trash } from '../core/trash.ts';
 import type { Turns } from '../core/turns.ts';
+import type { Replication } from '../group/replication.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
@@ -38,8 +39,7 @@ export interface RecoveredCopiesPorts {
   readonly syncStore: () => Promise<void>;
   readonly turns: Pick<Turns, 'run' | 'keep'>;
   readonly disk: () => DiskLevel;
-  /** The rows of a replica are in the store. */
-  readonly begun: (binding: Binding) => void;
+  readonly replication: Pick<Replication, 'begin'>;
 }
 
 /** A closed replica that is kept until the recovered one is complete. */
@@ -153,13 +153,13 @@ export class RecoveredCopies {
 
   /** The rows are durable: the logs follow, in this order. */
   #begin({ group: from, binding, log }: Origin): void {
-    const { lifecycle, feed, trash, limits, monotonicMs, begun } = this.#ports;
+    const { lifecycle, feed, trash, limits, monotonicMs, replication } = this.#ports;
     this.#origins.delete(from);
     const isWanted = lifecycle.awaitedOf(binding.group) !== undefined;
     if (isWanted) this.beginLog(binding, log);
     feed.tombstone(from, () => trash.add(from, monotonicMs() + limits.trashDelayMs));
     if (!isWanted || !lifecycle.arrive(binding)) return;
-    begun(binding);
+    replication.begin(binding);
     lifecycle.touch(binding.group);
   }
 }

@@ -30,8 +30,7 @@ import type { CheckedPart, StateImport } from '../state-transfer.ts';
 import type { SnapshotPorts } from './snapshot-sender.ts';
 
 export interface SnapshotReceiverPorts extends SnapshotPorts {
-  /** Passes the parts of a snapshot to the apply loop. */
-  readonly install: (group: Group, parts: readonly PartToInstall[]) => void;
+  readonly apply: { onInstall(group: Group, parts: readonly PartToInstall[]): void };
   readonly disk: () => DiskLevel;
 }
 
@@ -107,7 +106,7 @@ export class SnapshotReceiver {
     this.#offered = [];
     const incoming = this.#incoming.get(group);
     for (const { part } of parts) incoming?.installing.add(part);
-    this.#ports.install(group, parts);
+    this.#ports.apply.onInstall(group, parts);
   }
 
   /** A part is in the machine, and its memory free. */

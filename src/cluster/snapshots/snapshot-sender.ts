@@ -32,10 +32,7 @@ export interface SnapshotPorts {
   readonly random: Random;
   readonly step: (group: Group, input: Input) => void;
   readonly touch: (id: GroupId) => Group | undefined;
-  /** Tracks background work: a failure stops the core. */
-  readonly keep: (work: Promise<void>) => void;
-  /** Schedules another turn after other pending work. */
-  readonly again: () => void;
+  readonly turns: { again(): void; keep(work: Promise<void>): void; run(work: () => void): void };
 }
 
 /** Length of the number of a transfer. */
@@ -260,7 +257,7 @@ export class SnapshotSender {
     each.hasSentLast = part.isLast;
     each.lastIndex = part.last.index;
     this.#ports.snapshotObserver.snapshotMoved('sent', nodeOf(each.to), length);
-    this.#ports.again();
+    this.#ports.turns.again();
   }
 
   #takeEnd(each: Outgoing, reason: EndReason): void {
@@ -304,11 +301,11 @@ export class SnapshotSender {
   #read(each: Outgoing, work: () => Promise<void>): void {
     const reading = async (): Promise<void> => {
       if (!this.#isClosed && each.group.isOpen) await work();
-      this.#ports.again();
+      this.#ports.turns.again();
     };
     const before = this.#reading;
     this.#reading = Promise.all([before, reading()]).then(() => undefined);
-    this.#ports.keep(this.#reading);
+    this.#ports.turns.keep(this.#reading);
   }
 }
 

@@ -16,9 +16,7 @@ import { SnapshotSender } from './snapshot-sender.ts';
 export interface SnapshotsPorts extends SnapshotReceiverPorts {
   /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
-  readonly turn: (work: () => void) => void;
-  /** Restarts the log of the group after the mark, which is durable in the store. */
-  readonly begin: (group: Group, mark: AppliedMark, snapshot: Snapshot) => void;
+  readonly feed: { begin(group: Group, mark: AppliedMark, snapshot: Snapshot): void };
 }
 
 /** Number of checks of a deadline before it passes. */
@@ -47,7 +45,7 @@ export class Snapshots {
   /** Carries out a `send-snapshot` effect. */
   send(group: Group, to: ReplicaId, term: Term): void {
     this.#sender.send(group, to, term);
-    this.#ports.again();
+    this.#ports.turns.again();
   }
 
   /** Carries out an `install-snapshot` effect. */
@@ -66,7 +64,7 @@ export class Snapshots {
   written(group: Group, mark: AppliedMark): void {
     if (group.raft.installing?.last.index === mark.index) {
       this.#syncing = this.#sync(group, mark);
-      this.#ports.keep(this.#syncing);
+      this.#ports.turns.keep(this.#syncing);
     }
   }
 
@@ -104,7 +102,7 @@ export class Snapshots {
   async #sync(group: Group, mark: AppliedMark): Promise<void> {
     const before = this.#syncing;
     await this.#ports.syncStore();
-    this.#ports.turn(() => this.#beginLog(group, mark));
+    this.#ports.turns.run(() => this.#beginLog(group, mark));
     await before;
   }
 
@@ -112,6 +110,6 @@ export class Snapshots {
     const { installing } = group.raft;
     if (!group.isOpen || installing === undefined) return;
     group.beginLog(mark.index);
-    this.#ports.begin(group, mark, installing);
+    this.#ports.feed.begin(group, mark, installing);
   }
 }

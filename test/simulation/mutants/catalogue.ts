@@ -108,8 +108,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'checkpoint-marks-taken-late',
     file: 'src/cluster/core/checkpoint.ts',
-    find: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, mark);',
-    replace: '      if (group.isOpen && mark.index > group.logStart) this.#ports.record(group, group.written);',
+    find: '      if (group.isOpen && mark.index > group.logStart) this.#ports.feed.checkpoint(group.id, mark);',
+    replace:
+      '      if (group.isOpen && mark.index > group.logStart) this.#ports.feed.checkpoint(group.id, group.written);',
     breaks: 'a checkpoint claims rows that were written after its sync began',
     run: { first: [5] },
   },
@@ -170,9 +171,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'prefix-looked-up-too-early',
     file: 'src/cluster/apply/apply-loop.ts',
-    find: '    for (const blocked of heldUp) this.#ports.keep(this.#answer(blocked));\n    this.#ports.written(',
+    find: '    for (const blocked of heldUp) turns.keep(this.#answer(blocked));\n    parts.written.tell(',
     replace:
-      '    const early = this.#blocked;\n    this.#blocked = [];\n    for (const blocked of [...heldUp, ...early]) this.#ports.keep(this.#answer(blocked));\n    this.#ports.written(',
+      '    const early = this.#blocked;\n    this.#blocked = [];\n    for (const blocked of [...heldUp, ...early]) turns.keep(this.#answer(blocked));\n    parts.written.tell(',
     breaks: 'a constraint by prefix is decided over rows that lack what was applied last',
     run: { first: [14] },
   },
