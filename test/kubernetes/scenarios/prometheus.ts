@@ -15,6 +15,11 @@ export interface Alert {
   readonly state: 'pending' | 'firing';
 }
 
+export interface Series {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [seconds: number, text: string];
+}
+
 interface Rule {
   readonly expr: string;
   readonly for?: string;
@@ -54,10 +59,13 @@ export async function activeAlerts(): Promise<readonly Alert[]> {
 
 /** Names of the pods that it reads metrics of. */
 export async function scrapedPods(): Promise<readonly string[]> {
-  const { result } = await ask<{ readonly result: readonly { readonly metric: Alert['labels'] }[] }>(
-    'query?query=cairn_build_info',
-  );
-  return result.flatMap(({ metric }) => metric['pod'] ?? []);
+  return (await query('cairn_build_info')).flatMap(({ metric }) => metric['pod'] ?? []);
+}
+
+/** The series of an expression, each with its latest value. */
+export async function query(expr: string): Promise<readonly Series[]> {
+  const { result } = await ask<{ readonly result: readonly Series[] }>(`query?query=${encodeURIComponent(expr)}`);
+  return result;
 }
 
 async function ask<Data>(path: string): Promise<Data> {
