@@ -16,7 +16,7 @@ import { checkAll } from '../../simulation/checks/all.ts';
 import { Evidence } from '../../simulation/checks/evidence.ts';
 import { Rng } from '../../simulation/engine/random.ts';
 import { type AnyOperation, History, type Operation } from '../../simulation/history.ts';
-import type { Cluster } from '../cluster.ts';
+import { type Cluster, eventually } from '../cluster.ts';
 import type { Pod } from '../objects.ts';
 import { firstKey, POD_HOSTS, SERVICE_HOST } from './install.ts';
 
@@ -87,6 +87,9 @@ export class Clients {
 
   async start(): Promise<void> {
     await Promise.all([this.#processes.start(), this.readKey()]);
+    const { address } = await lookup(SERVICE_HOST);
+    // A Service follows its pods later than they are ready. What is lost before that says nothing about a drain.
+    await eventually(`${SERVICE_HOST} to have a pod`, () => accepts(address, GRPC));
     using opener = this.#connect('opener');
     await open(opener, DATABASE);
     this.#running = Promise.all([
@@ -94,7 +97,7 @@ export class Clients {
       ...Array.from({ length: READERS }, (_, place) => this.#read(this.#connect(`reader-${place + 1}`))),
       this.#write(this.#connect(`${AT_SERVICE}writer`, this.#service)),
       this.#read(this.#connect(`${AT_SERVICE}reader`, this.#service)),
-      this.#dial(),
+      this.#dial(address),
     ]);
   }
 
@@ -199,8 +202,7 @@ export class Clients {
     }
   }
 
-  async #dial(): Promise<void> {
-    const { address } = await lookup(SERVICE_HOST);
+  async #dial(address: string): Promise<void> {
     for (; !this.#isOver; await delay(PAUSE_MS)) {
       if (!(await accepts(address, GRPC))) this.#lostConnections += 1;
     }
