@@ -1,7 +1,7 @@
 /** Pods that are deleted and replaced, and Kubernetes nodes that are drained or lost. */
 import { type Cluster, eventually, isReady } from '../cluster.ts';
 import { PODS } from './install.ts';
-import { ALL, leaderOf, type Scenarios, SOME } from './scenario.ts';
+import { ALL, leaderOf, nodeOf, type Scenarios, SOME } from './scenario.ts';
 
 export const POD_SCENARIOS: Scenarios<
   'leader-deleted' | 'rolling-restart' | 'all-deleted' | 'node-drained' | 'node-lost'
@@ -77,10 +77,6 @@ export const POD_SCENARIOS: Scenarios<
 /** Messages of the events with a reason. */
 function messagesOf(cluster: Cluster, reason: string): Promise<string> {
   return cluster.kubectl('get', 'events', `--field-selector=reason=${reason}`, '--output=jsonpath={.items[*].message}');
-}
-
-async function nodeOf(cluster: Cluster, pod: string): Promise<string> {
-  return (await cluster.pod(pod)).spec.nodeName ?? '';
 }
 
 function expectText(error: unknown, text: string): void {

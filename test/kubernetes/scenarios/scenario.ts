@@ -51,6 +51,11 @@ export function leaderOf({ leader }: Clients): string {
   return leader;
 }
 
+/** Name of the Kubernetes node of a pod; empty until the scheduler has chosen one. */
+export async function nodeOf(cluster: Cluster, pod: string): Promise<string> {
+  return (await cluster.pod(pod)).spec.nodeName ?? '';
+}
+
 /** @throws Error when a pod was replaced meanwhile, or a container was started again. */
 export async function withoutRestart(cluster: Cluster, action: () => Promise<void>): Promise<void> {
   const before = await startsOf(cluster);
