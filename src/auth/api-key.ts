@@ -26,9 +26,7 @@ export interface IssuedKey extends ParsedKey {
   readonly text: string;
 }
 
-/**
- * Returns undefined when the text is not an API key. The text must match exactly: nothing is trimmed, and case matters.
- */
+/** Returns undefined when the text is not an API key. It must match exactly: nothing is trimmed, and case matters. */
 export function parseApiKey(text: string): ParsedKey | undefined {
   const [, id, secret, check] = SHAPE.exec(text) ?? [];
   if (id === undefined || secret === undefined || check !== checkOf(id, secret)) return undefined;

@@ -5,9 +5,7 @@ import type { Principal } from './principal.ts';
 
 const REFUSED = 'CredentialRefused';
 
-/**
- * Value of WWW-Authenticate for a refusal with this reason (RFC 6750, section 3); an API key counts as a bearer token.
- */
+/** Value of WWW-Authenticate for a refusal with this reason (RFC 6750, section 3); an API key is a bearer token. */
 export function challenge(reason: string | undefined): string {
   return reason === REFUSED ? 'Bearer realm="cairn", error="invalid_token"' : 'Bearer realm="cairn"';
 }

@@ -16,9 +16,7 @@ const BASIC_CHALLENGE = 'Basic realm="cairn", charset="UTF-8"';
 /** Well above the length of any key and name. */
 const LENGTH_MAX = 4_096;
 const BASIC = /^basic +([\da-z+/]+={0,2})$/i;
-/**
- * Neither part has control characters (RFC 7617, section 2), and a key has no spaces; a password may contain colons.
- */
+/** Neither part has control characters (RFC 7617, section 2); a key has no spaces; a password may contain colons. */
 const PAIR = /^[^:\p{Cc}]*:([^\p{Cc}\s]+)$/u;
 const NOTHING: Found = { kind: 'nothing' };
 

@@ -1,6 +1,4 @@
-/**
- * API keys and tokens in X-API-Key, or as bearer tokens for clients that support nothing else, such as those of MCP.
- */
+/** API keys and tokens in X-API-Key, or as bearer tokens for clients that support nothing else, as those of MCP. */
 import { toHex } from '#base';
 import { type Grant, isStillIssued } from '#model';
 import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';

@@ -45,9 +45,7 @@ export interface CoreLimits {
   readonly snapshotWindowBytes: number;
   /** Pause after an installation, as a share of its duration. */
   readonly snapshotRestShare: number;
-  /**
-   * Time without a part after which it is requested again; and further time without an answer until the transfer fails.
-   */
+  /** Time without a part after which it is requested again, and further time until the transfer fails. */
   readonly snapshotAskMs: number;
   readonly snapshotGiveUpMs: number;
   /** Maximum time that a request waits for a group of several replicas to have a leader. */
@@ -60,9 +58,7 @@ export interface CoreLimits {
    * this interval apart.
    */
   readonly firstCampaignMs: number;
-  /**
-   * Maximum number of groups without a leader that campaign per tick, and fewer while ticks are late; the others wait.
-   */
+  /** Maximum number of groups without a leader that campaign per tick; fewer while ticks are late; others wait. */
   readonly campaignsMax: number;
   /** A draining node stops waiting for transfers when none was completed for so long. */
   readonly handOverMs: number;
@@ -72,9 +68,7 @@ export interface CoreLimits {
   /** Interval at which a node announces its drain, and the time after which the announcement expires. */
   readonly leavingTellMs: number;
   readonly leavingMs: number;
-  /**
-   * Interval at which clocks of peers are measured, and the time after which a measurement expires (peer-clocks.ts).
-   */
+  /** Interval at which clocks of peers are measured, and the time until a measurement expires (peer-clocks.ts). */
   readonly clockAskMs: number;
   readonly clockKeptMs: number;
   /** Maximum difference between the clock of a leader and those of its peers; a larger step of the clock is logged. */
@@ -84,9 +78,7 @@ export interface CoreLimits {
    * lease.
    */
   readonly owedMs: number;
-  /**
-   * Interval of checks of groups that have not reached their membership, and how many of them are checked at a time.
-   */
+  /** Interval of checks of groups that have not reached their membership, and how many are checked at a time. */
   readonly membershipLookMs: number;
   readonly membershipLooks: number;
   /**

@@ -9,9 +9,7 @@ import type { DiskLevel } from '#storage';
 import type { CatalogChange } from './node.ts';
 import type { Outcome } from './outcome.ts';
 
-/**
- * Number of a request; its answer has the same number. Those of the front are not negative, those of other nodes are.
- */
+/** Number of a request, and of its answer. Those of the front are not negative, those of other nodes are. */
 export type Token = number;
 
 /** Returns whether the request is from another node. */

@@ -201,8 +201,6 @@ export interface Node {
    * without it other nodes wait for an election timeout.
    */
   leave(withinMs: number): Promise<void>;
-  /**
-   * Accepts no more proposals, answers pending ones, makes a checkpoint and closes. Resolves when everything is closed.
-   */
+  /** Accepts no more proposals, answers pending ones, makes a checkpoint and closes. Resolves when all is closed. */
   drain(): Promise<void>;
 }

@@ -38,9 +38,7 @@ export interface MaintenanceSettings {
   /** Wait after a failure, doubled with each further one. */
   readonly retryMsMin: number;
   readonly retryMsMax: number;
-  /**
-   * A snapshot every so many events is kept for readers of earlier revisions; others only until there are newer ones.
-   */
+  /** A snapshot every so many events is kept for readers of earlier revisions; others until there are newer ones. */
   readonly milestoneEvents: number;
 }
 

@@ -92,9 +92,7 @@ export class PresenterTurns {
     this.#running.add(turn);
   }
 
-  /**
-   * Called when a turn has reached its maximum wait. Suspends as many turns as others wait, the longest waiting first.
-   */
+  /** Called when a turn has reached its maximum wait. Suspends as many turns as others wait, longest waiting first. */
   consider(): void {
     const wanted = this.#waiting.length - this.#leaving.size;
     if (wanted <= 0) return;

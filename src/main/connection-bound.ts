@@ -141,9 +141,7 @@ export class ConnectionBound implements Disposable {
     this.#count(socket, server);
   }
 
-  /**
-   * The port evicts one of its own connections if it has used up its share; otherwise ports with more connections may.
-   */
+  /** The port evicts one of its own connections if it has used up its share; else ports with more connections may. */
   #hasMadeRoom(server: Exclude<ServerName, 'metrics'>, isCrowded: boolean): boolean {
     const others = isCrowded ? [] : CLIENT_SERVERS.filter((other) => this.#open[other] > this.#open[server]);
     return [server, ...others].some((name) => this.#makesRoom.get(name)?.() === true);

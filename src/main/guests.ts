@@ -90,9 +90,7 @@ interface Opened extends Components {
 
 const FOLDER = 'guests';
 const MIB = 2 ** 20;
-/**
- * Memory for recently used artifacts. They are sent to an executor when it starts, and again after it has evicted them.
- */
+/** Memory for recently used artifacts: sent to an executor when it starts, and again after it has evicted them. */
 const ARTIFACT_MEMORY_BYTES = 128 * MIB;
 const STATE_MEMORY_BYTES = 32 * MIB;
 /** Maximum number of parameter combinations of a maintained view that are folded in the background. */
@@ -129,9 +127,7 @@ export class Guests implements AsyncDisposable {
     this.#onCall = onCall;
   }
 
-  /**
-   * Opens the caches and starts the processes. What was opened is kept; a failed folder is retried by the next caller.
-   */
+  /** Opens the caches and starts the processes. What was opened is kept; the next caller retries a failed folder. */
   async open(): Promise<Components> {
     this.#opening ??= this.#open();
     try {

@@ -17,9 +17,7 @@ export interface TlsContents {
 export interface TlsMaterial {
   /** For a server; undefined without a certificate. */
   readonly serving: ServingMaterial | undefined;
-  /**
-   * For connections to other nodes; undefined: the authorities of Node.js are trusted, and no certificate is presented.
-   */
+  /** For connections to other nodes; undefined: the authorities of Node.js are trusted, no certificate is presented. */
   readonly asking: SecureContextOptions | undefined;
 }
 

@@ -8,9 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 export interface ProbeCheck {
   readonly name: string;
-  /**
-   * Reason why the check fails now; undefined when it passes. Called for every request, so it only reads known state.
-   */
+  /** Reason why the check fails now; undefined when it passes. Called for every request: it only reads known state. */
   readonly fault: () => string | undefined;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Search for a rank in a run of posting entries.
- */
+/** Search for a rank in a run of posting entries. */
 import type { PostingBlock } from '#database';
 import type { Direction } from '#model';
 import { positionOf } from './rank.ts';

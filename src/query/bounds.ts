@@ -1,6 +1,4 @@
-/**
- * The events that a walk may return: between two revisions or events, in a direction.
- */
+/** The events that a walk may return: between two revisions or events, in a direction. */
 import { nearestRevision } from '#base';
 import type { DatabaseReader } from '#database';
 import type { Direction, Position, RevisionBounds } from '#model';

@@ -1,6 +1,4 @@
-/**
- * Tests on an event's own bytes: whether a selector matches, and its effective time.
- */
+/** Tests on an event's own bytes: whether a selector matches, and its effective time. */
 import { type Instant, instantFromMs } from '#base';
 import type { StoredEvent } from '#database';
 import { eventFacts, type Selector, storedMatcherOf } from '#model';

@@ -150,9 +150,7 @@ export class EventFrames {
     this.#eventCount++;
   }
 
-  /**
-   * Reserves room for an event of this size with its suffix, writes its prefix, and returns the offset of the event.
-   */
+  /** Reserves room for an event of this size with its suffix, writes its prefix, returns the offset of the event. */
   #open(eventBytes: number): number {
     assert(this.#revision >= 0, 'A transaction is begun before its events are framed');
     this.#reserve(eventBytes + WRAPPING_BYTES_MAX);

@@ -1,6 +1,4 @@
-/**
- * The events of index entries, in the order of the entries.
- */
+/** The events of index entries, in the order of the entries. */
 import type { DatabaseReader, StoredEvent } from '#database';
 import type { EventChunks } from './event-chunks.ts';
 import { Slice } from './event-chunks.ts';

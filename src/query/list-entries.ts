@@ -1,6 +1,4 @@
-/**
- * The index entries of the combined lists of a plan, in the order of position, a bounded number at a time.
- */
+/** The index entries of the combined lists of a plan, in the order of position, a bounded number at a time. */
 import type { PostingEntry } from '#database';
 import type { Hits } from './hits.ts';
 import { END_RANK } from './rank.ts';

@@ -1,6 +1,4 @@
-/**
- * Lists the streams, subjects and event types of a database at a revision.
- */
+/** Lists the streams, subjects and event types of a database at a revision. */
 import { assert, decodeUtf8, encodeUtf8 } from '#base';
 import { DatabaseReader, type DatabaseSource, HEAD_KIND, type HeadKind, walkHeads } from '#database';
 import { eventCount } from './bounds.ts';

@@ -1,6 +1,4 @@
-/**
- * The posting lists of an alternative of a selector.
- */
+/** The posting lists of an alternative of a selector. */
 import { encodeUtf8 } from '#base';
 import { HEAD_KIND, type HeadKind, type HeadName, NO_SUBJECT_HEAD } from '#database';
 import type { Conjunction, TextMatch } from '#model';

@@ -1,6 +1,4 @@
-/**
- * Lookups of one event, one transaction, or the facts of a database at a revision or time.
- */
+/** Lookups of one event, one transaction, or the facts of a database at a revision or time. */
 import { assert, type Instant, instantToMs } from '#base';
 import {
   type DatabaseFacts,

@@ -1,6 +1,4 @@
-/**
- * The events of a query, in its order, slice by slice. (Q1)
- */
+/** The events of a query, in its order, slice by slice. (Q1) */
 import { assert } from '#base';
 import { DatabaseReader, type DatabaseSource, type StoredEvent } from '#database';
 import type { EventQuery } from '#model';

@@ -1,6 +1,4 @@
-/**
- * Flow control of a stream of slices: the reader sets when the next slice is read, and its size. (Q5, Q8)
- */
+/** Flow control of a stream of slices: the reader sets when the next slice is read, and its size. (Q5, Q8) */
 
 export interface SlicePace {
   /** Target size of the next slice: it ends when it reaches the size, and has at most twice as many bytes. */

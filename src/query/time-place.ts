@@ -1,6 +1,4 @@
-/**
- * The order by effective time: by instant, ties by position, in either direction.
- */
+/** The order by effective time: by instant, ties by position, in either direction. */
 import type { PostingEntry } from '#database';
 import type { Direction } from '#model';
 

@@ -37,9 +37,7 @@ interface Moving {
   readonly asked: ReadonlySet<ReplicaId>;
 }
 
-/**
- * On slow disks every election is slow, and a second one slows both: factor of the wait for a target that campaigns.
- */
+/** On slow disks elections are slow, and a second one slows both: factor of the wait for a target that campaigns. */
 const CAMPAIGNING_TIMES = 3;
 /** Maximum number of waiting groups checked per turn: without answers thousands would be checked again and again. */
 const LOOKS = 256;

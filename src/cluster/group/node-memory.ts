@@ -25,9 +25,7 @@ interface Wish {
 
 /** Divisor of the limit for applied entries that some member may lack. */
 const RETAINED_SHARE = 2;
-/**
- * Divisor of the limit for data that neither log nor state has yet: beyond it this node stops reading from its peers.
- */
+/** Divisor of the limit for data that neither log nor state has yet: beyond it this node reads no more from peers. */
 const BEHIND_SHARE = 4;
 /** Divisor of that at which it resumes. */
 const CAUGHT_UP_SHARE = 2;

@@ -122,9 +122,7 @@ export class MembershipDriver {
     return true;
   }
 
-  /**
-   * The group has reached its membership. Returns whether it is still on its way, because a replica must be removed.
-   */
+  /** The group has reached its membership. Returns whether it is still on its way: a replica must be removed. */
   #finish(group: Group, target: Target, journey: Journey, nowMs: number): boolean {
     const placement = this.#ports.unsettled(group.id);
     if (placement === undefined) return false;

@@ -271,9 +271,7 @@ export class Forwards {
     for (const [node, items] of outgoing) if (!this.#ports.peers.forward(node, items)) this.#keep(node, items);
   }
 
-  /**
-   * Keeps answers until the node is reachable, and retries its requests. Everything else is lost, as on any network.
-   */
+  /** Keeps answers until the node is reachable, and retries its requests. All else is lost, as on any network. */
   #keep(node: NodeId, items: readonly ForwardItem[]): void {
     const answers = items.filter(({ kind }) => kind === 'accepted' || kind === 'refused');
     if (answers.length > 0) this.#outgoing.set(node, answers.slice(-ANSWERS_MAX));

@@ -309,9 +309,7 @@ export class SnapshotSender {
   }
 }
 
-/**
- * Returns whether the group still leads in that term, and the member still lacks entries that its log no longer has.
- */
+/** Returns whether the group still leads in that term, and the member lacks entries that its log no longer has. */
 function isWanted({ group, to, term }: Outgoing): boolean {
   const { role, hardState } = group.raft;
   if (!group.isOpen || role.kind !== 'leader' || hardState.term !== term) return false;

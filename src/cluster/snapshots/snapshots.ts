@@ -58,9 +58,7 @@ export class Snapshots {
     this.#receiver.installed(group, part);
   }
 
-  /**
-   * The store has the state up to the mark. At the end of the snapshot it is made durable, and then the log restarts.
-   */
+  /** The store has the state up to the mark. At the end of the snapshot it is made durable, then the log restarts. */
   written(group: Group, mark: AppliedMark): void {
     if (group.raft.installing?.last.index === mark.index) {
       this.#syncing = this.#sync(group, mark);

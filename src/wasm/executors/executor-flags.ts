@@ -1,6 +1,4 @@
-/**
- * Node flags of a process that runs guests: it may read its own program, and has no other permission.
- */
+/** Node flags of a process that runs guests: it may read its own program, and has no other permission. */
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PAGE_BYTES } from '../limits.ts';
