@@ -2,13 +2,13 @@
  * The replicated state machines as the runtime uses them: that of the catalog and those of databases. The machines
  * define the meaning of entries; the runtime passes entries in order and gets their outcomes.
  */
-import type { DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision, Term } from '#base';
-import type { HistoryVerdict } from '#database';
+import type { GroupId, LogIndex, NodeId, Revision, Term } from '#base';
+import type { CatalogEntry, HistoryVerdict } from '#database';
 import type { KvBatch, KvReader, KvStore, KvWriter } from '#kv';
 import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
 import type { CatalogChange } from './node.ts';
-import type { Binding, NodeRegistration, NodeState, Outcome, RegisteredNode } from './outcome.ts';
+import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
 import type { CheckedPart, HeldMembership, StateExport, StateImport } from './state-transfer.ts';
 
 export type { HeldMembership } from './state-transfer.ts';
@@ -142,34 +142,8 @@ export interface Machines {
   isRepeatable(group: GroupId, payload: Uint8Array): boolean;
   /** Writes the recorded time into a transaction's payload, in place. */
   stamp(payload: Uint8Array, recordedTimeMs: number): void;
-  encodeCreate(request: {
-    readonly name: string;
-    readonly databaseId: DatabaseId;
-    readonly createdAtMs: number;
-    readonly replicas: readonly ReplicaId[];
-  }): Uint8Array;
-  encodeDelete(request: { readonly name: string; readonly databaseId: DatabaseId | undefined }): Uint8Array;
-  /** Sets the nodes of the database, if it is still at this placement. */
-  encodePlace(request: {
-    readonly group: GroupId;
-    readonly placement: number;
-    readonly nodes: readonly NodeId[];
-  }): Uint8Array;
-  /** The committed membership of the group has reached the placement. */
-  encodePlaced(request: { readonly group: GroupId; readonly placement: number }): Uint8Array;
-  /** The database of the group continues as another instance, with the data of the node. */
-  encodeRecover(request: {
-    readonly group: GroupId;
-    readonly databaseId: DatabaseId;
-    readonly node: NodeId;
-    readonly revision: Revision;
-    readonly chainHash: Uint8Array;
-  }): Uint8Array;
-  encodeRegister(registration: NodeRegistration): Uint8Array;
-  /** Sets the state of the node, if the transition is allowed. */
-  encodeMark(request: { readonly node: NodeId; readonly state: NodeState }): Uint8Array;
-  /** Raises the level of the cluster, if every node supports it. */
-  encodeRaise(request: { readonly level: number }): Uint8Array;
+  /** The payload of an entry of the catalog. */
+  encode(entry: CatalogEntry): Uint8Array;
   /** The feature level of a payload. */
   levelOf(payload: Uint8Array): number;
   /** Every row of a group, as a key range. */

@@ -119,15 +119,7 @@ export const databaseMachines: Machines = {
     if (definesSomething(payload)) stampDefinitionEntry(payload, recordedTimeMs);
     else stampPayload(payload, recordedTimeMs);
   },
-  encodeCreate: (request) => encodeCatalogEntry({ kind: 'create', ...request }),
-  encodeDelete: ({ name, databaseId }) =>
-    encodeCatalogEntry({ kind: 'delete', name, ...(databaseId === undefined ? {} : { databaseId }) }),
-  encodePlace: (request) => encodeCatalogEntry({ kind: 'place', ...request }),
-  encodePlaced: (request) => encodeCatalogEntry({ kind: 'placed', ...request }),
-  encodeRecover: (request) => encodeCatalogEntry({ kind: 'recover', ...request }),
-  encodeRegister: (registration) => encodeCatalogEntry({ kind: 'register', registration }),
-  encodeMark: (request) => encodeCatalogEntry({ kind: 'mark', ...request }),
-  encodeRaise: (request) => encodeCatalogEntry({ kind: 'raise', ...request }),
+  encode: encodeCatalogEntry,
   // The format of a payload equals its feature level.
   levelOf: (payload) => payload[0] ?? LEVEL_FIRST,
   rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),

@@ -1,27 +1,24 @@
 /** The view of the catalog group that the fence of deletions (catalog-fence.ts) uses. */
-import { type NodeId, nodeOf, replicaOf, toLogIndex } from '#base';
+import { CATALOG_GROUP, type NodeId, nodeOf, replicaOf, toLogIndex } from '#base';
 import { everybody, type Membership } from '#raft';
-import type { Group } from '../group/group.ts';
+import type { CatalogAsksPorts } from './catalog-asks.ts';
 import type { FenceView } from './catalog-fence.ts';
 
 const NOTHING = toLogIndex(0);
 
 export class FenceSight {
-  readonly #group: () => Group | undefined;
-  readonly #monotonicMs: () => number;
+  readonly #ports: Pick<CatalogAsksPorts, 'find' | 'monotonicMs'>;
   #membership: Membership | undefined;
   /** The same array as long as the membership is the same. */
   #members: readonly NodeId[] = [];
 
-  /** The group is undefined before it is open. */
-  constructor(group: () => Group | undefined, monotonicMs: () => number) {
-    this.#group = group;
-    this.#monotonicMs = monotonicMs;
+  constructor(ports: Pick<CatalogAsksPorts, 'find' | 'monotonicMs'>) {
+    this.#ports = ports;
   }
 
   view(): FenceView {
-    const nowMs = this.#monotonicMs();
-    const group = this.#group();
+    const nowMs = this.#ports.monotonicMs();
+    const group = this.#ports.find(CATALOG_GROUP);
     if (group === undefined) {
       return { nowMs, written: NOTHING, members: this.#members, heardMs: undefined, leader: undefined };
     }

@@ -5,17 +5,11 @@
  * predecessor has already made; a replica may have been removed because the group was without it (D15). So it first
  * asks the leader of the catalog once for its read index (R5), and continues when the catalog has reached it.
  */
-import type { LogIndex } from '#base';
-import type { Input } from '#raft';
+import { CATALOG_GROUP, type LogIndex } from '#base';
 import type { Group } from '../group/group.ts';
+import type { CatalogAsksPorts } from './catalog-asks.ts';
 
-export interface FreshnessPorts {
-  readonly catalog: () => Group | undefined;
-  readonly step: (group: Group, input: Input) => void;
-  readonly monotonicMs: () => number;
-  /** A request without an answer is repeated after this time. */
-  readonly waitMs: number;
-}
+type FreshnessPorts = Pick<CatalogAsksPorts, 'find' | 'step' | 'monotonicMs' | 'limits'>;
 
 interface Question {
   readonly moment: number;
@@ -46,8 +40,8 @@ export class Freshness {
    * known.
    */
   isSince(moment: number): boolean {
-    const { catalog, step, monotonicMs, waitMs } = this.#ports;
-    const group = catalog();
+    const { find, step, monotonicMs, limits } = this.#ports;
+    const group = find(CATALOG_GROUP);
     const question = this.#question;
     if (group === undefined) return false;
     if (question?.index !== undefined && group.written.index >= question.index) {
@@ -56,7 +50,7 @@ export class Freshness {
     }
     if (this.#confirmed > moment) return true;
     const askedMs = monotonicMs();
-    if (this.#question !== undefined && askedMs < this.#question.askedMs + waitMs) return false;
+    if (this.#question !== undefined && askedMs < this.#question.askedMs + limits.leaderWaitMs) return false;
     this.#question = { moment: this.now(), askedMs, index: undefined };
     // Reads of clients have positive numbers.
     step(group, { kind: 'read', id: -this.#question.moment });

@@ -64,7 +64,7 @@ export function registrar(ports: RegistrarPorts): Registrar {
     },
     encode: ({ registration }) => {
       joining.set(registration.name, { asked: registration, endMs: ports.monotonicMs() + JOINING_MS });
-      return machines.encodeRegister(sayableAt(catalog().level, registration));
+      return machines.encode({ kind: 'register', registration: sayableAt(catalog().level, registration) });
     },
   });
 }

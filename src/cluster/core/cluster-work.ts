@@ -92,7 +92,6 @@ export class ClusterWork {
 
   constructor(ports: ClusterWorkPorts) {
     this.#ports = ports;
-    const { find } = ports;
     const others = (): Iterable<NodeId> => this.#others();
     this.clocks = new PeerClocks({ ...ports, others });
     const refusesWrites = (): boolean => ports.disk() !== 'open' || this.clocks.farMs !== undefined;
@@ -105,13 +104,12 @@ export class ClusterWork {
     this.#orders = nodeOrders(ports);
     this.#finalizing = finalizing(ports);
     this.recoveries = new DatabaseRecoveries({ ...ports, isPast: (name) => this.fence.isPast(name) });
-    const groups = (): Iterable<Group> => ports.lifecycle.openGroups;
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
     this.#fullDisk = new FullDisk({ ...ports, isUnfit, refusesWrites });
-    this.#stall = new StalledLog({ ...ports, groups, isLeaving, waitsSinceMs: () => ports.feed.waitsSinceMs });
+    this.#stall = new StalledLog({ ...ports, isLeaving });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
-    const sight = new FenceSight(() => find(CATALOG_GROUP), ports.monotonicMs);
+    const sight = new FenceSight(ports);
     const tell: Reporter['settle'] = (settlements) => ports.reporter.settle(settlements);
     this.fence = new CatalogFence({ ...ports, view: () => sight.view(), tell });
   }
@@ -368,7 +366,7 @@ export class ClusterWork {
     if (!this.isFounding) return;
     // The founder waits for this entry at its start; if its process ends before, the next one proposes it again.
     group.proposals.offer([]);
-    step(group, { kind: 'propose', payloads: [machines.encodeRaise({ level: levels.max })] });
+    step(group, { kind: 'propose', payloads: [machines.encode({ kind: 'raise', level: levels.max })] });
   }
 
   #raised(): void {

@@ -24,7 +24,7 @@ import type { DescribedDivergence } from '../orders/describe.ts';
 import { knownLevel } from '../orders/levels.ts';
 import type { ForwardItem } from '../peer/forward.ts';
 import type { SpreadView } from '../placement/placement.ts';
-import { spreadView } from '../placement/spread.ts';
+import { nodeViews } from '../placement/spread.ts';
 import { Reporter } from '../reporter.ts';
 import { Forwards } from '../requests/forwards.ts';
 import { Intake } from '../requests/proposals.ts';
@@ -150,12 +150,13 @@ export class CoreParts {
     });
   }
 
-  /** The view for placing new databases. */
+  /** The view for placing new databases, whose cost does not depend on the number of databases. */
   #view(): SpreadView {
     const { monotonicMs, upkeep } = this.#ports;
     const isLeaving = (id: NodeId): boolean => this.cluster.departures.isLeaving(id);
     const time = { nowMs: monotonicMs(), replaceAfterMs: upkeep?.replaceAfterMs, isLeaving };
-    return spreadView(this.catalog, this.lifecycle.find(CATALOG_GROUP), time);
+    const nodes = nodeViews(this.catalog, this.lifecycle.find(CATALOG_GROUP), time);
+    return { nodes, loads: this.catalog.copies };
   }
 
   #opened(group: Group, tail: AppliedTail): void {

@@ -93,6 +93,6 @@ export class DatabaseRecoveries {
     assert(chosen !== undefined, 'The recovered replica has answered', order.from);
     const { group, revision, chainHash } = chosen;
     const databaseId = toDatabaseId(uuidv7(clock.nowMs(), random.bytes(UUID_RANDOM_BYTES)));
-    return machines.encodeRecover({ group, databaseId, node: order.from, revision, chainHash });
+    return machines.encode({ kind: 'recover', group, databaseId, node: order.from, revision, chainHash });
   }
 }

@@ -11,15 +11,16 @@ import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import { everybody, type Input, standingOf, tally } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
+import type { Lifecycle } from './group-lifecycle.ts';
+import type { LogFeed } from './log-feed.ts';
 
 /** After such a gap between two checks this thread was suspended, and pending answers of the log are handled first. */
 const GAP_MS = 250;
 
 export interface StalledLogPorts {
   readonly limits: CoreLimits;
-  /** Time of the oldest append that is not durable; undefined when all are. */
-  readonly waitsSinceMs: () => number | undefined;
-  readonly groups: () => Iterable<Group>;
+  readonly feed: Pick<LogFeed, 'waitsSinceMs'>;
+  readonly lifecycle: Pick<Lifecycle, 'openGroups'>;
   /** Returns whether a node drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly step: (group: Group, input: Input) => void;
@@ -40,15 +41,15 @@ export class StalledLog {
   drive(nowMs: number): void {
     const isGap = nowMs - this.#lookedMs > GAP_MS;
     this.#lookedMs = nowMs;
-    const { limits, waitsSinceMs, groups, isLeaving, step } = this.#ports;
-    const sinceMs = waitsSinceMs();
+    const { limits, feed, lifecycle, isLeaving, step } = this.#ports;
+    const sinceMs = feed.waitsSinceMs;
     if (sinceMs === undefined || nowMs - sinceMs < limits.electionWindowMs) {
       this.#attempts = 0;
       return;
     }
     if (isGap || nowMs < this.#restsUntilMs) return;
     this.#restsUntilMs = nowMs + 2 * limits.electionWindowMs;
-    for (const group of groups()) {
+    for (const group of lifecycle.openGroups) {
       const heirs = heirsOf(group, nowMs).filter((heir) => !isLeaving(nodeOf(heir)));
       const to = heirs[this.#attempts % Math.max(1, heirs.length)];
       if (to !== undefined) step(group, { kind: 'transfer-leadership', to });

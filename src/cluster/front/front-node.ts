@@ -65,14 +65,7 @@ import {
 import { absenceOf } from './absence.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
 import { Revisions } from './revisions.ts';
-import {
-  createOutcome,
-  definitionOutcome,
-  deleteOutcome,
-  keyOutcome,
-  readRevision,
-  transactOutcome,
-} from './settled.ts';
+import { outcomeOf, readRevision } from './settled.ts';
 import { type Asked, type Pending, Turn } from './turn.ts';
 
 export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administers> {
@@ -203,13 +196,13 @@ export class FrontNode implements Node, Administers {
   createDatabase(name: string, options: WriteOptions = {}): Promise<CreateOutcome> {
     const asked = { name, staysHere: options.requireLeader ?? false };
     const add = (token: Token): unknown => this.#turn.creates.push({ token, ...asked });
-    return this.#ask('proposal', { add, answer: createOutcome });
+    return this.#ask('proposal', { add, answer: (settled) => outcomeOf(settled, ['created', 'exists']) });
   }
 
   deleteDatabase(name: string, databaseId?: DatabaseId, options: WriteOptions = {}): Promise<DeleteOutcome> {
     const asked = { name, databaseId, staysHere: options.requireLeader ?? false };
     const add = (token: Token): unknown => this.#turn.deletes.push({ token, ...asked });
-    return this.#ask('proposal', { add, answer: deleteOutcome });
+    return this.#ask('proposal', { add, answer: (settled) => outcomeOf(settled, ['deleted', 'absent']) });
   }
 
   transact(group: GroupId, payload: Uint8Array, options: TransactOptions = NO_OPTIONS): Promise<TransactOutcome> {
@@ -218,16 +211,11 @@ export class FrontNode implements Node, Administers {
     }
     const refusal = this.#overQuota(group);
     if (refusal !== undefined) return this.#refuse('proposal', refusal);
-    const answer = (settlement: Settlement): TransactOutcome => this.#answer(group, transactOutcome(settlement));
-    const { onAdmitted } = options;
-    const asked = {
-      group,
-      payload,
-      tellsAdmission: onAdmitted !== undefined,
-      staysHere: options.requireLeader ?? false,
-    };
-    const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
-    return this.#ask('proposal', { add, answer, onAdmitted });
+    return this.#propose(group, payload, options, (settled) => {
+      const outcome = outcomeOf(settled, ['committed', 'replayed', 'violated', 'too-broad']);
+      if (this.#catalog.has(group)) this.#revisions.answer(group, outcome.revision);
+      return outcome;
+    });
   }
 
   define(group: GroupId, payload: Uint8Array, options: WriteOptions = {}): Promise<DefinitionOutcome> {
@@ -235,9 +223,7 @@ export class FrontNode implements Node, Administers {
     if (decodeDefinitionEntry(payload) === undefined) return this.#refuse('proposal', definitionUnreadable());
     const refusal = this.#overQuota(group);
     if (refusal !== undefined) return this.#refuse('proposal', refusal);
-    const asked = { group, payload, tellsAdmission: false, staysHere: options.requireLeader ?? false };
-    const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
-    return this.#ask('proposal', { add, answer: definitionOutcome });
+    return this.#propose(group, payload, options, (settled) => outcomeOf(settled, ['definition']).outcome);
   }
 
   #overQuota(group: GroupId): DatabaseError | undefined {
@@ -245,11 +231,11 @@ export class FrontNode implements Node, Administers {
   }
 
   keepApiKey(key: ApiKey): Promise<KeyOutcome> {
-    return this.#propose(encodeCatalogEntry({ kind: 'keep-key', key }));
+    return this.#changeKey(encodeCatalogEntry({ kind: 'keep-key', key }));
   }
 
   removeApiKey(id: string): Promise<KeyOutcome> {
-    return this.#propose(encodeCatalogEntry({ kind: 'remove-key', id }));
+    return this.#changeKey(encodeCatalogEntry({ kind: 'remove-key', id }));
   }
 
   latest(group: GroupId): Promise<Revision> {
@@ -331,10 +317,20 @@ export class FrontNode implements Node, Administers {
     await this.#draining;
   }
 
-  #propose(payload: Uint8Array): Promise<KeyOutcome> {
-    const asked = { group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere: false };
+  #changeKey(payload: Uint8Array): Promise<KeyOutcome> {
+    const answer = (settled: Settlement): KeyOutcome => outcomeOf(settled, ['key-kept', 'key-removed', 'key-unmoved']);
+    return this.#propose(CATALOG_GROUP, payload, NO_OPTIONS, answer);
+  }
+
+  #propose<Answer>(
+    group: GroupId,
+    payload: Uint8Array,
+    { requireLeader: staysHere = false, onAdmitted }: TransactOptions,
+    answer: (settled: Settlement) => Answer,
+  ): Promise<Answer> {
+    const asked = { group, payload, tellsAdmission: onAdmitted !== undefined, staysHere };
     const add = (token: Token): unknown => this.#turn.proposals.push({ token, ...asked });
-    return this.#ask('proposal', { add, answer: keyOutcome });
+    return this.#ask('proposal', { add, answer, onAdmitted });
   }
 
   async #drain(): Promise<void> {
@@ -378,11 +374,6 @@ export class FrontNode implements Node, Administers {
     this.#revisions.advance(group, revision);
     if (group !== CATALOG_GROUP && this.#catalog.has(group)) this.#confirmed.add(group);
     return revision;
-  }
-
-  #answer(group: GroupId, outcome: TransactOutcome): TransactOutcome {
-    if (this.#catalog.has(group)) this.#revisions.answer(group, outcome.revision);
-    return outcome;
   }
 
   /** Adds a request to the message of this turn; resolves or rejects with its settlement. */

@@ -165,6 +165,6 @@ function notThere(node: NodeId, { nodes }: ClusterState): OrderFault {
   };
 }
 
-function failed(reason: string): OrderFault {
+export function failed(reason: string): OrderFault {
   return { code: 'failed_precondition', reason };
 }

@@ -18,6 +18,7 @@ import { hasOthers } from '../group/hand-over.ts';
 import type { ClockStanding } from '../group/peer-clocks.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
+import { loadsOf } from '../placement/spread.ts';
 
 /** Role of a node in the catalog group. */
 export type CatalogRole = 'voter' | 'learner' | 'none';
@@ -167,10 +168,7 @@ export function describeHere({
   const bindings = catalog.list();
   const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), { wallMs, nowMs }));
   const group = find(CATALOG_GROUP);
-  const copies = new Map<NodeId, number>();
-  for (const { replicas } of bindings) {
-    for (const replica of replicas) copies.set(nodeOf(replica), (copies.get(nodeOf(replica)) ?? 0) + 1);
-  }
+  const copies = loadsOf(bindings);
   const nodes = catalog.nodes().map((each) => ({
     ...each,
     answers: each.node === self,

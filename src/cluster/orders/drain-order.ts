@@ -7,7 +7,7 @@
  *        diverged, and do not drain themselves.
  */
 import { CATALOG_GROUP, type NodeId } from '#base';
-import type { OrderFault } from './decommission.ts';
+import { failed, type OrderFault } from './decommission.ts';
 import type { ClusterDescription, DescribedDatabase } from './describe.ts';
 
 export interface DrainOrder {
@@ -85,7 +85,7 @@ function isMajority(count: number, of: number): boolean {
 }
 
 function faulty(reason: string): DrainFault {
-  return { kind: 'faulty', code: 'failed_precondition', reason };
+  return { kind: 'faulty', ...failed(reason) };
 }
 
 function later(reason: string): Later {

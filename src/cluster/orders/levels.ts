@@ -90,7 +90,7 @@ export function finalizing(ports: FinalizingPorts): Finalizing {
     },
     fault: () => faultInRaise(goal(), catalog(), { node: ports.node, levels }),
     isPatient: true,
-    encode: () => machines.encodeRaise({ level: goal() }),
+    encode: () => machines.encode({ kind: 'raise', level: goal() }),
   });
 }
 

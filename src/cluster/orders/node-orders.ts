@@ -3,7 +3,7 @@ import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/cata
 import type { Machines } from '../machine.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import type { Upkeep } from '../placement/placement.ts';
-import { placementView } from '../placement/spread.ts';
+import { nodeViews } from '../placement/spread.ts';
 import { faultInOrder, goalOf, type NodeOrder, type OrderFault } from './decommission.ts';
 
 type Ordered =
@@ -26,12 +26,13 @@ export function nodeOrders(ports: NodeOrdersPorts): NodeOrders {
     // Requests may revert each other: a state seen on a follower may already have been reverted.
     answer: (order, isLatest) => (isLatest ? doneBy(catalog().nodes(), order) : undefined),
     fault: (order, group) => {
-      const view = placementView(catalog(), group, { nowMs: monotonicMs(), replaceAfterMs });
-      const fault = faultInOrder(order, { ...view, copies, membership: group.raft.membership });
+      const nodes = nodeViews(catalog(), group, { nowMs: monotonicMs(), replaceAfterMs });
+      const { membership } = group.raft;
+      const fault = faultInOrder(order, { nodes, bindings: catalog().list(), copies, membership });
       return fault && { kind: 'faulty', ...fault };
     },
     isPatient: true,
-    encode: (order) => machines.encodeMark({ node: order.node, state: goalOf(order) }),
+    encode: (order) => machines.encode({ kind: 'mark', node: order.node, state: goalOf(order) }),
   });
 }
 

@@ -15,7 +15,7 @@ import { type EntryId, lastId, tally, type VoterSet } from '#raft';
 import type { Passed } from '../catalog/catalog-asks.ts';
 import type { Group } from '../group/group.ts';
 import type { Binding } from '../outcome.ts';
-import type { OrderFault } from './decommission.ts';
+import { failed, type OrderFault } from './decommission.ts';
 
 export interface RecoveryOrder {
   readonly kind: 'recover';
@@ -168,8 +168,4 @@ function unaccepted(order: AskedRecovery, chosen: HeldCopy, holders: readonly No
 
 function named(nodes: readonly NodeId[]): string {
   return `node${nodes.length > 1 ? 's' : ''} ${nodes.toSorted((one, other) => one - other).join(', ')}`;
-}
-
-function failed(reason: string): OrderFault {
-  return { code: 'failed_precondition', reason };
 }

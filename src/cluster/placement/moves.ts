@@ -6,6 +6,7 @@
  * it is proposed again until the catalog shows it.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
+import type { CatalogEntry } from '#database';
 import type { Input, Target } from '#raft';
 import { Freshness } from '../catalog/freshness.ts';
 import type { Group } from '../group/group.ts';
@@ -35,21 +36,14 @@ export class Moves {
   readonly driver: MembershipDriver;
 
   constructor(ports: MovesPorts) {
-    const { limits, find, step, monotonicMs, wanted } = ports;
     this.#ports = ports;
-    this.freshness = new Freshness({
-      catalog: () => find(CATALOG_GROUP),
-      step,
-      monotonicMs,
-      waitMs: limits.leaderWaitMs,
-    });
+    this.freshness = new Freshness(ports);
     this.driver = new MembershipDriver({
-      limits,
-      wanted: (group) => wanted(group) ?? this.#wanted(group),
+      ...ports,
+      wanted: (group) => ports.wanted(group) ?? this.#wanted(group),
       unsettled: (group) => this.#unsettled(group),
       settle: (group, placement) => this.#settle(group, placement),
       freshness: this.freshness,
-      step,
     });
   }
 
@@ -66,7 +60,7 @@ export class Moves {
 
   /** Proposes a placement of the database on these nodes; the catalog will show the result. */
   place({ group, placement }: Binding, nodes: readonly NodeId[]): void {
-    this.#propose(this.#ports.machines.encodePlace({ group, placement, nodes }));
+    this.#propose({ kind: 'place', group, placement, nodes });
   }
 
   /** The wanted members of the group; undefined when it has its first members. */
@@ -84,10 +78,11 @@ export class Moves {
 
   /** Reports to the catalog that the group has reached this placement for good. */
   #settle(group: GroupId, placement: number): void {
-    this.#propose(this.#ports.machines.encodePlaced({ group, placement }));
+    this.#propose({ kind: 'placed', group, placement });
   }
 
-  #propose(payload: Uint8Array): void {
+  #propose(entry: CatalogEntry): void {
+    const payload = this.#ports.machines.encode(entry);
     const catalog = this.#ports.find(CATALOG_GROUP);
     if (catalog?.isReady === true) {
       // No request waits for the outcome of this entry.

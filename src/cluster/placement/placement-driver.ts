@@ -116,8 +116,8 @@ export class PlacementDriver {
     const isFree = (node: NodeId): boolean => (held.get(node) ?? 0) === 0 && !voting.has(node);
     const left = nodes.filter(({ node, state }) => state === 'leaving' && isFree(node));
     return [
-      ...placings.map((placing) => machines.encodePlace(placing)),
-      ...left.map(({ node }) => machines.encodeMark({ node, state: 'removed' })),
+      ...placings.map((placing) => machines.encode({ kind: 'place', ...placing })),
+      ...left.map(({ node }) => machines.encode({ kind: 'mark', node, state: 'removed' })),
     ];
   }
 

@@ -7,7 +7,7 @@ import { standingOf } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
-import type { Liveness, NodeView, Placement, PlacementView, SpreadView } from './placement.ts';
+import type { Liveness, NodeView, Placement } from './placement.ts';
 
 /**
  * Places new databases on so many nodes, or on fewer; on this one as long as none is registered. If too few nodes can
@@ -129,15 +129,6 @@ export interface ViewTime {
 }
 
 /** The view of the nodes; only the leader of the catalog knows which of them answer. */
-export function placementView(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): PlacementView {
-  return { nodes: nodeViews(catalog, group, time), bindings: catalog.list() };
-}
-
-/** The view for a new database, whose cost does not depend on the number of databases. */
-export function spreadView(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): SpreadView {
-  return { nodes: nodeViews(catalog, group, time), loads: catalog.copies };
-}
-
 export function nodeViews(catalog: CatalogMachine, group: Group | undefined, time: ViewTime): readonly NodeView[] {
   const voters = new Set(group?.raft.membership.voters.incoming.map(nodeOf));
   const nodes = catalog.nodes();

@@ -279,11 +279,12 @@ export class Intake {
 
   #encode(creates: NewDatabase): Uint8Array {
     const { machines, placement, view } = this.#ports;
-    return machines.encodeCreate({ ...creates, replicas: placement.replicas(view()) });
+    return machines.encode({ kind: 'create', ...creates, replicas: placement.replicas(view()) });
   }
 
   #deletion({ token, name, databaseId, staysHere }: DeleteRequest): Proposal {
-    const payload = this.#ports.machines.encodeDelete({ name, databaseId });
+    const instance = databaseId === undefined ? {} : { databaseId };
+    const payload = this.#ports.machines.encode({ kind: 'delete', name, ...instance });
     return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere };
   }
 }

@@ -69,7 +69,7 @@ class Leader {
     };
     return new PlacementDriver({
       upkeep: UPKEEP,
-      machines: { encodePlace: ({ group }: { readonly group: number }) => Uint8Array.of(group) } as unknown as Machines,
+      machines: { encode: ({ group }: { readonly group: number }) => Uint8Array.of(group) } as unknown as Machines,
       limits: LIMITS,
       catalog: () => ({ ...catalog, applied: { index: this.#appliedIndex } }) as unknown as CatalogMachine,
       find: () => this as unknown as Group,

@@ -258,8 +258,9 @@ describe('what no node of the cluster would forward', () => {
   }
 
   const good = databaseKit.payload('a');
-  const deletion = databaseMachines.encodeDelete({ name: 'shop', databaseId: undefined });
-  const creation = databaseMachines.encodeCreate({
+  const deletion = databaseMachines.encode({ kind: 'delete', name: 'shop' });
+  const creation = databaseMachines.encode({
+    kind: 'create',
     name: 'BAD NAME',
     databaseId: toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab'),
     createdAtMs: 1,
