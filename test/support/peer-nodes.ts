@@ -19,6 +19,7 @@ import {
 } from '#cluster';
 import { openPeerLinks, type PeerLimits, type PeerTls } from '#transport/peer';
 import { type FrameContent, sealFrame } from '../../src/cluster/peer/frame.ts';
+import { type LaneWorld, NET } from '../../src/transport/peer/wire.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 export const OTHER_CLUSTER = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
@@ -123,6 +124,7 @@ export interface NodeOptions {
   readonly tls?: PeerTls;
   readonly run?: number;
   readonly onDuplicate?: (words: string) => void;
+  readonly world?: LaneWorld;
 }
 
 export class LinkedNode {
@@ -138,10 +140,11 @@ export class LinkedNode {
   onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
 
   static async open(place: NodePlace, options: NodeOptions = {}): Promise<LinkedNode> {
-    const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax, tls, run = ++runs, onDuplicate } = options;
+    const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax, tls, run = ++runs } = options;
+    const { onDuplicate, world = NET } = options;
     const observed = new Observed();
     const host = '127.0.0.1';
-    const known = { clusterId, self: place, run, host, port, observer: observed, limits, connectionsMax, tls };
+    const known = { clusterId, self: place, run, host, port, observer: observed, limits, connectionsMax, tls, world };
     const parts = onDuplicate === undefined ? known : { ...known, onDuplicate };
     return new LinkedNode({ place, clusterId, run }, await openPeerLinks(parts), observed);
   }

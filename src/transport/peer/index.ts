@@ -11,8 +11,8 @@
  *        and counted; no node is mistaken for another.
  *   TP4  A node that no lane reaches any more is reported once, as soon as the connections break or do not answer a
  *        ping.
- *   TP5  A node that may send to this one is answered: an unknown sender is dialled at its announced address while it
- *        sends.
+ *   TP5  A node that may send to this one is answered: a sender that is unknown, or is not reached at its address in
+ *        the catalog, is dialled at its announced address while it sends.
  *   TP6  Creating a link never throws, whatever the address of the node is: such a node is not reached.
  *   TP7  The frames of a stream come from the node that opened it, with content of its lane; others are dropped and
  *        counted by fault.
@@ -25,8 +25,9 @@
  *   TP11 Where TLS is required, a client without a valid certificate of the authority of peers gets only a refusal, and
  *        nothing of it is read. A silent client uses no slot of served connections.
  *   TP12 A node never accepts two processes with copies of one data directory: it accepts the first, until its
- *        connections have closed or were silent for 10 s. The other process sends nothing to any node, and ends after
- *        refusals for 30 s.
+ *        connections have closed or were silent for 10 s. In its first 10 s it is replaced by a process at the address
+ *        in the catalog, so that nodes that start accept the same one. The other process sends nothing to any node,
+ *        and ends after refusals for 30 s.
  */
 
 export type { ClientAccess } from './asking.ts';

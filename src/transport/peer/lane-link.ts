@@ -52,8 +52,9 @@ export interface LaneLinkOptions {
 interface Attempt {
   readonly wire: Wire;
   isOpen: boolean;
-  /** Run of the answering process. */
+  /** Run of the answering process, and the time of its answer. */
   run: number;
+  sinceMs: number;
   /** Bytes of the answer, until it is complete. */
   said: Uint8Array;
   heardMs: number;
@@ -103,7 +104,8 @@ export class LaneLink {
     if (attempt?.isOpen !== true || attempt.wire.destroyed) return undefined;
     const { header, target: address } = this.#options;
     const destroy = (): void => void attempt.wire.destroy(new Error('another process of the node has begun'));
-    return { place: header.to, run: attempt.run, address, heardMs: () => attempt.heardMs, destroy };
+    const { run, sinceMs } = attempt;
+    return { place: header.to, run, address, isDialled: true, sinceMs, heardMs: () => attempt.heardMs, destroy };
   }
 
   /** The other node is up: ends a pause. */
@@ -189,6 +191,7 @@ export class LaneLink {
       wire,
       isOpen: false,
       run: 0,
+      sinceMs: 0,
       said: NO_BYTES,
       heardMs: 0,
       askedMs: 0,
@@ -236,6 +239,7 @@ export class LaneLink {
     this.#failures = 0;
     attempt.isOpen = true;
     attempt.run = answer.run;
+    attempt.sinceMs = attempt.heardMs;
     attempt.said = NO_BYTES;
     attempt.deadline?.();
     attempt.deadline = undefined;
@@ -257,7 +261,7 @@ export class LaneLink {
     const { to, clusterId: ours } = header;
     if (clusterId !== ours) return `it belongs to the cluster ${clusterId}`;
     if (from.node !== to.node || from.store !== to.store) return `it is node ${from.node}, store ${from.store}`;
-    return faultInRun({ run, address })?.words;
+    return faultInRun({ run, address, isDialled: true })?.words;
   }
 
   /** Sends a question to the other side, unless one is pending. */

@@ -100,7 +100,8 @@ export class LaneLinks implements PeerLinks {
     const dialled = [...this.#links.values()].filter(({ peer }) => peer.store === store);
     const lanes = dialled.flatMap(({ lanes: own }) => LANES.map((lane) => own[lane].heard));
     const heard = [...this.#door.heardOf(store), ...lanes.filter((each) => each !== undefined)];
-    return duplicateOf(process, heard, { world: this.#world, limits: this.#limits });
+    const known = [...this.#named.values()].find((peer) => peer.store === store);
+    return duplicateOf(process, heard, { world: this.#world, limits: this.#limits, known });
   }
 
   send(to: NodeId, lane: Lane, frame: Uint8Array): boolean {
@@ -110,7 +111,7 @@ export class LaneLinks implements PeerLinks {
   }
 
   isOpen(to: NodeId, lane: Lane): boolean {
-    return this.#links.get(to)?.lanes[lane].isOpen ?? false;
+    return !this.#isDuplicate && (this.#links.get(to)?.lanes[lane].isOpen ?? false);
   }
 
   setPeers(peers: readonly Peer[]): void {
@@ -118,9 +119,9 @@ export class LaneLinks implements PeerLinks {
       peers.filter(({ node }) => node !== this.#options.self.node).map((peer) => [peer.node, peer]),
     );
     for (const [node, link] of this.#links) {
-      const peer = others.get(node);
-      const isGuest = peer === undefined && !this.#named.has(node);
-      if (!isGuest && (peer === undefined || !isSame(peer, link.peer))) this.#drop(link);
+      const [peer, known] = [others.get(node), this.#named.get(node)];
+      // An unchanged row says nothing new about a guest, or about a node that has announced another address.
+      if (!isSame(peer, known) && !isSame(peer, link.peer)) this.#drop(link);
     }
     this.#named = others;
     for (const [node, peer] of others) if (!this.#links.has(node)) this.#dial(peer);
@@ -213,17 +214,15 @@ export class LaneLinks implements PeerLinks {
    * A caller that the catalog does not list is dialled at the address that it announces, while it has a stream (TP5).
    * It may have joined while this node was down, and this node can learn that only by answering it. A caller that the
    * catalog lists may have just started, so all lanes to it are dialled without a delay: heartbeats on one lane make
-   * it ready, and answers to its requests use another one.
+   * it ready, and answers to its requests use another one. While it is not reached it is dialled at the address that it
+   * announces: when most nodes move at once, the catalog has no leader that could learn their new addresses otherwise.
    */
   #hear(caller: NodePlace, address: Address | undefined): () => void {
     const { node } = caller;
     this.#streams.set(node, (this.#streams.get(node) ?? 0) + 1);
+    if (address !== undefined) this.#seek({ ...caller, ...address });
     const link = this.#links.get(node);
     if (link !== undefined) for (const lane of LANES) link.lanes[lane].hurry();
-    const isGuest = link === undefined && node !== this.#options.self.node;
-    if (isGuest && address !== undefined && this.#links.size < this.#named.size + this.#limits.guestsMax) {
-      this.#dial({ ...caller, ...address });
-    }
     return () => {
       const left = (this.#streams.get(node) ?? 0) - 1;
       if (left > 0) this.#streams.set(node, left);
@@ -231,6 +230,13 @@ export class LaneLinks implements PeerLinks {
       const guest = this.#links.get(node);
       if (left === 0 && guest !== undefined && !this.#named.has(node)) this.#drop(guest);
     };
+  }
+
+  #seek(announced: Peer): void {
+    const link = this.#links.get(announced.node);
+    if (announced.node === this.#options.self.node || link?.isReached === true || isSame(announced, link?.peer)) return;
+    if (link !== undefined) this.#drop(link);
+    if (this.#links.size < this.#named.size + this.#limits.guestsMax) this.#dial(announced);
   }
 
   #opened(link: Link): void {
@@ -251,6 +257,11 @@ export class LaneLinks implements PeerLinks {
     link.isReached = false;
     this.#options.observer.active(node, false);
     this.#note({ event: 'peer-lost', node, reason });
+    const known = this.#named.get(node);
+    if (known !== undefined && !isSame(known, link.peer)) {
+      this.#drop(link);
+      this.#dial(known);
+    }
     this.#onUnreachable(node);
   }
 
@@ -299,6 +310,6 @@ export class LaneLinks implements PeerLinks {
   }
 }
 
-function isSame(one: Peer, other: Peer): boolean {
-  return one.store === other.store && one.host === other.host && one.port === other.port;
+function isSame(one: Peer | undefined, other: Peer | undefined): boolean {
+  return one?.store === other?.store && one?.host === other?.host && one?.port === other?.port;
 }

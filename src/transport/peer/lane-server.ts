@@ -34,6 +34,7 @@ export class LaneServer {
   #said: Uint8Array = new Uint8Array(0);
   #hello: Hello | undefined;
   #heardMs = 0;
+  #sinceMs = 0;
   /** Bytes that were read after a frame that is being processed. */
   #rest: Uint8Array | undefined;
   #stopTelling: () => void = () => undefined;
@@ -58,7 +59,8 @@ export class LaneServer {
   get heard(): HeardRun | undefined {
     if (this.#hello === undefined || this.#wire.destroyed) return undefined;
     const { header, run, address } = this.#hello;
-    return { place: header.from, run, address, heardMs: () => this.#heardMs, destroy: () => this.destroy() };
+    const [place, sinceMs] = [header.from, this.#sinceMs];
+    return { place, run, address, sinceMs, heardMs: () => this.#heardMs, destroy: () => this.destroy() };
   }
 
   /** Ends it at once. */
@@ -90,6 +92,7 @@ export class LaneServer {
     }
     this.#wire.write(writeAnswer(answer));
     this.#hello = hello.value;
+    this.#sinceMs = this.#heardMs;
     this.#said = new Uint8Array(0);
     const { world, limits } = this.#options;
     this.#stopTelling = world.every(limits.pingTimeoutMs / WORDS_PER_TIMEOUT, () => this.#say(HERE));

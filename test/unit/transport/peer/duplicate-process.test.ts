@@ -4,7 +4,11 @@ import { afterEach, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type JoinReply, type JoinRequest, LANES } from '#cluster';
 import { askToJoin } from '#transport/peer';
+import { PEER_LIMITS } from '../../../../src/transport/peer/limits.ts';
+import { duplicateOf, type HeardRun, silenceMs } from '../../../../src/transport/peer/runs.ts';
+import { NET } from '../../../../src/transport/peer/wire.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { freePorts } from '../../../support/free-ports.ts';
 import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK, UNPINGED, Wire } from '../../../support/peer-nodes.ts';
 
 const [NORTH, SOUTH, WEST] = [placeOf(1), placeOf(2), placeOf(3)];
@@ -67,10 +71,19 @@ it('the second process is accepted when nothing is heard of the first, though it
   expect(reaches(north, SOUTH)).toBe(false);
 });
 
-it('a process that answers at the address of a node is refused while another one of that node has dialled', async () => {
-  const [north, south, copy] = [await open(NORTH), await open(SOUTH), await open(NORTH)];
+it('a process that answers at the address of a node is refused while another one of that node has dialled long ago', async () => {
+  const HOUR_MS = 3_600_000;
+  const limits = { ...QUICK, pingEveryMs: 20, pingTimeoutMs: HOUR_MS };
+  let pastMs = 0;
+  const world = { ...NET, nowMs: () => performance.now() + pastMs };
+  const [north, south, copy] = [await open(NORTH, { limits }), await open(SOUTH, { limits, world }), await open(NORTH)];
   north.links.setPeers([south.peer]);
   await eventually(() => expect(reaches(north, SOUTH)).toBe(true));
+  pastMs = 2 * HOUR_MS;
+  const { trips } = north.observed;
+  const before = trips.length;
+  // Every lane of it asks as often.
+  await eventually(() => expect(trips.length).toBeGreaterThan(before + 5));
   south.links.setPeers([copy.peer]);
   const reason = `127.0.0.1:${copy.links.port}: ${wordsOf(north, copy)}`;
   await eventually(() => expect(south.observed.notes).toContainEqual({ event: 'peer-refuses', node: 1, reason }));
@@ -108,7 +121,59 @@ it('a process that a node refuses for another one sends nothing to the others, a
   expect(copy.send(WEST, 'beats', 1)).toBe(true);
   copy.links.setPeers([west.peer, south.peer]);
   await eventually(() => expect(copy.observed.duplicates).not.toEqual([]));
-  expect([reaches(copy, WEST), copy.send(WEST, 'beats', 2)]).toEqual([true, false]);
+  expect([reaches(copy, WEST), copy.send(WEST, 'beats', 2)]).toEqual([false, false]);
   await eventually(() => expect(ends[0]).toBe(`127.0.0.1:${south.links.port}: ${wordsOf(north, copy)}`));
   expect(west.numbersOf('beats')).toEqual([1]);
+});
+
+it('of two processes that starting nodes accepted, one each, all accept the one at the address in the catalog', async () => {
+  const limits = { ...UNPINGED, backoffFirstMs: 3_600_000, backoffLastMs: 3_600_000 };
+  const [port = 0] = await freePorts(1);
+  const [south, west, copy] = [await open(SOUTH), await open(WEST, { limits }), await open(NORTH)];
+  west.links.setPeers([{ ...NORTH, host: '127.0.0.1', port }]);
+  await eventually(() => expect(west.observed.reached.get(NORTH.node)).toBe(false));
+  copy.links.setPeers([west.peer]);
+  await eventually(() => expect([reaches(copy, WEST), reaches(west, NORTH)]).toEqual([true, true]));
+  const north = await open(NORTH, { port });
+  north.links.setPeers([south.peer]);
+  await eventually(() => expect(reaches(north, SOUTH)).toBe(true));
+  copy.links.setPeers([west.peer, south.peer]);
+  await eventually(() => expect(copy.observed.duplicates).not.toEqual([]));
+  north.links.setPeers([west.peer, south.peer]);
+  await eventually(() => expect([reaches(north, WEST), reaches(west, NORTH)]).toEqual([true, true]));
+  expect(west.send(NORTH, 'beats', 1)).toBe(true);
+  await eventually(() => expect(north.numbersOf('beats')).toEqual([1]));
+  expect([north.observed.duplicates, reaches(copy, WEST)]).toEqual([[], false]);
+});
+
+it('a new connection gives way to a process that answers at the address in the catalog, or else announces it', () => {
+  const limits = PEER_LIMITS;
+  const world = { ...NET, nowMs: () => 100_000, afterArrivals: () => undefined };
+  const [known, elsewhere] = [
+    { host: 'node-1', port: 7003 },
+    { host: 'node-1', port: 7004 },
+  ];
+  const accepts = (
+    process: Partial<HeardRun>,
+    ...heard: readonly Partial<HeardRun>[]
+  ): readonly (number | undefined)[] => {
+    const ended: (number | undefined)[] = [];
+    const all = heard.map((each, at) => {
+      const usual = { place: NORTH, run: 2, address: elsewhere, sinceMs: 99_000, heardMs: () => 99_999 };
+      return { ...usual, destroy: () => void ended.push(at), ...each };
+    });
+    const fault = duplicateOf({ run: 1, address: known, ...process }, all, { world, limits, known });
+    return fault === undefined ? ended : [...ended, -1];
+  };
+  const REFUSED = [-1];
+  const old = { sinceMs: 100_000 - silenceMs(limits) };
+  expect(accepts({}, {})).toEqual([0]);
+  expect(accepts({}, {}, { run: 1 }, { address: undefined })).toEqual([0, 2]);
+  expect(accepts({}, {}, old)).toEqual(REFUSED);
+  expect(accepts({}, { address: known })).toEqual(REFUSED);
+  expect(accepts({ isDialled: true }, { address: known })).toEqual([0]);
+  expect(accepts({ isDialled: true }, { address: known, isDialled: true })).toEqual(REFUSED);
+  expect(accepts({ address: elsewhere, isDialled: true }, { address: undefined })).toEqual(REFUSED);
+  expect(accepts({ address: undefined }, {})).toEqual(REFUSED);
+  expect(accepts({ address: { ...known, host: 'node-2' } }, {})).toEqual(REFUSED);
 });

@@ -133,6 +133,26 @@ it('a node that has started and dials is dialled at once by the other, however l
   await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
 });
 
+it('a node at another address than the catalog has is reached while it dials, and sought at the known one afterwards (TP5)', async () => {
+  const [port = 0] = await freePorts(1);
+  const north = await open(NORTH, { limits: { ...UNPINGED, backoffFirstMs: 3_600_000, backoffLastMs: 3_600_000 } });
+  const lost = await wireTo(port);
+  const row = { ...SOUTH, host: '127.0.0.1', port: lost.port };
+  north.links.setPeers([row]);
+  await eventually(() => expect(lost.dialled).toBe(LANES.length));
+  await eventually(() => expect(lost.connectionCount).toBe(0));
+  const moved = await open(SOUTH, { limits: UNPINGED });
+  moved.links.setPeers([north.peer]);
+  await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
+  const other = { ...placeOf(3), host: '127.0.0.1', port };
+  north.links.setPeers([row, other]);
+  expect(north.send(SOUTH, 'beats', 2)).toBe(true);
+  await eventually(() => expect(moved.numbersOf('beats')).toEqual([1, 2]));
+  await moved.links.close();
+  await eventually(() => expect(lost.dialled).toBe(2 * LANES.length));
+  expect([north.reachable, north.unreachable]).toEqual([[SOUTH.node], [SOUTH.node]]);
+});
+
 it('a node that starts refuses no other, which reaches it when it has started', async () => {
   const north = await open(NORTH);
   const port = await openPeerPort({ host: '127.0.0.1', port: 0, limits: QUICK });
