@@ -12,7 +12,7 @@ import { testDir } from '../support/test-scope.ts';
 const DATABASE = 'shop';
 const POLL = { timeout: 120_000, interval: 250 };
 
-it('a copied member is not ready, ends with the reason, and is accepted when the original has ended', {
+it('a copied member is not ready, ends with the reason, is accepted in place of the original, and finds others that move', {
   timeout: 300_000,
 }, async () => {
   const dir = testDir();
@@ -45,6 +45,15 @@ it('a copied member is not ready, ends with the reason, and is accepted when the
   const instead = await startCopy();
   expect(await writeAt(instead, DATABASE, 'd', POLL)).toBe(4);
   for (const each of [first, instead, third]) expect(await idsAt(each, DATABASE, 4)).toEqual(['a', 'b', 'c', 'd']);
+
+  // Both start at other ports, and the catalog names their old ones until it has a leader again.
+  for (const { process } of [first, third]) process.kill('SIGKILL');
+  await Promise.all([first.process.ended, third.process.ended]);
+  const moved = [await startMember(dir, 'node-1'), await startMember(dir, 'node-3', seeds)];
+  expect(await writeAt(instead, DATABASE, 'e', POLL)).toBe(5);
+  for (const each of [instead, ...moved]) {
+    await expect.poll(() => idsAt(each, DATABASE, 5), POLL).toEqual(['a', 'b', 'c', 'd', 'e']);
+  }
 });
 
 it('the copy of the only node with a replica acknowledges nothing', { timeout: 300_000 }, async () => {
