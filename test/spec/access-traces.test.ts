@@ -1,6 +1,6 @@
 // Goal: a trace shows the wait until a caller is identified, below each request over HTTP and gRPC, and each operation
-// on keys and tokens. Method: real nodes with authentication on, a provider that answers when the test says so, and a
-// collector on loopback.
+// on keys and tokens. Method: real nodes with authentication on, an identity provider that answers when the test allows
+// it, and a collector on loopback.
 import type { ServerResponse } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';
@@ -30,7 +30,7 @@ async function asAnybody(trace: RemoteTrace): Promise<Readonly<Record<'authoriza
   return { authorization: `Bearer ${token}`, traceparent: trace.traceparent };
 }
 
-it('SPEC-TRACE-CONTEXT: the wait until it is known who asks is as long as the provider takes, below the request', async () => {
+it('SPEC-TRACE-CONTEXT: the wait for the identity of a caller is a span below the request, as long as the provider takes', async () => {
   const asked = Promise.withResolvers<ServerResponse>();
   provider.answers.set('/.well-known/openid-configuration', (_request, response) => asked.resolve(response));
   const trace = remote();
@@ -48,8 +48,8 @@ it('SPEC-TRACE-CONTEXT: the wait until it is known who asks is as long as the pr
   provider.answers.clear();
 });
 
-describe.concurrent('SPEC-TRACE-CONTEXT: the wait until it is known who asks', () => {
-  it('is below the call over gRPC', async () => {
+describe.concurrent('SPEC-TRACE-CONTEXT: the wait for the identity of a caller', () => {
+  it('is a span below the call over gRPC', async () => {
     const trace = remote();
     const metadata = await asAnybody(trace);
     await server.client.send('fetchLatestDatabase', { databaseName: name }, { metadata });
@@ -57,7 +57,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT: the wait until it is known who asks', (
     expect(wayTo(WAIT, spans)).toEqual(['cairn.v1.EventStore/FetchLatestDatabase', WAIT]);
   });
 
-  it('is told as a refusal where nobody is let in', async () => {
+  it('is a span with the refusal when the caller is refused', async () => {
     const trace = remote();
     const token = await provider.token({ aud: 'somebody else' });
     const headers = { authorization: `Bearer ${token}`, traceparent: trace.traceparent };
@@ -70,7 +70,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT: the wait until it is known who asks', (
     expect(JSON.stringify(spans, withoutBigints)).not.toContain(token);
   });
 
-  it('is none where a key is known', async () => {
+  it('is no span when the key is known', async () => {
     const trace = remote();
     await api.get(`/databases/${name}`, { ...AS_FIRST, traceparent: trace.traceparent });
     const spans = await traceWith(receiver, trace.traceId, 'GET /databases/{database}');

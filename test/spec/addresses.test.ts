@@ -1,4 +1,4 @@
-// Goal: where a node is found unless told otherwise. Method: the settings of a command line without any.
+// Goal: a node has its documented default addresses. Method: the settings of a command line without any argument.
 import { expect, it } from 'vitest';
 import { readInvocation } from '../../src/main/config.ts';
 

@@ -1,4 +1,5 @@
-// API keys over HTTP and gRPC: issue, list, rotate, revoke, expire; requests with secrets of the client are repeatable.
+// API keys over HTTP and gRPC can be issued, listed, rotated, revoked and can expire. Requests that carry a secret of
+// the client can be repeated.
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -30,7 +31,7 @@ const readStatus = async (issued: Issued): Promise<number> =>
   (await api.get(`/databases/${name}`, asKey(issued))).status;
 
 describe('SPEC-AUTH-KEYS', () => {
-  it('a key is issued with its secret, which no other answer has', async () => {
+  it('a key is issued with its secret, and no other answer contains the secret', async () => {
     const body = { name: 'ci of the shop', roles: ['writer:shop-*', 'reader'], expires_at: '2999-01-01T00:00:00Z' };
     const answer = await api.post(KEYS, body, AS_FIRST);
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
@@ -66,7 +67,7 @@ describe('SPEC-AUTH-KEYS', () => {
     }
   });
 
-  it('a rotated key has two secrets for as long as it is asked for, and never three', async () => {
+  it('a rotated key has two secrets for the requested time, and never three', async () => {
     const first = await issue({ roles: ['reader'] });
     const rotate = async (body: object): Promise<Issued> => {
       const answer = await api.post(`${KEYS}/${first.id}/rotate`, body, AS_FIRST);
@@ -106,7 +107,7 @@ interface Made {
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** An id and a secret as a client makes them (proto/cairn/v1/api_key.proto). */
+/** Makes an id and a secret in the way of a client (proto/cairn/v1/api_key.proto). */
 function make(id = randomBytes(8).toString('hex')): Made {
   const secret = randomBytes(32).toString('hex');
   return { id, secret, secretSha256: sha256(secret) };
@@ -124,7 +125,7 @@ const statusOf = async (made: Made): Promise<number> => (await api.get(`/databas
 const outcome = (call: UnaryName, request: object): Promise<string> => outcomeOf(client.send(call, request, asFirst));
 
 describe('SPEC-AUTH-KEYS over gRPC', () => {
-  it('issues a key with its secret, which no other reply has', async () => {
+  it('issues a key with its secret, and no other reply contains the secret', async () => {
     const request = { name: 'ci', roles: ['writer:shop-*', 'reader'], ...NEVER, id: '', secretSha256: Buffer.alloc(0) };
     const { apiKey, key } = await client.send('issueApiKey', request, asFirst);
     expect(apiKey).toMatchObject({ name: 'ci', roles: ['writer:shop-*', 'reader'], createdBy: 'bootstrap' });
@@ -167,14 +168,14 @@ describe('SPEC-AUTH-KEYS over gRPC', () => {
     const back = { ...request, secretSha256: first.secretSha256 };
     expect(await outcome('rotateApiKey', back)).toBe('ALREADY_EXISTS ApiKeyExists');
     await client.send('rotateApiKey', { ...request, overlapSeconds: 0, secretSha256: third.secretSha256 }, asFirst);
-    // HTTP is answered by another node, which has applied the rotation in a moment.
+    // In runs with a cluster another node answers HTTP, and applies the rotation a moment later.
     await eventually(async () => {
       const statuses = [first, { ...second, id: first.id }, third].map(statusOf);
       expect(await Promise.all(statuses)).toEqual([401, 401, 200]);
     });
   });
 
-  it('has a key expire at a time, which a later request only brings forward, and removes it', async () => {
+  it('lets a key expire at a time, which later requests can only make earlier, and removes it', async () => {
     const made = make();
     const { id } = made;
     await client.send('issueApiKey', { name: 'ci', roles: ['reader'], ...NEVER, ...made }, asFirst);
@@ -190,7 +191,7 @@ describe('SPEC-AUTH-KEYS over gRPC', () => {
     }
     expect(await statusOf(made)).toBe(200);
     await client.send('revokeApiKey', { id, ...NEVER }, asFirst);
-    // HTTP is answered by another node, which has applied the removal in a moment.
+    // In runs with a cluster another node answers HTTP, and applies the removal a moment later.
     await eventually(async () => expect(await statusOf(made)).toBe(401));
     expect(await outcome('revokeApiKey', { id, ...NEVER })).toBe('NOT_FOUND ApiKeyNotFound');
   });

@@ -1,4 +1,5 @@
-// Admin requests leave a record over each interface, with authentication on and off; reads and transactions do not.
+// The audit log has a record of each admin request, over each interface, with authentication on and off. Reads and
+// transactions have none.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -24,7 +25,7 @@ function recordsIn(file: string): readonly unknown[] {
 }
 
 describe('SPEC-AUTH-AUDIT', () => {
-  it('says who did what to which, what was refused for want of a right, and what failed', async () => {
+  it('records who did what to which object, which requests lacked a right, and which failed', async () => {
     const name = uniqueName();
     const admin = { principal: 'bootstrap', principalName: 'bootstrap' };
     const { headers: asWriter, ...issued } = await issueKey(api, `writer:${name}`);
@@ -62,7 +63,7 @@ describe('SPEC-AUTH-AUDIT', () => {
     for (const secret of [FIRST_KEY, issued.key.slice(-72)]) expect(text).not.toContain(secret);
   });
 
-  it('is of anybody where nobody is asked who he is', async () => {
+  it('records the principal anybody when authentication is off', async () => {
     const name = uniqueName();
     await open.api.post('/api/v1/db', { database_name: name });
     expect(recordsIn(files.off)).toMatchObject([

@@ -1,4 +1,5 @@
-// With authentication on, every route and RPC but the probes requires a valid credential; a tag grants no read.
+// With authentication on, every route and RPC except the probes requires a valid credential. A valid tag (ETag) gives
+// no access.
 import { describe, expect, it } from 'vitest';
 import { EventStoreService } from '../../proto/gen/cairn/v1/event_store.ts';
 import { ROUTES } from '../../src/transport/http/routes.ts';
@@ -40,7 +41,7 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
     },
   );
 
-  it('only /health, probes, OPTIONS and what pages load are answered to anybody', async () => {
+  it('only /health, probes, OPTIONS and the assets of pages are answered without a credential', async () => {
     const open = ROUTES.filter(({ isForAnybody }) => isForAnybody === true).map(({ path }) => path);
     expect(open).toEqual(['/health', '/livez', '/readyz', '/startupz', '/assets/{file}']);
     expect(await api.get('/health')).toMatchObject({ status: 200, text: 'OK' });
@@ -54,10 +55,10 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
     expect(there.headers.get('allow')).toBe(absent.headers.get('allow'));
   });
 
-  it('a refusal is the same for what is there, what is not, and what is no route', async () => {
+  it('a refusal is the same for an existing database, a missing one, and an unknown route', async () => {
     const paths = [`/databases/${name}`, '/databases/absent', '/nowhere', `/db/${name}/999`, `/db//${name}`];
     const answers = await Promise.all(paths.map((path) => api.get(path)));
-    // As they stand there: fetch would have them resolved before.
+    // A raw connection sends these paths unchanged; `fetch` would resolve the dots first.
     for (const odd of [`/databases/%2e%2e/${name}`, `/databases/${name}/../${name}`, `/health/../databases/${name}`]) {
       const request = [`GET ${odd} HTTP/1.1`, `Host: ${host}`, 'Connection: close', '', ''];
       const [reply] = parseReplies(await exchange(server.http, request.join('\r\n')));
@@ -81,7 +82,7 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
     expect(await twice(`X_API_Key: ${FIRST_KEY}`)).toBe(401);
   });
 
-  it('SPEC-AUTH-KEY: of two headers the key counts, whatever the other one says, over HTTP and gRPC', async () => {
+  it('SPEC-AUTH-KEY: with both headers only X-API-Key counts, over HTTP and gRPC', async () => {
     const basic = `Basic ${Buffer.from('ann:wrong').toString('base64')}`;
     for (const authorization of ['Bearer wrong', basic, 'Digest wrong', `Bearer ${FIRST_KEY}`]) {
       const asked = { ...AS_FIRST, authorization };
@@ -93,14 +94,14 @@ describe('SPEC-AUTH-REQUIRED over HTTP', () => {
     }
   });
 
-  it('the body of a request without a credential is not asked for', async () => {
+  it('a request without a credential is refused without 100 Continue', async () => {
     const head = `POST /api/v1/db HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n`;
     const expecting = `${head}Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n`;
     const replies = parseReplies(await exchange(server.http, expecting));
     expect(replies.map(({ status }) => status)).toEqual([401]);
   });
 
-  it('what says nothing of keeping it is kept by nobody', async () => {
+  it('an answer without its own Cache-Control has no-store', async () => {
     for (const path of ['/', '/databases', `/databases/${name}`, '/api/v1/auth/keys', '/api/v1/openapi.json']) {
       const { headers } = await api.get(path, AS_FIRST);
       expect([path, headers.get('cache-control')]).toEqual([path, 'no-store']);
@@ -132,7 +133,7 @@ describe('SPEC-AUTH-REQUIRED over gRPC', () => {
     expect(await codeOf(method, { authorization: `Bearer ${FIRST_KEY}x` })).toBe('UNAUTHENTICATED CredentialRefused');
   });
 
-  it.each([{}, { 'x-api-key': 'wrong' }])('a call with %j is refused before its message comes', async (metadata) => {
+  it.each([{}, { 'x-api-key': 'wrong' }])('a call with %j is refused before its message arrives', async (metadata) => {
     const client = new RawGrpc(Number(server.grpc.split(':').at(-1)));
     const stream = client.session.request({
       ':method': 'POST',
@@ -152,7 +153,7 @@ describe('SPEC-AUTH-MCP', () => {
     return [answer.status, answer.headers.get('www-authenticate')];
   };
 
-  it('nothing begins without a valid Authorization', async () => {
+  it('no session begins without a valid Authorization', async () => {
     expect(await told(INITIALIZE, {})).toEqual([401, MISSING]);
     expect(await told(INITIALIZE, { authorization: 'Bearer cairn_x' })).toEqual([401, INVALID]);
     const elsewhere = await send(server.mcp, INITIALIZE, AS_FIRST);
@@ -164,7 +165,7 @@ describe('SPEC-AUTH-MCP', () => {
     expect(await told(bare, { 'mcp-protocol-version': '2026-07-28' })).toEqual([401, MISSING]);
   });
 
-  it('a tool asks with the Authorization of its request, without which nothing goes on in a session', async () => {
+  it('a tool uses the Authorization of its request, and every request of a session needs one', async () => {
     const authorization = `Bearer ${FIRST_KEY}`;
     const { 'mcp-session-id': id = '' } = await begun(server.mcp, { authorization });
     const session = { 'mcp-session-id': id };
@@ -217,7 +218,7 @@ describe.each(['application/json', 'text/plain', 'text/html'] as const)('SPEC-HT
     });
   });
 
-  it('has another tag after its database is created again', async () => {
+  it('has another tag after its database is re-created', async () => {
     const own = uniqueName();
     await create(own, SECRET);
     const path = `/db/${own}/1/events`;

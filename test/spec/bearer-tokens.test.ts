@@ -1,4 +1,5 @@
-// Bearer tokens of an OIDC provider: accepted over each interface, refused when wrong, undecided without its keys.
+// Bearer tokens of an OIDC provider are accepted over each interface and refused when they are wrong. Without the
+// keys of the provider, a node answers that it cannot decide.
 import { exportJWK, exportSPKI, generateKeyPair, importJWK } from 'jose';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
@@ -29,7 +30,7 @@ const overGrpc = (metadata: Readonly<Record<string, string>>): Promise<string> =
 const overMcp = async (token: string): Promise<number> => (await send(server.mcp, INITIALIZE, bearer(token))).status;
 
 describe('SPEC-AUTH-TOKEN', () => {
-  it('a token does what its roles say, over HTTP, gRPC and MCP', async () => {
+  it('a token has the rights of its roles, over HTTP, gRPC and MCP', async () => {
     const token = await provider.token({ roles: reading, email: 'ann@shop.example' });
     expect(jsonOf(await api.get(`/databases/${name}`, bearer(token)))).toMatchObject({ name });
     const refused = errorOf(await api.send(`/databases/${name}`, { method: 'DELETE', headers: bearer(token) }));
@@ -42,7 +43,7 @@ describe('SPEC-AUTH-TOKEN', () => {
     expect(answer.text).toContain(name);
   });
 
-  it('one of several audiences is enough, and times may be a little off', async () => {
+  it('one of several audiences is enough, and small clock differences are tolerated', async () => {
     const claims = { roles: reading, aud: ['someone', 'other'], nbf: nowS() + 5, exp: nowS() - 5 };
     expect((await api.get(`/databases/${name}`, bearer(await provider.token(claims)))).status).toBe(200);
   });
@@ -104,7 +105,7 @@ describe('SPEC-AUTH-TOKEN', () => {
     ],
   ];
 
-  it.each(wrong)('one that %s is refused as any other, over HTTP, gRPC and MCP', async (_how, make) => {
+  it.each(wrong)('a token that %s is refused like any wrong token, over HTTP, gRPC and MCP', async (_how, make) => {
     const token = await make();
     const answer = await api.get(`/databases/${name}`, bearer(token));
     const { code, message, details } = errorOf(answer, { status: 401, code: 'UNAUTHENTICATED' });
@@ -116,8 +117,8 @@ describe('SPEC-AUTH-TOKEN', () => {
     expect(provider.asked).not.toContain('/mine');
   });
 
-  it('a stream ends when the token expires that it began with', async () => {
-    // Ten seconds are for clocks that differ, and two are left of them.
+  it('a stream ends when its token expires', async () => {
+    // The token has expired, but the node tolerates a clock difference of ten seconds, of which two are left.
     const metadata = bearer(await provider.token({ roles: reading, exp: nowS() - 8 }));
     const request = SubscribeEventsRequest.fromPartial({ databaseName: name });
     const listening = server.client.collect('subscribeEvents', request, { metadata });
@@ -132,7 +133,7 @@ describe('SPEC-AUTH-TOKEN without a provider that answers', async () => {
   silent.answers.set('/.well-known/openid-configuration', (_request, response) => response.writeHead(500).end());
   const cut = await startGuardedNode(`--oidc-issuer=${silent.issuer}`, `--oidc-audience=${AUDIENCE}`);
 
-  it('nobody can tell, which is not 401; what cannot be valid is 401 all the same, and keys count', async () => {
+  it('a token cannot be checked and gets no 401; a malformed one gets 401, and keys still work', async () => {
     const asked = bearer(await silent.token({ roles: ['reader'] }));
     const answer = await cut.api.get('/databases', asked);
     expect(errorOf(answer, { status: 503, code: 'INTERNAL' }).details?.reason).toBe('IdentityProviderUnavailable');

@@ -1,4 +1,5 @@
-// HTTP Basic in browsers: an API key is the password; programs get no Basic challenge, other origins do not write.
+// Browsers sign in by HTTP Basic with an API key as the password. Programs get no Basic challenge, and pages of other
+// origins cannot write.
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openPage, startBrowser, unfold } from '../support/browser.ts';
@@ -26,7 +27,7 @@ const BOTH = 'Basic realm="cairn", charset="UTF-8", Bearer realm="cairn"';
 const challengeOf = ({ headers }: { readonly headers: Headers }): string | null => headers.get('www-authenticate');
 
 describe('SPEC-AUTH-BASIC', () => {
-  it('a page that says that a credential is needed has a browser ask for it, whatever there is', async () => {
+  it('a page that needs a credential makes a browser ask for it, also for missing pages', async () => {
     for (const path of ['/', `/db/${name}/1`, '/db/absent/1', '/nowhere']) {
       const answer = await api.get(path, html);
       expect([path, answer.status, challengeOf(answer)]).toEqual([path, 401, BOTH]);
@@ -39,7 +40,7 @@ describe('SPEC-AUTH-BASIC', () => {
     expect(wrong.text).not.toMatch(/swordfish|YW5u/);
   });
 
-  it('programs are not asked so, over no interface', async () => {
+  it('programs get no Basic challenge, over any interface', async () => {
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }, { accept: 'text/plain' }])
       expect(challengeOf(await api.get('/', headers))).toBe('Bearer realm="cairn"');
     expect(challengeOf(await api.post('/api/v1/db', {}, html))).toBe('Bearer realm="cairn"');
@@ -48,7 +49,7 @@ describe('SPEC-AUTH-BASIC', () => {
     expect(challengeOf(overMcp)).toBe('Bearer realm="cairn"');
   });
 
-  it('who has signed in does what the roles of the key allow, and is known as it', async () => {
+  it('a signed-in user has the roles of the key, and is recorded as the key', async () => {
     expect((await api.get(`/db/${name}/1`, { ...html, ...signedIn(reader) })).status).toBe(200);
     const refused = await api.post(`/databases/${name}/events`, { events: [cloudEvent('no')] }, signedIn(reader));
     expect(errorOf(refused).details?.reason).toBe('RightLacking');
@@ -59,12 +60,12 @@ describe('SPEC-AUTH-BASIC', () => {
     expect(jsonOf(looked)).toMatchObject({
       transaction: { principal_attributes: { 'cairn.id': `key:${writer.id}`, 'cairn.name': 'of a test' } },
     });
-    // Names of databases are gathered from all nodes on behalf of whoever asks.
+    // The node asks all nodes for the names of databases with the rights of the caller.
     expect(jsonOf(await api.get('/', signedIn(reader)))).toMatchObject({ databases: [name] });
     expect((await api.get('/databases', { authorization: basic('root', FIRST_KEY) })).status).toBe(200);
   });
 
-  it('a page of another origin does not write by it, and a key in a header of its own does (TH14)', async () => {
+  it('a page of another origin cannot write by it, but can with a key in its own header (TH14)', async () => {
     const write = async (more: Readonly<Record<string, string>>, by = signedIn(writer)): Promise<number> =>
       (await api.post(`/databases/${name}/events`, { events: [cloudEvent(uniqueName())] }, { ...by, ...more })).status;
     const { host } = new URL(server.http);
@@ -75,7 +76,7 @@ describe('SPEC-AUTH-BASIC', () => {
     for (const headers of foreign) expect([headers, await write(headers, bearer)]).toEqual([headers, 200]);
   });
 
-  it('is not taken where no browser asks: over gRPC and MCP', async () => {
+  it('is refused where no browser calls: over gRPC and MCP', async () => {
     const call = server.client.send('fetchCatalog', {}, { metadata: signedIn(reader) });
     const failure = await call.catch((cause: unknown) => cause);
     if (!(failure instanceof GrpcFailure)) throw new Error('not refused');
@@ -84,7 +85,7 @@ describe('SPEC-AUTH-BASIC', () => {
     expect((await send(server.mcp, INITIALIZE, { authorization: `Bearer ${reader.key}` })).status).toBe(200);
   });
 
-  it('counts among the requests of its key, and what is wrong for the address', async () => {
+  it('counts for the rate limit of its key, and wrong passwords count for the address', async () => {
     const limits = ['--rate-limit-per-second=1', '--rate-limit-burst=6'];
     const { api: limited } = await startGuardedNode(...limits);
     const left = async (headers: Readonly<Record<string, string>>): Promise<readonly [number, string | null]> => {
@@ -98,7 +99,7 @@ describe('SPEC-AUTH-BASIC', () => {
     expect((await left(AS_FIRST))[0]).toBe(200);
   });
 
-  it('is off where the settings say so', async () => {
+  it('can be switched off', async () => {
     const off = await startGuardedNode('--auth-basic=off');
     expect(challengeOf(await off.api.get('/', html))).toBe('Bearer realm="cairn"');
     const answer = await off.api.get('/', { ...html, authorization: basic('a', FIRST_KEY) });
@@ -106,7 +107,7 @@ describe('SPEC-AUTH-BASIC', () => {
   });
 });
 
-/** A browser is started, on a machine with other things to do. */
+/** Limit for the start of a browser on a busy machine. */
 const BROWSER_MS = 120_000;
 
 describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: BROWSER_MS }, () => {
@@ -129,7 +130,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
     await page.getByRole('button', { name: 'transact' }).click();
   }
 
-  it('opens the catalog, follows a link, and commits what a form of the page says', async () => {
+  it('opens the catalog, follows a link, and commits by a form of the page', async () => {
     const before = await api.get(`/databases/${name}`, AS_FIRST);
     const page = await signIn(writer);
     await transact(page);
@@ -139,7 +140,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
     expect(is).toBe((was ?? 0) + 1);
   });
 
-  it('says what to do when the key ends while a page is open', async () => {
+  it('says what to do when the key is revoked while a page is open', async () => {
     const gone = await issueKey(api, `writer:${name}`);
     const page = await signIn(gone);
     await page.goto(`${server.http}/db/${name}/1/events`);
@@ -149,12 +150,12 @@ describe.skipIf(lacksTool('chromium'))('SPEC-AUTH-BASIC: a browser', { timeout: 
     await api.send(`/api/v1/auth/keys/${gone.id}`, { method: 'DELETE', headers: AS_FIRST });
     await tail.getByText('reload the page to sign in again').waitFor();
     expect(await tail.getByRole('button', { name: 'follow' }).count()).toBe(1);
-    // So it is with one whose secret was replaced.
+    // The same happens with a key whose secret was replaced.
     const rotated = await issueKey(api, `writer:${name}`);
     const other = await signIn(rotated);
     await api.post(`/api/v1/auth/keys/${rotated.id}/rotate`, { overlap_seconds: 0 }, AS_FIRST);
     await transact(other);
-    // Chromium sends the old secret, or none at all once it has heard that this one does not count.
+    // Chromium sends the old secret, or none after a node has refused it.
     const said = other.getByText(/^401[^]*; reload the page to sign in again/);
     await said.waitFor();
     expect(await said.count()).toBe(1);

@@ -1,4 +1,5 @@
-// Pages in Chromium, with scripts and without, by keyboard, and under axe (TH13); the long files have the rest.
+// Pages work in Chromium, with scripts and without, by keyboard, and without violations of axe (TH13). The long files
+// test further pages.
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults, openPage, shows, startBrowser, unfold } from '../support/browser.ts';
@@ -22,7 +23,7 @@ const KINDS = [
   `/databases/${name}/query-builder`,
 ];
 
-/** All kinds of pages are drawn and looked at in one test, on a machine with other things to do. */
+/** Limit of one test that opens all kinds of pages on a busy machine. */
 const BROWSER_MS = 240_000;
 
 const event = (id: string): string => JSON.stringify([cloudEvent(id, { data: { n: 1 } })]);
@@ -33,9 +34,9 @@ beforeAll(async () => {
 });
 
 describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: BROWSER_MS }, () => {
-  it('finds no page that complains, asks another server or shuts somebody out', async () => {
+  it('opens all pages without errors, requests to other servers, or violations of axe', async () => {
     const { page, complaints } = await openPage(browser);
-    // The engine is a script that no page would let in.
+    // axe is a script that the Content Security Policy of the page would block.
     const { page: examined } = await openPage(browser, { bypassCSP: true });
     const hosts = new Set<string>();
     page.on('request', (request) => hosts.add(new URL(request.url()).origin));
@@ -46,7 +47,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect([...hosts]).toEqual([url]);
   });
 
-  it('needs no scripts to read: links, filters and pages', async () => {
+  it('needs no scripts for links, filters and next pages', async () => {
     const { page } = await openPage(browser, { javaScriptEnabled: false }, `${url}/`);
     await page.getByRole('link', { name, exact: true }).click();
     await page.getByRole('link', { name: 'events', exact: true }).click();
@@ -61,7 +62,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.getByText('order.placed').count()).toBeGreaterThan(0);
   });
 
-  it('goes through the revisions by a slider, with the keyboard', async () => {
+  it('moves through the revisions by a slider, with the keyboard', async () => {
     const { page } = await openPage(browser, {}, `${url}${AT}/events`);
     const slider = page.getByRole('slider');
     await slider.waitFor();
@@ -72,7 +73,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.locator('.empty').count()).toBe(1);
   });
 
-  it('commits what a form says, and shows what was answered', async () => {
+  it('commits by a form, and shows the answer', async () => {
     const own = await api.created();
     const { page } = await openPage(browser, {}, `${url}/db/${own}/0`);
     await unfold(page, 'transact');
@@ -112,7 +113,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     await shows(page, own);
   });
 
-  it('says of what it cannot do that it cannot', async () => {
+  it('says which actions need scripts', async () => {
     const own = await api.created();
     const page = await open(`/databases/${own}`);
     await unfold(page, 'delete database');
@@ -120,9 +121,9 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     expect(await page.getByText('This button needs scripts').isVisible()).toBe(true);
   });
 
-  it('shuts nobody out by what it answers to forms', async () => {
+  it('gets answers to forms without violations of axe', async () => {
     const own = await api.created();
-    // The engine that looks is a script: only what the module would send is sent by the form itself.
+    // axe is a script, so scripts must run. Without the module for requests the browser sends the form itself.
     const { page } = await openPage(browser, { bypassCSP: true });
     await page.route('**/assets/requests-*.js', (route) => route.abort());
     await page.goto(`${url}/db/${own}/0`);

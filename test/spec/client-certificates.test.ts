@@ -1,4 +1,4 @@
-// Client certificates over gRPC, at a node that holds the database and at one that relays.
+// Client certificates give rights over gRPC, at a node that holds the database and at a node that relays.
 import { X509Certificate } from 'node:crypto';
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ const { holder, other } = await startTwo(
   `--tls-client-ca-file=${caFile}`,
   ...guardedSettings(dir.path),
   '--rate-limit-per-second=100000',
-  // A node that asks for somebody must not be let in for itself.
+  // CN=node has the role admin: a node that relays a request must act with the rights of the client, not with its own.
   '--auth-certificate-roles=URI=spiffe://shop/api=writer:shop;CN=node=admin;CN=reader of all=reader;CN=elsewhere=reader:elsewhere',
 );
 const NODES: readonly (readonly [string, TestServer])[] = [
@@ -61,13 +61,13 @@ async function readBy(server: TestServer, shown: Issued | undefined, metadata: M
 }
 
 describe.each(NODES)('SPEC-TLS-CLIENT: at the node %s', (_which, server) => {
-  it('the names of a certificate say what its client may do', async () => {
+  it('the names of a certificate give its client roles', async () => {
     expect(await readBy(server, writer)).toBe('OK');
     expect(await readBy(server, authority.issue({ cn: 'reader of all' }))).toBe('OK');
     expect(await readBy(server, unknown)).toBe('PERMISSION_DENIED');
   });
 
-  it('a write is done by a writer, and by no reader', async () => {
+  it('a writer can write, and a reader cannot', async () => {
     const write = (shown: Issued): Promise<unknown> => {
       const request = transaction(NAME, [event({ id: uniqueName() })]);
       return clientOf(server, channelOf(authority, shown)).send('transact', request);
@@ -77,26 +77,26 @@ describe.each(NODES)('SPEC-TLS-CLIENT: at the node %s', (_which, server) => {
     await expect(write(writer)).resolves.toBeDefined();
   });
 
-  it('no certificate, one of another authority, or one that has expired is let in nowhere', async () => {
+  it('a client without a certificate, with one of another authority, or with an expired one is refused', async () => {
     expect(await readBy(server, undefined)).toBe('UNAVAILABLE');
     expect(await readBy(server, stranger.issue({ cn: 'reader of all' }))).toBe('UNAVAILABLE');
     expect(await readBy(server, authority.issue({ cn: 'reader of all', days: [-3, -1] }))).toBe('UNAVAILABLE');
   });
 
-  it('a key decides before the certificate, right or wrong', async () => {
+  it('a key counts before the certificate, whether it is right or wrong', async () => {
     expect(await readBy(server, unknown, AS_FIRST)).toBe('OK');
     expect(await readBy(server, writer, { 'x-api-key': 'wrong' })).toBe('UNAUTHENTICATED');
     expect(await readBy(server, writer, { authorization: 'Bearer of nothing' })).toBe('UNAUTHENTICATED');
   });
 
-  it('nobody is who he says that a client of his is', async () => {
+  it('a client cannot forge the header of a relayed certificate', async () => {
     const forged = `:${new X509Certificate(writer.cert).raw.toString('base64')}:`;
     for (const relayed of [{}, { [RELAYED]: 'one' }, { [RELAYED]: 'two' }, { [RELAYED]: 'nobody' }]) {
       expect(await readBy(server, unknown, { 'client-cert': forged, ...relayed })).toBe('UNAUTHENTICATED');
     }
   });
 
-  it('a list has what the certificate lets see', async () => {
+  it('a list has only the databases that the certificate may read', async () => {
     const seen = async (shown: Issued): Promise<readonly string[]> => {
       const { databases } = await clientOf(server, channelOf(authority, shown)).send('fetchCatalog', {});
       return databases.map(({ name }) => name);
@@ -106,7 +106,7 @@ describe.each(NODES)('SPEC-TLS-CLIENT: at the node %s', (_which, server) => {
     await expect(seen(unknown)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
-  it('HTTP identifies nobody by a certificate, and says nothing of one', async () => {
+  it('HTTP identifies no caller by a certificate, and does not vary on one', async () => {
     const forged = `:${new X509Certificate(writer.cert).raw.toString('base64')}:`;
     const asked = (headers: Metadata): ReturnType<typeof askHttps> =>
       askHttps(`${server.http}/databases/${NAME}`, authority.cert, { headers });
@@ -124,7 +124,7 @@ it('SPEC-TLS-RELAY a request over HTTP is answered by the node that holds the da
   expect(text).toMatch(/^cairn_relayed_requests_total\{protocol="grpc",result="answered"\} [1-9]/m);
 });
 
-it('SPEC-TLS-CLIENT: for a client whose node holds no copy the request is the same at the node that is asked for it', async () => {
+it('SPEC-TLS-CLIENT: a relayed request has the rights of the certificate of the client, not of the node', async () => {
   const node = authority.issue({ cn: 'node', names: LOOPBACK_NAMES });
   const passedOn = `:${new X509Certificate(unknown.cert).raw.toString('base64')}:`;
   expect(await readBy(holder, node, { [RELAYED]: 'two', 'client-cert': passedOn })).toBe('PERMISSION_DENIED');

@@ -1,4 +1,4 @@
-// The admin API at the gRPC port requires the role admin on all databases, and a client cannot speak for a node.
+// The admin API at the gRPC port requires the role admin on all databases, and a client cannot act as a node.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -79,13 +79,13 @@ describe('SPEC-AUTH-ROLES: the admin API at the gRPC port', () => {
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('lacks the right to administer')]);
   });
 
-  it('refuses everybody without a credential, or with a wrong one', async () => {
+  it('refuses callers without a credential, or with a wrong one', async () => {
     expect(await codeOf({ kind: 'describe' }, {})).toBe('UNAUTHENTICATED');
     expect(await codeOf({ kind: 'describe' }, { 'x-api-key': `${FIRST_KEY}x` })).toBe('UNAUTHENTICATED');
     expect((await run('status', `${FIRST_KEY}x`)).code).toBe(1);
   });
 
-  it('lets no client say that the leader of the catalog has checked a drain', async () => {
+  it('does not accept from a client that the leader of the catalog has checked a drain', async () => {
     expect(await codeOf({ ...DRAIN, isGranted: true }, AS_FIRST)).toBe('FAILED_PRECONDITION');
     expect(await codeOf({ ...DRAIN, stays: false, isGranted: true }, AS_FIRST)).toBe('FAILED_PRECONDITION');
     expect(await codeOf({ kind: 'describe' }, AS_FIRST)).toBe('OK');
@@ -97,7 +97,7 @@ describe('SPEC-AUTH-ROLES: the admin API at the gRPC port', () => {
     ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('leaves one record of each order, whether it was refused or denied', async () => {
+  it('writes one audit record of each order, also when it was refused or denied', async () => {
     const before = readFileSync(auditLog, 'utf8').length;
     const { id, headers } = await issueKey(api, 'writer');
     await codeOf(DRAIN, headers);

@@ -1,4 +1,4 @@
-// Commands of the bank example over gRPC and every route of HTTP; each test uses its own account.
+// Commands of the bank example run over gRPC and every route of HTTP. Each test uses its own account.
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   DecideStateChangeRequest,
@@ -86,7 +86,7 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     expect(record?.body).toMatchObject({ origin: 4, events: [{ ty: 'account.opened', subject: 'a' }] });
   });
 
-  it('refuses in the words of the component', async () => {
+  it('refuses with the message of the component', async () => {
     await opened('b', 100);
     expect(await reasonOf({ path: '/accounts/b/withdrawals', body: { cents: 101 } })).toEqual([
       'INVALID_ARGUMENT',
@@ -101,7 +101,7 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     expect(answered).toEqual(['INVALID_ARGUMENT', 'InvalidInput']);
   });
 
-  it('commits once under a batch id, and answers a repeat with what was recorded, whatever it says', async () => {
+  it('commits once under a batch id, and answers any repeat with the recorded result', async () => {
     const batchId = '0198c0de-0000-7000-8000-0000000000aa';
     const first = await execute({ path: '/accounts/c', body: { owner: 'ann' }, batchId });
     const again = await execute({ path: '/nothing', batchId, version: 9 });
@@ -110,7 +110,7 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     expect([code, fields]).toEqual(['INVALID_ARGUMENT', ['x-batch-id']]);
   });
 
-  it('is a concurrency conflict when anything was committed since the revision that was seen last', async () => {
+  it('is a concurrency conflict when another transaction was committed since the last seen revision', async () => {
     const lastSeenRevision = await opened('d', 5);
     await opened('e');
     const command = { path: '/accounts/d/deposits', body: { cents: 1 }, lastSeenRevision };
@@ -127,7 +127,7 @@ describe('SPEC-GRPC-EXECUTE-STATE-CHANGE', () => {
     expect([message.transaction, headers['x-revision'], await latest()]).toEqual([undefined, `${before}`, before]);
   });
 
-  it('is not found under another name or version, and says every fault of a command', async () => {
+  it('is not found under another name or version, and reports every fault of a command', async () => {
     const command = { path: '/accounts/h', body: { owner: 'ann' } };
     for (const other of [{ stateChangeName: 'other' }, { version: 2 }, { version: 0 }]) {
       expect((await reasonOf({ ...command, ...other })).slice(0, 2)).toEqual(['NOT_FOUND', 'StateChangeNotFound']);
@@ -156,7 +156,7 @@ describe('SPEC-GRPC-DECIDE-STATE-CHANGE', () => {
     return server.client.send('decideStateChange', request, SLOW);
   }
 
-  it('gives the events that a command would emit at a revision, and what guards them, and commits nothing', async () => {
+  it('gives the events that a command would emit at a revision, with their conditions, and commits nothing', async () => {
     const before = await latest();
     const rich = await opened('i', 10);
     const path = '/accounts/i/withdrawals';
@@ -195,7 +195,7 @@ const revisionIn = async (asked: Promise<Answer>): Promise<number> =>
   (jsonOf(await asked) as { readonly revision: number }).revision;
 
 describe('SPEC-HTTP-R12', () => {
-  it('runs the command that the body says, and answers what was committed', async () => {
+  it('runs the command of the body, and answers with the committed events', async () => {
     const before = await latest();
     const answer = await post('/accounts/http-a', { owner: 'ann' });
     expect([answer.status, answer.headers.get('x-revision')]).toEqual([200, String(before + 1)]);
@@ -206,12 +206,12 @@ describe('SPEC-HTTP-R12', () => {
     });
   });
 
-  it('refuses a command that is compressed, and does not hand it on as it is', async () => {
+  it('refuses a compressed command instead of passing it to the component', async () => {
     const refused = errorOf(await api.post(LATEST, {}, { 'content-encoding': 'gzip' }));
     expect(refused).toMatchObject({ status: 400, details: { field: 'Content-Encoding' } });
   });
 
-  it('is a concurrency conflict when anything was committed since X-Last-Seen-Revision', async () => {
+  it('is a concurrency conflict when another transaction was committed since X-Last-Seen-Revision', async () => {
     await post('/accounts/http-b', { owner: 'bob' });
     const seen = await latest();
     await post('/accounts/http-b/deposits', { cents: 5 });
@@ -222,7 +222,7 @@ describe('SPEC-HTTP-R12', () => {
     expect(errorOf(await since('x'), INVALID_ARGUMENT).details?.field).toBe('x-last-seen-revision');
   });
 
-  it('decides alone where that is asked for, also as of an earlier revision', async () => {
+  it('only decides in a dry run, also at an earlier revision', async () => {
     await post('/accounts/http-d', { owner: 'dan' });
     const revision = await revisionIn(post('/accounts/http-d/deposits', { cents: 7 }));
     await post('/accounts/http-d/withdrawals', { cents: 7 });
@@ -239,7 +239,7 @@ describe('SPEC-HTTP-R12', () => {
   });
 });
 
-it('SPEC-HTTP-COMMAND: is what the body of each route is, and committed once under x-batch-id', async () => {
+it('SPEC-HTTP-COMMAND: each route takes the command from its body, and commits it once under x-batch-id', async () => {
   for (const route of [LATEST, '/api/v1/databases/bank/state-changes/accounts/versions/1']) {
     expect(errorOf(await api.post(route, { cents: 1 }))).toMatchObject(UNKNOWN);
   }

@@ -1,4 +1,4 @@
-// A command that cannot be decided has its code over both interfaces, and commits nothing.
+// A command that cannot be decided is answered with its error code over both interfaces, and commits nothing.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProcessStateChangeRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { changeText, ONE_EVENT } from '../support/components/change-text.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, 120_000);
 
 describe('SPEC-ERRORS-COMPONENTS', { timeout: 120_000 }, () => {
-  it('is WasmExecutionError where a component traps, or does not end', async () => {
+  it('is WasmExecutionError when a component traps or does not end', async () => {
     const before = await commands.latest();
     const expected = ['INTERNAL', 'WasmExecutionError', 500, 'INTERNAL', 'WasmExecutionError'];
     for (const name of ['trapping', 'endless']) {
@@ -33,7 +33,7 @@ describe('SPEC-ERRORS-COMPONENTS', { timeout: 120_000 }, () => {
     expect(await commands.latest()).toBe(before);
   });
 
-  it('is ValidationError where what it emits is no event', async () => {
+  it('is ValidationError when a component emits an invalid event', async () => {
     const before = await commands.latest();
     const told = await commands.refusalsOf({ name: 'emitting' });
     expect(told).toEqual(['INVALID_ARGUMENT', 'ValidationError', 400, 'INVALID_ARGUMENT', 'ValidationError']);

@@ -1,4 +1,5 @@
-// Each of four nodes, one without a replica, renders the same bytes, and commands that contend are decided in order.
+// Four nodes, one of them without a replica, render a State View to the same bytes, and decide concurrent commands one
+// after the other.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAddress } from '#base';
 import { askAdmin } from '#transport/peer';
@@ -42,7 +43,7 @@ function transact(place: number, count: number): Promise<number> {
   return apiAt(place).commit(databaseName, ...events);
 }
 
-/** Count and hash, as the component has them, over the text of each event. */
+/** The state of the component, a count and a hash, computed here over the text of each event. */
 async function foldedAgain(revision: number): Promise<string> {
   const page = await apiAt(0).get(`/db/${databaseName}/${revision}/events?limit=1000`);
   const { events } = jsonOf(page) as { readonly events: readonly object[] };
@@ -62,7 +63,7 @@ async function renderedBy({ http }: TestServer, revision: number): Promise<strin
   return Buffer.from(await (await fetch(`${http}${path}`)).arrayBuffer()).toString('hex');
 }
 
-it('a component is compiled by every node that holds the database before it is used, and operators see where', {
+it('every node that holds the database compiles a component before its first use, and operators see which nodes have', {
   timeout: BUILD_MS,
 }, async () => {
   const { digest } = await hashingView({ hasBatch: true, hasQuery: false });
@@ -77,7 +78,7 @@ it('a component is compiled by every node that holds the database before it is u
 });
 
 describe('a State View', { timeout: BUILD_MS }, () => {
-  it('is rendered to the bytes of a fold that was written again, by every node, at every revision', async () => {
+  it('is rendered by every node at every revision to the bytes that the test computes itself', async () => {
     const revisions: number[] = [];
     for (const [at, count] of [3, 120, 1, 40].entries()) revisions.push(await transact(at % nodes.length, count));
     for (const revision of revisions.toReversed()) {
@@ -89,7 +90,7 @@ describe('a State View', { timeout: BUILD_MS }, () => {
 });
 
 describe('a State Change', { timeout: BUILD_MS }, () => {
-  it('decides on whichever node it is asked, and none of two that contend for the last is told that both have it', async () => {
+  it('decides on every node, and of two concurrent commands for the last item only one succeeds', async () => {
     const change = { databaseName, stateChangeName: 'accounts' };
     const wasmBytes = Buffer.from(await builtComponent('examples/bank/accounts.ts'));
     await nodeAt(3).client.send('publishStateChange', PublishStateChangeRequest.fromPartial({ ...change, wasmBytes }), {
@@ -105,7 +106,7 @@ describe('a State Change', { timeout: BUILD_MS }, () => {
     expect(outcomes.filter((outcome) => outcome === 'overdrawn')).toHaveLength(7);
   });
 
-  /** Committed, or why not; a conflict that lasted is asked again, as a client does. */
+  /** Resolves to `committed`, or to the reason of a refusal. A conflict is repeated, as a client does. */
   function execute(place: number, path: string, body: object): Promise<string> {
     return eventually(async () => {
       const url = `/api/v1/db/${databaseName}/state-changes/accounts/v1/execute`;

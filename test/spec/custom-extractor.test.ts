@@ -1,4 +1,5 @@
-// An extractor module decides principals, and the headers that it reads decide `vary` and `cache-control`.
+// A custom extractor module decides the principal of a request, and the headers that it reads decide `vary` and
+// `cache-control`.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -35,7 +36,7 @@ const BADGE = { 'x-badge': '7' };
 for (const { api } of [named, silent]) await api.post('/api/v1/db', { database_name: name }, AS_FIRST);
 
 describe('SPEC-AUTH-EXTRACTOR', () => {
-  it('whom it finds may do what it says, over HTTP and gRPC, and keys count beside it', async () => {
+  it('a principal that it finds has the roles that it names, over HTTP and gRPC, and keys still count', async () => {
     expect(jsonOf(await named.api.get(`/databases/${name}`, BADGE))).toMatchObject({ name });
     const refused = errorOf(await named.api.send(`/databases/${name}`, { method: 'DELETE', headers: BADGE }));
     expect(refused.message).toContain('"7" (custom:7) lacks the right to administer');
@@ -44,7 +45,7 @@ describe('SPEC-AUTH-EXTRACTOR', () => {
     expect((await named.api.get(`/databases/${name}`, AS_FIRST)).status).toBe(200);
   });
 
-  it('whom it does not find is refused as any other', async () => {
+  it('a caller that it does not find is refused like any other', async () => {
     for (const headers of [{ 'x-badge': '8' }, { 'x-badge': '7, 7' }, { 'x-badge': 'broken' }]) {
       const answer = await named.api.get(`/databases/${name}`, headers);
       const failure = errorOf(answer, { status: 401, code: 'UNAUTHENTICATED' });
@@ -53,7 +54,7 @@ describe('SPEC-AUTH-EXTRACTOR', () => {
     expect(errorOf(await named.api.get('/databases')).details?.reason).toBe('CredentialMissing');
   });
 
-  it('private answers vary on what it has named, and are no-store if it has named nothing (SPEC-HTTP-R6)', async () => {
+  it('private answers vary on the headers that it has named, and are no-store if it has named none (SPEC-HTTP-R6)', async () => {
     for (const headers of [BADGE, AS_FIRST] as unknown as readonly Record<string, string>[]) {
       const answer = await named.api.get(`/db/${name}/0`, headers);
       expect(answer.headers.get('cache-control')).toBe('private, max-age=60');

@@ -67,7 +67,7 @@ describe('SPEC-ERRORS-CODES', () => {
     expect(await api.latestRevision(taken)).toBe(1);
   });
 
-  it('UNAVAILABLE answers whoever waits at a node that shuts down, and says so', async () => {
+  it('UNAVAILABLE answers requests that wait while their node shuts down, and says so', async () => {
     const other = await startTestServer();
     const databaseName = await other.client.created();
     const raw = new RawGrpc(other.port);

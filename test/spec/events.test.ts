@@ -1,4 +1,4 @@
-// Both interfaces refuse malformed events and selectors, and name what is wrong; recorded times never go back.
+// Both interfaces refuse malformed events and selectors and name the fault. Recorded times never decrease.
 import { describe, expect, it } from 'vitest';
 import { EventQuery, type EventSelector } from '../../proto/gen/cairn/v1/event.ts';
 import { failureOf } from '../support/grpc-client.ts';
@@ -20,7 +20,10 @@ const REQUIRED = [
   ['type', 'ty', 'ty'],
 ] as const;
 
-/** Expects both interfaces to name the attribute alone for this value, and to store nothing; gives what HTTP says. */
+/**
+ * Expects that both interfaces refuse this value, name only this attribute, and store nothing. Returns the
+ * description of HTTP.
+ */
 async function refusal([attribute, key, path]: readonly string[], value: string | undefined): Promise<string> {
   const name = await api.created();
   const events = [cloudEvent('a', { [attribute ?? '']: value })];
@@ -44,7 +47,7 @@ describe('SPEC-EVENT-REQUIRED', () => {
   });
 });
 
-it('SPEC-EVENT-POSITION is the server’s: an event that brings one is refused', async () => {
+it('SPEC-EVENT-POSITION is assigned by the server: an event with a position is refused', async () => {
   for (const attribute of ['revision', 'index', 'recordedtime']) {
     const name = await api.created();
     const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { [attribute]: 1 })] });
@@ -61,7 +64,7 @@ it.each([REQUIRED[0], REQUIRED[3], ['subject', 'subject', 'subject']])(
   },
 );
 
-it('SPEC-RECORDED-TIME stays where it was while the clock of the node has been set back, however far', async () => {
+it('SPEC-RECORDED-TIME does not decrease while the clock of the node is set back', async () => {
   const start = Date.UTC(2024, 0, 1);
   await using world = await startHttpWorld({ nowMs: start });
   await world.client.create('shop');
@@ -74,7 +77,7 @@ it('SPEC-RECORDED-TIME stays where it was while the clock of the node has been s
   expect(times).toEqual([7_000, 7_000, 7_000, 7_000, 7_001]);
 });
 
-it('SPEC-EFFECTIVE-TIME is refused where it is none, with what it must be', async () => {
+it('SPEC-EFFECTIVE-TIME is refused when it is no time, with the required format', async () => {
   const name = await api.created();
   const answer = await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('a', { time: '2024-01-01' })] });
   const [violation] = errorOf(answer, INVALID_ARGUMENT).details?.violations ?? [];
@@ -82,7 +85,7 @@ it('SPEC-EFFECTIVE-TIME is refused where it is none, with what it must be', asyn
 });
 
 it.each([[{ equals: { stream: 'a', eventType: 'b' } }], [{ ByColour: 'red' }], [{ or: [] }], [{ ByType: '' }], [[]]])(
-  'SPEC-SELECTOR-MALFORMED %j is refused in every place, and names it',
+  'SPEC-SELECTOR-MALFORMED %j is refused in every field, and the error names the field',
   async (selector) => {
     const name = await api.created();
     const query = await api.get(`/db/${name}/0/events?q=${q({ selector })}`);
@@ -93,7 +96,7 @@ it.each([[{ equals: { stream: 'a', eventType: 'b' } }], [{ ByColour: 'red' }], [
   },
 );
 
-it('SPEC-SELECTOR-MALFORMED: too deep a selector is refused with what was found', async () => {
+it('SPEC-SELECTOR-MALFORMED: a selector that is nested too deeply is refused with the depth found', async () => {
   const nested = (depth: number): Parts =>
     depth === 1 ? { stream: 's' } : { kind: { $case: 'and', value: { selectors: [nested(depth - 1)] } } };
   const nestedJson = (depth: number): object => (depth === 1 ? { stream: 's' } : { and: [nestedJson(depth - 1)] });

@@ -1,4 +1,4 @@
-// `Cache-Control: no-cache` of a deployer folds a State View from the first event and stores nothing.
+// A read by a deployer with `Cache-Control: no-cache` folds a State View from the first event and stores nothing.
 import { describe, expect, it } from 'vitest';
 import { SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
@@ -46,7 +46,7 @@ async function foldedBy(ask: () => Promise<unknown>): Promise<number> {
 
 let refusals = 0;
 
-/** The metrics are as old as a second: those that count a refusal of now count what was folded before it. */
+/** Metrics may be a second old. Once they count a refusal that was made now, they count all folds before it, too. */
 async function foldedUntilNow(): Promise<number> {
   expect((await api.get('/', { 'x-api-key': 'wrong' })).status).toBe(401);
   refusals += 1;
@@ -58,7 +58,7 @@ async function foldedUntilNow(): Promise<number> {
 }
 
 describe('SPEC-HTTP-R7', () => {
-  it('folds from the first event, answers 200 whatever tag is held, and is kept nowhere', async () => {
+  it('folds from the first event, answers 200 for any If-None-Match, and is not cached', async () => {
     const { headers: deployer } = await issueKey(api, `deployer:${name}`);
     await api.post(`/api/v1/db/${name}/state-views/counts/expire-snapshots`, undefined, deployer);
     const count = await foldedBy(async () => {
@@ -76,7 +76,7 @@ describe('SPEC-HTTP-R7', () => {
     expect(count).toBe(3 * EVENTS);
   });
 
-  it('leaves nothing behind that a later read could begin at', async () => {
+  it('stores no snapshot for later reads', async () => {
     const { headers: deployer } = await issueKey(api, `deployer:${name}`);
     await api.post(`/api/v1/db/${name}/state-views/counts/expire-snapshots`, undefined, deployer);
     const count = await foldedBy(async () => {
@@ -96,7 +96,7 @@ describe('SPEC-HTTP-R7', () => {
     expect([again.status, again.headers.get('cache-control')]).toEqual([304, 'private, max-age=60']);
   });
 
-  it('is not asked for by other words of the header', async () => {
+  it('is not triggered by other directives of the header', async () => {
     const { headers: deployer } = await issueKey(api, `deployer:${name}`);
     for (const words of ['no-store', 'max-age=0', 'no-cache-please', 'x="no-cache"']) {
       const answer = await api.get(path, { ...deployer, 'cache-control': words });
@@ -104,7 +104,7 @@ describe('SPEC-HTTP-R7', () => {
     }
   });
 
-  it('goes for the collection-style family, and for a view that has a presenter', async () => {
+  it('works in the collection-style family, and for a view with a presenter', async () => {
     const deployer = { ...(await issueKey(api, `deployer:${name}`)).headers, ...NO_CACHE };
     const presented = path.replace('counts', 'shown');
     const etag = (await api.get(presented, AS_FIRST)).headers.get('etag') ?? '';

@@ -1,4 +1,5 @@
-// Components over gRPC: publish, list, activate, render, delete; a definition means the same over gRPC and HTTP.
+// Components over gRPC can be published, listed, activated, rendered and deleted. The same definition has the same
+// meaning over gRPC and HTTP.
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -38,7 +39,7 @@ beforeAll(async () => {
   wasmBytes = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
 });
 
-/** A database in which `a` has two events in revision 1, and one in revision 2. */
+/** Creates a database in which the account `a` has two events in revision 1 and one in revision 2. */
 async function bank(): Promise<string> {
   const databaseName = await client.created();
   for (const ids of [['1', '2'], ['3']]) {
@@ -65,9 +66,9 @@ async function publish(databaseName: string, more: Metadata = {}): Promise<numbe
   return (await client.send('publishStateView', balances(databaseName, more), SLOW)).version;
 }
 
-/** How many events a state has counted, and what the component was given as parameters. */
+/** The number of counted events, and the parameters that the component received. */
 function readState({ bytes }: State): { readonly count: number; readonly parameters: string } {
-  // The last one: a hash may have one, too.
+  // The parameters begin at the last `{`; the hash before them may contain this byte, too.
   const from = bytes.lastIndexOf('{');
   return { count: from === 0 ? 0 : bytes.readUInt32LE(0), parameters: bytes.subarray(from).toString() };
 }
@@ -75,7 +76,7 @@ function readState({ bytes }: State): { readonly count: number; readonly paramet
 const reasonsOf = ({ code, info, fields }: GrpcFailure): unknown => [code, info?.metadata['reason'], fields];
 
 describe('SPEC-GRPC-PUBLISH', () => {
-  it('gives a State View its first version, and the same again when the same is published again', async () => {
+  it('gives a State View its first version, and the same version when it is published again', async () => {
     const databaseName = await bank();
     const first = await client.call('publishStateView', balances(databaseName), SLOW);
     expect(first.message).toEqual({ version: 1 });
@@ -85,7 +86,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
     expect(await publish(databaseName)).toBe(1);
   });
 
-  it('is refused with the code of what is wrong with the component, and where', async () => {
+  it('is refused with the code and the place of a fault of the component', async () => {
     const databaseName = await bank();
     const none = await failureOf(publish(databaseName, { wasmBytes: Buffer.from('not a component') }));
     expect(reasonsOf(none)).toEqual(['INVALID_ARGUMENT', 'InvalidComponent', ['wasm_bytes']]);
@@ -105,7 +106,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
     expect(await outcomeOf(publish('no-such-database'))).toBe('NOT_FOUND DatabaseNotFound');
   });
 
-  it('is refused beyond the size of a component', async () => {
+  it('is refused for a component above the size limit', async () => {
     const wasmTooLarge = Buffer.alloc(64 * 1024 * 1024 + 1);
     await using roomy = await startTestServer('--request-memory-bytes=256MiB');
     const databaseName = await roomy.client.created();
@@ -114,7 +115,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
   });
 });
 
-it('SPEC-GRPC-VERSIONS are listed with what they are, deactivated and activated', async () => {
+it('SPEC-GRPC-VERSIONS are listed with their definitions, deactivated and activated', async () => {
   const databaseName = await bank();
   await publish(databaseName, { description: 'first' });
   await publish(databaseName, { description: 'second' });
@@ -190,7 +191,7 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
     expect(await outcomeOfCommand(databaseName)).toBe('NOT_FOUND StateChangeNotFound');
   });
 
-  it('keep their status when the same is published again, active or not', async () => {
+  it('keep their status when they are published again, active or not', async () => {
     const databaseName = await twoChanges();
     const bytes = Buffer.from(await wat(changeText(NO_EVENT)));
     for (const inactive of [true, false]) {
@@ -205,7 +206,7 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
     ]);
   });
 
-  it('are deleted only while they are not active, when the request says so', async () => {
+  it('are deleted only while they are inactive, when the request says so', async () => {
     const databaseName = await twoChanges();
     const all = { databaseName, kind: CHANGE, name: 'book', onlyInactive: true };
     for (const version of [1, undefined]) {
@@ -228,7 +229,7 @@ describe('SPEC-GRPC-VERSIONS of State Changes and presenters', () => {
     expect([failure.code, failure.fields]).toEqual(['INVALID_ARGUMENT', [field]]);
   });
 
-  it('are published inactive as presenters and State Views, too', async () => {
+  it('can be published inactive, as can presenters and State Views', async () => {
     const databaseName = await bank();
     await publish(databaseName, { inactive: true });
     const shown = { presenterName: 'page', wasmBytes: Buffer.from(await wat(SHOWING)) };
@@ -260,7 +261,7 @@ describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
     expect([late.code, late.info?.metadata['reason']]).toEqual(['NOT_FOUND', 'RevisionNotFound']);
   });
 
-  it('renders a view in the order of effective time up to now, or to the time that is given', async () => {
+  it('renders a view in the order of effective time up to now, or up to a given time', async () => {
     const databaseName = await bank();
     const { QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP: queryTemporality } = QueryTemporality;
     await publish(databaseName, { queryTemporality, eventSelection: { selectors: [] } });
@@ -273,7 +274,7 @@ describe('SPEC-GRPC-FETCH-STATE-VIEW', () => {
     expect([refused.code, refused.fields]).toEqual(['INVALID_ARGUMENT', ['effective_time_end_at']]);
   });
 
-  it('names the parameters that are missing and those that are none', async () => {
+  it('names the parameters that are missing and those that are unknown', async () => {
     const databaseName = await bank();
     await publish(databaseName);
     const parameters = { 'stream.x': 'y' };
@@ -341,7 +342,7 @@ const VIEWS: readonly (readonly [sent: object, metadata: object])[] = [
 ];
 
 describe('SPEC-GRPC-PUBLISH', () => {
-  it.each(VIEWS)('makes of %j the State View that HTTP makes of %j', async (sent, metadata) => {
+  it.each(VIEWS)('publishes %j as the same State View as HTTP publishes %j', async (sent, metadata) => {
     const stateViewName = uniqueName().replace('-', '.');
     const { QUERY_TEMPORALITY_EFFECTIVE_TIMESTAMP: queryTemporality } = QueryTemporality;
     const common = { databaseName, stateViewName, contentType: 'text/x', queryTemporality, wasmBytes };
@@ -355,7 +356,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
     expect(other).toBe(pageOf('state-views', stateViewName, 2));
   });
 
-  it('makes of settings, and of the names of State Views, what HTTP makes of them', async () => {
+  it('reads settings and names of State Views as HTTP does', async () => {
     const settings = { currency: 'EUR', theme: 'dark' };
     const asked = PublishPresenterRequest.fromPartial(showing({ presenterName: 'set', settings }));
     await client.send('publishPresenter', asked, SLOW);
@@ -369,7 +370,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
     expect(await overHttp('state-changes', named, change)).toBe(pageOf('state-changes', 'reading', 1));
   });
 
-  it('names every part of a definition that cannot be', async () => {
+  it('names every invalid part of a definition', async () => {
     const asked = PublishStateViewRequest.fromPartial({
       databaseName,
       stateViewName: 'bad',
@@ -400,7 +401,7 @@ describe('SPEC-GRPC-PUBLISH', () => {
 });
 
 describe('SPEC-GRPC-VERSIONS', () => {
-  it('deletes a version, or all of a name, of every kind', async () => {
+  it('deletes one version, or all versions of a name, of every kind', async () => {
     for (const name of ['gone', 'kept']) {
       for (const description of ['one', 'two']) {
         const asked = PublishPresenterRequest.fromPartial(showing({ presenterName: name, description }));
@@ -423,7 +424,7 @@ describe('SPEC-GRPC-VERSIONS', () => {
     expect([unsaid.code, unsaid.fields]).toEqual(['INVALID_ARGUMENT', ['kind']]);
   });
 
-  it('expires what was folded, as HTTP does', async () => {
+  it('expires snapshots, as HTTP does', async () => {
     const stateViewName = 'expiring';
     const asked = { databaseName, stateViewName, contentType: 'text/x', wasmBytes };
     await client.send('publishStateView', PublishStateViewRequest.fromPartial(asked), SLOW);

@@ -1,4 +1,4 @@
-// Databases over gRPC: create, list, describe, await, delete; their log proves the history.
+// Databases over gRPC can be created, listed, described, awaited and deleted. Their log proves their history by hashes.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ProtoReader, parseUuid } from '#base';
@@ -89,7 +89,7 @@ describe('SPEC-GRPC-AWAIT-DATABASE', () => {
 });
 
 describe('SPEC-READS-MIN-REVISION', () => {
-  it('holds for writes: below it they are refused, and nothing is changed', async () => {
+  it('applies to writes: they are refused below it, and change nothing', async () => {
     const { name, databaseId } = await create();
     const beyond = { metadata: { 'x-min-revision': '1' } };
     const notFound = { code: 'NOT_FOUND', info: { metadata: { reason: 'RevisionNotFound' } } };
@@ -106,7 +106,7 @@ describe('SPEC-READS-MIN-REVISION', () => {
     await server.client.send('deleteDatabase', { databaseName: name, databaseId: undefined }, beyond);
   });
 
-  it('is kept by a deletion, whose reply names the instance', async () => {
+  it('applies to a deletion, whose reply names the instance', async () => {
     const { name, databaseId } = await create();
     const deletion = { databaseName: name, databaseId: undefined };
     const { headers } = await server.client.call('deleteDatabase', deletion, { metadata: { 'x-min-revision': '0' } });
@@ -158,7 +158,7 @@ function messagesOf(body: Buffer): readonly Buffer[] {
   return messages;
 }
 
-/** The bytes of field 15 of every LoggedTransaction, as they came. */
+/** The bytes of field 15 of every LoggedTransaction, unchanged. */
 function bodiesOf(logBatch: Uint8Array): readonly Uint8Array[] {
   const bodies: Uint8Array[] = [];
   const batch = new ProtoReader(logBatch);

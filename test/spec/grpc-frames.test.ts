@@ -1,4 +1,4 @@
-// Requests that are malformed before their message is read: frames and headers (docs/errors.md, ADR 0181).
+// gRPC requests with malformed frames or headers are refused before their message is read (docs/errors.md, ADR 0181).
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { GRPC_STATUS, type GrpcStatusName } from '../../src/transport/grpc/wire/status.ts';
@@ -10,7 +10,7 @@ const PATH = '/cairn.v1.EventStore/FetchCatalog';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const STREAM = '/cairn.v1.EventStore/QueryEvents';
 const COMMAND = '/cairn.v1.EventStore/ExecuteStateChange';
-/** `GRPC_LIMITS.requestBytesMax`. */
+/** Equals `GRPC_LIMITS.requestBytesMax`. */
 const BYTES_MAX = 3_024_000;
 
 interface Malformed {
@@ -19,7 +19,7 @@ interface Malformed {
   readonly headers?: Record<string, string>;
   readonly pieces?: readonly Uint8Array[];
   readonly status: GrpcStatusName;
-  /** Our code; `invalid_argument` unless given. */
+  /** The error code of Cairn; `invalid_argument` by default. */
   readonly code?: string;
   readonly message: string;
 }
@@ -46,7 +46,7 @@ const HEADERS: readonly Row[] = [
     const message = `grpc-timeout ${TIMEOUT}; found ${JSON.stringify(value)}`;
     return [`the grpc-timeout "${value}"`, headed({ 'grpc-timeout': value }), 'INVALID_ARGUMENT', message];
   }),
-  // In other letters, which grpc-js would drop.
+  // grpc-js would drop such values.
   ...['x-min-revision', 'x-require-leader'].map((name): Row => {
     const message = `${name} must consist of printable ASCII characters; found "é"`;
     return [`the header ${name} in other letters`, headed({ [name]: 'é' }), 'INVALID_ARGUMENT', message];
@@ -194,7 +194,7 @@ describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
     expect(after.status).toBe(0);
   });
 
-  it('half of a prefix is refused behind a reply, too', async () => {
+  it('half of a prefix is refused also after a reply', async () => {
     const reply = await behindReply(Uint8Array.of(0, 0, 0));
     const message = 'The request ends 3 bytes into the five that stand before a message; send it whole';
     expect([reply.status, reply.message]).toEqual([GRPC_STATUS.INVALID_ARGUMENT, message]);
@@ -204,7 +204,7 @@ describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
     expect(reply.body.length).toBeGreaterThan(0);
   });
 
-  it('names the encodings that are known where one is not', async () => {
+  it('names the known encodings when one is unknown', async () => {
     const headers = { 'grpc-encoding': 'br' };
     const reply = await raw.call({ path: PATH, headers, pieces: [framed(Uint8Array.of(1), 1)] });
     expect(reply.headers['grpc-accept-encoding']).toBe('identity,deflate,gzip');
@@ -236,7 +236,7 @@ describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
   });
 
   it.each(['', ',', '5,5', '+5', 'five'])(
-    'refuses x-min-revision "%s", and sees none that is in blanks',
+    'refuses x-min-revision "%s", and ignores one with blanks around it',
     async (value) => {
       expect(await statusWith('x-min-revision', value)).toBe(GRPC_STATUS.INVALID_ARGUMENT);
       expect(await statusWith('x-min-revision', ` ${value} `)).toBe(GRPC_STATUS.NOT_FOUND);
@@ -246,13 +246,13 @@ describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
   it.each([
     ['gzip', gzipSync(new Uint8Array(0))],
     ['deflate', deflateSync(new Uint8Array(0))],
-  ])('reads what %s has packed', async (encoding, packed) => {
+  ])('reads messages that %s has compressed', async (encoding, packed) => {
     const reply = await raw.call({ path: PATH, headers: { 'grpc-encoding': encoding }, pieces: [framed(packed, 1)] });
     expect(reply.status).toBe(0);
   });
 
   it.each(['596H', '597H', '99999999H', '35791M', '99999999m'])(
-    'waits for a timeout of %s, however long it is',
+    'accepts a timeout of %s, even if it is very long',
     async (timeout) => {
       const reply = await raw.call({ path: PATH, headers: { 'grpc-timeout': timeout }, pieces: [EMPTY] });
       expect(reply.status).toBe(0);

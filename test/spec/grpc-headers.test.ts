@@ -1,4 +1,5 @@
-// Headers over the limits are refused in words as far as HTTP/2 of Node passes them on.
+// Request headers over the limits are refused with a message, or by a closed connection where HTTP/2 in Node.js does
+// not pass them on.
 import { once } from 'node:events';
 import { connect, constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 const { NGHTTP2_COMPRESSION_ERROR, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
 const TOO_LARGE = '8';
-/** Huffman's code for it is longer than a byte: HPACK sends it as it is. */
+/** Its Huffman code is longer than a byte, so HPACK sends it unencoded. */
 const LONG_CODE = '~';
 const CHUNK_BYTES = 5_000;
 
@@ -27,7 +28,7 @@ async function sent(headers: Record<string, string | string[]>): Promise<Ending>
   session.on('goaway', (code) => {
     goaway = code;
   });
-  // Before they are acknowledged less is held.
+  // The server accepts fewer bytes of headers until its settings are acknowledged.
   await once(session, 'remoteSettings');
   const call = { ':method': 'POST', ':path': '/cairn.v1.EventStore/FetchCatalog', 'content-type': 'application/grpc' };
   const stream = session.request({ ...call, te: 'trailers', ...headers });
@@ -46,14 +47,14 @@ async function sent(headers: Record<string, string | string[]>): Promise<Ending>
   });
 }
 
-/** So many bytes in headers of which none is too long. */
+/** Headers of this many bytes in total, each of which is within the limit for one header. */
 function manyOf(bytes: number): Record<string, string> {
   const names = Array.from({ length: Math.floor(bytes / CHUNK_BYTES) }, (_, n) => `x-${n}`);
   return Object.fromEntries(names.map((name) => [name, LONG_CODE.repeat(CHUNK_BYTES)]));
 }
 
 describe('SPEC-GRPC-FRAMES', () => {
-  it('headers of many bytes are refused in words, and beyond what HTTP/2 takes the connection is closed', async () => {
+  it('headers of too many bytes are refused with a message, and above the limit of HTTP/2 the connection is closed', async () => {
     const { oneBytes, allBytes } = SENT_HEADER_LIMITS;
     const refused = { status: TOO_LARGE, goaway: undefined };
     expect(await sent({ 'x-one': LONG_CODE.repeat(oneBytes) })).toMatchObject(refused);
@@ -63,8 +64,8 @@ describe('SPEC-GRPC-FRAMES', () => {
     expect(await sent(manyOf(allBytes + CHUNK_BYTES))).toMatchObject({ goaway: NGHTTP2_INTERNAL_ERROR });
   });
 
-  it('a header may come many times, and beyond 256 of all the connection is closed', async () => {
-    // Beside the four of HTTP/2, the type, and te.
+  it('a header may be repeated, and above 256 headers the connection is closed', async () => {
+    // Six headers are always sent: four of HTTP/2, the content type, and te.
     const most = HEAD_LIMITS.headerPairsMax - 6;
     expect(await sent({ 'x-many': Array.from({ length: most }, () => 'a') })).toMatchObject({ status: '0', reset: 0 });
     const wanted = { status: undefined, goaway: NGHTTP2_ENHANCE_YOUR_CALM };

@@ -1,4 +1,5 @@
-// Health, deadlines, cancellation, malformed requests and streams that deliver while they read over gRPC.
+// Rules of gRPC itself: health, deadlines, cancellation, malformed requests, and streams that deliver messages while
+// they read.
 import { type ClientReadableStream, credentials } from '@grpc/grpc-js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '#observability';
@@ -19,7 +20,7 @@ const METHODS = Object.values(EventStoreService).map(({ path }) => path);
 
 const { server, raw } = await sharedGrpcNode();
 
-/** Its events are several times what sockets and windows on the way hold. */
+/** Its events are several times as large as all socket buffers and flow control windows on the path. */
 const LARGE = uniqueName();
 
 beforeAll(async () => {
@@ -57,10 +58,10 @@ describe('SPEC-GRPC-HEALTH', () => {
   });
 });
 
-it('SPEC-GRPC-DEADLINES is kept by the server: it answers a call that waits longer than grpc-timeout, whatever the client does', async () => {
+it('SPEC-GRPC-DEADLINES is enforced by the server: it ends a call that waits longer than grpc-timeout', async () => {
   const databaseName = await server.client.created();
   const request = AwaitDatabaseRequest.encode({ databaseName, atRevision: 1 }).finish();
-  // This client knows no deadlines: the status can only come from the other side.
+  // This client does not implement deadlines, so the status comes from the server.
   const reply = await raw.call({
     path: EventStoreService.awaitDatabase.path,
     headers: { 'grpc-timeout': '50m' },
@@ -75,7 +76,7 @@ it('SPEC-GRPC-DEADLINES is kept by the server: it answers a call that waits long
 const OPEN = 'cairn_streams_open{op="query"}';
 const METHOD = 'grpc_type="server_stream",grpc_service="cairn.v1.EventStore",grpc_method="QueryEvents"';
 
-it('SPEC-GRPC-CANCELLATION ends the work of a stream at the bottom, whatever is left of it', async () => {
+it('SPEC-GRPC-CANCELLATION ends the reads of a stream in the store', async () => {
   const stream = server.client.open('queryEvents', { databaseName: LARGE, query: undefined, atRevision: undefined });
   stream.on('error', () => undefined);
   await new Promise((resolve) => stream.once('data', resolve));
@@ -86,7 +87,7 @@ it('SPEC-GRPC-CANCELLATION ends the work of a stream at the bottom, whatever is 
   expect(await seriesAt(server.metrics, `grpc_server_handled_total{${METHOD},grpc_code="CANCELLED"}`)).toBe(1);
 });
 
-it('SPEC-GRPC-REQUIRE-LEADER in a malformed header is refused by each write, with the header, its value and what would be right', async () => {
+it('SPEC-GRPC-REQUIRE-LEADER: each write refuses a malformed header, and names it, its value and the valid values', async () => {
   const metadata = { 'x-require-leader': 'maybe' };
   const databaseName = 'any';
   const failures = await Promise.all([
@@ -118,13 +119,13 @@ describe.concurrent('SPEC-GRPC-STREAMING', () => {
     { method: 'queryEvents', op: 'query', request: query },
     { method: 'scanDatabaseLog', op: 'scan', request: log },
     { method: 'scanLogBatches', op: 'scan_batches', request: log },
-  ] as const)('$method delivers what it has read while it reads', async ({ method, op, request }) => {
+  ] as const)('$method delivers messages while it reads', async ({ method, op, request }) => {
     const open = `cairn_streams_open{op="${op}"}`;
     const stream = server.client.open<StreamName>(method, request) as ClientReadableStream<unknown>;
     const messages = iterate(stream);
     const { value: first } = await messages.next();
     expect(first).toBeDefined();
-    // A read that had gone to its end before it said anything would be over.
+    // The stream would already be closed if it had read everything before it sent the first message.
     for (let look = 0; look < 2; look++) await untilRendered(server.metrics);
     expect(await seriesAt(server.metrics, open)).toBe(1);
     let count = 1;

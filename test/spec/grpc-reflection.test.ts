@@ -1,4 +1,4 @@
-// Every request of server reflection, in both versions, by generated clients and raw bytes.
+// Every request of gRPC server reflection is answered, in both versions, for generated clients and raw bytes.
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';
@@ -66,7 +66,7 @@ describe.each([
     return messageResponse;
   };
 
-  it('lists every service, that of the other version as well', async () => {
+  it('lists every service, including that of the other version', async () => {
     const names = [
       'cairn.admin.v1.ClusterAdmin',
       'cairn.v1.EventStore',
@@ -82,7 +82,7 @@ describe.each([
       });
   });
 
-  it.each(FILE_DESCRIPTORS.map(({ name }) => name))('gives %s by its name, with all that it imports', async (name) => {
+  it.each(FILE_DESCRIPTORS.map(({ name }) => name))('gives %s by its name, with all its imports', async (name) => {
     const files = filesOf(await ask({ $case: 'fileByFilename', value: name }));
     const names = files.map((file) => strings(file, NAME).join());
     expect(names[0]).toBe(name);
@@ -91,7 +91,7 @@ describe.each([
     expect(() => loaded(files)).not.toThrow();
   });
 
-  it('gives the file that defines what is named in full', async () => {
+  it('gives the file that defines a full name', async () => {
     for (const [symbol, name] of [
       ['cairn.v1.EventStore.Transact', 'cairn/v1/event_store.proto'],
       ['cairn.v1.Event.ty', 'cairn/v1/event.proto'],
@@ -105,7 +105,7 @@ describe.each([
     }
   });
 
-  it('describes the service such that every method can be called', async () => {
+  it('describes the service so that every method can be called', async () => {
     const files = filesOf(await ask({ $case: 'fileContainingSymbol', value: 'cairn.v1.EventStore' }));
     const service = loaded(files)['cairn.v1.EventStore'];
     const methods = FILE_DESCRIPTORS.flatMap(({ symbols }) => symbols)
@@ -136,14 +136,14 @@ describe.each([
     });
   });
 
-  it('knows that a message type is extended by nothing', async () => {
+  it('answers that a message type has no extensions', async () => {
     expect(await ask({ $case: 'allExtensionNumbersOfType', value: 'cairn.v1.Event' })).toEqual({
       $case: 'allExtensionNumbersResponse',
       value: { baseTypeName: 'cairn.v1.Event', extensionNumber: [] },
     });
   });
 
-  it('says what can be asked when nothing known is', async () => {
+  it('names the known requests when a request is unknown', async () => {
     const errorMessage: unknown = expect.stringMatching(
       /nothing that is known here: file_by_filename, .* list_services$/,
     );
@@ -151,7 +151,7 @@ describe.each([
     expect(await ask(undefined)).toEqual(expected);
   });
 
-  it('answers each request of a stream, also behind one that is not found, and refuses what is none', async () => {
+  it('answers each request of a stream, also after one that is not found, and refuses malformed ones', async () => {
     const request = (value: string): Buffer =>
       framed(ServerReflectionRequest.encode({ host: '', messageRequest: { $case: 'fileByFilename', value } }).finish());
     const known = request('google/protobuf/any.proto');

@@ -1,4 +1,5 @@
-// A credential that is sent twice over gRPC is refused, also when the request arrives before it is judged (U2).
+// A credential that is sent twice over gRPC is refused, also when the request arrives before the connection is open
+// (U2).
 import { connect } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { CreateDatabaseRequest } from '../../proto/gen/cairn/v1/database.ts';
@@ -19,7 +20,7 @@ const creating = (name: string): Buffer =>
   framed(CreateDatabaseRequest.encode(CreateDatabaseRequest.fromPartial({ databaseName: name })).finish());
 
 async function called(grpc: string, credentials: Readonly<Record<string, string | string[]>>): Promise<RawReply> {
-  // Node would have us send what has one value once.
+  // Node.js refuses by default to send such a header twice.
   const options: object = { strictSingleValueFields: false };
   const client = new RawGrpc(connect(`http://${grpc}`, options));
   const headers = credentials as Record<string, string>;
@@ -38,7 +39,7 @@ describe.each([
     [{ authorization: BEARER }],
     [{ 'x-api-key': FIRST_KEY }],
     [{ authorization: BEARER, 'x-other': ['a', 'b'], cookie: ['a=1', 'b=2'] }],
-  ])('what is sent once is taken: %j', async (credentials) => {
+  ])('a credential that is sent once is accepted: %j', async (credentials) => {
     expect((await called(grpc, credentials)).status).toBe(0);
   });
 
@@ -48,13 +49,13 @@ describe.each([
     ['nothing behind it', { authorization: [BEARER, ''] }],
     ['the same key', { 'x-api-key': [FIRST_KEY, FIRST_KEY] }],
     ['beside a key', { 'x-api-key': FIRST_KEY, authorization: [BEARER, BEARER] }],
-  ])('what is sent twice is refused: %s', async (_how, credentials) => {
+  ])('a credential that is sent twice is refused: %s', async (_how, credentials) => {
     const reply = await called(grpc, credentials);
     expect([reply.status, reply.message]).toEqual([REFUSED, 'The credential of this request is not valid']);
     expect(richStatusOf(reply)?.infos[0]?.metadata).toMatchObject({ reason: 'CredentialRefused' });
   });
 
-  it('is refused as well when all came at once, before the connection was open', async () => {
+  it('a repeated credential is refused also when all frames arrive at once, before the connection is open', async () => {
     const statusOf = async (credentials: readonly string[]): Promise<number> => {
       const database = uniqueName();
       await using frames = await dialFrames(Number(grpc.split(':').at(-1)));
@@ -74,7 +75,7 @@ describe.each([
   });
 });
 
-/** As a literal whose name is shorter than 127 bytes (RFC 7541, 5.1). */
+/** The bytes of a literal header field with a name of less than 127 bytes (RFC 7541, 5.1). */
 function field(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), Buffer.of(value.length), Buffer.from(value)]);
 }

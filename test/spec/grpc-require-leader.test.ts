@@ -1,4 +1,4 @@
-// `x-require-leader`: three nodes receive the same write; only the leader accepts it.
+// With `x-require-leader`, only the leader accepts a write. Three nodes receive the same write.
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ActivateComponentRequest,
@@ -77,7 +77,7 @@ const transactionOf =
   ({ client }, options) =>
     client.call('transact', transaction(databaseName, [event({ id: uniqueName() })]), options);
 
-/** Of an instance that the name does not mean, so that the first one leaves the same to the next. */
+/** Names an instance that does not exist, so every node gets the same request under the same conditions. */
 const deletionOf =
   (databaseName: string): Write =>
   ({ client }, options) =>
@@ -87,7 +87,7 @@ const KEPT = { stateViewName: 'kept', version: 1 };
 const TITLED = { kind: ComponentKind.COMPONENT_KIND_STATE_VIEW, name: 'kept', version: 1 };
 const SCHEDULED = MaintenanceMode.MAINTENANCE_MODE_SCHEDULED;
 
-/** Under another name each time: of what is there already nothing is written. */
+/** Each request uses a new name, because a repeated publication writes nothing. */
 const REQUESTS: Readonly<Partial<Record<UnaryName, (databaseName: string) => object>>> = {
   publishStateView: (databaseName) =>
     PublishStateViewRequest.fromPartial({ ...viewOf(uniqueName('view')), databaseName }),
@@ -178,8 +178,8 @@ describe('SPEC-GRPC-REQUIRE-LEADER in a cluster', () => {
     });
   });
 
-  // There is no such State Change, which only a node says that has looked for it: to run it comes behind that.
-  it('a command with true is refused before the component is looked for', async () => {
+  // The State Change does not exist. Only a node that looks for it can answer so, and it must refuse before it looks.
+  it('a command with true is refused before the component is looked up', async () => {
     const databaseName = await nodes[0].client.created();
     const named = { databaseName, stateChangeName: 'none' };
     const execution = ExecuteStateChangeRequest.fromPartial({

@@ -1,4 +1,5 @@
-// A subscription catches up, follows, sends heartbeats, resumes, and does not slow down writers.
+// A subscription delivers past events, follows new ones, sends heartbeats, can be resumed, and does not slow down
+// writers.
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { type SubscribeEventsReply, SubscribeEventsRequest } from '../../proto/gen/cairn/v1/database.ts';
@@ -46,7 +47,7 @@ function placesOf(revisions: readonly number[]): readonly string[] {
 }
 
 describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
-  it('begins with what comes, behind the last place of the latest revision', async () => {
+  it('begins with new events, after the last position of the latest revision', async () => {
     const name = await server.client.created();
     const stream = subscribe(name, { after: { revision: 0, index: 999 } });
     await new Promise((resolve) => stream.once('metadata', resolve));
@@ -55,7 +56,7 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
     expect(eventsOf(await taken)).toEqual(placesOf([1]));
   });
 
-  it('delivers every event once to a reader that comes back again and again', async () => {
+  it('delivers every event once to a reader that reconnects repeatedly', async () => {
     const name = await server.client.created();
     const seen: string[] = [];
     let after: { readonly revision: number; readonly index: number } | undefined;
@@ -71,7 +72,7 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
     expect(seen).toEqual(placesOf(Array.from({ length: 20 }, (_, at) => at + 1)));
   });
 
-  it('beats while there is nothing to deliver, with the position to resume from', async () => {
+  it('sends heartbeats with the position to resume from while there are no events', async () => {
     const name = await server.client.created();
     await commit(name, 1, 'carts');
     const stream = subscribe(name, { eventSelection: { selectors: [{ stream: 'orders' }] }, heartbeatMs: 100 });
@@ -86,7 +87,7 @@ describe('SPEC-GRPC-SUBSCRIBE-EVENTS', () => {
     expect(told).toEqual(placesOf([2]));
   });
 
-  it('never holds up a writer when its reader does not read, and misses nothing when it does', async () => {
+  it('does not slow down a writer when its reader stops reading, and misses no event when it reads again', async () => {
     const name = await server.client.created();
     const big = Buffer.alloc(400_000, 'x');
     const stream = subscribe(name);

@@ -1,4 +1,4 @@
-// Transactions over gRPC: results, metadata, repeats, limits, constraints.
+// Transactions over gRPC: results, metadata, repeats, limits and constraints.
 import { describe, expect, it } from 'vitest';
 import { type TransactReply, TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
 import { failureOf, outcomeOf } from '../support/grpc-client.ts';
@@ -29,7 +29,7 @@ describe('SPEC-GRPC-TRANSACT', () => {
     expect(await transact(transaction(name, [event({ id: 'c' })]))).toMatchObject({ revision: 2, basis: 1 });
   });
 
-  it('stores what is said about a transaction and gives it back (SPEC-TRANSACTION-METADATA)', async () => {
+  it('stores the metadata of a transaction and returns it (SPEC-TRANSACTION-METADATA)', async () => {
     const name = await server.client.created();
     const options = {
       lastReadRevision: 0,
@@ -52,7 +52,7 @@ describe('SPEC-GRPC-TRANSACT', () => {
 });
 
 describe('SPEC-TRANSACTION-IDEMPOTENCE', () => {
-  it('answers a repeat with the recorded result, whatever its body', async () => {
+  it('answers a repeat with the recorded result, for any body', async () => {
     const name = await server.client.created();
     await transact(transaction(name, [event({ id: 'a' })]));
     const first = await transact(transaction(name, [event({ id: 'a' })], { transactionId: TRANSACTION_ID }));
@@ -114,7 +114,7 @@ describe('SPEC-CONSTRAINTS', () => {
     return name;
   }
 
-  it('are all required, and every violated one is reported by its place', async () => {
+  it('are all required, and every violated one is reported by its index', async () => {
     const name = await history();
     const constraints = [maxRevision(2), minRevision(3, orders), maxRevision(0, carts)];
     const failure = await failureOf(transact(transaction(name, [event()], { constraints })));
@@ -128,7 +128,7 @@ describe('SPEC-CONSTRAINTS', () => {
     ]);
   });
 
-  it('hold for one of the transactions that race under the same condition', async () => {
+  it('hold for one of several concurrent transactions with the same condition', async () => {
     const name = await history();
     const request = transaction(name, [event({ source: 'carts' })], { constraints: [maxRevision(2, carts)] });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(transact(request))));

@@ -10,7 +10,7 @@ function text(value: string): Buffer {
   return Buffer.from(value, 'utf8');
 }
 
-/** A field with a length of its own, of a number below 16 or two bytes of tag. */
+/** Encodes a length-delimited field. Its number gives a tag of one or two bytes. */
 function field(number: number, ...parts: readonly Uint8Array[]): Buffer {
   const value = Buffer.concat(parts);
   const tag = number * 8 + 2;

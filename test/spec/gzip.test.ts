@@ -1,4 +1,5 @@
-// Compression over gRPC and HTTP at both nodes of a cluster; a relayed call asks for identity (ADR 0085).
+// Replies are compressed over gRPC and HTTP at both nodes of a cluster. A relayed call asks for the identity encoding
+// (ADR 0085).
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { gunzipSync } from 'node:zlib';
@@ -46,7 +47,7 @@ function messageOf({ body }: RawReply): FetchTransactionReply {
 }
 
 describe('SPEC-GRPC-GZIP', () => {
-  it.each(['holder', 'other'] as const)('the %s compresses a long reply for those that accept it', async (which) => {
+  it.each(['holder', 'other'] as const)('the %s compresses a long reply for clients that accept it', async (which) => {
     const { port } = nodes[which];
     const packed = await fetched(port, { 'grpc-accept-encoding': 'identity,gzip' });
     const plain = await fetched(port, {});
@@ -56,20 +57,23 @@ describe('SPEC-GRPC-GZIP', () => {
     expect(messageOf(packed)).toEqual(messageOf(plain));
   });
 
-  it.each(['holder', 'other'] as const)('grpc-js reads replies and streams of the %s as they were', async (which) => {
-    const { client } = nodes[which];
-    const plain = messageOf(await fetched(nodes[which].port, {}));
-    expect(await client.send('fetchTransaction', { databaseName, transactionId: TRANSACTION_ID })).toEqual(plain);
-    const query = QueryEventsRequest.fromPartial({ databaseName, query: {} });
-    const { messages } = await client.collect('queryEvents', query);
-    expect(messages.map(({ id, data }) => [id, data])).toEqual(events.map(({ id, data }) => [id, data]));
-    const batches = await client.collect('queryEventBatches', query);
-    expect(batches.messages.flatMap((batch) => batch.events)).toEqual(messages);
-    const logged = await client.collect('scanLogBatches', ScanDatabaseLogRequest.fromPartial({ databaseName }));
-    expect(logged.messages.flatMap(({ transactions }) => transactions)).toHaveLength(1);
-  });
+  it.each(['holder', 'other'] as const)(
+    'grpc-js reads compressed replies and streams of the %s unchanged',
+    async (which) => {
+      const { client } = nodes[which];
+      const plain = messageOf(await fetched(nodes[which].port, {}));
+      expect(await client.send('fetchTransaction', { databaseName, transactionId: TRANSACTION_ID })).toEqual(plain);
+      const query = QueryEventsRequest.fromPartial({ databaseName, query: {} });
+      const { messages } = await client.collect('queryEvents', query);
+      expect(messages.map(({ id, data }) => [id, data])).toEqual(events.map(({ id, data }) => [id, data]));
+      const batches = await client.collect('queryEventBatches', query);
+      expect(batches.messages.flatMap((batch) => batch.events)).toEqual(messages);
+      const logged = await client.collect('scanLogBatches', ScanDatabaseLogRequest.fromPartial({ databaseName }));
+      expect(logged.messages.flatMap(({ transactions }) => transactions)).toHaveLength(1);
+    },
+  );
 
-  it('asks another node for what it relays as it is', async () => {
+  it('asks another node for an uncompressed reply when it relays', async () => {
     const asked: IncomingHttpHeaders[] = [];
     const note = (message: unknown): void => {
       if (typeof message === 'object' && message !== null && 'headers' in message) {
@@ -88,7 +92,7 @@ describe.each([
   ['the node that holds the database', nodes.holder.http],
   ['another node', nodes.other.http],
 ])('SPEC-HTTP-GZIP at %s', (_which, address) => {
-  it.each(TYPES)('a page of %s has two forms with one tag', async (accept) => {
+  it.each(TYPES)('a page of %s has a plain and a compressed form with the same tag', async (accept) => {
     const plain = await ask(address, PAGE, { accept });
     const packed = await ask(address, PAGE, { accept, 'accept-encoding': 'gzip, br' });
     expect([plain.status, plain.headers['content-encoding']]).toEqual([200, undefined]);
@@ -109,13 +113,13 @@ describe.each([
     expect(told).toEqual(['gzip', packed.headers['content-length'], packed.headers.etag]);
   });
 
-  it('whoever takes nothing that there is gets the answer as it is', async () => {
+  it('a client that accepts no known encoding gets the plain answer', async () => {
     const { status, headers, bytes } = await ask(address, PAGE, { 'accept-encoding': 'br, identity;q=0' });
     expect([status, headers['content-encoding']]).toEqual([200, undefined]);
     expect(JSON.parse(bytes.toString())).toMatchObject({ events: expect.any(Array) });
   });
 
-  it('writes and refusals have the same choice, and the status that they have', async () => {
+  it('answers to writes and refusals are compressed, too, and keep their status', async () => {
     const only = { 'accept-encoding': 'gzip, identity;q=0', 'content-type': 'application/json' };
     const body = JSON.stringify({ events: [cloudEvent('later')] });
     const written = await ask(address, '/databases/shop/events', only, { method: 'POST', body });

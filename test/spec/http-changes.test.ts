@@ -1,4 +1,5 @@
-// What changed in a database and a state between two revisions or versions; pages link to causes and effects.
+// Pages show the changes of a database and of a state between two revisions or versions, and link events to their
+// causes and effects.
 import { describe, expect, it } from 'vitest';
 import { linesView } from '../support/components/lines-view.ts';
 import { SHOWING } from '../support/components/presenters.ts';
@@ -41,7 +42,7 @@ describe('SPEC-HTTP-CHANGES', () => {
     });
   });
 
-  it('stays what it is, under a tag of its own', async () => {
+  it('never changes, and has its own tag', async () => {
     const tagOf = async (path: string): Promise<string> => (await api.get(path)).headers.get('etag') ?? '';
     const tags = await Promise.all(['?since=2', '?since=1', ''].map((rest) => tagOf(`/db/${database}/5${rest}`)));
     expect(new Set(tags).size).toBe(3);
@@ -60,7 +61,7 @@ describe('SPEC-HTTP-CHANGES', () => {
     expect(errorOf(answer).message).toMatch(message);
   });
 
-  it('leads to the events, and along the revisions, in text and on a page', async () => {
+  it('links to the events and to other revisions, in text and on a page', async () => {
     const { summary, links } = readToonPage((await api.get(`/db/${database}/5?since=2`, TEXT)).text);
     expect(summary).toBe(`The database ${database} got 7 events between revision 2 and revision 5.`);
     expect(links).toMatchObject({
@@ -73,7 +74,7 @@ describe('SPEC-HTTP-CHANGES', () => {
     expect(text).toContain(`data-first="2" data-revision="5" data-path="/db/${database}/{revision}?since=2"`);
   });
 
-  it('says of how many events the names are, when that is not all', async () => {
+  it('says how many events were counted, when not all were', async () => {
     const own = await api.created();
     const large = Array.from({ length: 10 }, (_, at) => cloudEvent(`${at}`, { data: 'x'.repeat(990_000) }));
     for (const event of large) await api.commit(own, event);
@@ -122,7 +123,7 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
     expect(await read('lines', '')).not.toHaveProperty('state');
   });
 
-  it('says what differs from another revision, and from another version', async () => {
+  it('shows the difference from another revision, and from another version', async () => {
     expect(await read('lines', 'revision=3&other_revision=1')).toMatchObject({
       other_version: 1,
       other_revision: 1,
@@ -133,7 +134,7 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
     expect(await read('lines', 'revision=3&other_revision=3')).toMatchObject({ difference: '' });
   });
 
-  it('takes what the view must be given, and a cut for both sides', async () => {
+  it('takes the parameters of the view, and one cut for both sides', async () => {
     const expected = { state: 'begin\none\none\nend', difference: expect.stringContaining('+one') };
     expect(await read('one', 'revision=3&subject.account=ada&other_revision=2')).toMatchObject(expected);
     const cut = '2024-01-02T00:00:00Z';
@@ -157,14 +158,14 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
     expect([answer.status, errorOf(answer).message]).toEqual([status, expect.stringMatching(message)]);
   });
 
-  it('shows no state that is long', async () => {
+  it('does not show a long state', async () => {
     await api.commit(shop, ...Array.from({ length: 300 }, (_, at) => cloudEvent(`many${at}`)));
     const answer = await api.get(pathOf('long', 'revision=4'));
     const told = [answer.status, errorOf(answer).message];
     expect(told).toEqual([413, expect.stringMatching(/its render has all of them/)]);
   });
 
-  it('is a page along which revisions go, with lines that came and went', async () => {
+  it('is a page with links to other revisions, and with added and removed lines', async () => {
     const { text } = await api.get(pathOf('lines', 'revision=2&other_revision=1', 2), HTML);
     expect(text).toContain(`data-path="/db/${shop}/state-views/lines/v2?revision={revision}"`);
     expect(text).toContain('<ins>+two\n</ins>');
@@ -205,7 +206,7 @@ async function linksOf(path: string): Promise<Readonly<Record<string, string>>> 
 }
 
 describe('SPEC-HTTP-CAUSES', () => {
-  it('leads from an event to its transaction, and back along its causes', async () => {
+  it('links from an event to its transaction and to its causes', async () => {
     const name = await databaseOf([{}, { causation_id: idOf(1) }, {}, { causation_id: idOf(2).toUpperCase() }]);
     const path = (revision: number): string => `GET /api/v1/db/${name}/transaction/${idOf(revision)}`;
     const chain = { transaction: path(4), caused_by: path(2), caused_by_2_back: path(1) };
@@ -215,7 +216,7 @@ describe('SPEC-HTTP-CAUSES', () => {
     expect(text).toContain(`<a href="/api/v1/db/${name}/transaction/${idOf(2)}">caused by</a>`);
   });
 
-  it('leads from an event to what came of it, and to others of its correlation id, as of the revision', async () => {
+  it('links from an event to its effects, and to others of its correlation id, at the revision', async () => {
     const name = await databaseOf([
       { correlation_id: 'c' },
       { correlation_id: 'c' },
@@ -252,13 +253,13 @@ describe('SPEC-HTTP-CAUSES', () => {
     ['what is no id', [{ causation_id: 'an event' }]],
     ['itself', [{ causation_id: idOf(1) }]],
     ['what was committed later', [{ causation_id: idOf(2) }, {}]],
-  ])('leads to no cause that is %s', async (_what, all) => {
+  ])('links to no cause that is %s', async (_what, all) => {
     const name = await databaseOf(all);
     expect(await linksOf(`/db/${name}/1/events/1?index=0`)).not.toHaveProperty('caused_by');
     expect(await linksOf(`/api/v1/db/${name}/transaction/${idOf(1)}`)).not.toHaveProperty('caused_by');
   });
 
-  it('ends behind eight causes, and tells of sixteen effects', async () => {
+  it('shows at most eight causes and sixteen effects', async () => {
     const chain = Array.from({ length: 10 }, (_, at) => (at === 0 ? {} : { causation_id: idOf(at) }));
     const name = await databaseOf([...chain, ...Array.from({ length: 18 }, () => ({ causation_id: idOf(10) }))]);
     const back = Object.keys(await linksOf(`/db/${name}/10/events/10`)).filter((each) => each.startsWith('caused_by'));

@@ -1,4 +1,4 @@
-// The cluster page: nodes, leaders and lag, for admins of all databases only.
+// The cluster page shows nodes, leaders and lag, and only to admins of all databases.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ describe('SPEC-HTTP-CLUSTER: two nodes', async () => {
   const { holder, other } = await startTwoNodes('shop');
   const apis = [holder, other].map(({ http }) => new HttpClient(http));
 
-  it('tell of nodes, leaders and lag, whichever is asked', async () => {
+  it('show nodes, leaders and lag, on each node', async () => {
     for (const api of apis) {
       const cluster = await eventually(async () => {
         const said = jsonOf(await api.get(PATH)) as { readonly databases: readonly object[] };
@@ -37,7 +37,7 @@ describe('SPEC-HTTP-CLUSTER: two nodes', async () => {
     }
   });
 
-  it('are a page, and a text', async () => {
+  it('are shown as a page, and as text', async () => {
     const [api] = apis;
     const page = await api?.get(PATH, { accept: 'text/html' });
     expect(page?.text).toContain('<a href="/db/shop/latest">');
@@ -53,14 +53,14 @@ describe('SPEC-HTTP-CLUSTER', async () => {
   const { api: alone } = await startHttpNode();
   const { api: guarded } = await startGuardedNode('--peer-port=0');
 
-  it('is nothing that a node without a peer port knows', async () => {
+  it('is absent on a node without a peer port', async () => {
     const answer = await alone.get(PATH);
     expect([answer.status, errorOf(answer).message]).toEqual([404, expect.stringContaining('no peer port')]);
     expect((await alone.get('/health/detailed?cluster=maybe')).status).toBe(400);
     expect(jsonOf(await alone.get('/health/detailed?cluster=false'))).not.toHaveProperty('nodes');
   });
 
-  it('is for whoever administers all databases, and says nothing to others', async () => {
+  it('is shown only to admins of all databases', async () => {
     await guarded.post('/api/v1/db', { database_name: 'secret' }, AS_FIRST);
     expect(jsonOf(await guarded.get(PATH, AS_FIRST))).toMatchObject({ databases: [{ name: 'secret' }] });
     for (const roles of [['reader'], ['writer', 'deployer'], ['admin:secret']]) {

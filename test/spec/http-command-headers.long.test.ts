@@ -1,4 +1,4 @@
-// A command over HTTP has the headers of its request except credentials and hop-by-hop headers.
+// A command over HTTP receives the headers of its request, except credentials and hop-by-hop headers.
 import { beforeAll, expect, it } from 'vitest';
 import { jsonOf } from '../support/http-client.ts';
 import { exchange, parseReplies } from '../support/raw-http.ts';
@@ -70,7 +70,7 @@ async function told(route: string, headers: object): Promise<unknown> {
 }
 
 it.each(ROUTES)(
-  'SPEC-HTTP-COMMAND has the headers of its request by %s, and no other',
+  'SPEC-HTTP-COMMAND passes the allowed headers of a request by %s, and no others',
   { timeout: 60_000 },
   async (route) => {
     expect(await told(route, { connection: 'close' })).toEqual(OF_THE_BODY);

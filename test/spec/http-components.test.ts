@@ -1,4 +1,4 @@
-// Components over HTTP: publish, list, render in every family, tags, schemas.
+// Components over HTTP can be published, listed and rendered in every route family, with tags (ETags) and schemas.
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hashingView } from '../support/components/views.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   wasm = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
 });
 
-/** A database in which `a` has two events in revision 1, and one in revision 2. */
+/** Creates a database in which the account `a` has two events in revision 1 and one in revision 2. */
 async function bank(): Promise<string> {
   const name = await api.created();
   for (const ids of [['1', '2'], ['3']]) await transact(name, ids);
@@ -42,10 +42,10 @@ function publish(database: string, more: object = {}, bytes: Buffer = wasm): Pro
 
 const json = async (path: string): Promise<unknown> => jsonOf(await api.get(path));
 
-/** How many events a state has counted, and what the component was given as parameters. */
+/** The number of counted events, and the parameters that the component received. */
 async function stateOf(path: string): Promise<{ readonly count: number; readonly parameters: string }> {
   const bytes = Buffer.from(await (await fetch(`${api.address}${path}`)).arrayBuffer());
-  // The last one: a hash may have one, too.
+  // The parameters begin at the last `{`; the hash before them may contain this byte, too.
   const from = bytes.lastIndexOf('{');
   return { count: from === 0 ? 0 : bytes.readUInt32LE(0), parameters: bytes.subarray(from).toString() };
 }
@@ -56,7 +56,7 @@ function faultOf(answer: Answer): unknown {
 }
 
 describe('SPEC-HTTP-PUBLISH', () => {
-  it('answers 201 with the version and where its page is', async () => {
+  it('answers 201 with the version and the path of its page', async () => {
     const database = await bank();
     const response = await publish(database, { description: 'first' });
     expect(response.status).toBe(201);
@@ -85,7 +85,7 @@ describe('SPEC-HTTP-PUBLISH', () => {
     expect([again.status, again.headers.get('location')]).toEqual([201, `/db/${database}/state-views/balances/v1`]);
   });
 
-  it('says what is wrong with the body, its parts, the metadata and the component', async () => {
+  it('names faults of the body, its parts, the metadata and the component', async () => {
     const database = await bank();
     const path = `/api/v1/db/${database}/state-views`;
     const bad = [400, 'INVALID_ARGUMENT', 'invalid_argument'];
@@ -115,7 +115,7 @@ describe('SPEC-HTTP-PUBLISH', () => {
 });
 
 describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
-  it('list what was published, at a revision and by name, and nothing where nothing is', async () => {
+  it('list components at a revision and by name, and are empty without any', async () => {
     const database = await bank();
     await publish(database, { description: 'first' });
     await transact(database, ['4']);
@@ -139,7 +139,7 @@ describe('SPEC-HTTP-COMPONENT-LISTINGS', () => {
     expect((await api.get(`/api/v1/db/${database}/presenters/none/v1`)).status).toBe(404);
   });
 
-  it('give the bytes of a schema that a definition holds', async () => {
+  it('give the bytes of a schema of a definition', async () => {
     const database = await bank();
     const schema = '{"type":"object",  "minimum": 1e400}';
     const text = JSON.stringify(metadata({ content_schema: 'SCHEMA' })).replace('"SCHEMA"', schema);
@@ -181,7 +181,7 @@ describe('SPEC-HTTP-R5', () => {
     }
   });
 
-  it('names what is wrong with the parameters, the version and the revision', async () => {
+  it('names faults of the parameters, the version and the revision', async () => {
     const database = await bank();
     await publish(database);
     const path = `/api/v1/db/${database}/2/state-views/balances`;
@@ -199,7 +199,7 @@ describe('SPEC-HTTP-R5', () => {
     }
   });
 
-  it('cuts a view in the order of effective time, which requires it, and no other', async () => {
+  it('applies a cut, which is required, to a view in the order of effective time, and to no other', async () => {
     const database = await bank();
     const byTime = { state_view_name: 'stock', query_temporality: 'effective_timestamp', event_selector: undefined };
     await publish(database, { ...byTime, events: ['t'] });
@@ -221,7 +221,7 @@ describe('SPEC-HTTP-R5', () => {
   });
 });
 
-it('SPEC-HTTP-R6 gives a weak tag, and 304 to whoever has it, in private to whoever sent a credential', async () => {
+it('SPEC-HTTP-R6 gives a weak tag, answers 304 for it, and is private for requests with a credential', async () => {
   const database = await bank();
   await publish(database);
   const path = `/api/v1/db/${database}/2/state-views/balances/v1?${A}`;

@@ -1,4 +1,4 @@
-// Databases over HTTP, and their fields, names and instances over both interfaces.
+// Databases over HTTP, and the rules for their fields, names and instances over both interfaces.
 import { describe, expect, it } from 'vitest';
 import { failureOf } from '../support/grpc-client.ts';
 import { cloudEvent, errorOf, INVALID_ARGUMENT, jsonOf, uniqueName } from '../support/http-client.ts';
@@ -32,7 +32,7 @@ describe('SPEC-HTTP-CREATE-DATABASE: POST /api/v1/db', () => {
   });
 });
 
-it('SPEC-HTTP-READ-DATABASE: GET /db/{database}/{revision} answers 400 to what is no revision, and says what it was', async () => {
+it('SPEC-HTTP-READ-DATABASE: GET /db/{database}/{revision} answers 400 to an invalid revision, and quotes it', async () => {
   for (const word of ['newest', 'state-change', 'Latest', '7x', '-1', '1.5', '1e3', '18446744073709551616']) {
     const { message } = errorOf(await api.get(`/db/${name}/${word}`), INVALID_ARGUMENT);
     expect(message.replaceAll(/"/g, '')).toContain(`found ${word}`);
@@ -52,7 +52,7 @@ describe.each(['latest', 'cached'])('SPEC-HTTP-R1: %s', (word) => {
   );
 
   it.each(['events', 'streams/orders', 'events/orders/1', 'events/1'])(
-    'answers 400 before %s, which takes a number only',
+    'answers 400 for %s, which takes only a number',
     async (below) => {
       const { message } = errorOf(await api.get(`/db/${name}/${word}/${below}`), INVALID_ARGUMENT);
       expect(message).toContain(`GET /db/${name}/${word}`);
@@ -60,7 +60,7 @@ describe.each(['latest', 'cached'])('SPEC-HTTP-R1: %s', (word) => {
   );
 });
 
-it('SPEC-HTTP-R1: a listing without a revision answers 400, whether there is the database', async () => {
+it('SPEC-HTTP-R1: a listing without a revision answers 400, also when the database is missing', async () => {
   for (const listing of ['state-changes', 'state-views', 'events', 'streams', 'subjects', 'event-types']) {
     const message = `The request is malformed: revision is missing: a number, latest or cached must stand before "${listing}"`;
     for (const database of [name, 'missing']) {
@@ -87,7 +87,7 @@ it('SPEC-HTTP-R3: asOfTransactionTime and asOfEffectiveTime are no parameters', 
   }
 });
 
-it('SPEC-DATABASE-FIELDS have the time of creation from the id, and as the time of revision 0', async () => {
+it('SPEC-DATABASE-FIELDS have the time of creation from the id, which is also the time of revision 0', async () => {
   const own = uniqueName();
   const id = await api.create(own);
   const createdMs = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
@@ -104,8 +104,8 @@ describe('SPEC-DATABASE-NAME', () => {
     expect((await client.send('fetchLatestDatabase', { databaseName: own })).database?.name).toBe(own);
   });
 
-  // The reference model has every operation refuse such names.
-  it.each(NOT_NAMES)('is refused as %j, with what it must be (V1)', async (own) => {
+  // The reference model checks that every operation refuses such names.
+  it.each(NOT_NAMES)('is refused as %j, with the rule for names (V1)', async (own) => {
     const created = await api.post('/databases', { name: own });
     for (const answer of [created, await api.get(`/db/${encodeURIComponent(own)}/0`)]) {
       expect(errorOf(answer, INVALID_ARGUMENT).message).toMatch(/lowercase alphanumeric, with hyphens/);
@@ -118,7 +118,7 @@ describe('SPEC-DATABASE-NAME', () => {
   });
 });
 
-it('SPEC-DATABASE-INSTANCE is another one when a name is created anew, with nothing of the one before', async () => {
+it('SPEC-DATABASE-INSTANCE is new and empty when a database is re-created under its name', async () => {
   const own = uniqueName();
   const first = await api.create(own);
   await api.commit(own, cloudEvent('a'));

@@ -1,6 +1,6 @@
-// Goal: the reference page of the HTTP API is true, and names every route; the long file has those of components.
-// Method: its requests are sent in their order to a new server whose time stands still, and its replies compared.
-// UPDATE=1 writes the replies into the page.
+// Goal: docs/http.md names every route, and its examples show the real replies. The long file tests the examples with
+// components. Method: the requests of the page are sent in order to a new server whose clock is stopped, and the
+// replies are compared. UPDATE=1 writes the replies into the page.
 import { expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { examplesIn, httpPage, OF_COMPONENTS, SHOWN_IDS } from '../support/http-page.ts';
@@ -12,7 +12,7 @@ it('docs/http.md names every route', () => {
   expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
-it('docs/http.md shows what the server answers', async () => {
+it('docs/http.md shows the real answers of the server', async () => {
   await using world = await startHttpWorld({ nowMs: Date.UTC(2026, 0, 31, 12), holdsWaits: false });
   const { examples, answered } = await examplesIn(httpPage().replace(OF_COMPONENTS, ''), world.client, SHOWN_IDS);
   expect(examples.length).toBeGreaterThan(40);

@@ -1,4 +1,4 @@
-// Raw requests that clients do not send have the specified error body, code and status (TH1).
+// Malformed raw HTTP requests, which ordinary clients do not send, get the specified status, code and error body (TH1).
 import { describe, expect, it } from 'vitest';
 import {
   cloudEvent,
@@ -47,14 +47,14 @@ describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
     ['DELETE', '/db/shop/1', 'GET, HEAD, OPTIONS'],
     ['PROPFIND', '/', 'GET, HEAD, OPTIONS'],
     ['QUERY', '/databases/shop/query', 'OPTIONS, POST'],
-  ])('%s %s answers 404 with what the path may be asked', async (method, path, allow) => {
+  ])('%s %s answers 404 with the methods of the path', async (method, path, allow) => {
     const answer = await api.send(path, { method });
     const { details } = errorOf(answer, NOT_FOUND);
     expect(answer.headers.get('allow')).toBe(allow);
     expect(details?.reason).toBe('MethodNotAllowed');
   });
 
-  it('says how all paths begin that there are, and where they are described', async () => {
+  it('names the prefixes of all paths and the page that describes them', async () => {
     const { message } = errorOf(await api.get('/nothing'), NOT_FOUND);
     const named = message.slice(message.indexOf(';')).match(/\/[\w/]+/g) ?? [];
     const { paths } = JSON.parse((await api.get('/api/v1/openapi.full.json')).text) as { readonly paths: object };
@@ -63,7 +63,7 @@ describe('SPEC-HTTP-ERRORS: unknown routes and methods', () => {
     expect((await api.get(named.at(-1) ?? '')).status).toBe(200);
   });
 
-  it('answers 404 to a body that no route takes, whatever it says it is', async () => {
+  it('answers 404 to a body for an unknown route, with any content type', async () => {
     expect(errorOf(await api.post('/nothing', 'x', { 'content-type': ';;' }))).toMatchObject(NOT_FOUND);
     expect(errorOf(await api.post('/nothing', 'x'.repeat(2_000_000)))).toMatchObject(NOT_FOUND);
   });
@@ -96,7 +96,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     },
   );
 
-  it('with an x-min-revision that is none answer 400, and beyond any database 404', async () => {
+  it('with an invalid x-min-revision answer 400, and with one above every database 404', async () => {
     const name = await api.created();
     for (const value of ['x', '-1', '1.5', '', '01', '18446744073709551616']) {
       const answer = await api.get(`/databases/${name}`, { 'x-min-revision': value });
@@ -149,7 +149,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
   ];
   const malformed = MALFORMED.map(([what, bytes, expected = /./]) => ({ what, bytes, expected }));
 
-  it.each(malformed)('with $what answer 400, end the connection, and are told why (RFC 9112)', async (each) => {
+  it.each(malformed)('with $what answer 400 with the reason, and end the connection (RFC 9112)', async (each) => {
     const { bytes, expected } = each;
     const [reply, ...more] = await raw(bytes);
     const { message } = rawErrorOf(reply);
@@ -161,7 +161,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(more).toEqual([]);
   });
 
-  it('are told how many headers a request may have', async () => {
+  it('with too many headers answer 400 with the limits', async () => {
     const request = (count: number): string => {
       const others = Array.from({ length: count - 2 }, (_, n) => `x${n}: 1\r\n`).join('');
       return `GET /health HTTP/1.1\r\n${HOST}Connection: close\r\n${others}\r\n`;
@@ -172,14 +172,14 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(refused?.status).toBe(400);
     const limits = 'headers must be at most 1000, and at most 131072 bytes, request line included';
     expect(refused?.body).toContain(limits);
-    // Behind Host and Connection, the thousandth of the others is one too many.
+    // With Host and Connection, the thousandth of the other headers is above the limit.
     expect(refused?.body).toMatch(/there are more, from \\"x99\d\\" on/);
     const long = `GET /health HTTP/1.1\r\n${HOST}long: ${'x'.repeat(140_000)}\r\n\r\n`;
     const [tooLong] = parseReplies(await exchange(server.http, long));
     expect(tooLong?.body).toContain(limits);
   });
 
-  it('may name the server in their target, as towards a proxy', async () => {
+  it('may name the server in their target, as for a proxy', async () => {
     const name = await api.created();
     const target = `http://localhost:3000/db/${name}/cached`;
     const [reply] = await raw(`GET ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
@@ -193,7 +193,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     }
   });
 
-  it('may ask what the server can do', async () => {
+  it('may be OPTIONS *', async () => {
     const [reply] = await raw(`OPTIONS * HTTP/1.1\r\n${HOST}${CLOSE}\r\n`);
     expect(reply?.status).toBe(204);
     expect(reply?.headers.get('allow')).toBe('DELETE, GET, HEAD, OPTIONS, POST');
@@ -204,7 +204,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(await raw('GET /health HTTP/1.0\r\n\r\n')).toMatchObject([{ status: 200, body: 'OK' }]);
   });
 
-  it('with an expectation that cannot be met answer 400', async () => {
+  it('with an unknown Expect answer 400', async () => {
     const [reply] = await raw(`POST /databases HTTP/1.1\r\n${HOST}Expect: tea\r\nContent-Length: 2\r\n\r\n{}`);
     expect(reply?.status).toBe(400);
     expect(reply?.body).toContain('"code":"INVALID_ARGUMENT"');
@@ -214,12 +214,12 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(rawErrorOf((await raw(`CONNECT localhost:443 HTTP/1.1\r\n${HOST}\r\n`))[0])).toMatchObject(NOT_FOUND);
   });
 
-  it('that ask for another protocol are served in this one', async () => {
+  it('with Upgrade are answered without an upgrade', async () => {
     const [reply] = await raw(`GET /health HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
     expect(reply).toMatchObject({ status: 200, body: 'OK' });
   });
 
-  it('with a chunk that is none answer 400', async () => {
+  it('with a malformed chunk answer 400', async () => {
     const head = `POST /databases HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expect(rawErrorOf((await raw(`${head}zz\r\n{}`))[0])).toMatchObject(INVALID_ARGUMENT);
     expect(rawErrorOf((await raw(`${head}2\r\n{}\r\n`, 'zz\r\n'))[0])).toMatchObject(INVALID_ARGUMENT);
@@ -233,7 +233,7 @@ describe('SPEC-HTTP-ERRORS: malformed requests', () => {
     expect(rawErrorOf(chunked)).toMatchObject(RESOURCE_EXHAUSTED);
   });
 
-  it('leave the request before them whole: it is answered first (TH9)', async () => {
+  it('do not disturb the request before them, which is answered first (TH9)', async () => {
     const name = uniqueName();
     const body = JSON.stringify({ name });
     const create = `POST /databases HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -249,7 +249,7 @@ describe('SPEC-HTTP-ERRORS: values in messages', () => {
   const CROSSED = `{"revision_range":{"start":${BEYOND},"end":9007199254740993}}`;
   const events = JSON.stringify([cloudEvent('e')]);
 
-  it('a revision beyond 2^53 is named as it was sent', async () => {
+  it('a revision above 2^53 is quoted as it was sent', async () => {
     const name = await api.created();
     const condition = `{"events":${events},"conditions":[{"min":{"revision":${BEYOND}}}]}`;
     for (const [answer, message] of [
@@ -262,7 +262,7 @@ describe('SPEC-HTTP-ERRORS: values in messages', () => {
     }
   });
 
-  it('are escaped where they cannot be seen, and cut', async () => {
+  it('are escaped when they are not printable, and cut', async () => {
     const name = await api.created();
     const odd = `\u001b[2J\u202e${'x'.repeat(100)}`;
     const { message } = errorOf(

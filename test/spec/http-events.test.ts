@@ -1,4 +1,4 @@
-// Queries, the log, pages and single events over HTTP, and its listings; the reference model compares random ones.
+// Queries, the log, pages, single events and listings over HTTP. The reference model compares random queries.
 import { describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -29,7 +29,7 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
     expect(jsonOf(answer)).toMatchObject({ effective_time_end_at: '2024-01-03T00:00:00.5Z' });
   });
 
-  it('with endAtNow redirects to the query that names the time', async () => {
+  it('with endAtNow redirects to the query with the current time', async () => {
     const answer = await query({
       selector: { equals: { stream: 'carts' } },
       range: { effectiveTime: { endAtNow: true } },
@@ -51,18 +51,18 @@ describe('SPEC-HTTP-R2: GET /db/{database}/{revision}/events?q=', () => {
     },
   );
 
-  it('takes the largest selector there is', async () => {
+  it('takes the largest allowed selector', async () => {
     const selectors = Array.from({ length: 250 }, (_, n) => ({ equals: { stream: String(n).padEnd(255, 'x') } }));
     expect(await query({ selector: { or: selectors } })).toMatchObject({ status: 200 });
   });
 });
 
-it('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query answers 404 in a missing database, and 400 to a body that is none', async () => {
+it('SPEC-HTTP-COLLECTION-QUERY: POST /databases/{database_name}/query answers 404 for a missing database, and 400 to a malformed body', async () => {
   expect(errorOf(await api.post('/databases/missing/query', {}))).toMatchObject(NOT_FOUND);
   expect(errorOf(await api.post(`/databases/${name}/query`, []))).toMatchObject(INVALID_ARGUMENT);
 });
 
-it('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events: gives the log, with a cursor when there is more', async () => {
+it('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events: gives the log, with a cursor for the next page', async () => {
   const first = await api.get(`/databases/${name}/events?limit=4`);
   expect(idsOf(first)).toEqual(IN_ORDER.slice(0, 4));
   const { has_more, next_cursor } = jsonOf(first) as EventPage;
@@ -73,7 +73,7 @@ it('SPEC-HTTP-COLLECTION-LOG: GET /databases/{database_name}/events: gives the l
   expect(idsOf(await api.get(/<(.*)>/.exec(first.headers.get('link') ?? '')?.[1] ?? ''))).toEqual(IN_ORDER.slice(4, 8));
 });
 
-it('SPEC-LIMITS-PAGE: pages hold 100 events unless told otherwise, and at most 1,000', async () => {
+it('SPEC-LIMITS-PAGE: pages hold 100 events by default, and at most 1,000', async () => {
   const own = await api.created();
   await api.commit(own, ...Array.from({ length: 1000 }, (_, n) => cloudEvent(`a${n}`)));
   await api.commit(own, cloudEvent('last'));
@@ -85,7 +85,7 @@ it('SPEC-LIMITS-PAGE: pages hold 100 events unless told otherwise, and at most 1
   expect([largest.events.length, largest.has_more]).toEqual([1000, true]);
 });
 
-it('SPEC-LIMITS-PAGE: pages of large events end early, and the next one goes on', async () => {
+it('SPEC-LIMITS-PAGE: pages of large events end early, and the next page continues', async () => {
   const own = await api.created();
   const data = 'x'.repeat(900_000);
   for (let n = 1; n <= 12; n++) await api.commit(own, cloudEvent(`${n}`, { data }));
@@ -102,7 +102,7 @@ it('SPEC-LIMITS-PAGE: pages of large events end early, and the next one goes on'
 });
 
 describe('SPEC-HTTP-SINGLE-EVENT', () => {
-  it('with index is another one, and the last has no link', async () => {
+  it('can be read by index, and the last one has no link to a next one', async () => {
     const path = `/databases/${name}/events/5`;
     const third = await api.get(`${path}?index=3`);
     expect(jsonOf(third)).toMatchObject({ id: '5.3', index: 3 });
@@ -116,7 +116,7 @@ describe('SPEC-HTTP-SINGLE-EVENT', () => {
 });
 
 describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
-  it('pages by links, and has nothing behind its last event, also at an earlier revision', async () => {
+  it('pages by links, and ends after its last event, also at an earlier revision', async () => {
     const { next } = jsonOf(await api.get(`/db/${name}/5/streams/carts?limit=1`)) as EventPage;
     expect(idsOf(await api.get(next ?? ''))).toEqual(['4.0']);
     expect(jsonOf(await api.get(next?.replace('/5/', '/2/') ?? ''))).toMatchObject({ events: [], has_more: false });
@@ -152,7 +152,7 @@ describe('SPEC-HTTP-SINGLE-STREAM, SUBJECT and EVENT-TYPE', () => {
 });
 
 describe('SPEC-HTTP-LISTINGS: streams, subjects and event types at a revision', () => {
-  it('are cut by prefix, and paged by links', async () => {
+  it('are filtered by prefix, and paged by links', async () => {
     const prefixed = jsonOf(await api.get(`/db/${name}/5/event-types?prefix=order.&limit=2`)) as EventPage;
     const names = ['order.paid', 'order.placed'].map((each) => ({ name: each }));
     expect(prefixed).toMatchObject({ event_types: names, has_more: true });

@@ -1,4 +1,4 @@
-// Both route families and the variant paths accept and refuse the same requests in the same words.
+// Both route families and the variant paths accept and refuse the same requests with the same answers.
 import { describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, jsonOf, type Sent, uniqueName } from '../support/http-client.ts';
 import { createHistory } from '../support/http-history.ts';
@@ -39,7 +39,7 @@ describe('SPEC-HTTP-FAMILIES, SPEC-HTTP-VARIANT-PATHS: creating a database', () 
     return isBare ? { method: 'POST' } : { method: 'POST', body: JSON.stringify({ ...own, ...more }) };
   }
 
-  it.each(WAYS)('makes one at revision 0, and leads to it', async (way) => {
+  it.each(WAYS)('creates one at revision 0, and links to it', async (way) => {
     const name = uniqueName();
     const answer = await api.send(way.path(name), sent(way, name));
     expect([answer.status, answer.headers.get('x-revision')]).toEqual([201, '0']);

@@ -1,4 +1,4 @@
-// Chromium without scripts does by forms what pages offer.
+// Chromium without scripts can do by forms what pages offer.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -10,7 +10,7 @@ import { sharedHttpNode } from '../support/shared-servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { builtComponent } from '../support/wasm/built.ts';
 
-/** Pages are drawn on a machine with other things to do; a component of 12 MB is built, published and started. */
+/** Limit of a test that opens pages, and builds, publishes and starts a component of 12 MB, on a busy machine. */
 const BROWSER_MS = 240_000;
 
 const { api, server } = await sharedHttpNode();
@@ -60,7 +60,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     await page.waitForURL(`**/db/${own}/1`);
   });
 
-  it('puts a query together, and is told what is wrong with it', async () => {
+  it('builds a query, and shows its faults', async () => {
     const own = await api.created();
     await api.commit(
       own,
@@ -88,7 +88,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-FORMS: a browser without scrip
     expect([events.length, await page.locator('tbody tr').count()]).toEqual([2, 2]);
   });
 
-  it('has with scripts another id for the next transaction', async () => {
+  it('uses a new id for the next transaction, with scripts', async () => {
     const own = await api.created();
     await api.publish(`${own}/state-changes`, { state_change_name: 'telling' }, telling);
     const { page, complaints } = await openPage(browser, {}, `${url}/databases/${own}`);

@@ -1,4 +1,4 @@
-// Forms of other origins are refused, also without authentication (TH14).
+// Forms that pages of other origins send are refused, also without authentication (TH14).
 import { describe, expect, it } from 'vitest';
 import { BROWSER, FORM_TYPE, sendForm, shownForm } from '../support/forms.ts';
 import { AS_FIRST, startGuardedNode } from '../support/guarded-node.ts';
@@ -13,12 +13,12 @@ import { toonDatabase } from '../support/toon-node.ts';
 const { api } = await sharedHttpNode();
 const { name } = await toonDatabase(api);
 
-describe('SPEC-HTTP-FORMS: of where', () => {
+describe('SPEC-HTTP-FORMS: the origin of a form', () => {
   const host = new URL(api.address).host;
-  // And a browser that does not say where a form stood, and a program that names no key.
+  // The last one has no headers: a browser that does not name the page of the form, or a program without a key.
   const foreign = [...foreignOrigins(host), {}];
 
-  it('they are sent counts, also where everybody may do everything (TH14)', async () => {
+  it('must be this node, also without authentication (TH14)', async () => {
     for (const from of foreign) {
       const database_name = uniqueName();
       const answer = await sendForm(api, '/api/v1/db', { database_name }, { ...BROWSER, ...from });
@@ -31,7 +31,7 @@ describe('SPEC-HTTP-FORMS: of where', () => {
     }
   });
 
-  it('they are sent is not said by an origin that is none, to a request that names no host', async () => {
+  it('is not null, file: or a foreign one, when the request names no host', async () => {
     const lines = (origin: string, database_name: string): string => {
       const body = `database_name=${database_name}`;
       const headers = { ...BROWSER, ...FORM_TYPE, origin, 'content-length': String(body.length) };
@@ -46,30 +46,30 @@ describe('SPEC-HTTP-FORMS: of where', () => {
     }
   });
 
-  it('they are sent is this server, not an app that calls its own pages by the same name', async () => {
+  it('is not an app: URL with the host of this node', async () => {
     const fields = { database_name: uniqueName() };
     const answer = await sendForm(api, '/api/v1/db', fields, { ...BROWSER, origin: `app://${host}` });
     expect([answer.status, (await api.get(`/databases/${fields.database_name}`)).status]).toEqual([403, 404]);
   });
 
-  it('nothing is sent by one click on the page that refuses it', async () => {
+  it('the page of a refused form has no button to send it again', async () => {
     const path = `/api/v1/db/${name}/state-views/all/expire-snapshots`;
     for (const from of foreign) {
       const answer = await sendForm(api, path, '', { ...BROWSER, ...from });
       expect([from, answer.status, answer.text.includes('<form')]).toEqual([from, 403, false]);
     }
-    // What is refused for another reason may be mended, and sent again.
+    // A form that was refused for another reason can be corrected and sent again.
     const absent = await sendForm(api, path.replace('/all/', '/absent/'), '');
     expect([absent.status, absent.text.includes('<form')]).toEqual([404, true]);
   });
 
-  it('a page shows a command, it is one word for a shell whatever the path has', async () => {
+  it('the shown shell command quotes any path as one word', async () => {
     const answer = await sendForm(api, "/api/v1/db/x';id;'", { events: '[]' });
     const [, command = ''] = /<pre class="command" tabindex="0">([^<]*)</.exec(answer.text) ?? [];
     expect(unescaped(command)).toContain("'http://<node>/api/v1/db/x%27;id;%27' -H");
   });
 
-  it('parts are sent counts as well', async () => {
+  it('must be this node also for multipart forms', async () => {
     for (const [from, status] of [
       [{ origin: 'https://evil.example' }, 403],
       [{ 'sec-fetch-site': 'same-origin' }, 400],
@@ -81,14 +81,14 @@ describe('SPEC-HTTP-FORMS: of where', () => {
     }
   });
 
-  it('origins may be named', async () => {
+  it('may be named by --cors-origins', async () => {
     const { api: named } = await startHttpNode('--cors-origins=https://ours.example');
     const status = async (origin: string): Promise<number> =>
       (await sendForm(named, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, origin })).status;
     expect([await status('https://ours.example'), await status('https://evil.example')]).toEqual([303, 403]);
   });
 
-  it('somebody is known by, a form needs both: who he is, and a page of the node', async () => {
+  it('must be this node also with a valid credential, and each form needs a credential when authentication is on', async () => {
     const { api: guarded } = await startGuardedNode();
     const status = async (headers: Readonly<Record<string, string>>): Promise<unknown> => {
       const answer = await sendForm(guarded, '/api/v1/db', { database_name: uniqueName() }, { ...BROWSER, ...headers });
@@ -113,7 +113,7 @@ describe('a node that does not authenticate requests, on loopback,', () => {
   const statusOf = async (...request: Parameters<typeof send>): Promise<number | undefined> =>
     parseReplies(await send(...request))[0]?.status;
 
-  it('refuses writes of pages of another origin, and answers their reads', async () => {
+  it('refuses writes by pages of another origin, and answers their reads', async () => {
     const from = { origin: 'https://evil.example' };
     const database_name = uniqueName();
     const created = JSON.stringify({ database_name });
@@ -126,7 +126,7 @@ describe('a node that does not authenticate requests, on loopback,', () => {
     expect(await statusOf('POST', '/api/v1/db', { origin: 'http://localhost:5173' }, created)).toBe(201);
   });
 
-  it('refuses reads and writes with a name of another host, and answers probes', async () => {
+  it('refuses reads and writes with another Host, and answers probes', async () => {
     const from = { host: 'evil.example' };
     expect(await statusOf('GET', `/databases/${name}`, from)).toBe(403);
     expect(await statusOf('POST', '/api/v1/db', from, JSON.stringify({ database_name: uniqueName() }))).toBe(403);

@@ -1,4 +1,5 @@
-// Forms do what JSON does, once, and show faults at their fields (TH15); other origins do not send them (TH14).
+// HTML forms have the same effect as JSON requests, commit once, and show faults at their fields (TH15). Forms of other
+// origins are refused (TH14).
 import { describe, expect, it } from 'vitest';
 import { BROWSER, FORM_TYPE, FROM_HERE, sendForm, shownForm, valuesOf } from '../support/forms.ts';
 import {
@@ -49,7 +50,7 @@ describe('SPEC-HTTP-FORMS: a database', () => {
 });
 
 describe('SPEC-HTTP-FORMS: a transaction', () => {
-  it('is committed once, with what stands in the fields, and shown', async () => {
+  it('is committed once, with the values of its fields, and shown', async () => {
     const own = await api.created();
     const page = await api.get(`/databases/${own}`, BROWSER);
     expect(page.headers.get('cache-control')).toBe('no-store');
@@ -64,7 +65,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
     expect((await api.get(place, BROWSER)).text).toContain('von Käthe');
   });
 
-  it('that is sent twice is not committed twice, and what is sent anew has another id', async () => {
+  it('that is sent twice is committed once, and its form comes back with another id', async () => {
     const own = await api.created();
     const transaction_id = crypto.randomUUID();
     await transact(own, { events: EVENTS, transaction_id });
@@ -79,7 +80,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
     expect(await api.latestRevision(own)).toBe(2);
   });
 
-  it('without an id is not committed before it has one', async () => {
+  it('without an id is not committed, and its form comes back with one', async () => {
     const own = await api.created();
     const answer = await transact(own, { events: EVENTS, transaction_id: '' });
     const { title, values } = shownForm(answer);
@@ -88,7 +89,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
     expect((await transact(own, values)).status).toBe(303);
   });
 
-  it('has no id on a page that somebody keeps, and one of its own on every other', async () => {
+  it('has no id on a page that may be cached, and its own id on every other page', async () => {
     const own = await api.created();
     const at = await api.get(`/db/${own}/0`, BROWSER);
     const told = [valuesOf(at, 'transact')['transaction_id'], at.headers.get('cache-control')];
@@ -109,7 +110,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
     ['conditions', '[{"min_revision":{}}]', /^conditions at \[0\]/],
     ['transaction_id', 'no UUID', /^transaction id must be .*; found "no UUID"/],
     ['commit_message', 'x'.repeat(65_537), /^commit message must/],
-  ])('is refused for what is wrong in %s (%#)', async (field, value, fault) => {
+  ])('is refused for a fault in %s (%#)', async (field, value, fault) => {
     const fields: Readonly<Record<string, string>> = {
       events: EVENTS,
       transaction_id: crypto.randomUUID(),
@@ -123,7 +124,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
     expect(await api.latestRevision(own)).toBe(0);
   });
 
-  it('whose condition does not hold, or whose database there is not, is kept as it was typed', async () => {
+  it('whose condition does not hold, or whose database is missing, keeps its typed values', async () => {
     const own = await api.created();
     const fields = {
       events: EVENTS,
@@ -143,7 +144,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
 });
 
 describe('SPEC-HTTP-FORMS: components', () => {
-  it('decide alone where that is asked for, without an id', async () => {
+  it('only decide in a dry run, without an id', async () => {
     for (const [path, fields] of [
       [RUN, { body: '{}', 'x-batch-id': '' }],
       [EXECUTE, { method: 'POST', path: '/x', body: '{"a":1}', 'x-batch-id': '', 'x-last-seen-revision': '' }],
@@ -168,14 +169,14 @@ describe('SPEC-HTTP-FORMS: components', () => {
     [EXECUTE, { path: 'no path' }, /^path must/],
     [EXECUTE, { body: '{' }, /^body must be JSON/],
     [EXECUTE, { 'x-last-seen-revision': '-1' }, /^x-last-seen-revision must/],
-  ])('say what is wrong with a command: %s %j', async (path, wrong, fault) => {
+  ])('name the fault of a command: %s %j', async (path, wrong, fault) => {
     const answer = await sendForm(api, path, { 'x-batch-id': crypto.randomUUID(), ...wrong });
     const { values, faults } = shownForm(answer);
     expect([answer.status, values]).toEqual([400, expect.objectContaining(wrong)]);
     expect(faults[0]).toMatch(fault);
   });
 
-  it('are published, and lead to their version', async () => {
+  it('are published, and redirect to their version', async () => {
     const own = await api.created();
     const sent = (metadata: object): Promise<Answer> =>
       api.publish(`${own}/state-changes`, metadata, components.change, FROM_HERE);
@@ -189,7 +190,7 @@ describe('SPEC-HTTP-FORMS: components', () => {
 });
 
 describe('SPEC-HTTP-FORMS: a request', () => {
-  it('is a form where its route is offered, and where it asks for a page', async () => {
+  it('is a form when its route offers one and it asks for a page', async () => {
     const own = await api.created();
     const fields = { events: EVENTS, transaction_id: crypto.randomUUID() };
     for (const accept of ['application/json', '*/*', 'text/plain', 'application/json, text/html;q=0.5']) {
@@ -205,14 +206,14 @@ describe('SPEC-HTTP-FORMS: a request', () => {
     expect([json.status, jsonOf(json)]).toMatchObject([200, { transaction: { revision: 1 } }]);
   });
 
-  it('to a command in another form than that of a page is the command, as it was', async () => {
+  it('with another content type is passed to the command unchanged', async () => {
     const { 'sec-fetch-site': _site, ...elsewhere } = FROM_HERE;
     const sent = await sendForm(api, RUN, 'a=%', { ...elsewhere, accept: '*/*' });
     expect([sent.status, jsonOf(sent)]).toMatchObject([200, { revision: LAST_REVISION }]);
   });
 });
 
-it('SPEC-HTTP-FORMS: a node without a copy has another one answer a form, as that answers its own', async () => {
+it('SPEC-HTTP-FORMS: a node without a copy relays a form to a node that answers it as its own', async () => {
   const { other } = await startTwoNodes('held');
   const away = new HttpClient(other.http);
   const fields = { events: EVENTS, conditions: '', commit_message: '', transaction_id: crypto.randomUUID() };
@@ -241,7 +242,7 @@ describe('SPEC-HTTP-FORMS: hostile forms', () => {
     ['thousands of fields', manyFields, 'must have at most 32 fields'],
     ['thousands of one field', 'events=1&'.repeat(5000), 'events must be given once'],
     ['a depth that nobody needs', `events=${encodeURIComponent(deep)}`, 'events must be JSON'],
-  ])('with %s are refused by what is wrong with them', async (_what, body, message) => {
+  ])('with %s are refused with the fault', async (_what, body, message) => {
     const own = await api.created();
     const answer = await sendForm(api, `/api/v1/db/${own}`, body);
     const { title, summary } = shownForm(answer);
@@ -262,7 +263,7 @@ describe('SPEC-HTTP-FORMS: hostile forms', () => {
     expect((await sendForm(api, `/api/v1/db/${await api.created()}`, fields, utf8)).status).toBe(303);
   });
 
-  it('of more than 256 KiB are refused, whether they say so or not, and smaller ones are taken whole', async () => {
+  it('above 256 KiB are refused, with or without a length, and smaller ones are accepted', async () => {
     const own = await api.created();
     const filler = 'x'.repeat(262_144 - 400);
     const fields = { events: JSON.stringify([cloudEvent('a', { data: filler })]), transaction_id: crypto.randomUUID() };
@@ -302,7 +303,7 @@ describe('SPEC-HTTP-FORMS: the query builder', () => {
         direction: 'REVERSE',
       },
     ],
-  ])('leads from %s to the events', async (query, expected) => {
+  ])('redirects from %s to the events', async (query, expected) => {
     const answer = await asked(query, { accept: '*/*' });
     expect(qOf(answer)).toMatchObject(expected);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -316,7 +317,7 @@ describe('SPEC-HTTP-FORMS: the query builder', () => {
     ['start=4&end=3', 'end', /must/],
     ['from=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'until', /must/],
     ['limit=0', 'limit', /must/],
-  ])('says what is wrong with %s at the field', async (query, field, fault) => {
+  ])('shows the fault of %s at the field', async (query, field, fault) => {
     const answer = await asked(query);
     const faults = [...answer.text.matchAll(/<strong class="fault" id="([^"]*)-fault">([^<]*)</g)];
     expect([answer.status, faults.map(([, id]) => id)]).toEqual([400, [field]]);
@@ -327,7 +328,7 @@ describe('SPEC-HTTP-FORMS: the query builder', () => {
     expect(details?.field).toBe(field);
   });
 
-  it('is led to without the fields that are empty', async () => {
+  it('redirects without the empty fields', async () => {
     const answer = await asked('value1=orders&start=&end=');
     expect(placeOf(answer)).toEqual([307, `${builder}?value1=orders`]);
     expect((await api.get(builder, BROWSER)).status).toBe(200);

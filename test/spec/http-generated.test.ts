@@ -1,4 +1,5 @@
-// Requests drawn from the OpenAPI document, valid or broken in one place, have answers that it names.
+// Random requests that are generated from the OpenAPI document, valid or with one fault, get answers that the document
+// names.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import * as fc from 'fast-check';
@@ -143,7 +144,10 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 const ENDS = new Set(['delete_databases_database', 'delete_api_v1_db_database']);
 const FOR_ANYBODY = new Set(['get_health', 'get_livez', 'get_readyz', 'get_startupz', 'get_assets_file']);
 
-/** What is none is refused before anybody is asked who he is: bytes that are no text, and dots for segments. */
+/**
+ * True unless the target is no valid path: such a target is refused before authentication, for bytes that are not UTF-8
+ * and for dot segments.
+ */
 function isPath(target: string): boolean {
   return !target.includes('%ff') && !/\/\.\.?(?:[/?]|$)/.test(target);
 }
@@ -180,7 +184,7 @@ describe('SPEC-HTTP-OPENAPI: requests drawn from the document', () => {
     );
   });
 
-  it('are of both kinds, and leave the node as it was', async () => {
+  it('include successes and refusals, and leave the node healthy', async () => {
     expect(counts.success).toBeGreaterThan(operations.length);
     expect(counts.refusal).toBeGreaterThan(operations.length);
     expect(jsonOf(await api.get('/health/detailed', AS_FIRST))).toMatchObject({ status: 'ok' });

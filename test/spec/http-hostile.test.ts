@@ -1,4 +1,4 @@
-// Random and nearly valid bodies and forms have no 5xx and no answer without the error body (TH1).
+// Random and nearly valid bodies and forms get no 5xx, and every error has the error body (TH1).
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
@@ -23,7 +23,7 @@ import { runs } from '../support/runs.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
-// Random revisions are beyond the latest one mostly, and whoever asks for one waits.
+// Random revisions are mostly above the latest one, and a read of such a revision waits.
 const { api } = await startHttpNode('--read-wait-ms=1');
 
 const SUCCESSES = [200, 201, 202, 204, 307];
@@ -112,7 +112,7 @@ const FIELD_NAMES = ['database_name', 'events', 'conditions', 'transaction_id', 
 
 const WRITES = ROUTES.filter(({ method, isRead = false }) => method !== 'GET' && !isRead);
 
-/** Some that are right but for one member, if at all: of what is random nothing is ever committed. */
+/** Valid transactions, some with one other member. Random bodies alone would never commit anything. */
 const oneMember = fc.tuple(fc.constantFrom('events', 'conditions', 'commit_message', 'x'), fc.jsonValue());
 const nearlyRight = fc
   .tuple(fc.constantFrom('a', 'b'), fc.option(oneMember, { freq: 1 }))
@@ -143,7 +143,7 @@ function wronglyRefused(before: State, after: State, unsaidOfIt: string | undefi
   return unsaidOfIt && `it does not say ${unsaidOfIt}`;
 }
 
-/** No success publishes or deletes anything here, and none is of more than one transaction. */
+/** A success must not publish or delete anything here, and commits at most one transaction. */
 function wronglyDone(before: State, after: State, { mayCreate }: { mayCreate: boolean }): string | undefined {
   const committed = after.latest_revision - before.latest_revision;
   if (committed < 0 || committed > 1) return 'it is not one transaction';
@@ -157,7 +157,7 @@ async function decided(accepted: Answer): Promise<void> {
 }
 
 describe('SPEC-HTTP-ERRORS: hostile requests', () => {
-  it('of any body are refused by what is wrong with them, on every route that writes, and change nothing', async () => {
+  it('with random bodies are refused with the fault on every writing route, and change nothing', async () => {
     const own = await api.created();
     const met = new Set<string>();
     let committed = 0;
@@ -185,7 +185,7 @@ describe('SPEC-HTTP-ERRORS: hostile requests', () => {
     await expectHealthy();
   });
 
-  it('of any form are answered by a page, and change nothing unless it leads to what was made', async () => {
+  it('with random forms are answered by a page, and change nothing without a redirect to the result', async () => {
     const own = await api.created();
     const offered = ROUTES.filter(({ offered: each }) => each !== undefined);
     const value = fc.oneof(

@@ -1,4 +1,4 @@
-// Each kind of page in Chromium, in light and dark, under axe (TH13); the slider, forms and the live tail.
+// Each kind of page passes axe in Chromium, in light and dark (TH13). The slider, forms and the live tail work.
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults, openPage, startBrowser, unfold } from '../support/browser.ts';
@@ -44,7 +44,7 @@ const KINDS = [
   '/nowhere',
 ];
 
-/** All kinds of pages are drawn and looked at in one test, on a machine with other things to do. */
+/** Limit of one test that opens all kinds of pages on a busy machine. */
 const BROWSER_MS = 240_000;
 
 function hide(isHidden: boolean): string {
@@ -58,8 +58,8 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     browser = await startBrowser();
   });
 
-  it.each(['light', 'dark'] as const)('finds nothing that shuts somebody out, in %s', async (colorScheme) => {
-    // The engine is a script that no page would let in.
+  it.each(['light', 'dark'] as const)('finds no violations of axe, in %s', async (colorScheme) => {
+    // axe is a script that the Content Security Policy of the page would block.
     const { page } = await openPage(browser, { colorScheme, bypassCSP: true });
     for (const path of KINDS) {
       await page.goto(`${url}${path}`);
@@ -67,7 +67,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     }
   });
 
-  it('complains of nothing, and asks nobody else', async () => {
+  it('reports no error, and sends no request to other servers', async () => {
     const { page, complaints } = await openPage(browser);
     const hosts = new Set<string>();
     page.on('request', (request) => hosts.add(new URL(request.url()).origin));
@@ -78,7 +78,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect([...hosts]).toEqual([url]);
   });
 
-  it('goes on once no key has moved the slider for a moment, which then has the focus', async () => {
+  it('opens the revision of the slider after a pause in key presses, and keeps the focus', async () => {
     const { page } = await openPage(browser);
     const at = LAST_REVISION - 3;
     const visited: string[] = [];
@@ -99,7 +99,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.locator('input[type="range"]:focus').count()).toBe(0);
   });
 
-  it('goes on at once by a pointer, and when the slider is left', async () => {
+  it('opens the revision of the slider at once after a click, and when the focus leaves', async () => {
     const { page } = await openPage(browser, {}, `${url}${AT}/events`);
     const slider = page.getByRole('slider');
     await slider.focus();
@@ -112,7 +112,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.locator('input[type="range"]:focus').count()).toBe(0);
   });
 
-  it('leads to no later revision from the latest', async () => {
+  it('shows no link to a later revision on the latest one', async () => {
     const own = await api.created();
     const { page } = await openPage(browser);
     const later = page.locator('a[rel="next"]');
@@ -126,7 +126,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.locator('a[rel="prev"]').count()).toBe(1);
   });
 
-  it('shows what has changed, and how a state differs, without scripts', async () => {
+  it('shows changes, and differences of states, without scripts', async () => {
     const { page } = await openPage(browser, { javaScriptEnabled: false }, `${url}${AT}`);
     await unfold(page, 'compare revisions');
     await page.getByLabel('since').fill('2');
@@ -144,7 +144,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await page.locator('ins').count()).toBeGreaterThan(0);
   });
 
-  it('goes no further back than the earlier of two revisions', async () => {
+  it('moves the slider no further back than the earlier of two revisions', async () => {
     const { page } = await openPage(browser, {}, `${url}${AT}?since=2`);
     const slider = page.getByRole('slider');
     await slider.focus();
@@ -170,7 +170,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await form.getByLabel('x-batch-id').press('Enter');
     await form.getByText(/^200 .*0 events would be committed/).waitFor();
     expect(sent.at(-1)).toBe('?dry_run=true');
-    // TH5: an answer with numbers that JavaScript cannot hold.
+    // The answer has numbers that JavaScript cannot represent (TH5).
     const [contentType, body] = ['application/json', '{"n":9007199254740993,"price":19.90}'];
     await page.route('**/state-changes/**', (route) => route.fulfill({ contentType, body }));
     await form.getByRole('button', { name: 'run command' }).click();
@@ -179,7 +179,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await shown.textContent()).toBe('{\n  "n": 9007199254740993,\n  "price": 19.90\n}');
   });
 
-  it('shows events as they come, and rests when it is paused or not seen', async () => {
+  it('shows new events, and stops while it is paused or hidden', async () => {
     const own = await api.created();
     await api.commit(own, cloudEvent('first', { type: 'a' }));
     const { page, complaints } = await openPage(browser);
@@ -192,7 +192,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await tail.getByRole('button', { name: 'follow' }).press('Enter');
     await tail.getByText('latest revision is 1').waitFor();
     await api.commit(own, cloudEvent('other', { type: 'b' }));
-    // TH5: numbers that JavaScript cannot hold.
+    // The event has numbers that JavaScript cannot represent (TH5).
     const second = JSON.stringify(cloudEvent('second', { type: 'a', subject: '<b>ada</b>', data: 'DATA' }));
     const data = '{"n":9007199254740993,"price":19.90}';
     await api.post(`/databases/${own}/events`, `{"events":[${second.replace('"DATA"', data)}]}`);
@@ -224,13 +224,13 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await tail.getByText('The database is gone').waitFor();
   });
 
-  it('shows the document of the interface in Swagger UI', async () => {
+  it('shows the OpenAPI document in Swagger UI', async () => {
     const { page, complaints } = await openPage(browser, {}, `${url}/api/v1/swagger-ui`);
     await page.getByText('lists the names of databases').waitFor();
     expect(complaints).toEqual([]);
   });
 
-  it('says at the field what of it is no JSON, as without scripts', async () => {
+  it('shows a JSON fault at the field, as without scripts', async () => {
     const { page } = await openPage(browser, {}, `${url}/db/${name}/state-changes/decides/v1`);
     await unfold(page, 'execute command');
     const form = page.locator('form[action$="/execute"]');
@@ -238,7 +238,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     await form.getByLabel('method').fill('POST');
     for (const [text, fault] of [
       ['{nope', 'body must be JSON: line 1, column 2: expected a member name in quotes; found "nope"'],
-      // It would be a member of what is around it.
+      // This text would add a member to the JSON around it.
       [
         '{"cents":9},"path":"/x"',
         'body must be JSON: line 1, column 12: expected the end of the text; found ",\\"path\\":\\"/x\\""',
@@ -259,7 +259,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect([await form.locator('.fault').count(), await body.getAttribute('aria-invalid')]).toEqual([0, 'false']);
   });
 
-  it('deletes a database only when that was meant', async () => {
+  it('deletes a database only after a confirmation', async () => {
     const own = await api.created();
     const { page } = await openPage(browser, {}, `${url}/db/${own}/0`);
     await unfold(page, 'delete database');

@@ -1,4 +1,5 @@
-// A walk over all HTML pages (TH13): links are answered, read routes have pages, forms name routes, data is escaped.
+// A crawl over all HTML pages (TH13): links are answered, read routes have pages, forms name existing routes, and data
+// is escaped.
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { type HtmlPage, readHtmlPage } from '../support/html-pages.ts';
@@ -14,7 +15,7 @@ const latest = Number((await api.get(`/databases/${name}`)).headers.get('x-revis
 const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const AT = `/db/${name}/${LAST_REVISION}`;
 
-/** A page at a revision leads to the next, which is not there at the latest, and where what is shown may not be yet. */
+/** True for pages that link to the next revision, which may not exist yet. */
 const isElsewhen = (path: string): boolean =>
   new RegExp(`^/db/${name}/(?:\\d+(?:[/?]|$)|state-views/.*[?&]revision=\\d)`).test(path);
 const walker = new PageWalker<HtmlPage>(api, {
@@ -34,7 +35,7 @@ describe('SPEC-HTTP-HTML: links and forms', () => {
     expect(pages.size).toBeGreaterThan(60);
   });
 
-  it('miss nothing but a revision that there is not', async () => {
+  it('lead to existing pages, except for revisions that do not exist yet', async () => {
     for (const path of new Set([...pages.values()].flatMap(({ links }) => links))) {
       const [, revision] = /^\/db\/[^/]+\/(?:(?=\d)|state-views\/.*[?&]revision=)(\d+)/.exec(path) ?? [];
       if (revision === undefined || Number(revision) > latest) continue;
@@ -45,7 +46,7 @@ describe('SPEC-HTTP-HTML: links and forms', () => {
     }
   });
 
-  it('name routes that there are', () => {
+  it('name existing routes', () => {
     const requests = new Set([...pages.values()].flatMap((page) => page.requests));
     const unknown = [...requests].filter((request) => {
       const [method = '', target = ''] = request.split(' ');
@@ -55,7 +56,7 @@ describe('SPEC-HTTP-HTML: links and forms', () => {
     expect(requests.size).toBeGreaterThan(10);
   });
 
-  it('have a page for what fails, with a way back', async () => {
+  it('have a page for errors, with a link back', async () => {
     for (const path of [`${AT}0`, '/db/none/1', '/nowhere', `${AT}/events?limit=0`]) {
       const answer = await api.get(path, HTML);
       const page = readHtmlPage(answer.text);
@@ -67,7 +68,7 @@ describe('SPEC-HTTP-HTML: links and forms', () => {
   });
 });
 
-describe('SPEC-HTTP-HTML: a revision that there is not yet', () => {
+describe('SPEC-HTTP-HTML: a revision that does not exist yet', () => {
   it.each([
     [`/db/${name}/${latest + 1}`, `/db/${name}/${latest}`],
     [`/db/${name}/9007199254740993?since=1`, `/db/${name}/${latest}?since=1`],
@@ -79,7 +80,7 @@ describe('SPEC-HTTP-HTML: a revision that there is not yet', () => {
       `/db/${name}/state-views/read/v1?other_revision=0&revision=${latest + 1}`,
       `/db/${name}/state-views/read/v1?other_revision=0&revision=${latest}`,
     ],
-  ])('has a page that leads to the same at the latest: %s', async (path, before) => {
+  ])('has a page that links to the same page at the latest revision: %s', async (path, before) => {
     const { status, text } = await api.get(path, HTML);
     const { links } = readHtmlPage(text);
     expect([status, links]).toEqual([404, expect.arrayContaining([before, `/db/${name}/latest`])]);
@@ -87,14 +88,14 @@ describe('SPEC-HTTP-HTML: a revision that there is not yet', () => {
     expect((await api.get(before, HTML)).status).toBe(200);
   });
 
-  it('is not what an event is looked for at', async () => {
+  it('is not reported for a missing event of an existing revision', async () => {
     const { status, text } = await api.get(`/db/${name}/1/events/2?index=0`, HTML);
     expect([status, text.includes('not there yet')]).toEqual([404, false]);
   });
 });
 
 describe('SPEC-HTTP-HTML: an error', () => {
-  it('has its JSON folded, below what it says', async () => {
+  it('has its JSON collapsed, below its message', async () => {
     const { text } = await api.get('/nowhere', HTML);
     expect(text).toMatch(
       /<details class="action"><summary>The error in JSON<\/summary><dl class="members">[^]*NOT_FOUND/,
@@ -102,7 +103,7 @@ describe('SPEC-HTTP-HTML: an error', () => {
     expect(text.indexOf('class="summary"')).toBeLessThan(text.indexOf('The error in JSON'));
   });
 
-  it('about what is no revision leads to the latest', async () => {
+  it('about an invalid revision links to the latest', async () => {
     const { status, text } = await api.get(`/db/${name}/newest/events`, HTML);
     expect([status, readHtmlPage(text).links]).toEqual([400, expect.arrayContaining([`/db/${name}/latest`])]);
     expect(readHtmlPage((await api.get(`/db/${MARKED}/newest/events`, HTML)).text).links).toEqual(['/', '/']);
@@ -115,7 +116,7 @@ it.each([
   [`${AT}/events?limit=2`, 'filter'],
   [`${AT}/streams?limit=1`, 'find'],
   [`/databases/${name}/events?limit=2`, 'page'],
-])('SPEC-HTTP-HTML: a list is narrowed down above it, and goes on above and below it: %s', async (path, action) => {
+])('SPEC-HTTP-HTML: a list has filters above it, and page links above and below it: %s', async (path, action) => {
   const { text } = await api.get(path, HTML);
   const order = [...text.matchAll(/<summary><span class="name">(\w+)|<(table)>|<a href="[^"]*">(next)<\/a>/g)];
   const names = order.map(([, ...found]) => found.find((each) => each !== undefined));
@@ -123,8 +124,8 @@ it.each([
   expect(names.lastIndexOf(action)).toBe(1);
 });
 
-describe('SPEC-HTTP-HTML: what a page may do', () => {
-  it('is to load from here, and nothing inline', async () => {
+describe('SPEC-HTTP-HTML: the resources of a page', () => {
+  it('come from this node only, and none is inline', async () => {
     for (const path of ['/', AT, `${AT}/events`, '/nowhere']) {
       const { headers, text } = await api.get(path, HTML);
       const given = headers.get('content-security-policy');
@@ -135,7 +136,7 @@ describe('SPEC-HTTP-HTML: what a page may do', () => {
     }
   });
 
-  it('is kept for ever when its name says what is in it', async () => {
+  it('are cached for ever when their name has a hash', async () => {
     const { text } = await api.get('/', HTML);
     const files = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file = '']) => file);
     expect(files).toHaveLength(5);
@@ -149,7 +150,7 @@ describe('SPEC-HTTP-HTML: what a page may do', () => {
 
 const MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">\'"&amp;';
 
-it('SPEC-HTTP-HTML: what others wrote is text wherever it stands', async () => {
+it('SPEC-HTTP-HTML: user data is escaped everywhere', async () => {
   const own = await api.created();
   const data = { [MARKUP]: MARKUP, long: MARKUP.repeat(1000) };
   const source = `/${encodeURIComponent(MARKUP)}`;
@@ -166,7 +167,7 @@ it('SPEC-HTTP-HTML: what others wrote is text wherever it stands', async () => {
   expect([missing.status, /<script>|<img/.test(missing.text)]).toEqual([404, false]);
 });
 
-it('SPEC-HTTP-HTML: forms that read lead to the URL without the fields that are empty', async () => {
+it('SPEC-HTTP-HTML: forms that read redirect to the URL without the empty fields', async () => {
   const answer = await api.get(`${AT}/events?stream=&type=order.placed&limit=`, HTML);
   const seen = [answer.status, answer.headers.get('location'), answer.headers.get('cache-control')];
   expect(seen).toEqual([307, `${AT}/events?type=order.placed`, 'no-store']);

@@ -1,4 +1,4 @@
-// The OpenAPI documents are valid and match routes, answers of all reads, and docs/http.md.
+// The OpenAPI documents are valid and match the routes, the answers of all reads, and docs/http.md.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -47,7 +47,7 @@ function faultsOf(schema: string, value: unknown): readonly string[] {
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
 
-/** All pages are read in turn, on a machine with other things to do. */
+/** Limit of a test that reads all pages in turn, on a busy machine. */
 const WALK_MS = 120_000;
 
 describe('SPEC-HTTP-OPENAPI', () => {
@@ -59,7 +59,7 @@ describe('SPEC-HTTP-OPENAPI', () => {
     expect(full.openapi).toMatch(/^3\.1\./);
   });
 
-  it('lists schemas alone, or all routes, each once', () => {
+  it('lists only schemas, or all routes, each once', () => {
     expect(schemas.paths).toEqual({});
     expect(schemas.components.schemas).toEqual(full.components.schemas);
     const listed = Object.entries(full.paths).flatMap(([path, methods]) =>
@@ -72,7 +72,7 @@ describe('SPEC-HTTP-OPENAPI', () => {
     expect(new Set(ids).size).toBe(routes.length);
   });
 
-  it('says of every read what it answers', { timeout: WALK_MS }, async () => {
+  it('describes the answer of every read', { timeout: WALK_MS }, async () => {
     const TEXT = { accept: 'text/plain' };
     const seen = new Set<string>();
     const waiting = [...entriesOf(name), '/databases', '/health/detailed'];
@@ -92,14 +92,14 @@ describe('SPEC-HTTP-OPENAPI', () => {
       checked.add(schema);
       if (schema !== 'Health') waiting.push(...linksOf(readToonPage((await api.get(path, TEXT)).text)));
     }
-    // Those of keys and tokens are answered where authentication is on, below.
+    // The test of keys and tokens below has authentication on.
     const walked = ROUTES.filter(({ method, path }) => method === 'GET' && !path.startsWith('/api/v1/auth/'));
     const read = walked.map(({ path }) => OPERATIONS[`GET ${path}`]?.answer);
     const told = [...new Set(read.filter((schema) => schema !== undefined))].filter((each) => !checked.has(each));
     expect(told).toEqual([]);
   });
 
-  it('says of API keys and tokens what they are answered with', async () => {
+  it('describes the answers about API keys and tokens', async () => {
     const { api: guarded } = await startGuardedNode();
     const post = async (path: string, body: object): Promise<{ readonly id: string }> =>
       jsonOf(await guarded.post(path, body, AS_FIRST)) as { readonly id: string };
@@ -124,7 +124,7 @@ describe('SPEC-HTTP-OPENAPI', () => {
     expect(found).toEqual(said.map(([schema]) => [schema, []]));
   });
 
-  it('has everything that docs/http.md sends and is answered', () => {
+  it('covers all requests and answers of docs/http.md', () => {
     const page = readFileSync(resolve(import.meta.dirname, '../../docs/http.md'), 'utf8');
     const examples = [...page.matchAll(/```http\n((?!HTTP)[\s\S]*?)\n```\n\n```http\nHTTP\/1.1 (\d+)([\s\S]*?)\n```/g)];
     const said = examples.flatMap(([, request = '', status = '', reply = '']) => {
@@ -157,7 +157,7 @@ describe('SPEC-HTTP-OPENAPI: pages', () => {
     for (const schema of Object.keys(full.components.schemas)) expect(text).toContain(`id="schema-${schema}"`);
   });
 
-  it('load what Swagger UI needs from here', async () => {
+  it('load the files of Swagger UI from this node', async () => {
     const { text } = await api.get('/api/v1/swagger-ui');
     const files = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file);
     expect(files).toHaveLength(4);

@@ -13,7 +13,7 @@ await createHistory(api, name);
 
 const OTHER_ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 
-/** Each parameter that some path takes, with a value that it takes, and two that none takes. */
+/** A valid value for each parameter that some path accepts, and two parameters that none accepts. */
 const VALUES: Readonly<Record<string, string>> = {
   q: q({}),
   limit: '2',
@@ -76,7 +76,7 @@ const PLACES: Readonly<Record<string, string>> = {
 
 const READING_POST = 'POST /databases/{database}/query';
 
-/** Headers of ours that a route takes beside `x-min-revision`, which all take. */
+/** The headers of Cairn that a route accepts beside `x-min-revision`, which all routes accept. */
 const TAKES_HEADERS: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/db/{database}': ['x-batch-id'],
   'POST /databases/{database}/events': ['x-batch-id'],
@@ -87,7 +87,7 @@ const TAKES_HEADERS: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute': ['x-batch-id', 'x-last-seen-revision'],
 };
 
-/** What is refused says so before anything is looked at, so that no body is sent but where it is read. */
+/** A fault in parameters is answered before the body is read, so only the route that needs a body gets one. */
 function sentTo(route: string): Sent {
   const [method = ''] = route.split(' ');
   return route === READING_POST ? { method, body: '{}' } : { method };
@@ -102,7 +102,7 @@ const OWN = ROUTES.filter(
 );
 
 describe('SPEC-HTTP-PARAMETERS', () => {
-  it.each(OWN)('$method $path refuses every other parameter, and takes its own', async ({ method, path }) => {
+  it.each(OWN)('$method $path accepts its own parameters, and refuses every other one', async ({ method, path }) => {
     const route = `${method} ${path}`;
     const taken = TAKES[route] ?? [];
     for (const [parameter, value] of Object.entries(VALUES).filter(([each]) => !taken.includes(each))) {
@@ -119,7 +119,7 @@ describe('SPEC-HTTP-PARAMETERS', () => {
     }
   });
 
-  it.each(ROUTES)('$method $path refuses every header of ours that it does not take', async ({ method, path }) => {
+  it.each(ROUTES)('$method $path refuses every header of Cairn that it does not take', async ({ method, path }) => {
     const route = `${method} ${path}`;
     const taken = ['x-min-revision', ...(TAKES_HEADERS[route] ?? [])];
     for (const header of OF_CLIENTS.filter((each) => !taken.includes(each))) {
@@ -135,7 +135,7 @@ describe('SPEC-HTTP-PARAMETERS', () => {
     ['lmit=1', 'lmit is no query parameter of this path: use limit; it takes q'],
     ['cursor=1.0', 'cursor is no query parameter of this path: use after; it takes q'],
     ['at=1', 'at is no query parameter of this path: it takes q'],
-  ])('?%s is refused, and the nearest name is said', async (search, said) => {
+  ])('?%s is refused, with the nearest name', async (search, said) => {
     const answer = await api.get(`/db/${name}/5/events?${search}`);
     expect(errorOf(answer, INVALID_ARGUMENT).message).toContain(said);
   });
@@ -144,15 +144,18 @@ describe('SPEC-HTTP-PARAMETERS', () => {
     ['x-min-revison', 'use x-min-revision'],
     ['X-Last-Seen-Revison', 'use x-last-seen-revision'],
     ['x-cairn-trace', 'use x-batch-id, x-last-seen-revision, x-min-revision, x-require-leader'],
-  ])('the header %s is refused, as it is none of ours, and those of others are not', async (header, said) => {
-    const answer = await api.get(`/db/${name}/5/events`, { [header]: '1' });
-    expect(errorOf(answer, INVALID_ARGUMENT).message).toContain(`${header.toLowerCase()} is unknown: ${said}`);
-    for (const other of ['x-request-id', 'x-forwarded-for', 'x-apikey', 'traceparent']) {
-      expect((await api.get(`/db/${name}/5/events`, { [other]: '1' })).status).toBe(200);
-    }
-  });
+  ])(
+    'the header %s, which looks like one of Cairn, is refused, and headers of others are not',
+    async (header, said) => {
+      const answer = await api.get(`/db/${name}/5/events`, { [header]: '1' });
+      expect(errorOf(answer, INVALID_ARGUMENT).message).toContain(`${header.toLowerCase()} is unknown: ${said}`);
+      for (const other of ['x-request-id', 'x-forwarded-for', 'x-apikey', 'traceparent']) {
+        expect((await api.get(`/db/${name}/5/events`, { [other]: '1' })).status).toBe(200);
+      }
+    },
+  );
 
-  it('q says all of a query: what else would say it beside is refused', async () => {
+  it('q contains a whole query: other parameters of a query are refused with it', async () => {
     for (const beside of ['limit=1', 'direction=reverse', 'after=1']) {
       const answer = await api.get(`/db/${name}/5/events?q=${q({ limit: 2 })}&${beside}`);
       const { message, details } = errorOf(answer, INVALID_ARGUMENT);

@@ -1,4 +1,4 @@
-// Presenters over HTTP: parameters, negotiation, next pages, tags, and bodies that fail half-way.
+// Presenters over HTTP: parameters, content negotiation, next pages, tags (ETags), and bodies that fail half-way.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PORTIONED, SHOWING } from '../support/components/presenters.ts';
 import { hashingView } from '../support/components/views.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   presenter = await wat(SHOWING);
 });
 
-/** A database with one event, and a view `shown` of it that has a presenter. */
+/** Creates a database with one event and a State View `shown` that has a presenter. */
 async function presented(database: string = uniqueName()): Promise<string> {
   await api.create(database);
   await transact(database, '1');
@@ -69,7 +69,7 @@ function distinct(tags: readonly (string | null)[]): number {
 }
 
 describe('SPEC-HTTP-R10', () => {
-  it('gives the presenter every parameter, also one that is called revision, but the cut', async () => {
+  it('gives the presenter every parameter except the cut, also one called revision', async () => {
     const database = await presented();
     const search = '&revision=9&limit=5&effective_time_end_at=2026-01-01T00:00:00Z';
     const shown = await api.get(scoped(database, search));
@@ -81,7 +81,7 @@ describe('SPEC-HTTP-R10', () => {
     expect(new Set(revisions).size).toBe(3);
   });
 
-  it('negotiates what the presenter offers, and says that it did', async () => {
+  it('negotiates among the offers of the presenter, and says so in vary', async () => {
     const database = await presented();
     const typeOf = async (accept: string): Promise<readonly unknown[]> => {
       const { status, headers } = await api.get(scoped(database, ''), { accept });
@@ -93,7 +93,7 @@ describe('SPEC-HTTP-R10', () => {
     expect(refused).toMatchObject({ status: 406, details: { reason: 'NotAcceptable' } });
   });
 
-  it('links to the next page of the state that it presented, with the same parameters', async () => {
+  it('links to the next page of the presented state, with the same parameters', async () => {
     const database = await presented();
     const linkOf = async (path: string): Promise<string | null> => (await api.get(path)).headers.get('link');
     const next = `</api/v1/db/${database}/1/state-views/shown/v1?subject.account=a&limit=5&continuation=because>; rel="next"`;
@@ -109,7 +109,7 @@ describe('SPEC-HTTP-R10', () => {
 });
 
 describe('SPEC-HTTP-R6', () => {
-  it('has one tag for one answer, and another one when the answer may be another', async () => {
+  it('has the same tag for the same answer, and another one when the answer may differ', async () => {
     const database = await presented();
     const search = '&limit=5';
     const tag = await tagOf(scoped(database, search));
@@ -132,7 +132,7 @@ describe('SPEC-HTTP-R6', () => {
     expect(await tagOf(scoped(database, search))).toBe(tag);
   });
 
-  it('has another tag by another version of the presenter, or with other settings', async () => {
+  it('has another tag for another version of the presenter, or with other settings', async () => {
     const database = await presented();
     const path = scoped(database, '');
     const first = await tagOf(path);
@@ -168,7 +168,7 @@ describe('SPEC-HTTP-R6', () => {
     expect(distinct([...tags, ...later])).toBe(6);
   });
 
-  it('is private to whom a gateway has let in, and varies on what that one says of them', async () => {
+  it('is private for requests with an identity header of a gateway, and varies on that header', async () => {
     const database = await presented();
     const path = scoped(database, '');
     for (const name of IDENTITIES) {
@@ -222,16 +222,16 @@ describe('SPEC-HTTP-R11', { timeout: SLOW_MS }, () => {
     await publish('portions', 'state-views', { ...shown, event_selector: {}, presenter: 'portioned' }, view);
   }, SLOW_MS);
 
-  it('sends in chunks what is more, whole', async () => {
+  it('sends a larger body in chunks, completely', async () => {
     const portions = { count: 40, bytes: 50_001 };
     const answer = await fetch(`${server.http}${pathOf(portions)}`);
     expect([answer.status, answer.headers.get('transfer-encoding')]).toEqual([200, 'chunked']);
     expect(Buffer.from(await answer.arrayBuffer()).equals(written(portions))).toBe(true);
   });
 
-  it('answers with its error what fails before anything has left', async () => {
+  it('answers with the error when a presentation fails before any byte was sent', async () => {
     for (const count of [0, 3]) {
-      // What takes longer than some 100 ms is sent as it comes.
+      // A presentation of more than about 100 ms is sent in parts, so a busy machine may answer 200.
       const reply = await eventually(async () => {
         const refused = await replyTo({ count, bytes: 1000, refuses: true });
         expect(refused.status).toBe(404);
@@ -243,7 +243,7 @@ describe('SPEC-HTTP-R11', { timeout: SLOW_MS }, () => {
     }
   });
 
-  it('ends without a last chunk what fails later, which a client takes for a failed read', async () => {
+  it('sends no last chunk when a presentation fails later, so that a client sees a failed read', async () => {
     const portions = { count: 40, bytes: 50_001, refuses: true };
     const text = await heard(portions);
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);

@@ -1,4 +1,4 @@
-// Rules for every reply: CORS, health, scope headers, minimum revision, HTTP/1.0.
+// Rules for every HTTP reply: CORS, health, scope headers, minimum revision, HTTP/1.0.
 import { describe, expect, it } from 'vitest';
 import { settle } from '../support/cluster/core-world.ts';
 import { cloudEvent, jsonOf, uniqueName } from '../support/http-client.ts';
@@ -16,7 +16,7 @@ describe('SPEC-HTTP-CORS', () => {
     ['GET', '/nothing'],
     ['OPTIONS', '/db/shop/1/events'],
     ['OPTIONS', '/nothing'],
-  ])('headers stand on the reply to %s %s', async (method, path) => {
+  ])('headers are on the reply to %s %s', async (method, path) => {
     const { headers } = await api.send(path, { method, headers: { origin: 'https://ui.example' } });
     expect(headers.get('access-control-allow-origin')).toBe('*');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -60,7 +60,7 @@ describe('SPEC-HTTP-HEALTH', () => {
     expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
   });
 
-  it('/health/detailed says what it knows', async () => {
+  it('/health/detailed describes the node', async () => {
     expect(jsonOf(await api.get('/health/detailed'))).toEqual({
       status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -70,7 +70,7 @@ describe('SPEC-HTTP-HEALTH', () => {
     });
   });
 
-  it('/health/detailed says that a node without room on its disk is degraded, which /health does not', async () => {
+  it('/health/detailed reports a node with a full disk as degraded, and /health does not', async () => {
     await using world = await startHttpWorld();
     world.core.disk = 'refusing-writes';
     await settle();
@@ -80,7 +80,7 @@ describe('SPEC-HTTP-HEALTH', () => {
   });
 });
 
-it('SPEC-HTTP-SCOPE: x-database-id and x-revision stand on every reply that was read from a database, refusals and redirects too (TH4)', async () => {
+it('SPEC-HTTP-SCOPE: x-database-id and x-revision are on every reply that was read from a database, also on refusals and redirects (TH4)', async () => {
   const name = uniqueName();
   const databaseId = await api.create(name);
   const transaction_id = '0b5c1f0e-3a44-4d1c-9a55-0d9be1f2a001';
@@ -114,7 +114,7 @@ describe('SPEC-HTTP-MIN-REVISION: x-min-revision', () => {
     }
   });
 
-  it('waits for a revision that is on its way', async () => {
+  it('waits for a revision that arrives later', async () => {
     const name = await api.created();
     const waiting = api.get(`/db/${name}/cached`, { 'x-min-revision': '1' });
     await api.commit(name, cloudEvent('a'));

@@ -1,4 +1,4 @@
-// Schemas of request bodies accept what the node accepts, and no more (ADR 0156).
+// The schemas of request bodies accept exactly the bodies that the node accepts (ADR 0156).
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
@@ -15,13 +15,13 @@ const components = await toonComponents();
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A body that is good, and whether the node takes another one in its place. */
+/** A valid body, and a function that sends another body and says whether the node accepts it. */
 interface Request {
   readonly body: () => Body;
   readonly takes: (body: unknown) => Promise<boolean>;
 }
 
-/** A conflict is no fault of a body: what it says was understood. */
+/** A conflict counts as accepted: the node has understood the body. */
 function posted(target: string): Request['takes'] {
   return async (body) => {
     const { status } = await api.post(target, JSON.stringify(body), AS_FIRST);
@@ -51,7 +51,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
         { min_revision: { revision: 0 } },
         { max: { selector: { equals: { stream: 'none' } }, revision: 0 } },
       ],
-      // A repeat of what was recorded would be answered, whatever else it says.
+      // A new id for each request, because a repeat would get the recorded result.
       transaction_id: crypto.randomUUID(),
       commit_message: 'said',
       principal_attributes: { user: 'ada' },
@@ -117,22 +117,25 @@ function changed(body: Body): readonly (readonly [what: string, body: unknown])[
   ];
 }
 
-describe('SPEC-HTTP-OPENAPI: what a schema says of a request', () => {
+describe('SPEC-HTTP-OPENAPI: the schema of a request body', () => {
   it('is tried for every body', () => {
     const bodies = Object.values(OPERATIONS).flatMap(({ body = {} }) => Object.values(body));
     const tried = new Set([...Object.keys(REQUESTS), 'StateViewPublication', 'StateChangePublication']);
-    // Any JSON is a command, and events of their own content types are tried in http-transact.test.ts.
+    // Every JSON value is a command, and http-transact.test.ts tries events of their own content types.
     for (const each of ['PresenterPublication', 'Command', 'NewEvent', 'NewEvents']) tried.add(each);
     expect(bodies.filter((each) => !tried.has(each))).toEqual([]);
   });
 
-  it.each(Object.entries(REQUESTS))('%s: what it takes is taken, what it refuses is refused', async (schema, given) => {
-    const fits = ajv.compile({ $ref: `document#/components/schemas/${schema}` });
-    for (const what of changed(given.body()).map(([each]) => each)) {
-      const [, body] = changed(given.body()).find(([each]) => each === what) ?? [];
-      // A list of events alone is a transaction, too, which the schema of another content type says.
-      if (schema === 'NewTransaction' && Array.isArray(body)) continue;
-      expect([what, await given.takes(body)]).toEqual([what, fits(body)]);
-    }
-  });
+  it.each(Object.entries(REQUESTS))(
+    '%s: the node accepts what it accepts, and refuses what it refuses',
+    async (schema, given) => {
+      const fits = ajv.compile({ $ref: `document#/components/schemas/${schema}` });
+      for (const what of changed(given.body()).map(([each]) => each)) {
+        const [, body] = changed(given.body()).find(([each]) => each === what) ?? [];
+        // The node also accepts a list of events as a transaction. The schema of another content type describes it.
+        if (schema === 'NewTransaction' && Array.isArray(body)) continue;
+        expect([what, await given.takes(body)]).toEqual([what, fits(body)]);
+      }
+    },
+  );
 });

@@ -1,4 +1,5 @@
-// A walk over all TOON pages (TH12): links, data as in JSON, and actions that their routes accept.
+// A crawl over all TOON pages (TH12): links are answered, data equals that of JSON, and routes accept the offered
+// actions.
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/transport/http/routes.ts';
 import { cloudEvent, errorOf, jsonOf } from '../support/http-client.ts';
@@ -36,7 +37,7 @@ describe('SPEC-HTTP-TOON: links', () => {
     expect(pages.size).toBeGreaterThan(60);
   });
 
-  it('lead from the first page to the database, and from there to what it has', () => {
+  it('lead from the first page to the database, and from there to its contents', () => {
     const page = pages.get(`/db/${name}/${LAST_REVISION}`);
     const wanted = ['events', 'streams', 'subjects', 'event_types', 'state_views', 'state_changes'];
     expect(Object.keys(page?.links ?? {})).toEqual(expect.arrayContaining(wanted));
@@ -45,14 +46,14 @@ describe('SPEC-HTTP-TOON: links', () => {
   });
 });
 
-/** All pages are read in turn, on a machine with other things to do. */
+/** Limit of a test that reads all pages in turn, on a busy machine. */
 const WALK_MS = 120_000;
 
-/** What is special in a path, in a query string, in TOON, in JavaScript, or in none of them. */
+/** Characters that are special in a path, in a query string, in TOON or in JavaScript, and ordinary ones. */
 const ODD =
   '% %2F ü 😀 " \' < ? # & + ; : , --- Links: .. . ... __proto__ - [1] {a} true 05 1e5 \\ \\n \u00a0x * ~ @ = $1 | a/b';
 
-it('SPEC-HTTP-TOON: links of odd names lead to what is called so', { timeout: WALK_MS }, async () => {
+it('SPEC-HTTP-TOON: links with odd names lead to the objects of these names', { timeout: WALK_MS }, async () => {
   const own = await api.created();
   const names = [...ODD.split(' '), 'a b', ' x'];
   const events = names.map((odd, at) => {
@@ -108,7 +109,7 @@ describe('SPEC-HTTP-TOON: actions', () => {
     }
   });
 
-  it('name the members of bodies that are taken, and no other', async () => {
+  it('name the accepted members of bodies, and no other', async () => {
     const bodies = offered.flatMap((each) => {
       const { body, content_type: type } = each.action;
       return typeof body === 'object' && type === undefined ? [{ each, members: Object.keys(body) }] : [];

@@ -1,4 +1,4 @@
-// TOON pages: negotiation, data of the JSON (TH12), list sizes, tags, errors.
+// TOON pages: content negotiation, the data of the JSON (TH12), list sizes, tags (ETags) and errors.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, cloudEvent, errorOf, jsonOf, q, uniqueName } from '../support/http-client.ts';
 import type { EventPage } from '../support/http-history.ts';
@@ -46,7 +46,7 @@ describe('SPEC-HTTP-ACCEPT', () => {
   });
 });
 
-it('SPEC-HTTP-TOON: the data of a query by its body is that of its JSON, and links to the page behind it', async () => {
+it('SPEC-HTTP-TOON: a query by its body has the data of its JSON, and a link to the next page', async () => {
   const body = { selectors: [{ stream: 'orders' }], limit: 3 };
   const answer = await api.post(`/databases/${name}/query`, body, TEXT);
   const page = readToonPage(answer.text);
@@ -83,18 +83,18 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
   it.each([
     ['/events', 50],
     [`/events?q=${q({ limit: 900 })}`, 250],
-  ])('%s have %i events, and lead through all', async (path, size) => {
+  ])('%s have %i events, and links lead through all', async (path, size) => {
     const [sizes, ids] = await walked(`/db/${own}/1${path}`, 'events', 'id');
     expect([sizes[0], sizes.length]).toEqual([size, Math.ceil(1000 / size)]);
     expect(ids).toEqual(Array.from({ length: 1000 }, (_, n) => `a${n}`));
   });
 
-  it('of names have 50, and lead through all', async () => {
+  it('of names have 50, and links lead through all', async () => {
     const [sizes, names] = await walked(`/db/${own}/1/subjects`, 'subjects', 'name');
     expect([sizes[0], sizes.length, new Set(names).size]).toEqual([50, 20, 1000]);
   });
 
-  it('of a transaction have its first events, and lead to the others', async () => {
+  it('of a transaction have its first events, and link to the others', async () => {
     const [sizes, ids] = await walked(`/api/v1/db/${own}/transaction/${transactionId}`, 'events', 'id');
     expect([sizes[0], ids.length]).toEqual([50, 1000]);
     expect(ids).toEqual(Array.from({ length: 1000 }, (_, n) => `a${n}`));
@@ -102,7 +102,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     expect(page.data).toMatchObject({ transaction: { event_count: 1000 }, event_id_mappings: { length: 50 } });
   });
 
-  it('end early where events are large, with one at least', async () => {
+  it('end early when events are large, with at least one', async () => {
     const large = await api.created();
     for (let n = 0; n < 3; n++) await api.commit(large, cloudEvent(`${n}`, { data: 'x'.repeat(40_000) }));
     await api.commit(large, cloudEvent('3', { data: 'x'.repeat(900_000) }));
@@ -117,7 +117,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     [`/db/${name}/6/state-views`, 'state_views', ['all', 'one', 'read', 'shown', 'timed', 'timed']],
     [`/databases/${name}/state-views`, 'state_views', ['all', 'one', 'read', 'shown', 'timed']],
     [`/api/v1/db/${name}/presenters`, undefined, ['shows']],
-  ])('of components go on behind a name or version, as JSON with a limit does: %s', async (path, list, wanted) => {
+  ])('of components continue after a name or version, as JSON with a limit does: %s', async (path, list, wanted) => {
     await api.publish(`${name}/state-views`, { ...TIMED, description: 'another' }, components.view);
     for (const [size, headers] of [1, 2].flatMap((each) => [TEXT, {}].map((one) => [each, one] as const))) {
       const names: string[] = [];
@@ -134,7 +134,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     }
   });
 
-  it('of a database have the first State Views, and lead to all', async () => {
+  it('of a database have the first State Views, and link to all', async () => {
     const many = await api.created();
     for (let n = 0; n < 52; n++) {
       const metadata = { ...TIMED, state_view_name: `v${String(n).padStart(2, '0')}` };
@@ -147,7 +147,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
     expect(sizes).toEqual([50, 2]);
   });
 
-  it('of databases go on behind a name, as JSON with a limit does', async () => {
+  it('of databases continue after a name, as JSON with a limit does', async () => {
     const all = (jsonOf(await api.get('/')) as { readonly databases: readonly string[] }).databases;
     for (const headers of [TEXT, {}]) {
       const first = await api.get('/?limit=1', headers);
@@ -162,7 +162,7 @@ describe('SPEC-LIMITS-PAGE: pages of TOON', () => {
 describe('SPEC-HTTP-R6: pages of either rendering', () => {
   const FIXED = ['', '/events?limit=1', '/events/1', '/streams', '/streams/orders', '/state-views'];
 
-  it.each(FIXED)('%j at a number have tags of their own, and are 304 to who has them', async (path) => {
+  it.each(FIXED)('%j at a number have their own tags, and are 304 for them', async (path) => {
     const tags: string[] = [];
     for (const accept of ['application/json', 'text/plain']) {
       const { headers } = await api.get(`${AT}${path}`, { accept });
@@ -190,7 +190,7 @@ describe('SPEC-HTTP-R6: pages of either rendering', () => {
     expect([absent.status, absent.headers.get('etag'), absent.headers.get('cache-control')]).toEqual([404, null, null]);
   });
 
-  it('have another tag when what is listed at the number is another list', async () => {
+  it('have another tag when the list at the number has changed', async () => {
     const own = uniqueName();
     await createToonDatabase(api, own, components);
     const tag = async (): Promise<unknown> => (await api.get(`/db/${own}/6/state-views`, TEXT)).headers.get('etag');
@@ -210,7 +210,7 @@ describe('SPEC-HTTP-TOON: errors', () => {
     `/api/v1/db/${name}/${LAST_REVISION}/state-views/one/v1`,
     '/nothing',
     '/%ff',
-  ])('of %s say what those in JSON say, and where to go on', async (path) => {
+  ])('of %s say the same as in JSON, with links to continue', async (path) => {
     const [text, json] = [await api.get(path, TEXT), await api.get(path)];
     expect([text.headers.get('content-type'), text.headers.get('vary')]).toEqual([TOON_TYPE, 'accept']);
     const page = readToonPage(text.text);

@@ -1,4 +1,4 @@
-// Asynchronous transactions and `x-batch-id` over HTTP; each test has its own database.
+// Asynchronous transactions and `x-batch-id` over HTTP. Each test has its own database.
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
   databaseId = await api.create(name);
 });
 
-/** Ids are scoped to a database, and every test has its own. */
+/** One id is enough: ids are scoped to a database, and every test has its own. */
 const ID = '3f2c9b1e-7d44-4b0a-9a55-0d9be1f2a0aa';
 
 describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
@@ -39,7 +39,7 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
     }
   }
 
-  it('answers 202 with where the transaction will be found', async () => {
+  it('answers 202 with the path of the transaction', async () => {
     const answer = await later({ transaction_id: ID, events: [cloudEvent('a')] });
     expect(answer.status).toBe(202);
     expect(jsonOf(answer)).toEqual({
@@ -50,18 +50,18 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
     expect(jsonOf(await found(answer))).toMatchObject({ transaction: { revision: 1, origin: 'HttpTransaction' } });
   });
 
-  it('mints an id where none is given, and commits an id once', async () => {
+  it('creates an id if none is given, and commits an id once', async () => {
     const first = await later({ events: [cloudEvent('a')] });
     const minted = jsonOf(first) as Pick<TransactionRecord, 'transaction'>;
     expect(minted.transaction.transaction_id).toMatch(/^[0-9a-f-]{36}$/);
     const answers = await Promise.all([1, 2, 3].map(() => later({ transaction_id: ID, events: [cloudEvent('b')] })));
     for (const answer of [first, ...answers]) await found(answer);
     expect(await api.latestRevision(name)).toBe(2);
-    // A repeat that could not be committed is answered by the recorded result, as everywhere.
+    // A repeat gets the recorded result, also when it could not be committed itself.
     expect(await later({ transaction_id: ID, events: [] })).toMatchObject({ status: 202 });
   });
 
-  it('refuses at once what cannot be committed whatever the database holds', async () => {
+  it('refuses at once a transaction that no database could commit', async () => {
     const tooMany = Array.from({ length: 1_001 }, (_, n) => cloudEvent(`e${n}`));
     expect(errorOf(await later({ events: [] }))).toMatchObject(INVALID_ARGUMENT);
     expect(errorOf(await api.post('/api/v1/db/no-such/async', { events: [cloudEvent('a')] }))).toMatchObject(NOT_FOUND);
@@ -80,7 +80,7 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
       });
     }
 
-    it('is accepted, and its look-up answers what the transaction would have been answered', async () => {
+    it('is accepted, and its look-up gives the answer of a synchronous transaction', async () => {
       await api.post(`/api/v1/db/${name}`, { events: [cloudEvent('before')] });
       expect((await later(refused)).status).toBe(202);
       const answer = await outcome();
@@ -98,7 +98,7 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
       expect(answer.headers.get('x-revision')).toBe('1');
     });
 
-    it('is tried anew under the same id, and then its look-up shows what was committed', async () => {
+    it('can be repeated under the same id, and then its look-up shows the commit', async () => {
       const holds = { ...refused, constraints: [{ min_revision: { revision: 1 } }] };
       await later(holds);
       errorOf(await outcome(), FAILED_PRECONDITION);
@@ -115,7 +115,7 @@ describe('SPEC-HTTP-TRANSACT-ASYNC: POST /api/v1/db/{database}/async', () => {
       expect((await outcome()).status).toBe(200);
     });
 
-    it('SPEC-GRPC-FETCH-TRANSACTION: is found so over gRPC, also on another node', async () => {
+    it('SPEC-GRPC-FETCH-TRANSACTION: is found with its refusal over gRPC, also on another node', async () => {
       await later(refused);
       await outcome();
       const failure = await eventually(async () => {
@@ -152,7 +152,7 @@ describe('SPEC-HTTP-R8: x-batch-id', () => {
     const body = { transaction_id: ID, events: [cloudEvent('a')] };
     const path = `/api/v1/db/${name}`;
     expect((await api.post(path, body, { 'x-batch-id': ID })).status).toBe(200);
-    // A recorded result is answered whatever else the request says, but not under one of two ids.
+    // The recorded result is returned for any body, but not when the body and the header name different ids.
     for (const [inBody, inHeader] of [
       [randomUUID(), ID],
       [ID, randomUUID()],

@@ -1,4 +1,4 @@
-// Transactions over HTTP: records, refusals, sizes, content types, fidelity; each test has its own database.
+// Transactions over HTTP: records, refusals, sizes, content types, fidelity. Each test has its own database.
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -63,7 +63,7 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
     expect(await api.latestRevision(name)).toBe(1);
   });
 
-  it('stores what comes beside the events (SPEC-TRANSACTION-METADATA)', async () => {
+  it('stores the metadata beside the events (SPEC-TRANSACTION-METADATA)', async () => {
     const options = {
       last_read_revision: 0,
       principal_attributes: { user: 'ada', role: 'clerk' },
@@ -80,7 +80,7 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
 const late = { max_revision: { revision: 0 } };
 const absent = { max: { selector: { equals: { stream: 'orders' } }, revision: 0 } };
 
-it('SPEC-HTTP-R9: conditions that are violated are all reported with what was found, and nothing is stored', async () => {
+it('SPEC-HTTP-R9: all violated conditions are reported with what was found, and nothing is stored', async () => {
   await transact({ events: [cloudEvent('a')] });
   const held = { min_revision: { revision: 1 } };
   const answer = await transact({ events: [cloudEvent('b')], conditions: [late, held, absent] });
@@ -94,7 +94,7 @@ it('SPEC-HTTP-R9: conditions that are violated are all reported with what was fo
   expect(await api.latestRevision(name)).toBe(1);
 });
 
-it('SPEC-HTTP-R8: idempotence answers 400 to an id that is no UUID, in the body and in the header', async () => {
+it('SPEC-HTTP-R8: an id that is no UUID gets 400, in the body and in the header', async () => {
   const events = [cloudEvent('a')];
   for (const id of ['not-a-uuid', '', 7, NIL_ID]) {
     const { details } = errorOf(await transact({ transaction_id: id, events }), INVALID_ARGUMENT);
@@ -106,20 +106,20 @@ it('SPEC-HTTP-R8: idempotence answers 400 to an id that is no UUID, in the body 
   expect(await api.latestRevision(name)).toBe(0);
 });
 
-it('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{transaction_id} answers 404 to an unknown id and 400 to one that is none', async () => {
+it('SPEC-HTTP-TRANSACTION-LOOKUP: GET /api/v1/db/{database}/transaction/{transaction_id} answers 404 to an unknown id and 400 to a malformed one', async () => {
   expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
   expect(errorOf(await api.get(`/api/v1/db/${name}/transaction/7`))).toMatchObject(INVALID_ARGUMENT);
   expect(errorOf(await api.get(`/api/v1/db/missing/transaction/${randomUUID()}`))).toMatchObject(NOT_FOUND);
 });
 
 describe('SPEC-LIMITS-1: transaction size', () => {
-  it('refuses a body that no transaction needs with 413', async () => {
+  it('refuses a body above the size of any transaction with 413', async () => {
     const answer = await transact(`{"events":[]${' '.repeat(8_000_000)}}`);
     expect(errorOf(answer)).toMatchObject(RESOURCE_EXHAUSTED);
   });
 
-  it('takes a full transaction in the longest spelling of JSON (TH6)', async () => {
-    // Text of 995,000 bytes, each spelled with six.
+  it('takes a full transaction in its longest JSON form (TH6)', async () => {
+    // A text of 995,000 bytes in which six bytes spell each one.
     const data = `"${'\\u0041'.repeat(995_000)}"`;
     const body = `{"events":[{"id":"a","source":"s","specversion":"1.0","type":"t","datacontenttype":"text/plain","data":${data}}]}`;
     expect(await transact(body)).toMatchObject({ status: 200 });
@@ -127,7 +127,7 @@ describe('SPEC-LIMITS-1: transaction size', () => {
 });
 
 describe('SPEC-HTTP-INVALID-EVENT: malformed transactions', () => {
-  it.each([5, 'x', {}])('with %j for events have one fault, and one more with a malformed id', async (events) => {
+  it.each([5, 'x', {}])('with %j as events have one fault, and one more with a malformed id', async (events) => {
     const alone = errorOf(await transact({ events }), INVALID_ARGUMENT).details?.violations;
     expect(alone).toMatchObject([{ field: 'events', description: 'must be an array' }]);
     const both = errorOf(await transact({ events, transaction_id: 'no' }), INVALID_ARGUMENT).details?.violations;
@@ -173,7 +173,7 @@ describe('SPEC-HTTP-CONTENT-TYPE: bodies of transactions', () => {
     expect(await api.post(`/api/v1/db/${name}`, body, { 'content-type': type })).toMatchObject({ status: 200 });
   });
 
-  it('are an array with an event at least as application/cloudevents-batch+json', async () => {
+  it('are an array of at least one event as application/cloudevents-batch+json', async () => {
     const type = 'application/cloudevents-batch+json';
     const path = `/api/v1/db/${name}`;
     expect(errorOf(await api.post(path, cloudEvent('c'), { 'content-type': type }))).toMatchObject(INVALID_ARGUMENT);
@@ -181,7 +181,7 @@ describe('SPEC-HTTP-CONTENT-TYPE: bodies of transactions', () => {
     expect((await api.post(path, [cloudEvent('c'), cloudEvent('d')], { 'content-type': type })).status).toBe(200);
   });
 
-  it('of another type are told which ones there are, and which was found', async () => {
+  it('of another type are refused with the allowed types and the one found', async () => {
     const answer = await api.post(`/api/v1/db/${name}`, body, { 'content-type': 'text/xml' });
     expect(errorOf(answer, INVALID_ARGUMENT).message).toMatch(
       /Content-Type must be application\/json, application\/cloudevents\+json, application\/cloudevents-batch\+json or .* ends in \+json; found "text\/xml"$/,

@@ -62,13 +62,16 @@ describe('SPEC-AUTH-BALANCER', () => {
     [ALB]: balancerToken(key, head(header), claims),
   });
 
-  /** Of claims that have padding: without any in head and claims, the text is the one that was signed. */
+  /**
+   * A token with padding, from which the padding is removed. Without padding in header and claims, the text would equal
+   * the signed one.
+   */
   const unpadded = (): Readonly<Record<string, string>> => {
     const padded = [ann, { ...ann, team: 12 }].find((claims) => JSON.stringify(claims).length % 3 !== 0);
     return { [ALB]: said({}, padded)[ALB]?.replaceAll('=', '') ?? '' };
   };
 
-  it('a header that a load balancer of ours has signed says who asks, over HTTP and gRPC', async () => {
+  it('a header signed by a configured load balancer identifies the caller, over HTTP and gRPC', async () => {
     expect(said()[ALB]).toContain('=');
     expect(jsonOf(await api.get(path, said()))).toMatchObject({ name });
     const refused = errorOf(await api.send(path, { method: 'DELETE', headers: said() }));
@@ -98,7 +101,7 @@ describe('SPEC-AUTH-BALANCER', () => {
     expect(provider.asked.filter((asked) => asked !== `/alb/${KID}`)).toEqual([]);
   });
 
-  it('is sent once (U2)', async () => {
+  it('a header that is sent twice is refused (U2)', async () => {
     const { host } = new URL(server.http);
     const lines = [`${ALB}: ${said()[ALB]}`, `X-AMZN-OIDC-DATA: ${said()[ALB]}`];
     const status = async (...sent: readonly string[]): Promise<number | undefined> => {
@@ -110,7 +113,7 @@ describe('SPEC-AUTH-BALANCER', () => {
     expect(await status(lines[0] ?? '', 'X-API-Key: x')).toBe(401);
   });
 
-  it('a page of another origin does not write by it, where the browser or the balancer adds it (TH14)', async () => {
+  it('a page of another origin cannot write by a header that the browser or the balancer adds (TH14)', async () => {
     const admin = said({}, { sub: 'root', groups: ['admin'] });
     const write = async (more: Readonly<Record<string, string>>, by = admin): Promise<number> =>
       (await api.post(`/api/v1/databases/${uniqueName()}`, undefined, { ...by, ...more })).status;
@@ -124,7 +127,7 @@ describe('SPEC-AUTH-BALANCER', () => {
     for (const headers of foreign) expect((await api.get(path, { ...said(), ...headers })).status).toBe(200);
   });
 
-  it('MCP does not take it: it is not sent on with tools', async () => {
+  it('MCP does not accept the header, because tools could not send it on', async () => {
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...said() };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
     expect((await fetch(server.mcp, { method: 'POST', headers, body })).status).toBe(401);
@@ -137,7 +140,7 @@ describe('SPEC-AUTH-SIGNED-HEADER', () => {
     [HEADER]: await provider.token({ ...claims, ...more }, { key }),
   });
 
-  it('a header that the proxy has signed says who asks, over HTTP and gRPC', async () => {
+  it('a header that the proxy has signed identifies the caller, over HTTP and gRPC', async () => {
     expect((await api.get(path, await said())).status).toBe(200);
     const refused = errorOf(await api.send(path, { method: 'DELETE', headers: await said() }));
     expect(refused.message).toContain('(proxy:accounts:7) lacks');
@@ -158,7 +161,7 @@ describe('SPEC-AUTH-SIGNED-HEADER', () => {
   });
 });
 
-it('who may keep an answer (SPEC-HTTP-R6) with authentication on answers vary on the headers of all that may say who asks', async () => {
+it('SPEC-HTTP-R6: with authentication on, answers vary on all headers that can identify a caller', async () => {
   const answer = await api.get(`/db/${name}/0`, AS_FIRST);
   expect(answer.headers.get('cache-control')).toBe('private, max-age=60');
   const vary = answer.headers.get('vary')?.split(', ') ?? [];

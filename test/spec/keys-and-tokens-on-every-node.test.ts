@@ -1,4 +1,4 @@
-// API keys and tokens on two nodes, of which one holds no replica, and after a restart.
+// API keys and tokens work on two nodes, one of them without a replica, and after a restart.
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AS_FIRST, guardedSettings, issueKey } from '../support/guarded-node.ts';
@@ -39,7 +39,7 @@ const writtenBy = (headers: Headers, id: string): Promise<Answer> =>
   here.post('/databases/shop/events', { events: [cloudEvent(id)] }, headers);
 
 describe('SPEC-AUTH-KEYS on two nodes', () => {
-  it('a key that one node has issued counts at once on the other, over HTTP and gRPC', async () => {
+  it('a key that one node has issued works at once on the other, over HTTP and gRPC', async () => {
     for (const [by, at] of [
       [there, other],
       [here, holder],
@@ -51,7 +51,7 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     }
   });
 
-  it('a node without a copy passes on who asks, and refuses by itself what he may not', async () => {
+  it('a node without a copy passes on the caller, and refuses forbidden requests by itself', async () => {
     const { headers } = await keyWith('reader:shop');
     errorOf(await writtenBy(headers, 'not-by-reader'), DENIED);
     const writer = await issueKey(here, 'writer:shop');
@@ -67,12 +67,12 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     expect(await statusOf(headers, here)).toBe(200);
     const revoked = await here.send(`${KEYS}/${id}`, { method: 'DELETE', headers: AS_FIRST });
     expect([revoked.status, await statusOf(headers, here)]).toEqual([204, 401]);
-    // What another node has decided is here with the next confirmed read of the catalog.
+    // A confirmed read of the catalog applies the decisions of the other node.
     await there.get(KEYS, AS_FIRST);
     expect(await statusOf(headers)).toBe(401);
   });
 
-  it('a key whose secret its client has made is issued once, whichever node a request comes to', async () => {
+  it('a key whose secret the client has made is issued once, over both nodes', async () => {
     const id = 'fedcba9876543210';
     const hash = Buffer.alloc(32, 7);
     const request = { name: 'ci', roles: ['reader:shop'], expiresAt: undefined, id, secretSha256: hash };
@@ -88,7 +88,7 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     expect(apiKeys.filter((key) => key.id === id)).toEqual([]);
   });
 
-  it('a key that bounds databases creates so many, through every node, and can still use those it has', async () => {
+  it('a key with a limit of databases creates at most that many over all nodes, and can still use them', async () => {
     const { id, headers } = await keyWith('admin:acme-*:1');
     expect(jsonOf(await here.get(`${KEYS}/${id}`, AS_FIRST))).toMatchObject({ roles: ['admin:acme-*:1'] });
     const create = (at: HttpClient, name: string): Promise<Answer> => at.post(`/api/v1/databases/${name}`, {}, headers);
@@ -104,7 +104,7 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
     expect((await there.send(`${KEYS}/${id}`, { method: 'DELETE', headers: AS_FIRST })).status).toBe(204);
   });
 
-  it('a key is there when its node is started again, and one that was revoked is not', async () => {
+  it('a key works after a restart of its node, and a revoked one does not', async () => {
     const dir = testDir();
     const settings = guardedSettings(dir);
     const issued = await (async () => {
@@ -122,7 +122,7 @@ describe('SPEC-AUTH-KEYS on two nodes', () => {
 });
 
 describe('SPEC-AUTH-TOKENS', () => {
-  it('a token is issued by whoever has the rights, with an end, and shown once', async () => {
+  it('a token is issued by a caller that has its rights, with an expiry, and shown once', async () => {
     const key = await keyWith('writer:shop');
     const before = Date.now();
     const answer = await asked(['reader:shop'], key.headers);
@@ -145,7 +145,7 @@ describe('SPEC-AUTH-TOKENS', () => {
     expect(jsonOf(await here.get(TOKENS, key.headers))).toEqual({ tokens: [shown] });
   });
 
-  it('a token does what its roles say and no more, on every node, over HTTP, gRPC and MCP', async () => {
+  it('a token has exactly the rights of its roles, on every node, over HTTP, gRPC and MCP', async () => {
     const key = await keyWith('writer:shop', 'reader');
     const reads = await tokenWith(['reader:shop'], key.headers);
     const writes = await tokenWith(['writer:shop'], key.headers);
@@ -165,7 +165,7 @@ describe('SPEC-AUTH-TOKENS', () => {
     expect(await tool({ path: '/db/shop/latest' })).toContain('shop');
   });
 
-  it('what it writes says by whom, and on whose behalf', async () => {
+  it('a transaction of a token names the token and the key that issued it', async () => {
     const key = await keyWith('writer:shop');
     const token = await tokenWith(['writer:shop'], key.headers);
     const transaction = { transaction_id: '0193a1b2-c3d4-7e5f-8a9b-100000000077', events: [cloudEvent('on-behalf')] };
@@ -175,7 +175,7 @@ describe('SPEC-AUTH-TOKENS', () => {
     expect(found.text).toContain(`"cairn.issued_by":"key:${key.id}"`);
   });
 
-  it('tokens issue neither tokens nor keys', async () => {
+  it('a token can issue neither tokens nor keys', async () => {
     const { headers } = await tokenWith(['admin'], AS_FIRST);
     expect((await there.get(KEYS, headers)).status).toBe(200);
     errorOf(await asked(['reader:shop'], headers), DENIED);
@@ -184,7 +184,7 @@ describe('SPEC-AUTH-TOKENS', () => {
     errorOf(await there.post(`${KEYS}/${key.id}/rotate`, {}, headers), DENIED);
   });
 
-  it('a token ends when its time is over, with its key, and when it is revoked', async () => {
+  it('a token ends when it expires, when its key ends, and when it is revoked', async () => {
     const key = await keyWith('reader:shop');
     const short = await tokenWith(['reader:shop'], key.headers, { expires_in_seconds: 1 });
     const revoked = await tokenWith(['reader:shop'], key.headers);
@@ -199,7 +199,7 @@ describe('SPEC-AUTH-TOKENS', () => {
     await expect.poll(() => statusOf(short.headers)).toBe(401);
   });
 
-  it('whoever has not issued it neither sees nor ends it, but an administrator of all', async () => {
+  it('only its issuer and an admin of all databases can see and revoke a token', async () => {
     const [key, stranger] = [await keyWith('reader:shop'), await keyWith('admin:shop', 'reader')];
     const token = await tokenWith(['reader:shop'], key.headers);
     for (const method of ['GET', 'DELETE']) {

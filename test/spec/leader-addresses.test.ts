@@ -1,4 +1,5 @@
-// Writes name the leader's address in the network of the client, at both nodes (ADR 0178).
+// A reply to a write names the leader by an address that the client can reach, inside or outside the network of the
+// cluster, at both nodes (ADR 0178).
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GrpcFailure, TestClient } from '../support/grpc-client.ts';
 import { event, transaction, uniqueName } from '../support/grpc-requests.ts';
@@ -28,7 +29,7 @@ describe.each([
   ['that relays', other],
 ])('SPEC-GRPC-REQUIRE-LEADER: the node %s', (_which, { grpc }) => {
   it.each(['cairn.example.com', 'two.cairn.example.com:443'])(
-    'tells a client of %s an outside address',
+    'names an outside address to a client of %s',
     async (host) => {
       const [name, inside] = (await leaderTold(holder.grpc, undefined)).split(' at ');
       expect(inside).toBe(holder.grpc);
@@ -37,7 +38,7 @@ describe.each([
     },
   );
 
-  it('tells every other client an inside address', async () => {
+  it('names an inside address to every other client', async () => {
     for (const host of [undefined, 'cairn.shop.svc:50051']) {
       expect(await leaderTold(grpc, host)).toMatch(new RegExp(`^(?:one|two) at ${holder.grpc}$`));
     }

@@ -1,4 +1,4 @@
-// Each node with a replica keeps an eager State View up to date while leadership moves (ADR 0097).
+// Each node with a replica keeps an eager State View up to date while the leader changes (ADR 0097).
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   ActivateStateViewRequest,
@@ -24,7 +24,7 @@ beforeAll(async () => {
     const join = nodes[0] === undefined ? [] : [`--join=${nodes[0].peer}`];
     nodes.push(await startTestServer('--peer-port=0', '--guest-executors=1', `--node-name=${name}`, ...join));
   }
-  // A database that is there before moves to those that join, and may change its leader meanwhile.
+  // A database that existed before would move to the new nodes, and its leader could change meanwhile.
   await untilAllAreVoters(nodeAt(0), 3);
   const { client } = nodeAt(0);
   await client.send('createDatabase', { databaseName });
@@ -46,7 +46,7 @@ function nodeAt(place: number): TestServer {
   return node;
 }
 
-/** A transaction of so many events; sent again, under its id, until it is known to be recorded. */
+/** Commits a transaction with this many events, and repeats it under the same id until a reply confirms it. */
 async function write({ http }: TestServer, count: number): Promise<void> {
   const events = Array.from({ length: count }, () => cloudEvent(crypto.randomUUID()));
   const batch = { 'x-batch-id': crypto.randomUUID() };
@@ -61,7 +61,7 @@ async function leader({ client }: TestServer): Promise<unknown> {
   return (await client.call('transact', request)).trailers['x-leader-address'];
 }
 
-/** What a node says of itself; a scrape may be a second old. */
+/** Metrics of a node; they may be a second old. */
 async function shownBy({ metrics }: TestServer): Promise<Readonly<Record<'lag' | 'reads' | 'kept' | 'eager', number>>> {
   const body = await (await fetch(metrics)).text();
   const valueOf = (series: string): number => {
@@ -76,7 +76,10 @@ async function shownBy({ metrics }: TestServer): Promise<Readonly<Record<'lag' |
   };
 }
 
-/** Until each holder has folded so many by itself, and has nothing left; the counts that reads of them have then. */
+/**
+ * Waits until each holder has folded this many events in the background and lags by none. Returns the counts that reads
+ * then show.
+ */
 async function countsAfter(total: number): Promise<readonly number[]> {
   const followed = { lag: 0, eager: 1, kept: total, reads: 0 };
   await Promise.all(
@@ -101,7 +104,7 @@ describe('an eager State View', { timeout: SLOW_MS }, () => {
     expect(await countsAfter(10_000)).toEqual([10_000, 10_000, 10_000]);
   });
 
-  it('is followed on those that are left, while the one that leads hands over and ends', async () => {
+  it('is kept up to date on the remaining nodes, while the leader transfers leadership and ends', async () => {
     const led = await leader(nodeAt(0));
     const ended = holders.find(({ grpc }) => grpc === led);
     holders = holders.filter((node) => node !== ended);
@@ -112,7 +115,7 @@ describe('an eager State View', { timeout: SLOW_MS }, () => {
     const writing = (async (): Promise<void> => {
       for (; !ending.signal.aborted; written += 20) await write(writer, 20);
     })();
-    // One write after the other is under way from here on, also while it ends.
+    // From here on one write follows the other, also while the leader ends.
     const writtenMore = (from: number): Promise<void> =>
       vi.waitFor(() => expect(written).toBeGreaterThan(from), PATIENCE);
     await writtenMore(1);
@@ -123,7 +126,7 @@ describe('an eager State View', { timeout: SLOW_MS }, () => {
     const leads = await leader(nodeAt(0));
     expect(holders.map(({ grpc }) => grpc)).toContain(leads);
     expect([holders.length, leads !== led]).toEqual([2, true]);
-    // With an event for each time that the leader was looked for; what was read before has folded none.
+    // The total includes an event of each look for the leader. Reads have folded none.
     const total = 10_000 + written + 1;
     expect(await countsAfter(total)).toEqual([total, total]);
   });

@@ -1,4 +1,5 @@
-// MCP clients without a token find the provider by protected resource metadata, whatever a request says (TC7).
+// MCP clients without a token find the identity provider by protected resource metadata, and no request can change what
+// it names (TC7).
 import {
   discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,
@@ -35,7 +36,7 @@ async function read(url: string): Promise<readonly [number, unknown]> {
 }
 
 describe('SPEC-AUTH-MCP-METADATA', () => {
-  it('leads the client of the protocol from its refusal to the provider', async () => {
+  it('leads an MCP client from its refusal to the provider', async () => {
     const refused = await initialize(server.mcp);
     expect(refused.status).toBe(401);
     const { resourceMetadataUrl } = extractWWWAuthenticateParams(refused);
@@ -44,13 +45,13 @@ describe('SPEC-AUTH-MCP-METADATA', () => {
     for (const options of [{ resourceMetadataUrl: resourceMetadataUrl ?? '' }, {}]) {
       const metadata = await discoverOAuthProtectedResourceMetadata(server.mcp, options);
       expect(metadata).toEqual(describing(resource));
-      // Throws if that is not where it has asked.
+      // This throws when the metadata names another resource than the requested one.
       const chosen = await selectResourceURL(server.mcp, {} as Parameters<typeof selectResourceURL>[1], metadata);
       expect(chosen?.href).toBe(resource);
     }
   });
 
-  it('is said with every refusal, beside what is wrong with a token', async () => {
+  it('is named in every refusal, beside the fault of a token', async () => {
     const wrong = await initialize(server.mcp, { authorization: `Bearer ${await provider.token({ aud: 'other' })}` });
     expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([
       401,
@@ -60,7 +61,7 @@ describe('SPEC-AUTH-MCP-METADATA', () => {
     expect([right.status, right.headers.get('www-authenticate')]).toEqual([200, null]);
   });
 
-  it('is of the place that the settings name, with its path and without, and of no other', async () => {
+  it('describes the URL of the settings, at the paths with and without its path, and at no other', async () => {
     const challenge = (await initialize(behind.mcp)).headers.get('www-authenticate');
     expect(challenge).toBe(`Bearer realm="cairn", resource_metadata="https://shop.example${WELL_KNOWN}/cairn/mcp"`);
     for (const path of ['', '/cairn/mcp'])
@@ -70,7 +71,7 @@ describe('SPEC-AUTH-MCP-METADATA', () => {
     expect((await read(`${server.mcp}${WELL_KNOWN}/cairn/mcp`))[0]).toBe(404);
   });
 
-  it('is not what a request says that it came to', async () => {
+  it('does not depend on the Host or forwarded headers of a request', async () => {
     const own = new URL(server.mcp);
     const document = JSON.stringify(describing(`${server.mcp}/`));
     const hosts = ['evil.example', `${own.host}@evil.example`, `evil.example:${own.port}`];
@@ -91,7 +92,7 @@ describe('SPEC-AUTH-MCP-METADATA', () => {
     expect(await read(`${server.mcp}${WELL_KNOWN}`)).toEqual([200, describing(`${server.mcp}/`)]);
   });
 
-  it('is read, and not written, and counts among the requests of its client', async () => {
+  it('can be read but not written, and counts for the rate limit of its client', async () => {
     const head = await fetch(`${behind.mcp}${WELL_KNOWN}`, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-type'), await head.text()]).toEqual([200, 'application/json', '']);
     expect(head.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
@@ -105,7 +106,7 @@ describe('SPEC-AUTH-MCP-METADATA', () => {
     }
   });
 
-  it('is nowhere without a provider', async () => {
+  it('does not exist without a provider', async () => {
     const refused = await initialize(byKeys.mcp);
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="cairn"']);
     expect((await read(`${byKeys.mcp}${WELL_KNOWN}`))[0]).toBe(404);

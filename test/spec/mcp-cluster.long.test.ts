@@ -1,4 +1,4 @@
-// Sessions of MCP end with their node, also when it is stopped.
+// Sessions of MCP end with their node, also when the node process is stopped.
 import { type ClientRequest, request as sendHttp } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ function answerTo(outgoing: ClientRequest): Promise<readonly [number | undefined
 }
 
 interface Third {
-  /** A session of it that is ready, and a stream of that by way of the second node. */
+  /** A ready session of the third node, and a stream of it through the second node. */
   readonly session: Headers;
   readonly stream: Response;
   readonly kill: (signal: NodeJS.Signals) => Promise<void>;
@@ -49,7 +49,7 @@ async function third(name: string): Promise<Third> {
 }
 
 describe('SPEC-MCP-CLUSTER: a node that is gone', { timeout: 60_000 }, () => {
-  it('has no sessions any more: clients begin anew', async () => {
+  it('has lost its sessions, so clients begin new ones', async () => {
     const { session, stream, kill } = await third('killed');
     const half = sendHttp(two.mcp, {
       method: 'POST',
@@ -57,7 +57,7 @@ describe('SPEC-MCP-CLUSTER: a node that is gone', { timeout: 60_000 }, () => {
     });
     const lost = answerTo(half);
     half.write('{');
-    // Of the same connection: what was written before it has arrived.
+    // This uses the same connection between nodes, so the bytes written before have arrived.
     expect((await listen(two.mcp, session)).status).toBe(409);
     await kill('SIGKILL');
     await expect(stream.text()).rejects.toThrow('terminated');
@@ -68,7 +68,7 @@ describe('SPEC-MCP-CLUSTER: a node that is gone', { timeout: 60_000 }, () => {
     expect((await send(one.mcp, { ...LIST, params: { x: 'x'.repeat(3_000_000) } }, session)).status).toBe(404);
   });
 
-  it('that stands still is found out while its streams are listened to, and before anything is sent to it', async () => {
+  it('that is stopped is detected while a client listens to its streams, and before a request is sent to it', async () => {
     const { session, stream, kill } = await third('stopped');
     await kill('SIGSTOP');
     await expect(stream.text()).rejects.toThrow('terminated');

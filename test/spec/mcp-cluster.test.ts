@@ -1,4 +1,4 @@
-// Sessions of MCP continue at every node of a cluster, and made-up ids and marks lead nowhere (TC5, TC6).
+// Sessions of MCP continue at every node of a cluster, and forged ids and marks have no effect (TC5, TC6).
 import { once } from 'node:events';
 import { request as sendHttp } from 'node:http';
 import { connect } from 'node:net';
@@ -28,7 +28,7 @@ const relayed = (result: string): Promise<number> =>
   seriesAt(metrics, `cairn_relayed_requests_total{protocol="mcp",result="${result}"}`);
 
 describe('SPEC-MCP-CLUSTER', () => {
-  it('a session that began at one node goes on at the second, is listened to at the third and ends at any', async () => {
+  it('a session that began at one node can be used at the second, listened to at the third and ended at any', async () => {
     const session = await begun(one);
     expect((await send(two, READY, session)).status).toBe(202);
     const listed = await send(three, LIST, session);
@@ -46,7 +46,7 @@ describe('SPEC-MCP-CLUSTER', () => {
     for (const { mcp } of nodes) expect((await send(mcp, LIST, session)).status).toBe(404);
   });
 
-  it('a message that was missed is had from another node (Last-Event-ID)', async () => {
+  it('a missed message can be read at another node (Last-Event-ID)', async () => {
     const session = await begun(one);
     await send(one, READY, session);
     const [, id = ''] = /^id: (\d+)$/m.exec((await send(two, LIST, session)).text) ?? [];
@@ -56,12 +56,12 @@ describe('SPEC-MCP-CLUSTER', () => {
     await again.body?.cancel();
   });
 
-  it('a client that goes away is gone for the node that has its session', async () => {
+  it('a client that disconnects is disconnected at the node of its session, too', async () => {
     const session = await begun(one);
     await send(two, READY, session);
     const leaving = new AbortController();
     expect((await listen(two, session, leaving.signal)).status).toBe(200);
-    // One stream at a time: the node that has the session knows of it.
+    // A session has one stream at a time, so the refusal shows that its node knows about the first one.
     expect((await listen(three, session)).status).toBe(409);
     const before = await relayed('abandoned');
     leaving.abort();
@@ -74,7 +74,7 @@ describe('SPEC-MCP-CLUSTER', () => {
     await eventually(async () => expect(await relayed('abandoned')).toBe(before + 1));
   });
 
-  it('nor is a request of a client waited for that goes away before it has sent all of it', async () => {
+  it('a request is abandoned when its client disconnects before it has sent the whole body', async () => {
     const session = await begun(one);
     const before = await relayed('abandoned');
     const headers = { 'content-type': 'application/json', accept: BOTH, 'content-length': '1000', ...session };
@@ -85,7 +85,7 @@ describe('SPEC-MCP-CLUSTER', () => {
     await eventually(async () => expect(await relayed('abandoned')).toBe(before + 1));
   });
 
-  it('is of whoever began it, at every node', async () => {
+  it('a session belongs to the caller that began it, at every node', async () => {
     const mine = { authorization: 'Bearer one' };
     const session = await begun(one, mine);
     expect((await send(two, READY, { ...session, authorization: 'Bearer two' })).status).toBe(403);
@@ -94,7 +94,7 @@ describe('SPEC-MCP-CLUSTER', () => {
     expect((await send(three, LIST, session)).status).toBe(200);
   });
 
-  it('a node that closes ends the streams that clients listen to by way of it, and its sessions', async () => {
+  it('a node that closes ends the streams that it relays, and its sessions', async () => {
     const other = await startTestServer('--peer-port=0', '--node-name=other', `--join=${nodes[0]?.peer}`);
     const { stream, session } = await (async () => {
       await using _ = other;
@@ -111,8 +111,8 @@ describe('SPEC-MCP-CLUSTER', () => {
   });
 });
 
-describe('SPEC-MCP-CLUSTER: what a client makes up', () => {
-  it('is not passed on: a page of a stranger, and the mark of a request that was passed on', async () => {
+describe('SPEC-MCP-CLUSTER: a forged request', () => {
+  it('is not relayed: one of a foreign page, and one with the mark of a relayed request', async () => {
     const session = await begun(one);
     await untilRendered(metrics);
     const before = await relayed('answered');
@@ -127,7 +127,7 @@ describe('SPEC-MCP-CLUSTER: what a client makes up', () => {
   });
 
   it.each([`1.${MADE_UP}`, `2.${MADE_UP}`, `4294967295.${MADE_UP}`, `1.${'5'.repeat(10_000)}`, MADE_UP])(
-    'an id %.50s is unknown',
+    'gets 404 for the id %.50s',
     async (id) => {
       const { status, text: told } = await send(two, LIST, { 'mcp-session-id': id });
       expect([status, told]).toEqual([404, expect.stringContaining('begin with initialize')]);
@@ -135,7 +135,7 @@ describe('SPEC-MCP-CLUSTER: what a client makes up', () => {
     },
   );
 
-  it('a body where none belongs is no request of its own', async () => {
+  it('in the body of a GET is not read as a request', async () => {
     const session = await begun(one);
     await send(one, READY, session);
     const { port } = new URL(two);

@@ -1,6 +1,7 @@
-// Goal: the endpoint conforms to the protocol by its own suite, in each revision that the suite knows, and works with
-// the inspector's command line. Method: a real node and both as processes. Cairn has exactly three tools and its own
-// resources, so scenarios that need those of the suite fail: they are told by their names, and all others pass.
+// Goal: the MCP endpoint passes the conformance suite of the protocol, in each revision that the suite knows, and works
+// with the command line of the MCP inspector. Method: a real node, with both tools as processes. Cairn has exactly
+// three tools and its own resources, so scenarios that need the tools and resources of the suite fail. They are
+// recognized by name, and all others pass.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,20 +13,20 @@ import { tempDir } from '../support/temp-dir.ts';
 const PACKAGES = resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol');
 const SUITE = join(PACKAGES, 'conformance/dist/index.js');
 const INSPECTOR = join(PACKAGES, 'inspector/clients/launcher/build/index.js');
-/** Scenarios one after the other, some of which wait for what should not come. */
+/** Limit of a run of all scenarios, some of which wait for a message that must not come. */
 const SUITE_MS = 60_000;
 const dir = tempDir();
 const { server } = await startHttpNode();
 afterAll(() => dir[Symbol.dispose]());
 
-/** What a scenario needs that Cairn does not offer. */
+/** Names of the scenarios that need something that Cairn does not offer. */
 const NOT_OFFERED: Readonly<Record<string, RegExp>> = {
   'tools of the suite': /^(?:tools-call-|elicitation-|json-schema-|http-custom-header-|input-required-result-)/,
   'resources of the suite': /^resources-(?:read|templates)-/,
   'prompts, completions, log levels, subscriptions': /^(?:prompts-|completion-|logging-|resources-.*subscribe)/,
   'the extension for tasks': /^tasks-/,
 };
-/** Such scenarios with nothing to find fault with. */
+/** Scenarios of these names that pass nevertheless, because they have nothing to check. */
 const EMPTY: ReadonlySet<string> = new Set([
   'input-required-result-ignore-extra-params',
   'input-required-result-missing-input-response',
@@ -33,7 +34,7 @@ const EMPTY: ReadonlySet<string> = new Set([
   'input-required-result-validate-input',
   'tasks-status-notifications',
 ]);
-/** Checks of the others that need a tool or a prompt of the suite. */
+/** Checks of the other scenarios that need a tool or a prompt of the suite. */
 const NEEDY: Readonly<Record<string, readonly string[]>> = {
   'server-stateless': [
     'sep-2575-server-rejects-undeclared-capability',
@@ -59,7 +60,7 @@ async function outcomesOf(revision: string): Promise<ReadonlyMap<string, readonl
   const directory = join(dir.path, revision);
   mkdirSync(directory);
   const asked = ['server', '--url', `${server.mcp}/`, '--requirements', revision, '--timeout', '10000'];
-  // It ends with 1 when anything fails: what it has written says what.
+  // The suite exits with 1 when a check fails; the files that it wrote name the checks.
   await promisify(execFile)(process.execPath, [SUITE, ...asked, '-o', directory]).catch(() => undefined);
   return new Map(
     readdirSync(directory).map((folder) => {
@@ -76,7 +77,7 @@ describe.each(['2025-11-25', '2026-07-28'])('SPEC-MCP-REVISIONS: the conformance
     outcomes = await outcomesOf(revision);
   }, SUITE_MS);
 
-  it('passes what Cairn offers', () => {
+  it('passes for everything that Cairn offers', () => {
     const isOffered = (scenario: string): boolean => !Object.values(NOT_OFFERED).some((each) => each.test(scenario));
     const offered = [...outcomes].filter(([scenario]) => isOffered(scenario));
     const passing = [...ALWAYS_PASSING, ...(PASSING[revision] ?? [])].toSorted();

@@ -1,4 +1,4 @@
-// Metrics of MCP count sessions and methods; a client cannot create series.
+// Metrics of MCP count sessions and requests by method, and a client cannot create new series.
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startHttpNode } from '../support/http-node.ts';
@@ -14,7 +14,7 @@ async function shown(): Promise<Readonly<Record<string, number>>> {
 
 const requests = (method: string): string => `cairn_mcp_requests_total{method="${method}"}`;
 
-it('what is asked over MCP is counted by method, and sessions by how they end', async () => {
+it('requests over MCP are counted by method, and sessions by how they end', async () => {
   const before = await shown();
   expect(new Set(Object.values(before))).toEqual(new Set([0]));
   const [session] = [await begun(server.mcp), await begun(server.mcp)];

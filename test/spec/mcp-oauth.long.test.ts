@@ -1,4 +1,4 @@
-// Both MCP SDKs get, use and refresh a token by OAuth, behind a proxy, with a clock that the test moves.
+// Both MCP SDKs get, use and refresh a token by OAuth, behind a proxy, with a clock that the test controls.
 import { createServer, request as forward, type Server } from 'node:http';
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -12,7 +12,7 @@ import { INITIALIZE, send } from '../support/mcp-requests.ts';
 
 const REDIRECT = 'http://127.0.0.1:9/callback';
 
-/** Serves MCP at `/mcp`, and passes on where tokens come from, as docs/mcp.md says. */
+/** A proxy that serves MCP at `/mcp` and forwards the paths that name the identity provider, as docs/mcp.md says. */
 const proxy = createServer();
 const place = `${await listening(proxy)}/mcp`;
 const provider = await IdentityProvider.start();
@@ -130,7 +130,7 @@ async function consented({ sentTo }: Remembering): Promise<URLSearchParams> {
 }
 
 describe.each(SDKS)('SPEC-AUTH-MCP-METADATA: the SDK %s', (_which, { connect, finish }) => {
-  it('comes from a refusal to a token for this place, calls a tool, and goes on with another when it has ended', async () => {
+  it('gets a token after a refusal, calls a tool, and gets another token when the first has expired', async () => {
     const memory = remembering();
     await expect(connect(memory)).rejects.toThrow(/unauthorized/i);
     expect(provider.asked).toEqual(['/.well-known/oauth-authorization-server', '/register']);
@@ -141,7 +141,7 @@ describe.each(SDKS)('SPEC-AUTH-MCP-METADATA: the SDK %s', (_which, { connect, fi
     expect(await client.call()).toContain(name);
     expect(authorization.grants).toEqual([{ kind: 'authorization_code', resource: place }]);
     const first = memory.known.tokens?.access_token ?? '';
-    // Five minutes, ten seconds for clocks that differ, and one more.
+    // The lifetime of five minutes, the tolerated clock difference of ten seconds, and one second more.
     vi.setSystemTime(Date.now() + 311_000);
     expect((await send(place, INITIALIZE, { authorization: `Bearer ${first}` })).status).toBe(401);
     expect(await client.call()).toContain(name);

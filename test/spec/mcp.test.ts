@@ -1,4 +1,4 @@
-// MCP: handshake, sessions, tools, resources and revisions, with both SDKs and raw requests (TC1, TC3).
+// MCP: handshake, sessions, tools, resources and protocol revisions, with both SDKs and raw requests (TC1, TC3).
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
@@ -61,7 +61,7 @@ describe('SPEC-MCP-HANDSHAKE', () => {
     expect(JSON.parse(data)).toMatchObject(wanted);
   });
 
-  it('waits for notifications/initialized, which may come late, and refuses what comes without it', async () => {
+  it('waits for notifications/initialized, which may arrive late, and refuses requests without it', async () => {
     const headers = await begun(server.mcp);
     const early = await send(LIST, headers);
     expect(early.status).toBe(400);
@@ -97,7 +97,7 @@ describe('SPEC-MCP-HANDSHAKE', () => {
     expect([answer.status, answer.text]).toEqual([status, expect.stringMatching(message)]);
   });
 
-  it('refuses a session that never was before it has the body', async () => {
+  it('refuses an unknown session before the body has arrived', async () => {
     const head = `POST / HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: x\r\ncontent-type: application/json\r\n`;
     const [refused, behind] = parseReplies(
       await exchange(server.mcp, `${head}content-length: 20000000\r\n\r\n`, 'x'.repeat(20_000_000), HALF_CLOSE),
@@ -105,20 +105,20 @@ describe('SPEC-MCP-HANDSHAKE', () => {
     expect([refused?.status, refused?.body, behind]).toEqual([404, expect.stringMatching(/never was/), undefined]);
   });
 
-  it('asks for the body of whoever waits to be asked', async () => {
+  it('sends 100 Continue to a client that expects it', async () => {
     const head = `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\n`;
     const expecting = `${head}expect: 100-continue\r\ncontent-length: 1\r\n\r\n`;
     const replies = parseReplies(await exchange(server.mcp, expecting, '{'));
     expect(replies.map(({ status }) => status)).toEqual([100, 400]);
   });
 
-  it.each(['//[', '//', 'http://a:99999/'])('has nothing at %s', async (target) => {
+  it.each(['//[', '//', 'http://a:99999/'])('has no resource at %s', async (target) => {
     const head = `POST ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
     const [reply] = parseReplies(await exchange(server.mcp, head));
     expect(reply?.status).toBe(404);
   });
 
-  it('keeps an idle connection as long as HTTP does, and answers pages of this machine', async () => {
+  it('keeps an idle connection as long as HTTP does, and answers pages of localhost', async () => {
     const preflight = await got('OPTIONS', { ...LOCAL, 'access-control-request-method': 'POST' });
     const allowed = ['origin', 'methods', 'headers'].map((each) =>
       preflight.headers.get(`access-control-allow-${each}`),
@@ -159,7 +159,7 @@ describe('SPEC-MCP-TOOLS', () => {
     await expect(again).rejects.toThrow(/-32603.*Request failed with status 409: .*MaxRevision/s);
   });
 
-  it('publish as the version that was named, or not at all, and run a command', async () => {
+  it('publish only as the named version, and run a command', async () => {
     await post('/api/v1/db', { database_name: 'shop' });
     const publish = async (type: string, version: number, text: string): Promise<string> => {
       const made = { database: 'shop', component_type: type, name: 'orders', content_type: 'text/plain' };
@@ -201,7 +201,7 @@ describe('SPEC-MCP-RESOURCES', () => {
   it.each([
     ['service://db/none', /Request failed with status 404: .*"none"/s],
     ['service://db/../x', /There is no resource service:\/\/db\/\.\.\/x; there are service:\/\/databases, /],
-  ])('that there are not are -32602 with their uri, in every revision: %s', async (uri, message) => {
+  ])('that do not exist get -32602 with their uri, in every revision: %s', async (uri, message) => {
     const missing = { code: -32_602, message: expect.stringMatching(message), data: { uri } };
     const asked = { jsonrpc: '2.0', id: 9, method: 'resources/read', params: { uri } };
     expect(repliesOf(await send(asked, await ready()))).toMatchObject([{ id: 9, error: missing }]);
@@ -213,7 +213,7 @@ describe('SPEC-MCP-RESOURCES', () => {
   });
 });
 
-it('the guides have examples that are taken as they stand', async () => {
+it('the examples of the guides are accepted unchanged', async () => {
   await post('/api/v1/db', { database_name: 'guided' });
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/api.md'), 'utf8');
   const [query = '', written = ''] = [...guide.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block = '']) => block);
@@ -235,7 +235,7 @@ function repliesOf({ text }: Sent): readonly Reply[] {
 }
 
 describe('SPEC-MCP-REVISIONS', () => {
-  it('promise tools and resources, and know no method of what is not offered', async () => {
+  it('offer tools and resources, and know no methods of other features', async () => {
     const [begins] = repliesOf(await send(INITIALIZE));
     expect(begins?.result?.capabilities).toEqual({ tools: {}, resources: {} });
     const headers = await ready();
@@ -246,7 +246,7 @@ describe('SPEC-MCP-REVISIONS', () => {
   });
 
   it.each(['legacy', 'auto', '2026-07-28'] as const)(
-    'answer the client of the second SDK, in the way %s',
+    'answer the client of the second SDK, in the mode %s',
     async (way) => {
       const mode = way === '2026-07-28' ? { pin: way } : way;
       const modern = new ModernClient(INFO, { versionNegotiation: { mode } });

@@ -11,7 +11,7 @@ import { testDir } from '../support/test-scope.ts';
 
 const SOON = '--join-wait-ms=500';
 
-/** The names of the nodes; undefined: it does not answer. */
+/** The names of the nodes; undefined when the node does not answer. */
 async function namesAt(peer: string, tls?: PeerTls): Promise<readonly string[] | undefined> {
   const address = parseAddress(peer);
   const request = { order: { kind: 'describe' }, isPassedOn: true } as const;
@@ -24,7 +24,7 @@ async function clusterCheckOf({ http }: TestServer): Promise<string | undefined>
   return (await response.text()).split('\n').find((line) => line.includes(']cluster'));
 }
 
-test('who does not know the secret of a cluster does not join it, and who does is noted', async () => {
+test('a node without the secret of a cluster cannot join it, and a join is recorded in the audit log', async () => {
   const dir = testDir();
   const [secret, other] = [join(dir, 'secret'), join(dir, 'other')];
   const [key, audit] = [join(dir, 'key'), join(dir, 'audit')];
@@ -57,7 +57,7 @@ test('who does not know the secret of a cluster does not join it, and who does i
   });
 });
 
-test('a node is not ready while its peers refuse its secret, and is ready without a restart when they know it', async () => {
+test('a node is not ready while its peers refuse its secret, and becomes ready without a restart when they accept it', async () => {
   const dir = testDir();
   const [secret, other] = [join(dir, 'secret'), join(dir, 'other')];
   writeFileSync(secret, 's'.repeat(40));
@@ -78,7 +78,7 @@ test('a node is not ready while its peers refuse its secret, and is ready withou
   }
 });
 
-test('a node does not join under the name of one that answers', async () => {
+test('a node cannot join under the name of a live node', async () => {
   await using seed = await startTestServer('--peer-port=0', '--node-name=seed');
   const starting = startTestServer('--peer-port=0', '--node-name=seed', `--join=${seed.peer}`);
   await expect(starting).rejects.toThrow(/node 1 at \S+ has the name seed; start this one with another --node-name/);

@@ -1,4 +1,5 @@
-// A component that ends its processes is quarantined, longer each time; others are answered meanwhile.
+// A component that ends its executor processes is quarantined, longer each time. Other components are answered
+// meanwhile.
 import { expect, it } from 'vitest';
 import { FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { until } from '../support/budget-time.ts';
@@ -25,7 +26,7 @@ async function read(database: string) {
   return { status, reason: error?.details?.reason, retryAfter: headers.get('retry-after') };
 }
 
-it('a component in quarantine is not there for a second, over HTTP and gRPC, and for longer the next time', {
+it('a component in quarantine is unavailable for a second, over HTTP and gRPC, and for longer the next time', {
   timeout: 60_000,
 }, async () => {
   const database = await opened('(loop $l (br $l)) (i32.const 16)');

@@ -1,7 +1,7 @@
-// Goal: a client that asks more often than it may is refused as the contract says, in the words of each interface and
-// before the body of its request is read; it has one budget over all of them, and a request counts once.
-// Method: real nodes, requests until the budget is used up, and a clock that stands at the present but where a test
-// moves it: by a minute at most, for other files share this process.
+// Goal: a client that sends requests faster than its limit is refused as the contract says, in the form of each
+// interface and before the body of its request is read. It has one budget over all interfaces, and a request counts
+// once. Method: real nodes, and requests until the budget is used up. The clock stands still except where a test moves
+// it, by a minute at most, because other files share this process.
 import { request as sendHttp } from 'node:http';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { issueKey as newKey } from '#auth';
@@ -46,7 +46,7 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
   const { server, api } = await startHttpNode(...SETTINGS);
   const refusedOverGrpc = (metadata: Headers = {}) => failureOf(server.client.send('fetchCatalog', {}, { metadata }));
 
-  it('every answer says what is left, whatever it answers', async () => {
+  it('every answer has the remaining budget, also an error', async () => {
     const answers = [
       await api.post('/api/v1/db', { database_name: 'shop' }),
       await api.get('/db/shop/latest'),
@@ -60,14 +60,14 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 307, 200, 200, 404, 304, 400, 200]);
     expect(answers.map(leftOf)).toEqual([19, 18, 17, 16, 15, 14, 13, 12]);
     for (const { headers } of answers) expect(headers.get('x-ratelimit-limit')).toBe(String(BURST));
-    // A tenth of a second for each request, rounded up.
+    // Each request needs a tenth of a second to be refilled, rounded up to seconds.
     const resets = answers.map(({ headers }) => Number(headers.get('x-ratelimit-reset')) - Math.floor(nowMs / SECOND));
     expect(resets).toEqual([1, 1, 1, 1, 1, 1, 2, 2]);
     const told = answers[0]?.headers.get('access-control-expose-headers');
     expect(told).toContain('X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset');
   });
 
-  it('beyond it 429 says when to come again, and then it is let again', async () => {
+  it('a client over the limit gets 429 with the time to wait, and is served after it', async () => {
     await useUp(api);
     const refused = await api.get('/databases');
     expect(errorOf(refused, { status: 429, code: 'RESOURCE_EXHAUSTED' }).details?.reason).toBe('TooManyRequests');
@@ -82,7 +82,7 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
     expect((await api.get('/databases')).status).toBe(429);
   });
 
-  it('what probes, browsers and pages ask is not counted, and the files of Swagger UI are', async () => {
+  it('probes, preflights and assets of pages are not counted, and the files of Swagger UI are', async () => {
     const assetOf = async (page: string): Promise<string> =>
       /href="(\/assets\/[^"]+\.css)"/.exec((await api.get(page, { accept: 'text/html' })).text)?.[1] ?? '';
     const [style, swagger] = [await assetOf('/'), await assetOf('/api/v1/swagger-ui')];
@@ -98,7 +98,7 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
     expect([(await api.get('/databases')).status, (await api.get(swagger)).status]).toEqual([429, 429]);
   });
 
-  it('what a client says of its address, of other nodes or of having been counted is not believed', async () => {
+  it('headers of a client about its address, other nodes or earlier counting are ignored', async () => {
     await useUp(api);
     const said: readonly Headers[] = [
       { 'x-forwarded-for': '192.0.2.77' },
@@ -113,7 +113,7 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
     }
   });
 
-  it('over gRPC RESOURCE_EXHAUSTED says when to come again, and the node counts refusals by protocol', async () => {
+  it('over gRPC RESOURCE_EXHAUSTED has the time to wait, and metrics count refusals by protocol', async () => {
     await useUp(api);
     await api.get('/databases');
     const failure = await refusedOverGrpc();
@@ -129,7 +129,7 @@ describe('SPEC-LIMITS-RATE without authentication', async () => {
     expect((await server.client.send('fetchCatalog', {})).databases).toHaveLength(1);
   });
 
-  it('a request is refused before its body is there; health over gRPC is not, and reflection counts', async () => {
+  it('a request is refused before its body arrives; health over gRPC is never refused, and reflection counts', async () => {
     await useUp(api);
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     const headers = { 'content-type': 'application/json', 'content-length': '1000000' };
@@ -160,7 +160,7 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
     return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'fetch', arguments: { path } } };
   };
 
-  /** A session that is ready, whose budget is full. */
+  /** Opens a ready session whose budget is full. */
   async function session(key: string): Promise<Headers> {
     const headers = await begun(server.mcp, { authorization: `Bearer ${key}` });
     await send(server.mcp, READY, headers);
@@ -168,7 +168,7 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
     return headers;
   }
 
-  it('HTTP, gRPC and MCP take from one budget of the principal, and refuse each in its own words', async () => {
+  it('HTTP, gRPC and MCP use one budget of the principal, and each refuses in its own form', async () => {
     const headers = await session(one);
     const overGrpc = () => server.client.send('fetchCatalog', {}, { metadata: { 'x-api-key': one } });
     expect((await send(server.mcp, called(2, '/'), headers)).text).toContain('databases');
@@ -188,7 +188,7 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
     expect(await left(two)).toBe(BURST - 1);
   });
 
-  it('a tool call counts once, wherever the API leads it', async () => {
+  it('a tool call counts once, also when the API redirects it', async () => {
     await api.post('/api/v1/db', { database_name: 'led' }, { 'x-api-key': one });
     const { status, headers, text } = await send(server.mcp, called(2, '/db/led/latest'), await session(one));
     expect(text).toContain('revision');
@@ -207,13 +207,13 @@ describe('SPEC-LIMITS-RATE with authentication', async () => {
     expect(await left(two)).toBe(1);
   });
 
-  it('who has no valid credential is counted by address, over each interface, and takes nothing from others', async () => {
+  it('callers without a valid credential are counted by address, over each interface, and do not use budgets of others', async () => {
     const wrong = { 'x-api-key': `${FIRST_KEY}x` };
     const overGrpc = async (metadata: Headers): Promise<string> =>
       (await failureOf(server.client.send('fetchCatalog', {}, { metadata }))).code;
     const overMcp = async (): Promise<number> =>
       (await send(server.mcp, INITIALIZE, { authorization: 'Bearer nothing' })).status;
-    // Only the leader of the catalog knows whether there is such a key.
+    // This key is well formed, but unknown; only the leader of the catalog can tell.
     const { text: unknown } = newKey((bytes) => nativeRandom.bytes(bytes));
     const seen = [
       (await api.get('/databases')).status,
@@ -237,7 +237,7 @@ describe('SPEC-LIMITS-RATE of requests that another node answers', async () => {
   const known = await startGuardedTwoNodes('shop', ...many);
   const strangers = await startTwoNodes('shop', ...many);
 
-  it('nodes with a key in common count them where the client asks, and not again', async () => {
+  it('nodes with a common key count them at the node that the client asks, and not again', async () => {
     const [there, here] = [new HttpClient(known.holder.http), new HttpClient(known.other.http)];
     const answer = await here.get('/db/shop/0', AS_FIRST);
     expect([answer.status, leftOf(answer)]).toEqual([200, 999]);
@@ -247,7 +247,7 @@ describe('SPEC-LIMITS-RATE of requests that another node answers', async () => {
     expect(leftOf(await there.get('/databases', AS_FIRST))).toBe(999);
   });
 
-  it('those of a session of MCP count where the client asks; of a batch the rest counts where it is read', async () => {
+  it('requests of an MCP session count at the node that the client asks; the rest of a batch counts where it is read', async () => {
     const mine = { authorization: `Bearer ${FIRST_KEY}` };
     await untilPassedOn(known.other.mcp, known.holder.mcp, mine);
     const session = await begun(known.holder.mcp, mine);
@@ -267,7 +267,7 @@ describe('SPEC-LIMITS-RATE of requests that another node answers', async () => {
     expect(leftOf(await new HttpClient(known.holder.http).get('/databases', AS_FIRST))).toBe(997);
   });
 
-  it('others count them again, for the node that has passed them on', async () => {
+  it('nodes without a common key count them again, for the relaying node', async () => {
     const [there, here] = [new HttpClient(strangers.holder.http), new HttpClient(strangers.other.http)];
     const answer = await here.get('/db/shop/0', { [COUNTED]: 'passed on' });
     expect([answer.status, leftOf(answer)]).toEqual([200, 999]);

@@ -1,4 +1,5 @@
-// Leader, follower and a node without a replica read the same (R1 to R3); a missing row fails one read only.
+// The leader, a follower and a node without a replica give the same answers to reads (R1 to R3). A missing row fails
+// only the read that needs it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -14,7 +15,7 @@ import { startNodes } from '../support/server-cluster.ts';
 
 const nodes = await startNodes(['--copies=2']);
 
-it('a read that finds a row missing is an internal error of that request at every node, and no damage', async () => {
+it('a missing row is an internal error of the read that needs it at every node, and is not recorded as damage', async () => {
   const [{ client: first }] = nodes;
   await first.send('createDatabase', { databaseName: 'holed' });
   await first.send('transact', transaction('holed', [event({ id: '1' })]));
@@ -29,7 +30,7 @@ it('a read that finds a row missing is an internal error of that request at ever
     expect(jsonOf(await api.get('/db/holed/1/events'))).toMatchObject({ error: { code: 'INTERNAL' } });
     expect((await api.get('/db/holed/1')).status).toBe(200);
     expect(existsSync(join(dataDir, 'damage'))).toBe(false);
-    // The page is kept for a second.
+    // The page of metrics is cached for a second.
     await eventually(async () => expect(await (await fetch(metrics)).text()).toMatch(/INTERNAL.* [1-9]/));
   }
 });
@@ -43,7 +44,7 @@ async function removePages(dataDir: string): Promise<void> {
   await store.close();
 }
 
-// After the test above, which removes the pages of the first groups.
+// These tests run after the test above, which removes the pages of the first groups.
 it.each([
   ['from revision 0, after it', { at: 2, range: { start: 0 }, after: { revision: 0, index: 0 } }, ['1.0', '2.0']],
   ['down from beyond the last', { at: 2, range: { end: 3 }, after: { revision: 3, index: 0 } }, ['2.0', '1.0']],

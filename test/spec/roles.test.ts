@@ -1,4 +1,5 @@
-// Each route and RPC for each role: allowed as in the table, refused otherwise, whether the database exists or not.
+// Every route and RPC is tried with each role: it is allowed or refused as the role table says, also when the database
+// does not exist.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toNodeId } from '#base';
@@ -21,10 +22,10 @@ const THERE = 'there-one';
 const IN_USE = 'absent-no-more';
 const ID = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
 const DENIED = { status: 403, code: 'PERMISSION_DENIED' };
-/** What a database is made by; the others are told that there is none. */
+/** The operation that creates a database; the others are answered with NOT_FOUND. */
 const CREATES = 'createDatabase';
 
-/** By roles on `absent-*`, and on all for what is of no database. */
+/** Keys by grant: each role on `absent-*`, and on all databases for operations that concern no single database. */
 const keys = new Map<string, string>();
 beforeAll(async () => {
   for (const each of [THERE, IN_USE]) await api.post('/api/v1/db', { database_name: each }, AS_FIRST);
@@ -48,9 +49,9 @@ function may(role: RoleName, operation: Operation): boolean {
 const STATUSES: Partial<Record<Operation, readonly number[]>> = {
   listDatabases: [200],
   createDatabase: [201],
-  // A node that is alone has no cluster.
+  // A single node has no cluster.
   describeCluster: [200, 404],
-  // Faults of what is published come before whether there is a database for it.
+  // Faults of the publication are found before the database is looked up.
   publishComponent: [400],
 };
 
@@ -59,7 +60,7 @@ function routesTo(operation: Operation): readonly string[] {
   return within === undefined ? http : [...http, within];
 }
 
-/** They need a credential of any role, and say nothing of what is stored. */
+/** Routes that accept a credential of any role and show no stored data. */
 const OF_THE_NODE: ReadonlySet<string> = new Set([
   'GET /health/detailed',
   'GET /api/v1/openapi.json',
@@ -117,7 +118,7 @@ function send(route: string, database: string, key: string): Promise<Answer> {
 }
 
 describe('SPEC-AUTH-ROLES', () => {
-  it('are tried for each role, each route and each call, and each of these is of one operation', () => {
+  it('are tried for each role, each route and each call, and each route and call belongs to one operation', () => {
     expect(ROLES.toSorted()).toEqual(ROLE_NAMES.toSorted());
     const ways = OPERATIONS.map((operation) => WAYS[operation]);
     const routes = ROUTES.filter(({ isForAnybody }) => isForAnybody !== true)
@@ -129,12 +130,12 @@ describe('SPEC-AUTH-ROLES', () => {
     expect(ways.flatMap(({ grpc }) => grpc).toSorted()).toEqual(calls.toSorted());
   });
 
-  it('of each operation are tried in one way at least', () => {
+  it('of each operation are tried by at least one route or call', () => {
     const untried = OPERATIONS.filter((operation) => routesTo(operation).length + WAYS[operation].grpc.length === 0);
     expect(untried).toEqual([]);
   });
 
-  it.each([...OF_THE_NODE])('of any kind have %s, and nobody else has', async (route) => {
+  it.each([...OF_THE_NODE])('of any kind allow %s, and it needs one', async (route) => {
     const [, path = ''] = route.split(' ');
     for (const role of ROLE_NAMES) {
       const headers = { 'x-api-key': keys.get(`${role}:absent-*`) ?? '' };
@@ -161,7 +162,7 @@ describe.each(ROLE_NAMES)('SPEC-AUTH-ROLES over HTTP: %s', (role) => {
   });
 
   it.each(routes.filter(([route]) => route.includes('{database}')))(
-    'is told nothing by %s of what its grants are not for',
+    'learns nothing by %s about databases outside its grants',
     async (route, operation) => {
       const of = async (database: string): Promise<string> => {
         const answer = await send(route, database, keyOf(role, operation));
@@ -228,7 +229,7 @@ function orderOf(admin: string): Buffer {
     case ADMIN_METHODS.recover:
       return write({ kind: 'recover', name: 'shop', from: toNodeId(9), acceptRevision: undefined });
     default:
-      // Node 9.
+      // The message names node 9.
       return Buffer.from([8, 9]);
   }
 }
@@ -237,7 +238,7 @@ const LACKING = /^PERMISSION_DENIED RightLacking$/;
 
 function codeOf(operation: Operation): RegExp {
   if (operation === CREATES || operation === 'listDatabases') return /^OK$/;
-  // There is no node 9, and no database to recover.
+  // Node 9 does not exist, and neither does a database to recover.
   if (operation === 'administerCluster') return /^(?:OK|NOT_FOUND undefined)$/;
   if (isOnAll(operation)) return /^(?:OK|NOT_FOUND ApiKeyNotFound)$/;
   return operation === 'publishComponent' ? /^INVALID_ARGUMENT / : /^NOT_FOUND DatabaseNotFound$/;
@@ -246,7 +247,7 @@ function codeOf(operation: Operation): RegExp {
 describe.each(ROLE_NAMES)('SPEC-AUTH-ROLES over gRPC: %s', (role) => {
   const calls = OPERATIONS.flatMap((operation) => WAYS[operation].grpc.map((name) => [name, operation] as const));
 
-  it.each(calls)('may, or may not, %s as the table says', async (name, operation) => {
+  it.each(calls)('may, or may not, call %s as the table says', async (name, operation) => {
     const outcome = await call(name, ABSENT, keyOf(role, operation));
     expect(outcome).toMatch(may(role, operation) ? codeOf(operation) : LACKING);
     if (operation === CREATES) await api.send(`/api/v1/db/${ABSENT}`, { method: 'DELETE', headers: AS_FIRST });
@@ -255,14 +256,14 @@ describe.each(ROLE_NAMES)('SPEC-AUTH-ROLES over gRPC: %s', (role) => {
   });
 });
 
-/** What was published is no component, which is looked at behind the right. */
+/** The published bytes are no component. They are checked only after the rights. */
 const DONE = /^done$|InvalidComponent/;
 const FORBIDDEN = /Request failed with status 403/;
 
 it.each([
   ['reader', [DONE, FORBIDDEN, FORBIDDEN]],
   ['deployer', [DONE, FORBIDDEN, DONE]],
-] as const)('SPEC-AUTH-ROLES over MCP: tools do for a %s what the table says', async (role, outcomes) => {
+] as const)('SPEC-AUTH-ROLES over MCP: tools have for a %s the rights of the table', async (role, outcomes) => {
   const component = { component_type: 'state_view', name: 'v', version: 1, content_type: 'a/b', wasm_base64: 'AAAA' };
   const tools: readonly (readonly [name: string, given: Record<string, unknown>])[] = [
     ['fetch', { path: `/db/${IN_USE}/latest` }],

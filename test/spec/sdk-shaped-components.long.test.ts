@@ -1,4 +1,5 @@
-// Components of the EvidentSource SDK's worlds behave as ours over HTTP and gRPC; each test has its own database.
+// Components that are built for the WIT worlds of the EvidentSource SDK behave like those of Cairn over HTTP and gRPC.
+// Each test has its own database.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest, FetchStateViewRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { failureOf } from '../support/grpc-client.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   built.change = await sdkComponent('state-change', SDK_CHANGE);
 }, BUILD_MS);
 
-/** A database with both components, and events 1 and 2 in one transaction and 3 in another. */
+/** Creates a database with both components, events 1 and 2 in one transaction, and event 3 in another. */
 async function opened(): Promise<string> {
   const name = await api.created();
   const seen = {
@@ -75,7 +76,7 @@ async function renderedByGrpc(databaseName: string): Promise<Seen> {
 const OF_A = [{ tag: 'equals', val: { tag: 'stream', val: 'a' } }];
 const VIEW = { ask: 'view', name: 'seen', version: 1, parameters: [['id', { tag: 'subject', val: 's' }]] };
 
-it('a State View of the shape of the SDK is rendered over HTTP and gRPC, at each revision', {
+it('a State View for the world of the SDK is rendered over HTTP and gRPC, at each revision', {
   timeout: 120_000,
 }, async () => {
   const name = await opened();
@@ -94,8 +95,8 @@ it('a State View of the shape of the SDK is rendered over HTTP and gRPC, at each
   expect((await rendered(name, 1)).events.map(({ id }) => id)).toEqual(['e1', 'e2']);
 });
 
-describe('a State Change of the shape of the SDK', { timeout: 120_000 }, () => {
-  it('commits over HTTP and gRPC what it decides by a view, events and the database', async () => {
+describe('a State Change for the world of the SDK', { timeout: 120_000 }, () => {
+  it('commits its decision from a view, events and the database, over HTTP and gRPC', async () => {
     const name = await opened();
     const asks = [VIEW, { ask: 'events', nodes: OF_A }, { ask: 'revision' }];
     expect((await execute(name, { asks })).status).toBe(200);

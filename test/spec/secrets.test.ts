@@ -1,4 +1,4 @@
-// Credentials and event data appear in no log, audit record, metric or span, and keys not on the disk.
+// Credentials and event data appear in no log, audit record, metric or span, and keys are not on the disk.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -15,7 +15,7 @@ import { tempDir } from '../support/temp-dir.ts';
 const FIRST = 'first-key-sesame-0123456789abcdefghij';
 const DATA = 'data-sesame-of-an-event';
 const KEYS = '/api/v1/auth/keys';
-/** For a process to load everything, on a machine with other things to do. */
+/** Limit for the start of a process on a busy machine. */
 const PROCESS_MS = 60_000;
 
 const dir = tempDir();
@@ -155,7 +155,7 @@ function filesBelow(path: string): readonly string[] {
 }
 
 describe('SPEC-AUTH-SECRETS', () => {
-  it('are told to nobody', { timeout: PROCESS_MS }, async () => {
+  it('appear in no log, audit record, metric or span', { timeout: PROCESS_MS }, async () => {
     const all = await credentials();
     for (const [number, headers] of all.entries()) await askEverything(headers, number);
     await askByMcp(FIRST);
@@ -169,12 +169,12 @@ describe('SPEC-AUTH-SECRETS', () => {
     expect(foundIn(audit)).toEqual([]);
     expect(foundIn(metrics)).toEqual([]);
     expect(foundIn(told)).toEqual([]);
-    // All of them were used, and told of: there was something to search.
+    // The records show that all credentials were used, so there was something to search.
     expect([audit.includes('"issue-api-key"'), audit.includes('"create-database"')]).toEqual([true, true]);
     expect(node.log()).toContain('"level":"debug"');
   });
 
-  it('are not on the disk, but for what events hold', () => {
+  it('are not on the disk, except for the data of events', () => {
     const keys = [...secrets].filter(([what]) => what !== 'data');
     const found = filesBelow(files.data).map((file) => [file, foundIn(readFileSync(file, 'latin1'), keys)]);
     expect(found.filter(([, what]) => what?.length !== 0)).toEqual([]);

@@ -1,4 +1,5 @@
-// Nodes relay only to nodes whose certificate they verify; TLS and plain nodes coexist during a change.
+// Nodes relay requests only to nodes whose certificate they verify. Nodes with TLS and without coexist while the
+// setting changes.
 import { afterAll, describe, expect, it } from 'vitest';
 import { Authority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
@@ -81,18 +82,18 @@ describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
     const serving = files.settings;
     const nodes = await cluster([...serving, `--tls-ca-file=${caFile}`], [...serving, `--tls-ca-file=${others}`]);
     await eventually(async () => expect(await readAt(nodes.second, serving)).toEqual(UNREACHED));
-    // No MCP session is found before the MCP address of its node is known.
+    // The MCP address of the other node must be known before a session is found.
     const unreached = [404, expect.stringContaining('is not reached')];
     await eventually(async () => expect(await passedOn(nodes)).toEqual(unreached));
   });
 
-  it('a session of MCP goes on at a node that verifies the one that has it', async () => {
+  it('a session of MCP continues at a node that verifies the certificate of the node of the session', async () => {
     const serving = [...files.settings, `--tls-ca-file=${caFile}`];
     const nodes = await cluster(serving, serving);
     await eventually(async () => expect(await passedOn(nodes)).toEqual([202, '']));
   });
 
-  it('a node whose certificate is for somebody else is not asked', async () => {
+  it('a node whose certificate has another name is not asked', async () => {
     const elsewhere = tempDir();
     endWithFile(() => elsewhere[Symbol.dispose]());
     const wrong = new TlsFiles(elsewhere.path);
@@ -102,7 +103,7 @@ describe('SPEC-TLS-RELAY', { timeout: 60_000 }, () => {
     await eventually(async () => expect(await readAt(second, serving)).toEqual(UNREACHED));
   });
 
-  it('a node that speaks TLS asks one that does not yet', async () => {
+  it('a node with TLS asks a node without it', async () => {
     const serving = [...files.settings, `--tls-ca-file=${caFile}`];
     const { second } = await cluster([], serving);
     await eventually(async () => expect(await readAt(second, serving)).toEqual(['OK', 200]));

@@ -24,7 +24,7 @@ import {
   untilHeldByThree,
 } from '../support/tls-members.ts';
 
-it('SPEC-TLS-PEERS silent connections leave the way to those who come', { timeout: 120_000 }, async () => {
+it('SPEC-TLS-PEERS silent connections do not block new ones', { timeout: 120_000 }, async () => {
   const dir = testDir();
   const { members, words } = await startThree(dir);
   const [one] = members;
@@ -37,7 +37,7 @@ it('SPEC-TLS-PEERS silent connections leave the way to those who come', { timeou
   for (const socket of crowd) socket.destroy();
 });
 
-it('SPEC-TLS-PEERS-RELOAD new connections are judged by new files, and old ones go on', {
+it('SPEC-TLS-PEERS-RELOAD new connections use the new files, and old ones continue', {
   timeout: 120_000,
 }, async () => {
   const dir = testDir();
@@ -45,7 +45,8 @@ it('SPEC-TLS-PEERS-RELOAD new connections are judged by new files, and old ones 
   const [one] = members;
   const { peer } = one.process;
   const next = new Authority('the next authority');
-  // First both are taken, then the new one is shown, then the old one is gone.
+  // First the nodes trust both authorities, then they show certificates of the new one, then they no longer trust the
+  // old one.
   for (const each of files) each.peerSettings(authority, next);
   await eventually(async () => expect(await shownAt(one, next)).toBe('CN=one'), { interval: 200 });
   files.forEach((each, at) => each.put(next.issue({ cn: `next-${at}`, names: LOOPBACK_NAMES })));

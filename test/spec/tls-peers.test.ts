@@ -1,4 +1,4 @@
-// Three nodes with peer TLS form a cluster, and no other certificate gets in; unit tests show the parts.
+// Three nodes with peer TLS form a cluster, and refuse every other certificate. Unit tests cover the parts.
 import { describe, expect, it } from 'vitest';
 import { Authority } from '../support/certificates.ts';
 import { clusterCommandAt, describedAt } from '../support/cluster-command.ts';
@@ -20,7 +20,7 @@ const SOON = '--join-wait-ms=1000';
 const NOT_OURS = /is not one of the authority of peers here, or is not valid/;
 
 describe('SPEC-TLS-PEERS', { timeout: 120_000 }, () => {
-  it('three nodes form a cluster, and go on when the leader is killed; nobody else gets in', async () => {
+  it('three nodes form a cluster, and continue when the leader is killed; other nodes are refused', async () => {
     const dir = testDir();
     const { members, words } = await startThree(dir);
     const [one] = members;
@@ -53,7 +53,7 @@ describe('SPEC-TLS-PEERS', { timeout: 120_000 }, () => {
     for (const [at, member] of left.entries()) expect(await writeAt(member, NAME, `b${at}`, PATIENCE)).toBe(2 + at);
   });
 
-  it('nodes with TLS and without are told of each other', async () => {
+  it('nodes with TLS and without it refuse each other with a message that names the setting', async () => {
     const dir = testDir();
     const one = await startMember(dir, 'one');
     const settings = filesIn(dir, 'two').peerSettings(authority);

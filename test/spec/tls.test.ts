@@ -1,4 +1,5 @@
-// Every client port speaks TLS alone, certificates reload while streams run, and internal requests verify.
+// Every client port accepts only TLS, certificates are reloaded while streams run, and internal requests verify
+// certificates.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -61,7 +62,7 @@ async function shaken(port: number, protocol: string, options: object = {}): Pro
 }
 
 describe('SPEC-TLS-PORTS', () => {
-  it.each(PORTS)('%s speaks TLS 1.3 and 1.2, and its protocol, and nothing else', async (_name, port, protocol) => {
+  it.each(PORTS)('%s accepts TLS 1.3 and 1.2 with its protocol, and nothing else', async (_name, port, protocol) => {
     const subject = 'CN=first';
     expect(await shaken(port, protocol)).toEqual({ version: 'TLSv1.3', protocol, subject });
     const older = { maxVersion: 'TLSv1.2' };
@@ -92,7 +93,7 @@ describe('SPEC-TLS-PORTS', () => {
     expect(text).toMatch(/^cairn_tls_handshakes_failed_total [1-9]/m);
   });
 
-  it('requests are answered as without it', async () => {
+  it('requests are answered as without TLS', async () => {
     const answer = await askHttps(`${server.http}/databases/${name}`, authority.cert, { headers: AS_FIRST });
     expect([answer.status, answer.headers['x-revision']]).toEqual([200, '0']);
     await expect(
@@ -127,7 +128,7 @@ async function fetchedByTool(): Promise<string> {
   return answer.text;
 }
 
-it('SPEC-TLS-MCP a tool asks the HTTP API of the node, whatever its certificate is for', async () => {
+it('SPEC-TLS-MCP a tool calls the HTTP API of the node, for any name in its certificate', async () => {
   expect(await fetchedByTool()).toContain(`name: ${name}`);
 });
 
@@ -144,11 +145,11 @@ describe('SPEC-TLS-CLI', () => {
       ...more,
     ]);
 
-  it('takes the certificate of a node by the authority that it is given', async () => {
+  it('accepts the certificate of a node by the given authority', async () => {
     expect((await list(`--tls-ca-file=${caFile}`)).stdout).toMatch(/^ID +NAME/);
   });
 
-  it('takes no other', async () => {
+  it('accepts no other', async () => {
     const wanted = { code: 1, stderr: expect.stringMatching(/unable to verify|self-signed/) };
     await expect(list()).rejects.toMatchObject(wanted);
     const other = files.authorities('other.crt', stranger);
@@ -165,7 +166,7 @@ const reloads = async (result: string): Promise<number> => {
   return Number(new RegExp(`^cairn_tls_reloads_total{result="${result}"} (\\d+)`, 'm').exec(text)?.[1] ?? 0);
 };
 
-it('SPEC-TLS-RELOAD new connections have the new certificate, and a stream goes on', async () => {
+it('SPEC-TLS-RELOAD new connections get the new certificate, and a stream continues', async () => {
   const request = SubscribeEventsRequest.fromPartial({ databaseName: name, heartbeatMs: 100 });
   const stream = client.open('subscribeEvents', request, { metadata: AS_FIRST, deadlineMs: 60_000 });
   let [heard, ended] = [0, false];

@@ -15,7 +15,7 @@ import { startTestServer } from '../support/server.ts';
 import { endWithFile } from '../support/test-scope.ts';
 import { startTwoNodes, type TwoNodes } from '../support/two-nodes.ts';
 
-/** For two nodes to find each other, or two processes to load one, on a machine with other things to do. */
+/** Limit for two nodes that find each other, or two processes that load a node, on a busy machine. */
 const PROCESSES_MS = 120_000;
 const SECRET = 'sesame-of-the-test';
 const NS_A_MS = 1_000_000n;
@@ -68,11 +68,11 @@ describe.concurrent('SPEC-TRACE-CONTEXT over HTTP', () => {
     const proposal = named('cairn.propose', spans);
     expect(proposal).toMatchObject({ events: ['cairn.admitted'], attributes: { 'cairn.result': 'committed' } });
     expect(proposal.endNs).toBeGreaterThan(proposal.startNs);
-    // Each span begins at a whole millisecond of the clock, and is as exact from there on.
+    // A span begins at a whole millisecond of the clock and is exact from there on.
     expect(proposal.endNs).toBeLessThan(request.endNs + NS_A_MS);
   });
 
-  it('a query shows the wait for its revision, and the reading of its slices', async () => {
+  it('a query shows the wait for its revision, and the reads of its slices', async () => {
     const { traceId, traceparent } = remote();
     const answer = await api.get('/db/shop/1/events', { traceparent });
     expect(answer.status).toBe(200);
@@ -86,7 +86,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT over HTTP', () => {
     ['DELETE', '/databases/shop', undefined, 'cairn.delete_database'],
     ['DELETE', '/databases/shop/state-views/any', undefined, 'cairn.delete_versions'],
     ['POST', '/api/v1/db/shop/state-changes/any/v1/execute', { method: 'POST', path: '/' }, 'cairn.execute_command'],
-  ])('a write shows the wait for what its node must have: %s %s', async (method, path, body, operation) => {
+  ])('a write shows the wait for the revision that its node needs: %s %s', async (method, path, body, operation) => {
     const { traceId, traceparent } = remote();
     const headers = { traceparent, 'x-min-revision': '1000' };
     const sent = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
@@ -99,7 +99,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT over HTTP', () => {
     });
   });
 
-  it('a refusal is told by its code, and is no fault of the node', async () => {
+  it('a refusal has its code, and is no error of the node', async () => {
     const { traceId, traceparent } = remote();
     expect((await api.get('/db/nothing/latest', { traceparent })).status).toBe(404);
     const spans = await traceWith(traceId, 'cairn.database_at', 'GET /db/{database}/{revision}');
@@ -113,7 +113,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT over HTTP', () => {
 });
 
 describe.concurrent('SPEC-TRACE-CONTEXT over gRPC', () => {
-  it('a transaction and a query go on with the trace of their metadata', async () => {
+  it('a transaction and a query continue the trace of their metadata', async () => {
     const { traceId, spanId, traceparent } = remote();
     const metadata = { traceparent, tracestate: 'vendor=1' };
     await server.client.send('transact', transaction('shop', [grpcEvent({ id: 'g' })]), { metadata });
@@ -137,7 +137,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT over gRPC', () => {
 });
 
 describe.concurrent('SPEC-TRACE-CONTEXT over MCP', () => {
-  it('a tool and the request of HTTP that it makes are one trace, by _meta or by the header', async () => {
+  it('a tool and its HTTP request are one trace, by _meta or by the header', async () => {
     const byHeader = remote();
     const transport = new StreamableHTTPClientTransport(new URL(server.mcp), {
       requestInit: { headers: { traceparent: byHeader.traceparent } },
@@ -164,7 +164,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT over MCP', () => {
 });
 
 describe.concurrent('SPEC-EVENT-TRACING', () => {
-  it('what an event says of its creation is stored as it is, and linked from its transaction', async () => {
+  it('the trace context of an event is stored unchanged, and linked from its transaction', async () => {
     const { traceId, traceparent } = remote();
     const made = remote();
     const extensions = { traceparent: made.traceparent, tracestate: 'vendor=2' };
@@ -182,7 +182,7 @@ describe.concurrent('SPEC-EVENT-TRACING', () => {
 });
 
 describe('SPEC-TRACE-EXPORT', () => {
-  it('a collector that takes nothing costs spans, which are counted, and no request', async () => {
+  it('a collector that does not answer loses spans, which are counted, and no request', async () => {
     const { traceparent } = remote();
     const { requests } = receiver;
     receiver.status = 400;
@@ -204,7 +204,7 @@ describe('SPEC-TRACE-EXPORT', () => {
     await traceWith(later.traceId, 'GET /databases/{database}');
   });
 
-  it('what a request has left is sent before the node ends', async () => {
+  it('spans that are not exported yet are sent before the node ends', async () => {
     const ending = await startTestServer(`--otlp-endpoint=${receiver.endpoint}`, '--node-name=ending');
     await new HttpClient(ending.http).create('last');
     await ending[Symbol.asyncDispose]();
@@ -213,13 +213,13 @@ describe('SPEC-TRACE-EXPORT', () => {
   });
 
   it(
-    'without a collector nothing of the SDK is loaded, and with one it is',
+    'the SDK is loaded only with a collector',
     async () => {
       const [off, on] = await Promise.all([loadedBy(), loadedBy(`--otlp-endpoint=${receiver.endpoint}`)]);
-      // The package of the metrics loads the API, which does nothing by itself.
+      // The package of the metrics loads the OpenTelemetry API, which has no effect by itself.
       const isOfSdk = (url: string): boolean => /@opentelemetry\/(?!api\/)/.test(url);
       expect(off.filter(isOfSdk)).toEqual([]);
-      // What loads it is small, and is there.
+      // The small module that loads the SDK is always loaded.
       expect(off.filter((url) => /observability\/otel\/(?!tracing\.ts)/.test(url))).toEqual([]);
       expect(on.some((url) => url.includes('@opentelemetry/sdk-trace'))).toBe(true);
     },
@@ -272,7 +272,7 @@ describe.concurrent('SPEC-TRACE-CONTEXT between nodes', () => {
     ]);
   });
 
-  it('a call of MCP whose session another node has is one trace over both nodes', async () => {
+  it('an MCP call whose session is on another node is one trace over both nodes', async () => {
     const { holder, other } = nodes;
     await untilPassedOn(other.mcp, holder.mcp);
     const session = await begun(holder.mcp);

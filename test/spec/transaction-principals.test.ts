@@ -1,4 +1,4 @@
-// A transaction names its principal over every interface, and senders cannot forge it.
+// A transaction names its principal over every interface, and a sender cannot forge it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExecuteStateChangeRequest } from '../../proto/gen/cairn/v1/component.ts';
 import { TransactRequest } from '../../proto/gen/cairn/v1/transaction.ts';
@@ -56,7 +56,7 @@ describe('SPEC-TRANSACTION-PRINCIPAL', () => {
     expect([stored.origin, stored.principal_attributes]).toEqual(['GrpcTransaction', kept]);
   });
 
-  it('also of a key, by its id and its name', async () => {
+  it('for a key, by its id and its name', async () => {
     const issued = await api.post('/api/v1/auth/keys', { name: 'ci', roles: [`writer:${name}`] }, asAnn);
     const { key, id, created_by } = jsonOf(issued) as Readonly<Record<'key' | 'id' | 'created_by', string>>;
     expect(created_by).toBe('oidc:ann');
@@ -65,7 +65,7 @@ describe('SPEC-TRANSACTION-PRINCIPAL', () => {
     expect(stored.principal_attributes).toEqual({ 'cairn.id': `key:${id}`, 'cairn.name': 'ci' });
   });
 
-  it('and there is room for it: of its own a sender has so many fewer', async () => {
+  it('with room for it: a sender may add correspondingly fewer attributes', async () => {
     const many = (count: number): object =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']));
     const send = (count: number): ReturnType<typeof api.post> =>
