@@ -1,5 +1,5 @@
-// Goal: the alerts of the chart fire when what they name goes wrong, and who follows their runbooks puts it right.
-// Method: a real Prometheus in a cluster of Kubernetes; faults are made, and the commands in the pages are run.
+// Goal: each alert of the chart fires when its fault happens, and its runbook repairs the fault. Method: a real
+// Prometheus in a Kubernetes cluster. The test makes the faults and runs the commands of the runbook pages.
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';

@@ -1,4 +1,4 @@
-/** A cluster of Kubernetes as a program sees it that `npm run kube` runs: kubectl, helm, and waiting for what is so. */
+/** The Kubernetes cluster for a program that `npm run kube` runs: kubectl, helm, and waits for a condition. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Api } from '../../operator/src/kube/index.ts';
 import type { Pod } from './objects.ts';
@@ -9,9 +9,9 @@ const POLL_MS = 100;
 
 export class Cluster {
   readonly api: Api;
-  /** The folder of the world, with the logs of everything. */
+  /** The folder of this cluster, with all logs. */
   readonly dir: string;
-  /** The image of Cairn, as pods name it. */
+  /** The name of the Cairn image in pod specs. */
   readonly image: string;
 
   /** @throws Error outside of `npm run kube`. */
@@ -36,12 +36,12 @@ export class Cluster {
     return this.api.get(`/api/v1/namespaces/default/pods/${name}`);
   }
 
-  /** Runs a command in a container of a pod, which need not have a shell. */
+  /** Runs a command in a container of a pod; the container needs no shell. */
   execute(pod: string, ...command: readonly string[]): Promise<string> {
     return this.kubectl('exec', pod, '--', ...command);
   }
 
-  /** Waits until these pods are ready, each another than those of `before`. */
+  /** Waits until these pods are ready, and none of them has a uid of `before`. */
   async untilReady(names: readonly string[], before: ReadonlySet<string> = new Set()): Promise<void> {
     await eventually(`${names.join(', ')} to be ready`, async () => {
       const pods = await Promise.all(names.map((name) => this.pod(name)));
@@ -60,7 +60,10 @@ export function isReady({ status, metadata }: Pod): boolean {
   return condition?.status === 'True' && metadata.deletionTimestamp === undefined;
 }
 
-/** Waits until it is so; what fails meanwhile is not. @throws Error with the last failure when it takes too long. */
+/**
+ * Waits until `isSo` resolves to true, and ignores its failures until then. @throws Error with the last failure when it
+ * takes too long.
+ */
 export async function eventually(
   what: string,
   isSo: () => Promise<boolean>,

@@ -12,17 +12,17 @@ import { kubeconfig } from '../support/kubeconfig.ts';
 import { eventually } from './cluster.ts';
 import { HOST, SERVICES } from './world.ts';
 
-/** With the certificate of the API server, which is that of every node, too. */
+/** A control plane, with the certificate that the API server and every node use. */
 export interface ControlPlane extends Issued {
-  /** The path of the configuration that kubectl takes. */
+  /** The path of the kubeconfig file. */
   readonly kubeconfig: string;
   readonly api: Api;
 }
 
-/** Where the API server is: for pods, at the first virtual address, and for everybody else. */
+/** The names of the API server: its DNS name and first virtual address for pods, and its own address. */
 const NAMES = ['DNS:kubernetes.default.svc', 'IP:10.96.0.1', `IP:${HOST}`];
 const ALONE = ['--kubeconfig=kubeconfig', '--leader-elect=false', '--secure-port=0'];
-/** Arguments of the programs, which run in the folder of the files. */
+/** Command-line arguments by program. Programs run in the folder of the files. */
 const PROGRAMS = {
   etcd: ['--data-dir=etcd', '--unsafe-no-fsync', '--log-level=warn'],
   'kube-apiserver': [
@@ -41,13 +41,16 @@ const PROGRAMS = {
     ...ALONE,
     '--service-account-private-key-file=server.key',
     '--root-ca-file=ca.crt',
-    // A Kubernetes node that has not reported for so long is NotReady. The usual 50 s only make tests longer.
+    // A Kubernetes node without a report for this time is NotReady. The usual 50 s would make tests longer.
     '--node-monitor-grace-period=16s',
   ],
   'kube-scheduler': ALONE,
 } as const;
 
-/** Starts it and waits until it works. A program that ends, ends this process, and its log is printed. */
+/**
+ * Starts the control plane and waits until it works. When one of its programs ends, its log is printed and this process
+ * ends.
+ */
 export async function startControlPlane(bin: string, dir: string): Promise<ControlPlane> {
   mkdirSync(dir, { recursive: true });
   const credentials = writeCredentials(dir);

@@ -1,5 +1,6 @@
-// Goal: the kubelet and the network of the harness do for pods what DESIGN.md says, so that what is tested with them is
-// tested in Kubernetes. Method: a few pods without Cairn in a cluster of their own, and what kubectl says of them.
+// Goal: the kubelet and the network of the harness treat pods as test/kubernetes/DESIGN.md says, so that tests with
+// them are tests in Kubernetes. Method: a few pods without Cairn in their own cluster, and the answers of kubectl about
+// them.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { runScenario } from './run-scenario.ts';

@@ -1,6 +1,6 @@
-// Goal: a cluster in Kubernetes loses nothing when the pod of its leader is deleted under writers. Method: a real
-// control plane, a kubelet of ours that runs the real image by runc, and clients whose history is checked as that of
-// chaos is.
+// Goal: a cluster in Kubernetes loses no acknowledged write when the pod of its leader is deleted while clients write.
+// Method: a real control plane, the kubelet of test/kubernetes, which runs the real image by runc, and clients whose
+// history is checked by the checks of the simulation.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { runScenario } from './run-scenario.ts';

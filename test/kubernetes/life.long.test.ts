@@ -1,5 +1,5 @@
-// Goal: what operators do with a cluster over its life costs no acknowledged write. Method: as in
-// leader-deleted.test.ts; the release before is an image of its own.
+// Goal: a cluster loses no acknowledged write when operators scale it, lose a volume, or upgrade it and go back.
+// Method: as in leader-deleted.test.ts, with a further image for the earlier release.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { imageArchive, runScenario } from './run-scenario.ts';

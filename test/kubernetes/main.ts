@@ -33,7 +33,7 @@ const OPTIONS = {
 
 const words = process.argv.slice(2);
 const { tokens } = parseArgs({ options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
-// The command begins with the first word that is not an option.
+// The command begins with the first argument that is not an option.
 const optionCount = tokens.find(({ kind }) => kind !== 'option')?.index ?? words.length;
 const { values } = parseArgs({ args: words.slice(0, optionCount), options: OPTIONS });
 const command = words.slice(optionCount);
@@ -44,7 +44,7 @@ else process.exit(await cluster(DIR_INSIDE));
 async function outside(): Promise<void> {
   const missing = archives.find((path) => !existsSync(path));
   if (missing !== undefined) refuse(`there is no image ${missing}: npm run image makes it`);
-  // Those that are missing are built before the world begins, in which there is no network.
+  // Missing programs are built here, because the cluster has no access to the network outside.
   process.env['KUBE_BIN'] = kubeBinaries();
   process.exitCode = await enterWorld(process.argv.slice(1), { isKept: values.keep });
 }
@@ -70,7 +70,7 @@ async function cluster(dir: string): Promise<number> {
   const [program = process.env['SHELL'] ?? 'bash', ...args] = command;
   const env = { ...process.env, KUBECONFIG: kubeconfig, KUBE_DIR: dir, KUBE_IMAGE: image, PATH: path };
   const child = spawn(program, args, { stdio: 'inherit', env });
-  // A terminal sends its Ctrl-C to the command as well, and it is for that to end.
+  // A terminal sends its Ctrl-C to the command as well, and the command decides when to end.
   process.on('SIGINT', () => undefined);
   const [code]: (number | null)[] = await once(child, 'close');
   return code ?? 1;

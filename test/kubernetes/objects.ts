@@ -1,4 +1,7 @@
-/** The objects of Kubernetes that the harness reads, as the API server writes them in JSON, and how it follows them. */
+/**
+ * Types of the Kubernetes objects that the harness reads, as the API server writes them in JSON, and a function that
+ * follows them.
+ */
 import type {
   V1EndpointSlice,
   V1NetworkPolicySpec,
@@ -10,7 +13,7 @@ import type {
 } from '@kubernetes/client-node';
 import { type Api, type Handlers, Informer, type KubeObject } from '../../operator/src/kube/index.ts';
 
-/** An object; one of the whole cluster is not asked for its namespace. */
+/** An object. The namespace of a cluster-wide object is not used. */
 export type Resource = KubeObject & {
   readonly metadata: { readonly namespace: string; readonly deletionGracePeriodSeconds?: number };
 };
@@ -32,7 +35,7 @@ export interface Harness {
   readonly log: (line: string) => void;
 }
 
-/** Follows the objects of a path until the process ends; the copy of them, by namespace/name. */
+/** Follows the objects of a path until the process ends, and returns its copy of them by namespace/name. */
 export function follow<Item extends Resource>(
   { api, log }: Harness,
   path: string,

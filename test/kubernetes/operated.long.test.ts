@@ -1,5 +1,5 @@
-// Goal: the operator upgrades, scales and repairs a cluster without a lost write, also while it fails itself.
-// Method: as in operated.test.ts, a cluster of its own for each scenario. The release before is an image of its own.
+// Goal: the operator upgrades, scales and repairs a cluster without a lost write, also when the operator itself fails.
+// Method: as in operated.test.ts, with a new cluster for each scenario and a further image for the earlier release.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { imageArchive, runScenario } from './run-scenario.ts';

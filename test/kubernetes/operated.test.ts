@@ -1,6 +1,6 @@
-// Goal: the operator makes a working cluster of a CairnCluster of a few lines, replaces a pod that is deleted, and
-// removes nodes, without a lost write. Method: as in leader-deleted.test.ts; the charts of the operator on a real
-// control plane, with the rights of its roles alone.
+// Goal: the operator creates a working cluster from a short CairnCluster, replaces a deleted pod, and removes nodes,
+// without a lost write. Method: as in leader-deleted.test.ts, with the charts of the operator on a real control plane,
+// and only the rights of its roles.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { runScenario } from './run-scenario.ts';

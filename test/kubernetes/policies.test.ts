@@ -1,5 +1,5 @@
-// Goal: network policies become the rules that Kubernetes says they are. Method: a table of policies over a few pods,
-// and the rules of the one chain that each makes; that nft enforces them is seen in kubelet.long.test.ts.
+// Goal: network policies are converted to the rules that Kubernetes defines. Method: a table of policies over a few
+// pods, and the rules of the one chain that each makes. kubelet.long.test.ts checks that nft enforces them.
 import { expect, it } from 'vitest';
 import { policyTable } from './network/policies.ts';
 import type { NetworkPolicy, Pod, Resource } from './objects.ts';
@@ -16,7 +16,7 @@ function space(name: string): Resource {
 
 const PODS = [pod('db', 'a', '10.244.1.1'), pod('web', 'a', '10.244.1.2'), pod('db', 'b', '10.244.1.3')];
 
-/** The rules of the chains that a policy for `db` makes, without the last one, which drops. */
+/** The rules of the chains of a policy for `db`, without the last one, which drops packets. */
 function rules(spec: object): readonly string[] {
   const podSelector = { matchLabels: { app: 'db' } };
   const metadata = { name: 'policy', namespace: 'a', uid: 'policy', resourceVersion: '1' };

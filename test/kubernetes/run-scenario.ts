@@ -1,4 +1,4 @@
-// Runs a scenario in a cluster of its own, as `npm run kube` does; the world ends with the test.
+// Runs a scenario in its own cluster, as `npm run kube` does. The cluster ends with the test.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -14,10 +14,10 @@ import type { Figures, ScenarioName } from './scenarios/scenarios.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const NODE = ['--conditions=source'];
 const DIST = dirname(process.env[PRODUCT_VARIABLE] ?? join(ROOT, 'dist/main.js'));
-/** Hardly any, which would take most of the time. */
+/** A low compression level, because compression would take most of the time. */
 const COMPRESSION = 1;
 
-/** What came of it, which is also printed. @throws Error with the logs when it did not come to its end. */
+/** Runs a scenario, prints its result and resolves to it. @throws Error with the logs when it did not finish. */
 export function runScenario<Result = Figures>(
   name: ScenarioName | 'kubelet',
   world: readonly string[] = [],
@@ -27,8 +27,8 @@ export function runScenario<Result = Figures>(
 }
 
 /**
- * Runs a program in a cluster that `npm run kube` makes with further options, `world`; the last line that it prints, as
- * JSON. All lines are printed. @throws Error with its log.
+ * Runs a program in a cluster that `npm run kube` makes with the further options `world`. Prints all lines of the
+ * program, and resolves to its last one, read as JSON. @throws Error with its log.
  */
 export async function runInCluster<Result>(
   program: string,
@@ -47,7 +47,7 @@ export async function runInCluster<Result>(
   return result;
 }
 
-/** Writes the image of the product as an archive of the test, or that of an earlier release; its path. */
+/** Writes the image of the product, or of an earlier release, as an archive of the test; its path. */
 export async function imageArchive(earlier?: string): Promise<string> {
   const archive = join(testDir(), 'cairn.tar');
   const { layers, config } = imageOf(ROOT, { dist: DIST });
@@ -61,7 +61,7 @@ export async function imageArchive(earlier?: string): Promise<string> {
 
 /**
  * A file as an earlier release would have it, which knows one feature level less. The level of the cluster decides what
- * is written (ADR 0047): with a lower maximum, this release writes what an earlier one would have written.
+ * is written (ADR 0047), so with a lower maximum this release writes what an earlier one would have written.
  */
 function earlierOf(entry: Entry, release: string): Entry {
   if (entry.kind !== 'file' || !/^opt\/cairn\/(?:package\.json|dist\/[\w-]+\.js)$/.test(entry.path)) return entry;

@@ -1,5 +1,5 @@
-// Goal: work that is asked for again while it runs is done once more, and never twice at a time. Method: an action that
-// ends when the test says so.
+// Goal: work that is requested again while it runs is done once more, and never twice at the same time. Method: an
+// action that ends when the test allows it.
 import { expect, it } from 'vitest';
 import { coalesced } from './run.ts';
 

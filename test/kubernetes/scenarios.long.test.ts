@@ -1,5 +1,5 @@
-// Goal: what Kubernetes does to pods, Kubernetes nodes and volumes costs no acknowledged write. Method: as in
-// leader-deleted.test.ts, a cluster of its own for each deed.
+// Goal: a cluster loses no acknowledged write when Kubernetes replaces pods, drains or loses Kubernetes nodes, or
+// volumes are lost. Method: as in leader-deleted.test.ts, with a new cluster for each event.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { runScenario } from './run-scenario.ts';

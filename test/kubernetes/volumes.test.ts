@@ -1,5 +1,5 @@
-// Goal: the files of a ConfigMap in a pod change all at once, and only when they have changed. Method: a server of ours
-// has the ConfigMap; the folder of the volume is read as a container reads it.
+// Goal: the files of a ConfigMap in a pod change all at once, and only when the ConfigMap has changed. Method: a
+// stub of the API server has the ConfigMap; the test reads the folder of the volume as a container does.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,5 +1,6 @@
-// Goal: a world can be entered from outside, and leaves no process, mount, control group or file behind, however it
-// ends. Method: the command itself with a pod that runs; it gets a signal, and the machine is looked at.
+// Goal: a Kubernetes cluster of the harness (a world) can be entered from outside, and leaves no process, mount,
+// control group or file behind, however it ends. Method: the real command with a running pod gets a signal, and the
+// test inspects the machine.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
@@ -28,7 +29,7 @@ const UP = [
   'sleep 600',
 ].join(' && ');
 
-/** Processes and mounts that name the folder, the control groups of the world in it, and the world itself. */
+/** Processes and mounts that name the folder, and control groups of the world. */
 function leftovers(dir: string, world: string): readonly string[] {
   const processes = globSync('/proc/[0-9]*/{cmdline,environ}').filter((path) => textOf(path).includes(dir));
   const mounts = textOf('/proc/mounts')
@@ -37,7 +38,7 @@ function leftovers(dir: string, world: string): readonly string[] {
   return [...processes, ...mounts, ...globSync(`/sys/fs/cgroup/{*/,}${world}`), ...readdirSync(dir)];
 }
 
-/** Empty when it is gone. */
+/** The text of a file; empty when the file is gone. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1');

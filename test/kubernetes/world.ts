@@ -1,8 +1,7 @@
 /**
- * A world for a control plane and its pods: namespaces of networks, mounts and processes. Nothing in it listens on the
- * machine, and all of it ends with its first process. What the kernel keeps beyond that, folders of control groups, and
- * the files are removed by a process that outlives the one outside, however that ends.
- *
+ * A world isolates a control plane and its pods in namespaces of networks, mounts and processes. Nothing in it listens
+ * on the machine, and all of it ends with its first process. A process outside removes the rest, which are folders of
+ * control groups and the files. It outlives the process that started the world, however that ends.
  *   10.244.0.1      the machine, as pods see it: Kubernetes nodes, the API server, DNS
  *   10.244.1.1 ...  pods, a /32 each
  *   10.96.0.0/16    virtual addresses of Services
@@ -33,15 +32,15 @@ echo "$1 leaves $2 $groups" >&2`;
 /** The folder of the files of this world, in its first process; undefined outside. */
 export const DIR_INSIDE: string | undefined = process.env[INSIDE];
 
-/** The control group in which all containers of this world are. */
+/** The control group of all containers of this world. */
 export const WORLD_CGROUP: string = basename(DIR_INSIDE ?? '');
 
-/** Runs this program in a world of its own; its exit code. */
+/** Runs this program in its own world and resolves to its exit code. */
 export async function enterWorld(args: readonly string[], { isKept }: { readonly isKept: boolean }): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'cairn-kube-'));
   const cleaning = ['-c', CLEAN_UP, 'sh', basename(dir), isKept ? '' : dir];
   const cleaner = spawn('sh', cleaning, { stdio: ['pipe', 'ignore', 'inherit'], detached: true });
-  // It ends with this process.
+  // The process outside ends with this one.
   const command = ['--pdeathsig=KILL', 'unshare', ...NAMESPACES, process.execPath, ...process.execArgv, ...args];
   const child = spawn('setpriv', command, { stdio: 'inherit', env: { ...process.env, [INSIDE]: dir } });
   const target = `$(cat /proc/${child.pid}/task/${child.pid}/children)`;
@@ -50,7 +49,7 @@ export async function enterWorld(args: readonly string[], { isKept }: { readonly
     `A cluster begins, with its logs in ${dir}. A shell in it: nsenter --all --target=${target} ${shell}\n`,
   );
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill('SIGKILL'));
-  // A terminal sends it to the world, too: whatever runs there decides.
+  // A terminal sends SIGINT to the world, too, and the command there decides when to end.
   process.on('SIGINT', () => undefined);
   const [code]: (number | null)[] = await once(child, 'exit');
   cleaner.stdin.end();
@@ -59,20 +58,20 @@ export async function enterWorld(args: readonly string[], { isKept }: { readonly
   return code ?? 1;
 }
 
-/** Prepares the network and the mounts of a world that has just begun; its files are in `dir`. */
+/** Prepares the network and the mounts of a new world; its files are in `dir`. */
 export async function furnish(dir: string): Promise<void> {
-  // Network namespaces of pods and the state of runc; the machine's own stay as they are.
+  // This file system has the network namespaces of pods and the state of runc, so those of the machine stay unchanged.
   await run('mount', '-t', 'tmpfs', 'world', '/run');
   await run('ip', 'link', 'set', 'lo', 'up');
   await run('ip', 'address', 'add', `${HOST}/32`, 'dev', 'lo');
   await run('ip', 'route', 'add', SERVICES, 'dev', 'lo', 'src', HOST);
   writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
-  // Commands here find Services by their names, as a pod of the namespace default does.
+  // Commands in the world find Services by their names, like a pod of the namespace default.
   writeFileSync(join(dir, 'resolv.conf'), resolvConf('default'));
   await run('mount', '--bind', join(dir, 'resolv.conf'), '/etc/resolv.conf');
 }
 
-/** Where a process of a namespace asks for names. */
+/** The resolver configuration of a process in a namespace. */
 export function resolvConf(namespace: string): string {
   const search = `${namespace}.svc.cluster.local svc.cluster.local cluster.local`;
   return `nameserver ${HOST}\nsearch ${search}\noptions ndots:5\n`;

@@ -1,4 +1,4 @@
-/** The bundle of a container as runc takes it: a root file system, and its configuration. */
+/** The bundle from which runc starts a container: a root file system and its configuration. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V1Container, V1PodSecurityContext, V1SecurityContext } from '@kubernetes/client-node';
@@ -10,33 +10,33 @@ import { attempt, run } from '../run.ts';
 import { WORLD_CGROUP } from '../world.ts';
 import { environmentOf, expand, type Referrer } from './projected.ts';
 
-/** A container of a pod, by the name that runc has for it. */
+/** A container of a pod, with its id in runc. */
 export interface PodContainer {
   readonly id: string;
   readonly spec: V1Container;
   readonly pod: Sandbox;
 }
 
-/** A pod, as its containers see it. */
+/** The parts of a pod that its containers use. */
 export interface Sandbox extends Referrer {
-  /** Names its network namespace and its containers. */
+  /** The id of the pod, also the name of its network namespace and the prefix of its container ids. */
   readonly id: string;
   readonly dir: string;
   readonly address: string;
-  /** The folder of each volume, by its name. */
+  /** Folders of the volumes by name. */
   readonly volumes: ReadonlyMap<string, string>;
   /** Unpacked images by the name that pods use. */
   readonly images: ReadonlyMap<string, UnpackedImage>;
-  /** Nothing is started any more. */
+  /** True when no container may start any more. */
   readonly isStopping: boolean;
-  /** Tells the API server how the containers are. */
+  /** Reports the status of the containers to the API server. */
   report(): Promise<void>;
   event(reason: string, message: string): void;
 }
 
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Writes the bundle of a container. @throws Error with what a kubelet calls CreateContainerConfigError. */
+/** Writes the bundle of a container. @throws Error for faults that a kubelet calls CreateContainerConfigError. */
 export async function writeBundle(
   bundle: string,
   { id, spec: container, pod }: PodContainer,
@@ -57,19 +57,19 @@ export async function writeBundle(
     },
     mounts: mountsOf(container, pod),
     cgroupsPath: `/${WORLD_CGROUP}/${id}`,
-    // 0 is no limit to runc either.
+    // runc, too, takes 0 as no limit.
     resources: { memory: { limit: bytesOf(container.resources?.limits?.['memory']) } },
     network: `/run/netns/${pod.id}`,
   });
 }
 
-/** Removes a bundle, and what its processes have written to their root. */
+/** Removes a bundle and the changes that its processes have made to the root file system. */
 export async function removeBundle(bundle: string): Promise<void> {
   await attempt('umount', join(bundle, 'root'));
   rmSync(bundle, { recursive: true, force: true });
 }
 
-/** Mounts a root whose changes are kept beside the image. */
+/** Mounts a root file system whose changes are kept outside the image. */
 async function mountRoot(bundle: string, image: string): Promise<string> {
   for (const name of ['root', 'upper', 'work']) mkdirSync(join(bundle, name));
   const options = `lowerdir=${image},upperdir=${join(bundle, 'upper')},workdir=${join(bundle, 'work')}`;

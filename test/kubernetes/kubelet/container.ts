@@ -1,6 +1,6 @@
 /**
- * One container of a pod and its processes, one after the other. A process is a child `runc run`, which passes signals
- * on, and whose exit code is that of the container.
+ * One container of a pod and its processes, which run one after the other. A process is a child `runc run`, which
+ * forwards signals and exits with the exit code of the container.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,17 +31,17 @@ export class Container {
     this.status = { name, image, imageID: image, ready: false, started: false, restartCount: 0, state };
   }
 
-  /** As runc knows the process that runs. */
+  /** The id of the current process in runc. */
   get id(): string {
     return `${this.pod.id}-${this.spec.name}-${this.status.restartCount}`;
   }
 
-  /** The log of a process: 0 is the last one, 1 the one before. */
+  /** The path of a log: 0 is that of the last process, 1 of the one before. */
   logPath(before: number): string {
     return join(this.pod.dir, `${this.spec.name}-${this.status.restartCount - before}.log`);
   }
 
-  /** Runs one process to its end, and answers its exit code; undefined when it could not begin. */
+  /** Runs one process to its end and resolves to its exit code, or to undefined when it could not start. */
   async run(): Promise<number | undefined> {
     const { status, pod } = this;
     const image = pod.images.get(status.image);
@@ -59,7 +59,7 @@ export class Container {
     }
   }
 
-  /** preStop, SIGTERM, and SIGKILL at the deadline. */
+  /** Runs preStop, sends SIGTERM, and sends SIGKILL at the deadline. */
   async stop(deadline: AbortSignal): Promise<void> {
     const { child } = this;
     if (child === undefined) return;
@@ -73,7 +73,7 @@ export class Container {
     await this.#exited;
   }
 
-  /** Is not started now, for a reason. */
+  /** Reports the reason why the container does not start now. */
   wait(reason: string, message: string): undefined {
     this.#report({ state: { waiting: { reason, message } } });
   }
@@ -105,7 +105,7 @@ export class Container {
     return exitCode;
   }
 
-  /** Probes it until the signal: says whether it is ready, and ends it when it is not alive. */
+  /** Probes the container until the signal: reports its readiness, and ends it when the liveness probe fails. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { startupProbe, livenessProbe, readinessProbe } = this.spec;
     for await (const isGood of verdicts('startup', startupProbe, this, signal)) {

@@ -29,7 +29,7 @@ export class Kubelet {
     this.#world = world;
   }
 
-  /** Registers the nodes, names and their zones, and runs their pods until the process ends. */
+  /** Registers nodes, given as names with their zones, and runs their pods until the process ends. */
   async start(nodes: ReadonlyMap<string, string>): Promise<void> {
     const world = this.#world;
     const { api, dir } = world;
@@ -48,7 +48,7 @@ export class Kubelet {
     }, REPORT_MS);
   }
 
-  /** The pod of this name that runs, or is ending. */
+  /** The running or ending pod of this name. */
   find(namespace: string, name: string): RunningPod | undefined {
     const all = [...this.#running.values()];
     return all.findLast(({ pod: { metadata } }) => metadata.name === name && metadata.namespace === namespace);

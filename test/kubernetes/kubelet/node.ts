@@ -2,7 +2,7 @@
 import type { Api } from '../../../operator/src/kube/index.ts';
 import { HOST } from '../world.ts';
 
-/** Where the API server asks for logs and commands. */
+/** The port at which the API server requests logs and commands. */
 export const KUBELET_PORT = 10_250;
 const NODES = '/api/v1/nodes';
 const CAPACITY = { cpu: '8', memory: '16Gi', pods: '110', 'ephemeral-storage': '50Gi' };
@@ -17,7 +17,7 @@ export async function registerNode(api: Api, name: string, zone: string): Promis
   await api.create(NODES, { metadata: { name, labels }, status: readyStatus() });
 }
 
-/** Says that the node is ready. */
+/** Reports that the node is ready. */
 export async function reportNode(api: Api, name: string): Promise<void> {
   await api.patch(`${NODES}/${name}/status`, { status: readyStatus() });
 }
@@ -28,7 +28,7 @@ function readyStatus(): object {
     capacity: CAPACITY,
     allocatable: CAPACITY,
     addresses: [{ type: 'InternalIP', address: HOST }],
-    // The API server passes the WebSocket of `kubectl exec` on, and does not speak SPDY to this kubelet.
+    // The API server relays the WebSocket of `kubectl exec`, and does not use SPDY with this kubelet.
     declaredFeatures: ['ExtendWebSocketsToKubelet'],
     daemonEndpoints: { kubeletEndpoint: { Port: KUBELET_PORT } },
     nodeInfo: { kubeletVersion: 'v1.36.3', containerRuntimeVersion: 'runc://1', osImage: 'process kubelet' },

@@ -6,21 +6,21 @@
  */
 import { attempt, feed, run } from '../run.ts';
 
-/** The next hop of every pod; its hardware address is that of the world's end of each link. */
+/** The next hop of every pod. Its hardware address is that of the outer end of each link. */
 const GATEWAY = '169.254.1.1';
 const GATEWAY_MAC = 'ee:ee:ee:ee:ee:ee';
 
 let addressCount = 0;
 
-/** An address that no pod of this world has had. */
+/** Returns an address that no pod of this cluster has had. */
 export function nextAddress(): string {
   addressCount += 1;
   return `10.244.${1 + Math.floor(addressCount / 250)}.${1 + (addressCount % 250)}`;
 }
 
-/** Makes the namespace named `id`. */
+/** Creates the network namespace named `id`. */
 export async function attachNetwork(id: string, address: string): Promise<void> {
-  // A start that failed may have left it.
+  // A failed start may have left a namespace of this name.
   await detachNetwork(id);
   await run('ip', 'netns', 'add', id);
   const outside = `
@@ -42,7 +42,7 @@ export async function detachNetwork(id: string): Promise<void> {
   await Promise.all([attempt('ip', 'netns', 'delete', id), attempt('ip', 'link', 'delete', linkOf(id))]);
 }
 
-/** The uid of the pod, with which its id ends. */
+/** Derives the name of the link from the uid of the pod, the last part of its id. */
 function linkOf(id: string): string {
   return `v${id.slice(-8)}`;
 }

@@ -16,14 +16,14 @@ import { Container } from './container.ts';
 import { attachNetwork, detachNetwork, nextAddress } from './pod-network.ts';
 import { mountVolumes } from './volumes.ts';
 
-/** The surroundings of all pods of a world; the folder is that of its files. */
+/** The environment of all pods of a cluster. The folder is that of the cluster's files. */
 export type PodWorld = Harness & Pick<Sandbox, 'dir' | 'images'>;
 
 const PODS: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
 const RETRY_MS = 500;
-/** 404: the pod is gone; 409 and 422: another one has its name. */
+/** Ignores 404, when the pod is gone, and 409 and 422, when another pod has its name. */
 const GONE = unless(404, 409, 422);
-/** Kubernetes waits from 10 s to 5 min between starts, which only makes tests longer. */
+/** Kubernetes waits from 10 s to 5 min between starts, which would make tests longer. */
 const BACKOFF_MS = 1000;
 const BACKOFF_MS_MAX = 30_000;
 
@@ -33,12 +33,12 @@ export class RunningPod implements Sandbox {
   readonly address: string = nextAddress();
   readonly api: Api;
   readonly images: Sandbox['images'];
-  /** Latest version from the API server. */
+  /** The latest version from the API server. */
   pod: Pod;
   volumes: ReadonlyMap<string, string> = new Map();
-  /** Sends the latest status. */
+  /** Reports the latest status to the API server. */
   readonly report: () => Promise<void> = coalesced(() => this.#report());
-  /** Writes volumes anew whose objects have changed. */
+  /** Writes the volumes again whose objects have changed. */
   readonly refresh: () => Promise<void> = coalesced(async () => {
     if (this.#isInitialized && !this.isStopping) await this.#mount();
   });
@@ -48,7 +48,7 @@ export class RunningPod implements Sandbox {
   readonly #inits: readonly Container[];
   readonly #containers: readonly Container[];
   readonly #stopping = new AbortController();
-  /** The end of the grace period. */
+  /** Aborted at the end of the grace period. */
   readonly #deadline = new AbortController();
   #isInitialized = false;
   #isSilent = false;
@@ -76,12 +76,12 @@ export class RunningPod implements Sandbox {
     return [...this.#inits, ...this.#containers].find(({ spec }) => spec.name === name);
   }
 
-  /** Runs its containers, unless they are running. */
+  /** Runs the containers of the pod, unless they run already. */
   start(): void {
     this.#life ??= this.#live();
   }
 
-  /** Ends it within the grace period, which a later call can only shorten, and deletes it from the API server. */
+  /** Ends the pod within the grace period, which a later call can only shorten, and deletes it from the API server. */
   stop(graceSeconds: number): Promise<void> {
     if (graceSeconds === 0) this.#deadline.abort();
     else setTimeout(() => this.#deadline.abort(), graceSeconds * 1000);
@@ -90,14 +90,14 @@ export class RunningPod implements Sandbox {
     return this.#stopped;
   }
 
-  /** Ends it as a machine without power does: nothing is reported any more. */
+  /** Ends the pod like a machine without power, without any report. */
   cutPower(): Promise<void> {
     this.#isSilent = true;
     return this.stop(0);
   }
 
   event(reason: string, message: string): void {
-    // Probes fail all the time while a container starts.
+    // Probes fail regularly while a container starts.
     if (reason !== 'Unhealthy') this.#log(`${this.id}: ${reason}: ${message}`);
     if (this.#isSilent) return;
     const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: this.pod.metadata };
@@ -115,7 +115,7 @@ export class RunningPod implements Sandbox {
     await Promise.all(this.#containers.map((container) => this.#keepRunning(container, restartPolicy)));
   }
 
-  /** Makes its network and its volumes; what fails is repeated as long as the pod is wanted. */
+  /** Creates the network and the volumes of the pod; repeats this after failures while the pod is wanted. */
   async #prepare(): Promise<void> {
     while (!this.isStopping) {
       try {
@@ -129,7 +129,10 @@ export class RunningPod implements Sandbox {
     }
   }
 
-  /** Starts its processes one after the other, by the restart policy; whether the last one has done its work. */
+  /**
+   * Starts the processes of a container one after the other by the restart policy. Resolves to true when the last one
+   * has succeeded.
+   */
   async #keepRunning(container: Container, policy: string): Promise<boolean> {
     for (let backoffMs = BACKOFF_MS; !this.isStopping; backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX)) {
       const code = await container.run();
@@ -178,7 +181,7 @@ export class RunningPod implements Sandbox {
     return {
       phase: this.#phase(),
       podIP: address,
-      // The API server merges them by address.
+      // Without `replace`, the API server would merge the addresses.
       podIPs: [{ ip: address }, { $patch: 'replace' }],
       initContainerStatuses: inits,
       containerStatuses: containers,
@@ -206,7 +209,7 @@ function conditionOf({ status: { conditions } }: Pod, type: string, status: stri
   return { type, status, lastTransitionTime: before?.status === status ? before.lastTransitionTime : new Date() };
 }
 
-/** Writes /etc/hosts and /etc/resolv.conf. */
+/** Writes /etc/hosts and /etc/resolv.conf of the pod. */
 function writeNames({ dir, address, pod: { spec, metadata } }: RunningPod): void {
   const { hostname = metadata.name, subdomain } = spec;
   const full = subdomain === undefined ? '' : `${hostname}.${subdomain}.${metadata.namespace}.svc.cluster.local `;

@@ -1,6 +1,6 @@
 /**
- * Probes and hooks of a container: an HTTP request, or a command in the container. Timing follows Kubernetes: a verdict
- * needs as many successes or failures in a row as its threshold says.
+ * Probes and hooks of a container: an HTTP request, or a command in the container. The timing follows Kubernetes: a
+ * verdict needs as many successive successes or failures as its threshold.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import type { PodContainer } from './bundle.ts';
 
 const execute = promisify(execFile);
 
-/** Resolves with undefined when it succeeded, and else with why not. */
+/** Runs the action of a probe or hook; resolves to undefined on success, otherwise to the failure. */
 export async function act(
   { exec, httpGet }: V1LifecycleHandler,
   probed: PodContainer,
@@ -29,7 +29,7 @@ export async function act(
   }
 }
 
-/** Yields whether all is good whenever a threshold is reached, until the signal; without a probe it is. */
+/** Yields a verdict each time that a threshold is reached, until the signal. Without a probe the verdict is true. */
 export async function* verdicts(
   kind: string,
   probe: V1Probe | undefined,

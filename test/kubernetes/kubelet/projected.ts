@@ -1,6 +1,6 @@
 /**
- * Files and variables that Kubernetes objects project into a container: ConfigMaps, Secrets, tokens of a service
- * account, and fields of the pod. An object or a key that is missing is an error: nothing is optional.
+ * Reads the files and variables that Kubernetes objects project into a container: ConfigMaps, Secrets, tokens of a
+ * service account, and fields of the pod. A missing object or key is an error, because nothing is optional.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,25 +8,25 @@ import type { V1Container, V1Volume, V1VolumeProjection } from '@kubernetes/clie
 import { type Api, type ConfigMap, type Secret, textsOf } from '../../../operator/src/kube/index.ts';
 import type { Pod } from '../objects.ts';
 
-/** Contents by path. */
+/** Contents of files by path. */
 export type Files = ReadonlyMap<string, string>;
 
-/** A pod, and where the objects are that it refers to. */
+/** A pod, and the API server with the objects that it refers to. */
 export interface Referrer {
   readonly api: Api;
   readonly pod: Pod;
 }
 
-/** A reference to one of the two; a volume names a Secret by a field of its own. */
+/** A reference to a ConfigMap or a Secret; a volume uses another field for the name of a Secret. */
 interface Reference {
   readonly configMap?: { readonly name?: string } | undefined;
   readonly secret?: { readonly name?: string; readonly secretName?: string } | undefined;
 }
 
-/** Longer than any world lasts: tokens are not renewed. */
+/** Lifetime of tokens, longer than any cluster lasts, because tokens are not renewed. */
 const TOKEN_SECONDS = 7 * 86_400;
 
-/** The files of a volume, of which `dir` has those of before. */
+/** The files of a volume; `dir` has the previous ones. */
 export async function filesOf(volume: V1Volume, referrer: Referrer, dir: string): Promise<Files> {
   const sources: readonly V1VolumeProjection[] = volume.projected?.sources ?? [volume];
   const parts = sources.map(async ({ configMap, secret, downwardAPI, serviceAccountToken }): Promise<Files> => {
@@ -44,7 +44,7 @@ export async function filesOf(volume: V1Volume, referrer: Referrer, dir: string)
   return new Map((await Promise.all(parts)).flatMap((files) => [...files]));
 }
 
-/** The variables of a container. */
+/** The environment variables of a container. */
 export async function environmentOf(
   { env = [], envFrom = [] }: V1Container,
   referrer: Referrer,
@@ -69,7 +69,7 @@ export async function environmentOf(
   return variables;
 }
 
-/** `$(NAME)` becomes the value of a variable; an unknown one stays. */
+/** Replaces `$(NAME)` by the value of a variable; an unknown one stays. */
 export function expand(text: string, variables: ReadonlyMap<string, string>): string {
   return text.replace(/\$\(([\w.-]+)\)/g, (all, name: string) => variables.get(name) ?? all);
 }
@@ -102,7 +102,7 @@ async function newToken({ api, pod }: Referrer, audience: string | undefined): P
   return status.token;
 }
 
-/** The value of a path such as `metadata.labels['zone']` in a pod; empty when it has none. */
+/** The value at a path such as `metadata.labels['zone']` in a pod; empty when there is none. */
 function fieldOf(pod: object, { fieldPath: path = '' } = {}): string {
   const [, outer = path, key] = /^(metadata\.(?:labels|annotations))\['(.+)'\]$/.exec(path) ?? [];
   const steps = [...outer.split('.'), ...(key === undefined ? [] : [key])];

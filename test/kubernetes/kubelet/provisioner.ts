@@ -1,8 +1,7 @@
 /**
- * Volumes for claims of the class `local-path`: a folder each, which belongs to the Kubernetes node that the scheduler
- * chose, as a local disk does. A claim that grows gets its new size at once; a file system that a scenario has mounted
- * on the folder grows before, as a driver does it.
- * Volumes outlive their claims.
+ * Creates volumes for claims of the class `local-path`. A volume is a folder that belongs to the Kubernetes node that
+ * the scheduler chose, like a local disk. A claim that grows gets its new size at once; a file system that a scenario
+ * has mounted on the folder is enlarged first, as a storage driver does it. Volumes outlive their claims.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +22,7 @@ export async function createStorageClass(api: Api): Promise<void> {
   });
 }
 
-/** Does for a claim what is left to do; the folders of volumes are in `dir`. */
+/** Creates or enlarges the volume of a claim when that is due. Folders of volumes are in `dir`. */
 export async function provision(api: Api, dir: string, { metadata, spec, status }: Claim): Promise<void> {
   const { name, namespace, uid, annotations } = metadata;
   const node = annotations?.['volume.kubernetes.io/selected-node'];
@@ -53,7 +52,7 @@ export async function provision(api: Api, dir: string, { metadata, spec, status 
   }
 }
 
-/** `512Mi` as `mount` has it. */
+/** Converts a size such as `512Mi` to the form of `mount`. */
 export function mountSize(storage: string): string {
   return storage.replace('i', '').toLowerCase();
 }

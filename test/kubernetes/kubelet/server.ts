@@ -1,7 +1,7 @@
 /**
  * Serves the requests of the API server to a node: logs of containers, and commands in them (`kubectl exec`) over a
- * WebSocket with the subprotocol v5.channel.k8s.io: the first byte of each message names a channel, and how the command
- * ended is a Status in the last one. Commands have neither an input nor a terminal.
+ * WebSocket with the subprotocol v5.channel.k8s.io. The first byte of each message names a channel, and the last
+ * message has the result of the command as a Status. Commands have neither an input nor a terminal.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,13 +19,13 @@ const CHANNELS = { stdout: 1, stderr: 2, error: 3 };
 const NORMAL_CLOSURE = 1000;
 
 export async function serveKubelet(kubelet: Kubelet, tls: Issued): Promise<void> {
-  /** /VERB/NAMESPACE/POD/CONTAINER?OPTIONS */
+  /** Reads a path of the form /VERB/NAMESPACE/POD/CONTAINER?OPTIONS. */
   const read = ({ url = '/' }: IncomingMessage) => {
     const { pathname, searchParams: options } = new URL(url, `https://${HOST}`);
     const [, verb, namespace = '', pod = '', name = ''] = pathname.split('/');
     return { verb, container: kubelet.find(namespace, pod)?.container(name), options };
   };
-  // It takes the first protocol that a client offers.
+  // The server takes the first protocol that a client offers.
   const sockets = new WebSocketServer({ noServer: true });
   const server = createServer(tls, (request, response) => {
     const { verb, container, options } = read(request);
@@ -40,7 +40,7 @@ export async function serveKubelet(kubelet: Kubelet, tls: Issued): Promise<void>
   await once(server.listen(KUBELET_PORT, HOST), 'listening');
 }
 
-/** Ends with the process of the container when it follows that. */
+/** Sends the log of a container, and with `follow` its growth until the process ends. */
 function sendLog(container: Container, options: URLSearchParams, response: ServerResponse): void {
   const path = container.logPath(options.get('previous') === 'true' ? 1 : 0);
   if (!existsSync(path)) return void response.writeHead(404).end(`${container.id} has no such log\n`);

@@ -1,6 +1,6 @@
 /**
- * The volumes of a pod as folders of the machine. What objects project is written as Kubernetes does it: a new folder,
- * and one rename of the link `..data` to it, so that a reader sees the old files or the new ones and never a mixture.
+ * Makes the volumes of a pod as folders of the machine. Projected files are written as Kubernetes does it: into a new
+ * folder, and by one rename of the link `..data` to it, so that a reader never sees a mixture of old and new files.
  */
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
@@ -12,12 +12,12 @@ import { type Files, filesOf, type Referrer } from './projected.ts';
 
 const DATA = '..data';
 const SHARED_MODE = 0o777;
-/** Gives the group $1 all rights to a folder and what is in it. */
+/** Gives the group $1 all rights to the folder $2 and its contents. */
 const SHARE = 'chgrp -R "$1" "$2" && chmod -R g+rwX "$2" && find "$2" -type d -exec chmod g+s {} +';
 
 /**
- * Makes the volumes of a pod, in `dir` unless they are claims; the folder of each by its name. Once they are made, it
- * writes anew what has changed.
+ * Makes the volumes of a pod, in `dir` except for claims, and resolves to the folder of each by its name. A later call
+ * writes again only what has changed.
  */
 export async function mountVolumes(referrer: Referrer, dir: string): Promise<ReadonlyMap<string, string>> {
   const mounted = (referrer.pod.spec.volumes ?? []).map(async (volume) => {
@@ -51,7 +51,7 @@ async function project(volume: V1Volume, referrer: Referrer, root: string): Prom
   swapFiles(root, files, group === undefined ? { mode: defaultMode } : { mode: defaultMode | 0o440, group });
 }
 
-/** Replaces all files below `root` at once, unless they are the same. */
+/** Replaces all files below `root` at once, unless they are unchanged. */
 function swapFiles(root: string, files: Files, { mode, group = 0 }: { mode: number; group?: number }): void {
   const folder = `..${hash('sha256', JSON.stringify([...files])).slice(0, 16)}`;
   const old = linkAt(join(root, DATA));

@@ -1,4 +1,4 @@
-// The part of the package ws that the harness uses; it has no types of its own.
+// Types for the part of the package ws that the harness uses; the package has no types of its own.
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
 

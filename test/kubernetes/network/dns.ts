@@ -1,18 +1,18 @@
 /**
- * The name server of the cluster: A records of Services and of pods behind headless ones. It knows no other names and
- * forwards nothing.
+ * The name server of the cluster: A records of Services, and of pods behind headless Services. It knows no other names
+ * and forwards no request.
  */
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { HOST } from '../world.ts';
 import { endpointsOf, type Services } from './services.ts';
 
-/** HOSTNAME.SERVICE.NAMESPACE.svc.cluster.local, or without the first one. */
+/** Matches HOSTNAME.SERVICE.NAMESPACE.svc.cluster.local, also without HOSTNAME. */
 const NAME = /^(?:([^.]+)\.)?([^.]+)\.([^.]+)\.svc\.cluster\.local$/;
 const HEADER_BYTES = 12;
 const TYPE_A = 1;
 const TTL_SECONDS = 1;
-/** An authoritative answer, without an error, or that the name does not exist. */
+/** Flags of an authoritative answer: without an error, or with the error that the name does not exist. */
 const FOUND = 0x8580;
 const NO_NAME = 0x8583;
 
@@ -24,7 +24,7 @@ export async function serveNames(cluster: Services): Promise<void> {
   await once(socket, 'listening');
 }
 
-/** The addresses that a name stands for; undefined when there is no such name. */
+/** The addresses of a name; undefined when the name does not exist. */
 function resolveName(name: string, cluster: Services): readonly string[] | undefined {
   const [, hostname, serviceName, namespace] = NAME.exec(name.toLowerCase()) ?? [];
   const service = cluster.services.get(`${namespace}/${serviceName}`);
@@ -54,7 +54,7 @@ function answer(query: Buffer, cluster: Services): Buffer {
   return Buffer.concat([header, query.subarray(HEADER_BYTES, at + 5), ...addresses.map(record)]);
 }
 
-/** An A record, whose name is the one of the question. */
+/** An A record with the name of the question. */
 function record(address: string): Buffer {
   const bytes = [0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, TTL_SECONDS, 0, 4];
   return Buffer.from([...bytes, ...address.split('.').map(Number)]);

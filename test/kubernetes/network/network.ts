@@ -1,4 +1,4 @@
-/** The network of a cluster: names, virtual addresses and policies, kept as the API server has them. */
+/** The network of a cluster: names, virtual addresses and network policies, kept as the API server has them. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type EndpointSlice,
@@ -14,10 +14,10 @@ import { serveNames } from './dns.ts';
 import { policyTable } from './policies.ts';
 import { serviceTable } from './services.ts';
 
-/** Changes that come within this time are one. */
+/** Changes within this time are applied together. */
 const GATHER_MS = 30;
 
-/** Serves it until the process ends. Virtual addresses follow a change later, as on a large cluster. */
+/** Serves the network until the process ends. Virtual addresses follow a change later, as on a large cluster. */
 export async function startNetwork(harness: Harness, lagMs: number): Promise<void> {
   const watch = <Item extends Resource>(path: string, onChange: () => void): ReadonlyMap<string, Item> =>
     follow<Item>(harness, path, { onSet: onChange, onDelete: onChange });
@@ -35,7 +35,7 @@ export async function startNetwork(harness: Harness, lagMs: number): Promise<voi
   await serveNames(cluster);
 }
 
-/** Loads a table of nft anew when what it is made from has changed, after one to two times `lagMs`. */
+/** Keeps a table of nft up to date: loads it again when its content has changed, after one to two times `lagMs`. */
 function kept({ log }: Harness, table: () => string, lagMs = 0): () => void {
   let loaded = '';
   const load = coalesced(async () => {

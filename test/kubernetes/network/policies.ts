@@ -1,9 +1,7 @@
 /**
- * Network policies as one nft table. Every packet of a connection is judged, not its first one alone, so that a policy
- * cuts connections that exist. Answers to an allowed connection pass.
- *
- * Policies speak of pods: what the machine itself sends (probes, the API server) is always let in, and DNS, which is no
- * pod here, can always be asked.
+ * Converts network policies to one nft table. Every packet of a connection is judged, not only the first, so that a
+ * policy also cuts existing connections. Answers to an allowed connection pass. Policies apply to pods only: packets
+ * from the machine itself (probes, the API server) always pass, and so do requests to DNS, which is no pod here.
  */
 import type { V1LabelSelector, V1NetworkPolicyPeer, V1NetworkPolicyPort } from '@kubernetes/client-node';
 import type { NetworkPolicy, Pod, Resource } from '../objects.ts';
@@ -16,14 +14,14 @@ export interface Policed {
 
 type Direction = 'Ingress' | 'Egress';
 
-/** A rule of a policy; the typed model calls `from` otherwise than the JSON of the API server. */
+/** A rule of a policy. The typed model has another name for `from` than the JSON of the API server. */
 interface Rule {
   readonly from?: readonly V1NetworkPolicyPeer[];
   readonly to?: readonly V1NetworkPolicyPeer[];
   readonly ports?: readonly V1NetworkPolicyPort[];
 }
 
-/** The table, as `nft -f` takes it. */
+/** The table as input of `nft -f`. */
 export function policyTable({ policies, pods: all, namespaces }: Policed): string {
   const pods = all.filter(({ status: { podIP, phase } }) => podIP !== undefined && phase === 'Running');
   const chains: string[] = [];
@@ -56,7 +54,7 @@ function selects({ metadata, spec }: NetworkPolicy, pod: Pod, direction: Directi
   return isOfNamespace && (spec.policyTypes ?? ['Ingress']).includes(direction) && matches(spec.podSelector, pod);
 }
 
-/** Conditions of nft under which a policy lets something through to or from a pod that it selects. */
+/** Conditions in nft under which a policy allows packets to or from a pod that it selects. */
 function conditionsOf(
   { metadata, spec }: NetworkPolicy,
   pod: Pod,
@@ -73,7 +71,7 @@ function conditionsOf(
   });
 }
 
-/** A port, which may be named by some of the pods. */
+/** The numbers of a port, which some of the pods may name. */
 function portsOf({ port, protocol = 'TCP' }: V1NetworkPolicyPort, pods: readonly Pod[]): readonly string[] {
   const known = pods.flatMap(({ spec }) => spec.containers.flatMap(({ ports = [] }) => ports));
   const named = known.flatMap(({ name, containerPort }) => (name === port ? [containerPort] : []));
@@ -81,7 +79,7 @@ function portsOf({ port, protocol = 'TCP' }: V1NetworkPolicyPort, pods: readonly
   return [...numbers].map((number) => `${protocol.toLowerCase()} dport ${number}`);
 }
 
-/** A set of the addresses that a peer stands for; none when it stands for no pod. */
+/** A set of the addresses of a peer; none when it matches no pod. */
 function addressesOf(
   { ipBlock, podSelector, namespaceSelector }: V1NetworkPolicyPeer,
   own: string,

@@ -1,23 +1,23 @@
 /**
- * Services and the addresses behind them; their virtual addresses as one nft table. Clients keep their own source
- * address, so that network policies see it; only a pod that reaches itself by its Service is masqueraded.
+ * Services and their endpoints, with their virtual addresses as one nft table. Clients keep their own source address,
+ * so that network policies see it. Only a pod that reaches itself by its Service is masqueraded.
  */
 import type { EndpointSlice, Service } from '../objects.ts';
 
 export interface Services {
-  /** Services by namespace/name, like the slices. */
+  /** Services by namespace/name; slices have the same keys. */
   readonly services: ReadonlyMap<string, Service>;
   readonly slices: ReadonlyMap<string, EndpointSlice>;
 }
 
 interface Endpoint {
   readonly address: string;
-  /** The pod by the name that its Service gives it. */
+  /** The name of the pod in its Service. */
   readonly hostname: string | undefined;
   readonly ports: ReadonlyMap<string, number>;
 }
 
-/** Ready endpoints of a Service. */
+/** The ready endpoints of a Service. */
 export function endpointsOf({ metadata }: Service, { slices }: Services): readonly Endpoint[] {
   const own = [...slices.values()].filter(
     (slice) =>
@@ -31,7 +31,7 @@ export function endpointsOf({ metadata }: Service, { slices }: Services): readon
   });
 }
 
-/** The table, as `nft -f` takes it. */
+/** The table as input of `nft -f`. */
 export function serviceTable(cluster: Services): string {
   const toEndpoint: string[] = [];
   const refused: string[] = [];

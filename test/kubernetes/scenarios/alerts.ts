@@ -1,7 +1,6 @@
 /**
  * Makes faults in a cluster of Cairn, waits until a real Prometheus fires the alerts of the chart, follows the runbook
- * that the alert names, and waits until it is over. Prints how long both took, as a line of JSON.
- *
+ * that the alert names, and waits until the alert ends. Prints the duration of both as a line of JSON.
  *   npm run kube -- --nodes 4 node --conditions=source test/kubernetes/scenarios/alerts.ts [ALERT...]
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -21,7 +20,7 @@ export interface AlertFigures {
 }
 
 interface Drill {
-  /** Alerts that the fault fires. The runbook of the first one clears all of them. */
+  /** Alerts that the fault fires. The runbook of the first one ends all of them. */
   readonly alerts: readonly [string, ...string[]];
   readonly fault: () => Promise<unknown>;
   /** Values for placeholders of the runbook that the alert does not name. */
@@ -43,7 +42,7 @@ const INTRUDER = `setInterval(() => {
 
 const cluster = new Cluster();
 const authority = new Authority();
-/** Where the operator works: it has the charts and the files of a new certificate. */
+/** The working folder of the operator, with the charts and the files of a new certificate. */
 const desk = join(cluster.dir, 'desk');
 
 mkdirSync(desk);
@@ -124,7 +123,10 @@ async function carryOut({ alerts, fault, known = {} }: Drill): Promise<{ firedMs
   return { firedMs, clearedMs };
 }
 
-/** Publishes a State View that traps, reads it from now on, and puts a corrected one on the desk. */
+/**
+ * Publishes a State View that traps, reads it from now on, and puts a corrected version into the folder of the
+ * operator.
+ */
 async function trap(): Promise<void> {
   const metadata = { state_view_name: VIEW, content_type: 'application/json', query_temporality: 'revision' };
   const published = JSON.stringify({ ...metadata, events: ['written'] });
@@ -144,7 +146,7 @@ async function activeOf(names: readonly string[]): Promise<readonly Alert[]> {
   return (await activeAlerts()).filter(({ labels }) => names.includes(labels['alertname'] ?? ''));
 }
 
-/** Every pod takes a write again. */
+/** Waits until every pod accepts a write again. */
 async function writeAtEach(): Promise<void> {
   for (const pod of PODS) {
     const url = `http://${pod}.cairn-headless:3000/api/v1/db`;

@@ -1,4 +1,7 @@
-/** A State View in three databases, whose next version traps: the operator rolls it back in its canary database. */
+/**
+ * A scenario with a State View in three databases whose next version traps: the operator rolls it back in its canary
+ * database.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { EVENT_DATABASE, STATE_VIEW } from '../../../operator/src/api/index.ts';
 import { viewText, wat } from '../../support/wasm/wat.ts';
@@ -18,7 +21,7 @@ const CANARY_ROLLOUT = {
   analysis: { maxTraps: 0 },
 };
 const URL = `https://${SERVICE_HOST}:3000`;
-/** Readers of the first version. That of the canary database is named. */
+/** Paths of readers of the first version. That of the canary database names the version. */
 const PATHS = [
   `/api/v1/databases/${CANARY}/state-views/${VIEW}/versions/1`,
   ...DATABASES.slice(1).map((database) => `/databases/${database}/state-views/${VIEW}`),

@@ -1,4 +1,4 @@
-/** Certificates that are replaced while pods run, as docs/security.md says it. */
+/** A scenario in which certificates are replaced while pods run, as docs/security.md describes it. */
 import { type Certificates, newAuthorities } from './certificates.ts';
 import { clusterStatus, PODS } from './install.ts';
 import { leaderOf, type Scenarios, SOME, withoutRestart } from './scenario.ts';
@@ -23,7 +23,7 @@ export const CERTIFICATE_SCENARIOS: Scenarios<'certificates-rotated'> = {
       const { nodes } = await clusterStatus(cluster, 'cairn-0');
       const silent = nodes.filter(({ answers }) => !answers);
       if (silent.length > 0) throw new Error(`nodes do not answer by the new certificates: ${JSON.stringify(silent)}`);
-      // Connections between nodes that are there go on: those of a pod that starts do not know the first authorities.
+      // Existing connections between nodes continue, but a pod that starts does not trust the first authorities.
       const pod = leaderOf(clients);
       const before = await cluster.uidsOf([pod]);
       await cluster.kubectl('delete', 'pod', pod, '--wait=false');

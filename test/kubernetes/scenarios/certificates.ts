@@ -1,6 +1,6 @@
 /**
- * Certificates of a cluster in two Secrets: for the ports of clients, and for the port between nodes, each by an
- * authority of its own. All pods share them.
+ * Certificates of a cluster in two Secrets, one for the ports of clients and one for the port between nodes, each with
+ * its own authority. All pods share them.
  */
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { eventually } from '../cluster.ts';
 import { feed } from '../run.ts';
 import { DOMAIN, POD_HOSTS } from './install.ts';
 
-/** One for each Secret. */
+/** One authority for each Secret. */
 export type Authorities = Readonly<Record<Kind, Authority>>;
 
 type Kind = 'clients' | 'peers';
@@ -30,13 +30,13 @@ const PORTS: Readonly<Record<Kind, readonly Port[]>> = {
 const NAMES: readonly string[] = [`DNS:*.cairn-headless.${DOMAIN}`, `DNS:cairn.${DOMAIN}`];
 const CONNECT_MS = 5000;
 
-/** The values of the chart by which it uses the Secrets. */
+/** Values of the chart that name the Secrets. */
 export const CERTIFICATE_VALUES: readonly string[] = [
   `tls.security=tlsSecret,tls.existingSecret=${SECRETS.clients}`,
   `peer.security=tlsSecret,peer.existingSecret=${SECRETS.peers}`,
 ];
 
-/** Two authorities with the same name would be taken for one. */
+/** Creates authorities with different names: two with the same name would be taken for one. */
 export function newAuthorities(name: string): Authorities {
   return { clients: new Authority(`${name} of clients`), peers: new Authority(`${name} of nodes`) };
 }
@@ -50,11 +50,11 @@ export class Certificates {
     return this.#signers;
   }
 
-  /** Issues certificates anew and puts them into the Secrets, with the authorities that all sides trust from now on. */
+  /** Issues new certificates and puts them into the Secrets, with the authorities that all sides trust from now on. */
   async put(signers: Authorities = this.#signers, trusted: readonly Authorities[] = [signers]): Promise<void> {
     this.#signers = signers;
     this.#trusted = trusted;
-    // Clients are in this process.
+    // The clients run in this process.
     setDefaultCACertificates(trusted.map(({ clients }) => clients.cert));
     for (const kind of KINDS) {
       const issued = signers[kind].issue({ cn: SECRETS[kind], names: NAMES });
@@ -67,7 +67,7 @@ export class Certificates {
     }
   }
 
-  /** Waits until every pod shows to new connections what was put last, at all of its ports. */
+  /** Waits until every pod shows the last certificates to new connections, at all of its ports. */
   async untilShown(): Promise<void> {
     await eventually('all pods to show the certificates', async () => {
       const ports = KINDS.flatMap((kind) => PORTS[kind].map((port) => ({ kind, port })));
@@ -76,7 +76,10 @@ export class Certificates {
     });
   }
 
-  /** @throws Error when the one that is shown is of none of the authorities, or of another name. */
+  /**
+   * True when the port shows the last certificate. @throws Error when no authority has issued the shown one, or it has
+   * another name.
+   */
   async #isShown(kind: Kind, host: string, [port, protocol]: Port): Promise<boolean> {
     const issued = this.#issued[kind];
     if (issued === undefined) return false;

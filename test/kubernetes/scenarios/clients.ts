@@ -1,7 +1,7 @@
 /**
- * Clients of a Cairn cluster in Kubernetes, whose history is judged by the checks of the simulation, as that of chaos
- * is. Writers repeat a transaction under its id until it is recorded, and go to another pod when one does not answer;
- * readers ask now this pod and now that. One writer and one reader know the Service alone.
+ * Clients of a Cairn cluster in Kubernetes, whose history is judged by the checks of the simulation. Writers repeat a
+ * transaction under its id until it is recorded, and change to another pod when one does not answer; readers ask
+ * changing pods. One writer and one reader know only the Service.
  */
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
@@ -21,29 +21,29 @@ import type { Pod } from '../objects.ts';
 import { firstKey, POD_HOSTS, SERVICE_HOST } from './install.ts';
 
 export interface ClientFigures {
-  /** Transactions that were recorded. */
+  /** Number of recorded transactions. */
   readonly writes: number;
-  /** Transactions that a writer gave up. */
+  /** Number of transactions that a writer gave up. */
   readonly failedWrites: number;
-  /** Requests of writers and readers without a success, most of which were repeated. */
+  /** Number of requests of writers and readers that did not succeed; most were repeated. */
   readonly failedRequests: number;
-  /** The same by what the client was told; `unknown`: nothing, or that nobody can say. */
+  /** The same by outcome; `unknown` means that no answer came, or that the answer leaves the outcome open. */
   readonly failures: Readonly<Record<string, number>>;
   readonly requests: number;
-  /** Failures of those that were sent to the Service. */
+  /** The failures of requests to the Service. */
   readonly serviceFailures: Readonly<Record<string, number>>;
-  /** New connections to the Service that led to no process, one attempt after the other. */
+  /** Number of failed attempts to connect to the Service. */
   readonly lostConnections: number;
   readonly longestWriteGapMs: number;
-  /** What a check of the history found, or what differs between replicas. */
+  /** Faults that a check of the history found, and differences between replicas. */
   readonly faults: readonly string[];
 }
 
 interface ClientOptions {
   readonly seed: number;
-  /** Whether the ports speak TLS, by authorities that this process trusts. */
+  /** True when the ports use TLS with authorities that this process trusts. */
   readonly isSecure: boolean;
-  /** The first so many pods are asked by their names, and hold everything in the end. */
+  /** Number of pods from the first on. Clients ask them by name, and they hold all data in the end. */
   readonly replicas: number;
 }
 
@@ -81,14 +81,14 @@ export class Clients {
     this.#random = new Rng(seed, 'kubernetes');
     const [first, ...others] = POD_HOSTS;
     this.#servers = [this.#pod(first), ...others.slice(0, replicas - 1).map((host) => this.#pod(host))];
-    // Another process may answer each time: no two answers are of one session.
+    // Another process may answer each time, so no two answers belong to one session.
     this.#service = [this.#server('cairn', SERVICE_HOST, () => Number.NaN)];
   }
 
   async start(): Promise<void> {
     await Promise.all([this.#processes.start(), this.readKey()]);
     const { address } = await lookup(SERVICE_HOST);
-    // A Service follows its pods later than they are ready. What is lost before that says nothing about a drain.
+    // A Service follows its pods some time after they are ready. Connections lost before that do not count.
     await eventually(`${SERVICE_HOST} to have a pod`, () => accepts(address, GRPC));
     using opener = this.#connect('opener');
     await open(opener, DATABASE);
@@ -101,12 +101,12 @@ export class Clients {
     ]);
   }
 
-  /** Has connections that begin show the first key that there is now. */
+  /** Reads the current first key, which new connections use. */
   async readKey(): Promise<void> {
     this.#key = await firstKey(this.#cluster);
   }
 
-  /** The pod that led the database at the last answer. */
+  /** The pod that led the database according to the latest answer. */
   get leader(): string | undefined {
     const told = this.#connections.flatMap(({ leader }) => leader ?? []);
     return told.toSorted((one, other) => other.atUs - one.atUs)[0]?.name;
@@ -116,13 +116,13 @@ export class Clients {
     return this.#recorded;
   }
 
-  /** Resolves when so many more transactions are recorded. */
+  /** Resolves when this many more transactions are recorded. */
   async untilMore(count: number): Promise<void> {
     const goal = this.#recorded + count;
     while (this.#recorded < goal && this.#failed === 0) await delay(PAUSE_MS);
   }
 
-  /** Ends the clients and judges what they were told by what every pod has in the end. */
+  /** Ends the clients and checks their history against the final data of every pod. */
   async judge(): Promise<ClientFigures> {
     this.#isOver = true;
     await this.#running;
@@ -217,7 +217,7 @@ export class Clients {
   }
 }
 
-/** Whether something accepts a connection there. */
+/** True when the port accepts a connection. */
 async function accepts(host: string, port: number): Promise<boolean> {
   const socket = connect({ host, port });
   try {
@@ -239,7 +239,7 @@ function wasRecorded({ outcome }: Operation<'transact'>): boolean {
   return outcome.kind === 'ok' && outcome.value.kind === 'recorded';
 }
 
-/** Counts the processes of each pod: what one shows never goes back, but the next one may be behind it. */
+/** Counts the processes of each pod: reads of one process never go back, but those of the next one may be older. */
 class Processes {
   readonly #pods: Informer<Pod>;
   readonly #seen = new Map<string, Set<string>>();

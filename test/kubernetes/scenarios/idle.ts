@@ -1,4 +1,7 @@
-/** Many databases and components that nothing happens to: the requests of the operator, and its memory. */
+/**
+ * A scenario with many databases and components that do not change: measures the requests and the memory of the
+ * operator.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { EVENT_DATABASE, STATE_VIEW } from '../../../operator/src/api/index.ts';
 import { viewText, wat } from '../../support/wasm/wat.ts';
@@ -9,7 +12,7 @@ import type { ScenarioRun } from './scenario.ts';
 
 const DATABASES = 200;
 const VIEWS = 50;
-/** Each component is observed once more after its last change, and the cluster after 30 s. */
+/** The operator observes each component once more after its last change, and the cluster after 30 s. */
 const SETTLED_MS = 35_000;
 const OBSERVED_MS = 60_000;
 const REQUESTS_PER_SECOND_MAX = 1;
@@ -60,7 +63,7 @@ async function allReady(cluster: Cluster, plural: string): Promise<void> {
   await cluster.kubectl('wait', plural, '--all', '--for=condition=Ready', '--timeout=5m');
 }
 
-/** Requests of service accounts, of which the operator alone uses one. All else in this cluster is an administrator. */
+/** Number of requests by service accounts. Only the operator uses one; all other callers are administrators. */
 async function requestsOfPods(cluster: Cluster): Promise<number> {
   const metrics = await cluster.kubectl('get', '--raw', '/metrics');
   const counts = metrics.matchAll(
@@ -72,7 +75,7 @@ async function requestsOfPods(cluster: Cluster): Promise<number> {
   }, 0);
 }
 
-/** Resident memory of the process of the operator. */
+/** Resident memory of the operator process. */
 async function memoryOfOperator(): Promise<number> {
   const [pid = ''] = (await run('pgrep', '--full', '--', `--pod-namespace=${OPERATOR_NAMESPACE}`)).trim().split('\n');
   const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(await run('cat', `/proc/${pid}/status`)) ?? [];

@@ -1,4 +1,4 @@
-/** Installs Cairn by its chart with three pods, and asks it what an operator would. */
+/** Installs Cairn by its chart with three pods, and runs the commands of an operator in them. */
 import { resolve } from 'node:path';
 import { type Secret, textIn } from '../../../operator/src/kube/index.ts';
 import { type Cluster, eventually } from '../cluster.ts';
@@ -14,27 +14,27 @@ export const POD_HOSTS: readonly [string, ...string[]] = [
 ];
 /** Name of the Service for clients. */
 export const SERVICE_HOST: string = `cairn.${DOMAIN}`;
-/** Waits that only make tests longer are shorter: Services of the harness follow their pods at once. */
+/** Shorter waits, because Services of the harness follow their pods at once. */
 const VALUES = ['minReadySeconds=1', 'drain.lingerSeconds=2'];
 
-/** Installs it, or upgrades it to other values. */
+/** Installs the chart, or upgrades it to other values. */
 export async function installCairn(cluster: Cluster, ...changed: readonly string[]): Promise<void> {
   const [repository = '', tag = ''] = cluster.image.split(':');
   const values = [`image.repository=${repository}`, `image.tag=${tag}`, ...VALUES, ...changed];
   await cluster.helm('upgrade', '--install', 'cairn', CHART, ...values.flatMap((value) => ['--set', value]));
 }
 
-/** The key of the first administrator, which the chart has made. */
+/** The key of the first administrator, which the chart has created. */
 export async function firstKey({ api }: Cluster): Promise<string> {
   return textIn(await api.get<Secret>('/api/v1/namespaces/default/secrets/cairn-auth'), 'bootstrap-key') ?? '';
 }
 
-/** Volumes and their claims stay. */
+/** Uninstalls the chart; volumes and their claims stay. */
 export async function uninstallCairn(cluster: Cluster): Promise<void> {
   await cluster.helm('uninstall', 'cairn', '--wait');
 }
 
-/** A part of what `cairn cluster status --json` prints. */
+/** The used part of the output of `cairn cluster status --json`. */
 interface ClusterStatus {
   /** The feature level. */
   readonly level: number;
@@ -56,7 +56,7 @@ export async function clusterStatus(cluster: Cluster, pod: string): Promise<Clus
   return status;
 }
 
-/** Takes the node out whose volume a pod has lost; the one that has joined from there takes its place. */
+/** Removes the node whose volume a pod has lost; the node that has joined from that pod takes its place. */
 export async function replaceLostNode(cluster: Cluster, pod: string): Promise<void> {
   // A node that has just joined does not know the others yet.
   const witness = PODS.find((name) => name !== pod) ?? pod;
@@ -72,7 +72,7 @@ export async function replaceLostNode(cluster: Cluster, pod: string): Promise<vo
   await cairn(cluster, witness, ...order);
 }
 
-/** A command of an operator in a pod, which asks the node there. */
+/** Runs a command of `cairn cluster` in a pod, for the node there. */
 function cairn(cluster: Cluster, pod: string, ...command: readonly string[]): Promise<string> {
   return cluster.execute(pod, 'cairn', 'cluster', ...command);
 }

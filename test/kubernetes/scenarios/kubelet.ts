@@ -1,20 +1,23 @@
-/** What the kubelet and the network of the harness do for a few pods: the facts, as kubectl and clients see them. */
+/**
+ * Starts a few pods and collects the facts that show how the kubelet and the network of the harness treat them, as
+ * kubectl and clients see it.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cluster, eventually } from '../cluster.ts';
 import { feed } from '../run.ts';
 
 export interface KubeletFacts {
-  /** What a pod found in its variables and volumes, asked by the name of its Service. */
+  /** The variables and files that a pod found, requested by the name of its Service. */
   readonly greeting: unknown;
   /** The same, after its ConfigMap has changed. */
   readonly refreshed: unknown;
   readonly log: string;
-  /** Output of a command that `kubectl exec` ran, and how it said that one failed. */
+  /** Output of a command that `kubectl exec` ran, and its message about one that failed. */
   readonly executed: { readonly output: string; readonly failure: string };
   readonly crashed: { readonly log: string; readonly reason: string | undefined };
   readonly unknownImage: string | undefined;
-  /** Whether a Job has reached the pod that a network policy guards. */
+  /** True for each Job that has reached the pod that a network policy guards. */
   readonly reached: { readonly friend: boolean; readonly stranger: boolean };
 }
 

@@ -4,7 +4,7 @@ import { clusterStatus, PODS } from './install.ts';
 import { EARLIER, leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
 const FIRST = 'cairn-0';
-/** A replica that lacks no more than what is being written. */
+/** A replica with at most this lag lacks only what is being written. */
 const LAG_MAX = 100;
 
 export const LIFE_SCENARIOS: Scenarios<'one-replica' | 'volume-lost' | 'upgraded-and-back'> = {
@@ -41,7 +41,7 @@ async function restartGrowAndShrink({ cluster, clients, install, step }: Scenari
   if (![...kept].every((uid) => now.has(uid))) throw new Error(`${FIRST} restarted with the number of replicas`);
 }
 
-/** Loses a volume without `cluster replace`: the node that joins in its place gets replicas and votes by itself. */
+/** Loses a volume without `cluster replace`: the node that joins in its place gets replicas and votes automatically. */
 async function loseVolume({ cluster, clients, step }: ScenarioRun): Promise<void> {
   const pod = leaderOf(clients);
   const witness = PODS.find((name) => name !== pod) ?? FIRST;
@@ -118,7 +118,7 @@ async function decommission(cluster: Cluster, node: number, by = FIRST): Promise
   await cluster.execute(by, 'cairn', 'cluster', 'decommission', String(node), '--wait');
 }
 
-/** Waits until every database has so many copies that lack nothing, all of them on nodes that answer. */
+/** Waits until every database has this many up-to-date copies, all of them on nodes that answer. */
 async function untilCopies(cluster: Cluster, count: number, asked = FIRST): Promise<void> {
   await eventually(`${count} copies of every database`, async () => {
     const { nodes, databases } = await clusterStatus(cluster, asked);

@@ -1,4 +1,4 @@
-/** Volumes that are lost, and a pod that is cut off. */
+/** Scenarios in which a volume is lost, or a pod is cut off from the network. */
 import { eventually } from '../cluster.ts';
 import { feed } from '../run.ts';
 import { clusterStatus, PODS, replaceLostNode } from './install.ts';

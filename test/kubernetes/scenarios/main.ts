@@ -1,7 +1,6 @@
 /**
- * Runs a scenario in the cluster of `npm run kube`, with further values of the chart, and prints what came of it as a
+ * Runs a scenario in the cluster of `npm run kube`, with further values of the chart, and prints its result as one
  * line of JSON.
- *
  *   npm run kube -- node --conditions=source test/kubernetes/scenarios/main.ts leader-deleted drain.lingerSeconds=5
  */
 import { readFileSync } from 'node:fs';

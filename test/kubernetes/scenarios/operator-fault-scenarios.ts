@@ -1,4 +1,4 @@
-/** Faults of the operator itself, while it restarts the nodes of a cluster. */
+/** Scenarios in which the operator itself fails while it restarts the nodes of a cluster. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lease } from '../../../operator/src/kube/index.ts';
 import { type Cluster, eventually, isReady } from '../cluster.ts';
@@ -11,7 +11,7 @@ import { type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
 const OPERATOR_PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/cairn-operator`;
-/** Times after the begin of its leadership at which an operator is killed, one operator after the other. */
+/** Times after it became the leader at which an operator is killed, one operator after the other. */
 const KILLED_AFTER_MS = [0, 1000, 3000, 5000];
 const AWAY_MS = 120_000;
 /** Time in which an operator that acts twice would have restarted a pod again. */
@@ -27,7 +27,7 @@ export const OPERATOR_FAULT_SCENARIOS: Scenarios<
   'operator-random': { spec: { repair: { afterSeconds: 60 } }, operatorValues: ['replicas=2'], act: runRandomly },
 };
 
-/** Ends the operator that acts after it has replaced a pod; the other one continues. They never act at once. */
+/** Ends the acting operator after it has replaced a pod; the other one continues. They never act at the same time. */
 async function handOver(found: ScenarioRun): Promise<void> {
   const { cluster } = found;
   await restartOnce(found, async (deleted) => {
@@ -39,7 +39,7 @@ async function handOver(found: ScenarioRun): Promise<void> {
   if (actors.length !== 2 || actors[0] === actors[1]) throw new Error(`acted, in this order: ${actors.join(', ')}`);
 }
 
-/** Restarts all pods by the operator, each of them once, while something happens. */
+/** Lets the operator restart all pods, each of them once, while `meanwhile` runs. */
 async function restartOnce(
   { cluster, clients, step }: ScenarioRun,
   meanwhile: (deleted: ReadonlySet<string>) => Promise<void>,
@@ -68,7 +68,7 @@ async function killOperators(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Waits until a pod of the operator that exists has the Lease; its name. */
+/** Waits until an existing pod of the operator has the Lease, and resolves to its name. */
 async function actingOperator({ api }: Cluster): Promise<string> {
   let acting = '';
   await eventually('an operator to have the Lease', async () => {
@@ -84,7 +84,7 @@ type KubeEvent = Resource & {
   readonly reportingInstance: string;
 };
 
-/** Operators that changed the cluster, in the order of their changes. One may be in it twice. */
+/** The operators that changed the cluster, in the order of their changes. One may be listed twice. */
 async function actorsOf({ api }: Cluster): Promise<readonly string[]> {
   const { items } = await api.list<KubeEvent>('/apis/events.k8s.io/v1/namespaces/default/events');
   const actors = items
@@ -94,7 +94,7 @@ async function actorsOf({ api }: Cluster): Promise<readonly string[]> {
   return actors.filter((actor, at) => actor !== actors[at - 1]);
 }
 
-/** The uids of pods of the cluster that are deleted from now on. */
+/** Collects the uids of the pods of the cluster that are deleted from now on. */
 async function countDeletions({ api }: Cluster, signal: AbortSignal): Promise<ReadonlySet<string>> {
   const path = '/api/v1/namespaces/default/pods';
   const { version } = await api.list(path, { signal });
@@ -112,7 +112,7 @@ async function countDeletions({ api }: Cluster, signal: AbortSignal): Promise<Re
   return deleted;
 }
 
-/** Drops all packets from the operator to the API server for a time, in which the spec changes. */
+/** Drops all packets from the operator to the API server for a while, in which the spec changes. */
 async function cutOff({ cluster, step }: ScenarioRun): Promise<void> {
   const acting = await actingOperator(cluster);
   const { status } = await cluster.api.get<Pod>(`${OPERATOR_PODS}/${acting}`);

@@ -1,4 +1,4 @@
-/** More and fewer nodes, a lost node, and a full volume, in a cluster that the operator runs. */
+/** Scenarios with more and fewer nodes, a lost node, and a full volume, in a cluster that the operator runs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
 import { type Cluster, eventually, isReady } from '../cluster.ts';
@@ -12,7 +12,7 @@ import { makeSmallDisk, type SmallDisk } from './small-disk.ts';
 const COPIES = 3;
 const POLL_MS = 500;
 const REPAIR_SECONDS = 60;
-/** Time in which a node is replaced that counts as lost. */
+/** Time within which the operator replaces a node that counts as lost. */
 const REPLACED_WITHIN_MS = (REPAIR_SECONDS + 60) * 1000;
 const LOST_ANNOTATION = 'cairn.dev/lost-since';
 
@@ -31,7 +31,7 @@ export const OPERATOR_NODE_SCENARIOS: Scenarios<
   'operator-scales' | 'operator-replaces-node' | 'operator-grows-volumes'
 > = {
   'operator-scales': { spec: {}, act: growAndShrink },
-  // The lost Kubernetes node may have an operator, too.
+  // The lost Kubernetes node may run an operator, too.
   'operator-replaces-node': {
     spec: { repair: { afterSeconds: REPAIR_SECONDS } },
     operatorValues: ['replicas=2'],
@@ -47,7 +47,7 @@ export const OPERATOR_NODE_SCENARIOS: Scenarios<
   },
 };
 
-/** No database has fewer replicas than its copies at any moment. */
+/** Adds and removes nodes. No database may have fewer replicas than its copies at any moment. */
 async function growAndShrink({ cluster, clients, step }: ScenarioRun): Promise<void> {
   const kept = await cluster.uidsOf(PODS);
   const over = new AbortController();
@@ -70,7 +70,7 @@ async function growAndShrink({ cluster, clients, step }: ScenarioRun): Promise<v
   await expectKept(cluster, kept);
 }
 
-/** The lowest number of replicas that a database has until `signal` is aborted. */
+/** Resolves to the lowest number of replicas of any database until `signal` is aborted. */
 async function followCopies(cluster: Cluster, signal: AbortSignal): Promise<number> {
   let fewest = Number.POSITIVE_INFINITY;
   for (; !signal.aborted; await delay(POLL_MS)) {
@@ -113,8 +113,8 @@ async function loseKubeNode({ cluster, clients, step }: ScenarioRun): Promise<vo
 }
 
 /**
- * Fills the volume of a node to its last byte, and kills the node, which may then have no room to start. The volumes
- * grow once, and the node takes writes again, without a further step.
+ * Fills the volume of a node to its last byte, and kills the node, which may then have no space to start. The volumes
+ * grow once, and the node accepts writes again without a further step.
  */
 async function fillVolume({ cluster, clients, step }: ScenarioRun): Promise<void> {
   const kept = await cluster.uidsOf(PODS);

@@ -50,7 +50,7 @@ async function writeAndRead({ api }: Cluster): Promise<void> {
   if (!read.includes('order-1')) throw new Error(`the event is not there: ${read}`);
 }
 
-/** From the earlier release, one feature level up, with the upgrade made final. */
+/** Upgrades from the earlier release, one feature level up, and makes the upgrade final. */
 async function upgrade({ cluster, clients, step }: ScenarioRun): Promise<void> {
   const [, version = ''] = cluster.image.split(':');
   const before = await cluster.uidsOf(PODS);

@@ -1,4 +1,4 @@
-/** Installs Cairn by its operator, and follows the resources that the operator acts on. */
+/** Installs Cairn by its operator, and follows the resources that the operator manages. */
 import { resolve } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
 import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterSpec } from '../../../operator/src/api/index.ts';
@@ -18,16 +18,16 @@ export const OPERATOR_NAMESPACE = 'cairn-system';
 export const NAME = 'cairn';
 const PLACE = { namespace: 'default', name: NAME };
 
-/** Part of a spec: the rest is as it was, or as by default. */
+/** Part of a spec: other fields stay unchanged, or have their defaults. */
 export type SpecPart = { readonly [Field in keyof CairnClusterSpec]?: Partial<CairnClusterSpec[Field]> };
 
-/** Longer than a roll of three nodes takes on a busy machine. */
+/** Longer than a rolling restart of three nodes takes on a busy machine. */
 const WITHIN_MS = 300_000;
 
-/** Waits that only make tests longer are shorter. */
+/** Shorter waits, which would only make tests longer. */
 const SOONER: SpecPart = { update: { stableSeconds: 1, finalizeAfterSeconds: 0 } };
 
-/** As much as a node has: writers leave no processor idle, and the operator shares it with them. */
+/** Equals the request of a node: writers leave no processor idle, and the operator shares it with them. */
 const CPU = 'resources.requests.cpu=250m';
 
 /** Installs both charts, and waits until an operator is ready. */
@@ -39,14 +39,14 @@ export async function installOperator(cluster: Cluster, ...values: readonly stri
   await cluster.helm('upgrade', '--install', 'cairn-operator', `${CHARTS}/cairn-operator`, ...place, ...set, '--wait');
 }
 
-/** Makes the CairnCluster, or replaces its spec. */
+/** Creates the CairnCluster, or replaces its spec. */
 export async function applyCluster(cluster: Cluster, part: SpecPart): Promise<void> {
   const [, version = ''] = cluster.image.split(':');
   const spec = { version, storage: { size: '1Gi' }, ...SOONER, ...part };
   await apply(CAIRN_CLUSTER, NAME, spec);
 }
 
-/** Changes fields of its spec. */
+/** Changes fields of the spec of the CairnCluster. */
 export async function changeCluster({ api }: Cluster, part: SpecPart): Promise<void> {
   await api.patch(pathOf(CAIRN_CLUSTER, PLACE), { spec: part }, 'merge');
 }
@@ -65,7 +65,7 @@ interface Wait {
   readonly kind?: Kind;
   readonly name?: string;
   readonly withinMs?: number;
-  /** Whether the rest of the same status is as it should be. */
+  /** True when the rest of the same status is as expected. */
   readonly isSo?: (status: NonNullable<CairnCluster['status']>) => boolean;
 }
 
@@ -89,20 +89,20 @@ export async function until(
   });
 }
 
-/** Description of the cluster by its admin API. The first three nodes are asked, as the operator asks them. */
+/** Describes the cluster by its admin API. Like the operator, it asks the first three nodes. */
 export async function describeCluster({ api }: Cluster): Promise<ClusterDescription> {
   const cluster = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, PLACE));
   const addresses = PODS.map((pod) => nodeAddress(cluster, pod));
   return new GrpcClusterAdmin(addresses, await new Identities(api).of(cluster)).describe();
 }
 
-/** Has this process trust the authority of the cluster. */
+/** Lets this process trust the authority of the cluster. */
 export async function trustAuthority({ api }: Cluster): Promise<void> {
   const secret = await api.get<Secret>(`/api/v1/namespaces/default/secrets/${NAME}-ca`);
   setDefaultCACertificates([textIn(secret, 'ca.crt') ?? '']);
 }
 
-/** @throws Error when one of these pods, the first ones, was replaced. */
+/** Checks that the first pods still are those of `kept`. @throws Error when one of them was replaced. */
 export async function expectKept(cluster: Cluster, kept: ReadonlySet<string>): Promise<void> {
   const now = await cluster.uidsOf(PODS.slice(0, kept.size));
   if (![...kept].every((uid) => now.has(uid))) throw new Error('a pod that stays was restarted');

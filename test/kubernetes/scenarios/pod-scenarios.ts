@@ -1,4 +1,4 @@
-/** Pods that are deleted and replaced, and Kubernetes nodes that are drained or lost. */
+/** Scenarios in which pods are deleted and replaced, and Kubernetes nodes are drained or lost. */
 import { type Cluster, eventually, isReady } from '../cluster.ts';
 import { PODS } from './install.ts';
 import { ALL, leaderOf, nodeOf, type Scenarios, SOME } from './scenario.ts';
@@ -15,7 +15,7 @@ export const POD_SCENARIOS: Scenarios<
     },
   },
 
-  // Probes, preStop and helm test have to do with certificates.
+  // Probes, preStop and helm test use certificates, too.
   'rolling-restart': {
     hasCertificates: true,
     act: async ({ cluster, install, step }) => {
@@ -74,7 +74,7 @@ export const POD_SCENARIOS: Scenarios<
   },
 };
 
-/** Messages of the events with a reason. */
+/** Messages of the events with this reason. */
 function messagesOf(cluster: Cluster, reason: string): Promise<string> {
   return cluster.kubectl('get', 'events', `--field-selector=reason=${reason}`, '--output=jsonpath={.items[*].message}');
 }

@@ -1,6 +1,6 @@
 /**
- * A Prometheus in the cluster: it finds the pods by the API server, as by the ServiceMonitor of the chart, and has the
- * rules of the chart. All durations in them are divided by `FASTER`, so that minutes become seconds.
+ * Runs a Prometheus in the cluster. It finds the pods by the API server, as by the ServiceMonitor of the chart, and has
+ * the rules of the chart. All durations in them are divided by `FASTER`, so that minutes become seconds.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -37,12 +37,12 @@ const WINDOW_MS_MIN = 5000;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SECOND = '1s';
 
-/** Starts it; it ends with the world. */
+/** Starts Prometheus, which ends with the cluster. */
 export async function startPrometheus(cluster: Cluster): Promise<void> {
   const dir = join(cluster.dir, 'prometheus');
   mkdirSync(dir);
   const rules: RuleFile = parse(readFileSync(join(ROOT, RULES_PATH), 'utf8'));
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(join(dir, 'rules.yaml'), JSON.stringify({ groups: rules.groups.map(sooner) }));
   writeFileSync(join(dir, 'prometheus.yaml'), JSON.stringify(configuration()));
   const log = openSync(join(dir, 'log'), 'w');
@@ -57,7 +57,7 @@ export async function activeAlerts(): Promise<readonly Alert[]> {
   return alerts;
 }
 
-/** Names of the pods that it reads metrics of. */
+/** Names of the pods whose metrics Prometheus reads. */
 export async function scrapedPods(): Promise<readonly string[]> {
   return (await query('cairn_build_info')).flatMap(({ metric }) => metric['pod'] ?? []);
 }

@@ -1,6 +1,7 @@
 /**
- * A cluster of the operator under random edits of its resources, deleted pods, lost volumes, Kubernetes nodes without
- * power, and killed operators. Afterwards it converges. A seed repeats the deeds, not their effects.
+ * Runs a cluster of the operator under random edits of its resources, deleted pods, lost volumes, Kubernetes nodes
+ * without power, and killed operators. Afterwards the cluster must converge. A seed repeats the actions, not their
+ * effects.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -63,7 +64,7 @@ const FINAL = {
   replicas: 3,
   update: { paused: false, strategy: 'Rolling', stableSeconds: 1, finalize: 'Automatic' },
   repair: { policy: 'Automatic' },
-  // Volumes stay where they are: after a change of the spread a pod may fit nowhere else.
+  // Volumes stay on their nodes, so a pod might fit nowhere else after a change of the spread.
   placement: { spread: { node: 'ScheduleAnyway', zone: 'ScheduleAnyway' } },
   reclaimPolicy: 'Retain',
 };
@@ -94,9 +95,9 @@ export async function runRandomly({ cluster, clients, args, step }: ScenarioRun)
 }
 
 interface Deed {
-  /** How often it is chosen, in relation to the others. */
+  /** Relative frequency of this action. */
   readonly weight: number;
-  /** Resolves to what it did. */
+  /** Does the action and resolves to its description. */
   readonly act: () => Promise<string>;
 }
 
@@ -141,7 +142,7 @@ function deedsOf(cluster: Cluster, random: Rng): Readonly<Record<string, Deed>> 
   };
 }
 
-/** Leaves the deed out while a node or a replica is missing: a second loss would take acknowledged writes with it. */
+/** Skips the action while a node or a replica is missing: a second loss would lose acknowledged writes. */
 function whenStable(cluster: Cluster, act: () => Promise<string>): () => Promise<string> {
   return async () => {
     const pods = await podsOf(cluster, 'default', ALL);

@@ -1,8 +1,8 @@
-/** Scenarios of the Helm release: changed values, uninstall and install again. */
+/** Scenarios of the Helm release: changed values, and uninstall and install again. */
 import { PODS, uninstallCairn } from './install.ts';
 import { ALL, type Scenarios, SOME, withoutRestart } from './scenario.ts';
 
-/** Values that nodes do not read, or only when they start, one upgrade after the other. */
+/** Values that nodes do not read, or only at their start, one upgrade after the other. */
 const CHANGES: readonly (readonly string[])[] = [
   [
     'cluster.bootstrap=never',
@@ -29,7 +29,7 @@ const CHANGES: readonly (readonly string[])[] = [
     'commonLabels.team=shop',
     'commonAnnotations.team=shop',
   ],
-  // Back to the first ones.
+  // The last upgrade returns to the first values.
   [],
 ];
 
@@ -49,7 +49,7 @@ export const RELEASE_SCENARIOS: Scenarios<'values-changed' | 'reinstalled'> = {
       await step('uninstall', () => uninstallCairn(cluster));
       await cluster.kubectl('wait', '--for=delete', 'pods', ALL);
       await step('install again', () => install());
-      // The release has another first key.
+      // The new release has another first key.
       await clients.readKey();
       await step('until all pods are ready again', () => cluster.untilReady(PODS));
     },

@@ -1,6 +1,6 @@
 /**
- * The commands of a runbook, read from its page, so that what is tested is what operators read. Blocks of `sh` in the
- * sections Fix and Verify are run in this order, each as a script of its own that ends with its first failure.
+ * Runs the commands of a runbook from its page, so that tests check the commands that operators read. Blocks of `sh` in
+ * the sections Fix and Verify are run in this order, each as a script of its own that ends with its first failure.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const SECTIONS = ['Fix', 'Verify'];
 const execute = promisify(execFile);
 
-/** Runs the commands of a page in a folder. @throws Error with what a command wrote, when it failed. */
+/** Runs the commands of a page in a folder. @throws Error with the output of a command that failed. */
 export async function follow(page: string, cwd: string, variables: Readonly<Record<string, string>>): Promise<void> {
   const env = { ...process.env, ...variables };
   for (const commands of commandsOf(page)) {
@@ -20,7 +20,7 @@ export async function follow(page: string, cwd: string, variables: Readonly<Reco
   }
 }
 
-/** @throws Error when the page has no command in one of the sections. */
+/** Reads the blocks of commands of a page. @throws Error when one of the sections has none. */
 function commandsOf(page: string): readonly string[] {
   const sections = readFileSync(join(ROOT, page), 'utf8').split(/^## /m);
   return SECTIONS.flatMap((name) => {

@@ -10,17 +10,19 @@ export interface Scenario {
   readonly replicas?: number;
   /** Number of pods at the end, when it differs. */
   readonly replicasLeft?: number;
-  /** Fields of a CairnCluster: the operator installs it, instead of the chart. */
+  /** Fields of a CairnCluster; with them the operator installs the cluster, instead of the chart. */
   readonly spec?: SpecPart;
-  /** Values of the chart of the operator, as `--set` takes them. */
+  /** Values of the chart of the operator in the form of `--set`. */
   readonly operatorValues?: readonly string[];
   /** Runs before the installation. */
   readonly prepare?: (cluster: Cluster) => Promise<void>;
-  /** Values of the chart, as `--set` takes them. */
+  /** Values of the chart in the form of `--set`. */
   readonly values?: readonly string[];
-  /** Whether clients and nodes speak TLS with certificates that the scenario has made. */
+  /** True when clients and nodes use TLS with certificates of the scenario. */
   readonly hasCertificates?: boolean;
-  /** Runs between two hundred transactions, while clients write and read. @throws Error when something is wrong. */
+  /**
+   * Runs between two series of a hundred transactions, while clients write and read. @throws Error when a check fails.
+   */
   readonly act: (run: ScenarioRun) => Promise<void>;
 }
 
@@ -33,15 +35,15 @@ export interface ScenarioRun {
   readonly certificates: Certificates;
   /** Words of the command line after the name of the scenario. */
   readonly args: readonly string[];
-  /** Installs the chart, or upgrades it, with the values of the scenario and others. */
+  /** Installs or upgrades the chart with the values of the scenario and further ones. */
   readonly install: (...changed: readonly string[]) => Promise<void>;
-  /** Does something, and notes how long it took. */
+  /** Runs an action and records its duration. */
   readonly step: (name: string, action: () => Promise<unknown>) => Promise<void>;
 }
 
-/** Tag and release of the image of a release before, which knows one feature level less. */
+/** Tag and version of the image of an earlier release, which knows one feature level less. */
 export const EARLIER = '0.0.9';
-/** Transactions before and after what is done. */
+/** Number of transactions before and after the action of a scenario. */
 export const SOME = 100;
 /** Selects the pods of Cairn. */
 export const ALL = '--selector=app.kubernetes.io/name=cairn';
@@ -56,7 +58,7 @@ export async function nodeOf(cluster: Cluster, pod: string): Promise<string> {
   return (await cluster.pod(pod)).spec.nodeName ?? '';
 }
 
-/** @throws Error when a pod was replaced meanwhile, or a container was started again. */
+/** Runs an action. @throws Error when a pod was replaced or a container restarted meanwhile. */
 export async function withoutRestart(cluster: Cluster, action: () => Promise<void>): Promise<void> {
   const before = await startsOf(cluster);
   await action();

@@ -1,4 +1,4 @@
-/** All scenarios, and how one is run: it begins with an empty cluster of Kubernetes. */
+/** All scenarios, and a function that runs one in an empty Kubernetes cluster. */
 import type { Cluster } from '../cluster.ts';
 import { CERTIFICATE_SCENARIOS } from './certificate-scenarios.ts';
 import { CERTIFICATE_VALUES, Certificates } from './certificates.ts';
@@ -15,7 +15,7 @@ import { RELEASE_SCENARIOS } from './release-scenarios.ts';
 import { type Scenario, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
 export interface Figures extends ClientFigures {
-  /** Milliseconds that each step took. */
+  /** Duration of each step in milliseconds. */
   readonly steps: Readonly<Record<string, number>>;
 }
 
@@ -41,7 +41,10 @@ const SCENARIOS: Scenarios<ScenarioName> = {
   ...CERTIFICATE_SCENARIOS,
 };
 
-/** Installs the pods, with further values; lets clients write, does something, lets them write more, and judges. */
+/**
+ * Installs the pods with further values, lets clients write, runs the action of the scenario, lets clients write more,
+ * and judges their history.
+ */
 export async function runIn(cluster: Cluster, name: string, changed: readonly string[]): Promise<Figures> {
   const scenario: Scenario | undefined = Object.entries(SCENARIOS).find(([key]) => key === name)?.[1];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}, but ${Object.keys(SCENARIOS).join(', ')}`);

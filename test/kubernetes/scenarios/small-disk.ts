@@ -1,6 +1,6 @@
 /**
- * A volume that is a file system of its own, which the folders of other volumes are not: it can be full. The
- * provisioner enlarges it with its claim.
+ * A volume that is a small file system of its own, so that it can become full. The folders of other volumes share the
+ * disk of the machine. The provisioner enlarges it with its claim.
  */
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { attempt, feed, run } from '../run.ts';
 const LEFT_BYTES = 14 * 2 ** 20;
 
 export interface SmallDisk {
-  /** Files that the node does not know take all space but `leftBytes`. */
+  /** Fills the volume with other files, except for `leftBytes`. */
   readonly fill: (leftBytes?: number) => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ interface SmallDiskOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Makes a claim, and its volume on a Kubernetes node, before a pod uses it. */
+/** Creates a claim and its volume on a Kubernetes node, before a pod uses it. */
 export async function makeSmallDisk(
   cluster: Cluster,
   { name, node, storage, labels = {} }: SmallDiskOptions,
@@ -49,7 +49,7 @@ export async function makeSmallDisk(
       const { bavail, bsize } = statfsSync(path);
       const allocated = bavail * bsize - Math.max(leftBytes, LEFT_BYTES);
       await run('fallocate', '--length', String(allocated), join(path, 'something-else'));
-      // The node writes meanwhile, so the last bytes are taken one by one.
+      // The node writes meanwhile, so the last bytes are filled one by one.
       if (leftBytes === 0) await attempt('dd', 'if=/dev/zero', `of=${join(path, 'the-rest')}`, 'bs=4096');
     },
   };
