@@ -2,6 +2,7 @@
  * A world isolates a control plane and its pods in namespaces of networks, mounts and processes. Nothing in it listens
  * on the machine, and all of it ends with its first process. A process outside removes the rest, which are folders of
  * control groups and the files. It outlives the process that started the world, however that ends.
+ *
  *   10.244.0.1      the machine, as pods see it: Kubernetes nodes, the API server, DNS
  *   10.244.1.1 ...  pods, a /32 each
  *   10.96.0.0/16    virtual addresses of Services

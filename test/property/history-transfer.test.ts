@@ -1,5 +1,5 @@
-// Goal: a replica that imports a history in parts stores the same rows as from the log, and damaged parts change
-// nothing (D8, D16). Method: two machines, random starts, flushes and restarts; rows compared.
+// Goal: a replica that imports a history in parts stores the same rows as one that applied the log, and damaged parts
+// change nothing (D8, D16). Method: two machines, random starts, flushes and restarts; rows are compared.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toLogIndex } from '#base';

@@ -1,4 +1,4 @@
-/** Runs a seed of the test suite, which must leave nothing undecided. */
+/** Runs a seed of the test suite, and reports a problem when a check of its history ends undecided. */
 import { type RunOptions, type RunResult, runSeed } from './scenario.ts';
 
 /** Reports undecided checks as problems, because they prove nothing. */

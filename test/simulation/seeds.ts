@@ -1,5 +1,5 @@
 // Seeds of the test suite as rows of a table: the options of a run, and lines that must appear in it. Each runs with
-// the invariants of #raft after every step, and must leave nothing undecided.
+// the invariants of #raft after every step, and no check of its history may end undecided.
 import { describe, expect, it } from 'vitest';
 import { runChecked } from './run-checked.ts';
 import type { RunOptions } from './scenario.ts';

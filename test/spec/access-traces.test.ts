@@ -1,6 +1,6 @@
-// Goal: a trace shows the wait until a caller is identified, below each request over HTTP and gRPC, and each operation
-// on keys and tokens. Method: real nodes with authentication on, an identity provider that answers when the test allows
-// it, and a collector on loopback.
+// Goal: a trace shows, below its request, the wait for the identity of the caller and each operation on keys and
+// tokens, over HTTP and gRPC. Method: real nodes with authentication on, an identity provider that answers when the
+// test allows it, and a collector on loopback.
 import type { ServerResponse } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AS_FIRST, FIRST_KEY, startGuardedNode } from '../support/guarded-node.ts';

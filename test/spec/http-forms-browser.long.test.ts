@@ -1,4 +1,4 @@
-// Chromium without scripts can do by forms what pages offer.
+// Every action that a page offers works by a form in Chromium without scripts.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';

@@ -1,3 +1,4 @@
+/** Finds free ports on loopback for servers of tests. */
 import { createServer } from 'node:net';
 
 /** Loopback ports that were bound and closed again; other processes are unlikely to take them before the node does. */

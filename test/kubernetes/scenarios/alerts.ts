@@ -1,6 +1,7 @@
 /**
  * Makes faults in a cluster of Cairn, waits until a real Prometheus fires the alerts of the chart, follows the runbook
  * that the alert names, and waits until the alert ends. Prints the duration of both as a line of JSON.
+ *
  *   npm run kube -- --nodes 4 node --conditions=source test/kubernetes/scenarios/alerts.ts [ALERT...]
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';

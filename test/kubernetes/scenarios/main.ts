@@ -1,6 +1,7 @@
 /**
  * Runs a scenario in the cluster of `npm run kube`, with further values of the chart, and prints its result as one
  * line of JSON.
+ *
  *   npm run kube -- node --conditions=source test/kubernetes/scenarios/main.ts leader-deleted drain.lingerSeconds=5
  */
 import { readFileSync } from 'node:fs';

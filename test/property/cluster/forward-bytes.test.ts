@@ -1,5 +1,6 @@
-// Goal: forwarded requests and answers arrive as they were sent; all other bytes are one failure. Method: random items
-// through two codecs; frames that are truncated, corrupted, or changed with a valid checksum.
+// Goal: forwarded requests and answers arrive unchanged; a truncated or corrupted frame is rejected as a whole, and no
+// bytes make the decoder throw. Method: random items through two codecs; frames that are truncated, corrupted, or
+// changed with a valid checksum.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DatabaseError, ERROR_CODES, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
@@ -102,7 +103,7 @@ it('forwarded requests and answers take as many frames as their bytes need', () 
   expect(Math.max(...frames.map(({ frame }) => frame.length))).toBeLessThan(2 ** 17);
 });
 
-it('forwarded requests and answers are one failure when the frame is not what was sent', () => {
+it('a truncated or changed frame of forwarded requests and answers is rejected as a whole', () => {
   fc.assert(
     fc.property(items, fc.nat(), fc.nat(255), (sent, place, byte) => {
       for (const { frame } of codecOf(NORTH).encodeForwards(SOUTH, sent)) {

@@ -1,5 +1,6 @@
-// Goal: a node decodes what was encoded for it, other bytes are one failure that changes nothing, and delta-encoded
-// heartbeat tables are exact despite loss, repeats and restarts (P1, P2). Method: random messages and histories.
+// Goal: a node decodes what was encoded for it, rejects damaged frames as a whole and without a change of its state,
+// and gets exact tables of heartbeats from deltas despite loss, repeats and restarts (P1, P2). Method: random messages
+// and histories.
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -49,7 +50,7 @@ it('a frame carries all messages of a turn, each lane in its order, and again wi
 });
 
 describe('invalid frames', () => {
-  it('is one failure, if it is random bytes, and if it is a frame that was cut or has a bit flipped', () => {
+  it('are rejected as a whole: random bytes, truncated frames, and frames with a flipped bit', () => {
     fc.assert(
       fc.property(envelopes, fc.nat(), fc.uint8Array({ maxLength: 200 }), (messages, place, noise) => {
         expect(codecOf(SOUTH).decode(noise).kind).toBe('failure');
@@ -65,7 +66,7 @@ describe('invalid frames', () => {
     );
   });
 
-  it('never throws nor takes a part, even where its checksum is right: what follows is decoded as if it had not come', () => {
+  it('never make the decoder throw or accept a part of them, even with a valid checksum, and do not affect later frames', () => {
     const change = fc.record({ at: fc.nat(), value: fc.nat(255), cut: fc.boolean() });
     fc.assert(
       fc.property(envelopes, fc.array(change, { minLength: 1, maxLength: 6 }), (messages, changes) => {

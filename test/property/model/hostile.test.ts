@@ -1,5 +1,5 @@
-// Goal: no input of a client makes a parser of the model throw: it returns a value, or there are faults. Method: random
-// bytes, and random JSON with the members that the parsers know, for every entry point.
+// Goal: no input of a client makes a parser of the model throw: it returns a value or faults. Method: random bytes, and
+// random JSON with the members that the parsers know, for every entry point.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';

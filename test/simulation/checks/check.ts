@@ -1,3 +1,4 @@
+/** The type of a check of a history, and helpers that checks share. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Evidence, Instance } from './evidence.ts';
 

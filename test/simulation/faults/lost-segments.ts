@@ -1,9 +1,9 @@
-// A fault of the log: a segment in its middle is gone, because its name is missing from the directory, as after the
-// repair of a damaged file system. The power fails before, and another process starts with the rest.
-//
-// Regardless of its entries, the node must refuse to start and name the missing file; later its files are restored from
-// a backup. The first segment is never lost, because it may be obsolete, nor the last one, which only the guard knows
-// of (`lost` of rot).
+// A fault of the log: a segment in its middle is lost, because its name is missing from the directory, as after the
+// repair of a damaged file system. A power failure precedes the loss, and a new process starts with the remaining
+// files.
+// Regardless of the entries in the segment, the node must refuse to start and name the missing file. Later its files
+// are restored from a backup. This fault never takes the first segment, because it may be obsolete, nor the last one,
+// whose loss only the guard can reveal (the fault `rot` with `lost` covers lost writes).
 import type { Rng } from '../engine/random.ts';
 
 export interface LostSegment {

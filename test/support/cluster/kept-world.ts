@@ -1,4 +1,7 @@
-/** Nodes in one thread whose replicas are maintained: node 1 founds the cluster, and registered nodes join it. */
+/**
+ * Nodes in one thread that keep the number of copies: they replace lost replicas. Node 1 founds the cluster, and
+ * registered nodes join it.
+ */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf, replicaOf, toNodeId } from '#base';
 import { type Binding, type ClusterPorts, type NodeRegistration, spreadOver } from '#cluster';
 import { everybody, membershipOf } from '#raft';
