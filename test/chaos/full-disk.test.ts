@@ -9,7 +9,7 @@ import { lacksTool } from '../support/needed-tools.ts';
 const FULL = { code: 'RESOURCE_EXHAUSTED', info: { reason: 'storage_full', metadata: { reason: 'DiskFull' } } };
 
 it.skipIf(lacksTool('unshare', 'nsenter'))(
-  'a disk that is nearly full has the node refuse writes and go on with the rest',
+  'a node with a nearly full disk refuses writes and continues with everything else',
   { timeout: 120_000 },
   async () => {
     const disk = await mountDisk();

@@ -57,7 +57,7 @@ function runsIn(dir: string): readonly string[] {
 }
 
 it.each(HERE.map((world, place) => ({ world, keep: place === 0 ? ['--keep'] : [] })))(
-  'a run that gets SIGTERM leaves what it was told to keep, with $world and $keep',
+  'a run that gets SIGTERM leaves only what its options keep, with $world and $keep',
   { timeout: 120_000 },
   async ({ world, keep }) => {
     const dir = testDir();

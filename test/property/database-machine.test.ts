@@ -154,7 +154,7 @@ async function isRefused({ host, other, oracle }: TwoReplicas, request: OracleRe
 }
 
 it(
-  'DatabaseMachine with little to look through refuses what it cannot find, and decides the rest as the oracle does (D4, D8, D13)',
+  'DatabaseMachine with small prefix limits refuses constraints above them, and decides all others like the oracle (D4, D8, D13)',
   async () => {
     let refused = 0;
     const property = fc.asyncProperty(arbSteps({ variety: 8, eventsMax: 4 }, 60), arbLimits, async (list, limits) => {

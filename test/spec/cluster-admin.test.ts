@@ -70,7 +70,7 @@ describe('SPEC-AUTH-ROLES: the admin API at the gRPC port', () => {
     expect(await run('recommission 9', key)).toMatchObject({ code: 1, err: expect.stringContaining('no node 9') });
   });
 
-  it.each([['reader'], ['writer'], ['deployer'], ['admin:shop']])('refuses %s, whatever it asks', async (role) => {
+  it.each([['reader'], ['writer'], ['deployer'], ['admin:shop']])('refuses every request by %s', async (role) => {
     const { headers, key } = await issueKey(api, role);
     for (const order of [DRAIN, { ...DRAIN, isDryRun: true }, { kind: 'describe' }, { kind: 'finalize' }] as const) {
       expect(await codeOf(order, headers)).toBe('PERMISSION_DENIED');

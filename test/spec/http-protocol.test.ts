@@ -40,7 +40,7 @@ it.each([
   ['another port of it', { origin: 'https://ui.example:8443' }],
   ['no origin', {}],
 ])(
-  'SPEC-HTTP-CORS of a node with a list of origins allows nothing to %s, and says what the reply depends on',
+  'SPEC-HTTP-CORS of a node with a list of origins allows nothing to %s, and its replies vary on Origin',
   async (_who, sent: Record<string, string>) => {
     const { headers: named } = await listing.get('/nothing', { origin: 'https://ui.example' });
     expect(named.get('access-control-allow-origin')).toBe('https://ui.example');
