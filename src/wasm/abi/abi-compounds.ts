@@ -3,6 +3,7 @@
 import type { CoreValue } from '../engine.ts';
 import { abiViolation } from '../faults.ts';
 import { type Abi, alignedTo, type CoreType, FLAT_PARAMETERS_MAX, FlatSource, joined, notOf } from './abi.ts';
+import { ACCESS, type Access } from './abi-primitives.ts';
 import type { Canon } from './canon.ts';
 import { Handle, isList, isRecord, record, tagged, type Value } from './values.ts';
 
@@ -67,7 +68,8 @@ interface Cases {
 
 function choice({ abis, make, split }: Cases): Abi {
   const held = abis.filter((abi) => abi !== undefined);
-  const [discriminantBytes, write, read] = discriminant(abis.length);
+  const discriminantBytes = abis.length <= 2 ** 8 ? 1 : abis.length <= 2 ** 16 ? 2 : 4;
+  const { get, set } = unsignedOf(discriminantBytes);
   const payloadAlign = Math.max(1, ...held.map((abi) => abi.align));
   const align = Math.max(discriminantBytes, payloadAlign);
   const payloadAt = alignedTo(discriminantBytes, payloadAlign);
@@ -81,12 +83,12 @@ function choice({ abis, make, split }: Cases): Abi {
     align,
     flat: flat === undefined ? undefined : ['i32', ...flat],
     load: (canon, at) => {
-      const index = read(canon.view, at);
+      const index = get(canon.view, at);
       return make(index, expected(index)?.load(canon, at + payloadAt));
     },
     store: (canon, whole, at) => {
       const { index, value } = split(whole);
-      write(canon.view, at, index);
+      set(canon.view, at, index);
       expected(index)?.store(canon, value, at + payloadAt);
     },
     lift: (canon, from) => {
@@ -104,15 +106,8 @@ function choice({ abis, make, split }: Cases): Abi {
   };
 }
 
-type Write = (view: DataView, at: number, index: number) => void;
-type Read = (view: DataView, at: number) => number;
-
-function discriminant(cases: number): readonly [bytes: number, write: Write, read: Read] {
-  if (cases <= 2 ** 8) return [1, (view, at, index) => view.setUint8(at, index), (view, at) => view.getUint8(at)];
-  if (cases <= 2 ** 16) {
-    return [2, (view, at, index) => view.setUint16(at, index, true), (view, at) => view.getUint16(at, true)];
-  }
-  return [4, (view, at, index) => view.setUint32(at, index, true), (view, at) => view.getUint32(at, true)];
+function unsignedOf(bytes: 1 | 2 | 4): Access {
+  return bytes === 1 ? ACCESS.u8 : bytes === 2 ? ACCESS.u16 : ACCESS.u32;
 }
 
 /** Joins the flat forms of all cases: each position gets a type that holds the value of every case. */
@@ -219,25 +214,19 @@ export function optionOf(abi: Abi): Abi {
 /** Flags; bits without a label are ignored. */
 export function flagsOf(labels: readonly string[]): Abi {
   const size = labels.length <= 8 ? 1 : labels.length <= 16 ? 2 : 4;
+  const { get, set } = unsignedOf(size);
   const bitsOf = (value: Value): number => {
     if (!isList(value)) throw notOf('flags', value);
-    const set = new Set<Value>(value);
-    return labels.reduce((bits, label, i) => (set.has(label) ? bits | (1 << i) : bits), 0);
+    const given = new Set<Value>(value);
+    return labels.reduce((bits, label, i) => (given.has(label) ? bits | (1 << i) : bits), 0);
   };
   const labelsOf = (bits: number): Value => labels.filter((_, i) => ((bits >>> i) & 1) === 1);
-  const width = 8 * size;
   return {
     size,
     align: size,
     flat: ['i32'],
-    load: ({ view }, at) =>
-      labelsOf(width === 8 ? view.getUint8(at) : width === 16 ? view.getUint16(at, true) : view.getUint32(at, true)),
-    store: ({ view }, value, at) => {
-      const bits = bitsOf(value);
-      if (width === 8) view.setUint8(at, bits);
-      else if (width === 16) view.setUint16(at, bits, true);
-      else view.setUint32(at, bits, true);
-    },
+    load: ({ view }, at) => labelsOf(get(view, at)),
+    store: ({ view }, value, at) => set(view, at, bitsOf(value)),
     lift: (_, from) => labelsOf(from.i32()),
     lower: (_, value, into) => void into.push(bitsOf(value)),
   };

@@ -6,16 +6,34 @@ import { type Abi, type FlatSource, notOf } from './abi.ts';
 import type { Canon } from './canon.ts';
 import type { Value } from './values.ts';
 
-type Get = (view: DataView, at: number) => number;
-type Set = (view: DataView, at: number, value: number) => void;
+const SMALL = ['u8', 's8', 'u16', 's16', 'u32', 's32'] as const;
+
+type Small = (typeof SMALL)[number];
+type Float = 'f32' | 'f64';
+
+/** Reads and writes numbers in memory. */
+export interface Access {
+  readonly get: (view: DataView, at: number) => number;
+  readonly set: (view: DataView, at: number, value: number) => void;
+}
+
+export const ACCESS: Readonly<Record<Small | Float, Access>> = {
+  u8: { get: (view, at) => view.getUint8(at), set: (view, at, value) => view.setUint8(at, value) },
+  s8: { get: (view, at) => view.getInt8(at), set: (view, at, value) => view.setInt8(at, value) },
+  u16: { get: (view, at) => view.getUint16(at, true), set: (view, at, value) => view.setUint16(at, value, true) },
+  s16: { get: (view, at) => view.getInt16(at, true), set: (view, at, value) => view.setInt16(at, value, true) },
+  u32: { get: (view, at) => view.getUint32(at, true), set: (view, at, value) => view.setUint32(at, value, true) },
+  s32: { get: (view, at) => view.getInt32(at, true), set: (view, at, value) => view.setInt32(at, value, true) },
+  f32: { get: (view, at) => view.getFloat32(at, true), set: (view, at, value) => view.setFloat32(at, value, true) },
+  f64: { get: (view, at) => view.getFloat64(at, true), set: (view, at, value) => view.setFloat64(at, value, true) },
+};
 
 const unsigned = (bits: number) => (value: number) => (bits === 32 ? value >>> 0 : value & (2 ** bits - 1));
 const signed = (bits: number) => (value: number) => (value << (32 - bits)) >> (32 - bits);
 
-type Small = 'u8' | 's8' | 'u16' | 's16' | 'u32' | 's32';
-
 /** An integer of up to 32 bits. */
-function small(name: Small, get: Get, set: Set): Abi {
+function small(name: Small): Abi {
+  const { get, set } = ACCESS[name];
   const bits = Number(name.slice(1));
   const size = bits / 8;
   const narrow = name.startsWith('s') ? signed(bits) : unsigned(bits);
@@ -51,7 +69,8 @@ function large(name: string, narrow: (bits: bigint) => bigint): Abi {
 }
 
 /** The bits of NaN differ between machines, so the host uses one canonical NaN. */
-function float(name: 'f32' | 'f64', get: Get, set: Set): Abi {
+function float(name: Float): Abi {
+  const { get, set } = ACCESS[name];
   const size = Number(name.slice(1)) / 8;
   const expected = (value: Value): number => {
     if (typeof value === 'number') return value;
@@ -116,70 +135,9 @@ const BOOL: Abi = {
 export const PRIMITIVES: ReadonlyMap<string, Abi> = new Map([
   ['bool', BOOL],
   ['char', CHAR],
-  [
-    'u8',
-    small(
-      'u8',
-      (view, at) => view.getUint8(at),
-      (view, at, value) => view.setUint8(at, value),
-    ),
-  ],
-  [
-    's8',
-    small(
-      's8',
-      (view, at) => view.getInt8(at),
-      (view, at, value) => view.setInt8(at, value),
-    ),
-  ],
-  [
-    'u16',
-    small(
-      'u16',
-      (view, at) => view.getUint16(at, true),
-      (view, at, value) => view.setUint16(at, value, true),
-    ),
-  ],
-  [
-    's16',
-    small(
-      's16',
-      (view, at) => view.getInt16(at, true),
-      (view, at, value) => view.setInt16(at, value, true),
-    ),
-  ],
-  [
-    'u32',
-    small(
-      'u32',
-      (view, at) => view.getUint32(at, true),
-      (view, at, value) => view.setUint32(at, value, true),
-    ),
-  ],
-  [
-    's32',
-    small(
-      's32',
-      (view, at) => view.getInt32(at, true),
-      (view, at, value) => view.setInt32(at, value, true),
-    ),
-  ],
+  ...SMALL.map((name): [string, Abi] => [name, small(name)]),
   ['u64', large('u64', (bits) => BigInt.asUintN(64, bits))],
   ['s64', large('s64', (bits) => BigInt.asIntN(64, bits))],
-  [
-    'f32',
-    float(
-      'f32',
-      (view, at) => view.getFloat32(at, true),
-      (view, at, value) => view.setFloat32(at, value, true),
-    ),
-  ],
-  [
-    'f64',
-    float(
-      'f64',
-      (view, at) => view.getFloat64(at, true),
-      (view, at, value) => view.setFloat64(at, value, true),
-    ),
-  ],
+  ['f32', float('f32')],
+  ['f64', float('f64')],
 ]);

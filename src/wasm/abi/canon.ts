@@ -5,6 +5,7 @@
  *       before they are copied, so a guest that returns one buffer four thousand times still keeps to its limit.
  */
 
+import { NO_BYTES } from '#base';
 import type { CoreFunction, CoreMemory, CoreValue } from '../engine.ts';
 import { abiViolation, Faulted } from '../faults.ts';
 import type { TextEncoding } from '../reading/component-types.ts';
@@ -29,7 +30,6 @@ export interface CanonParts {
   readonly gate: Gate;
 }
 
-const NO_BYTES = new Uint8Array(0);
 const NO_VIEW = new DataView(NO_BYTES.buffer);
 
 export class Canon {

@@ -8,11 +8,11 @@
  *   G20 A guest receives the host's value of the same field or case name, or the call ends in AbiViolation. A value
  *       that the host lacks is none, empty or 0, and never the value of another field.
  */
+import { NO_BYTES } from '#base';
 import { abiViolation } from '../faults.ts';
 import type { Case, Field, ValueType } from '../reading/component-types.ts';
 import { isList, isRecord, record, tagged, type Value } from './values.ts';
 
-const NO_BYTES = new Uint8Array(0);
 const LARGE: ReadonlySet<string> = new Set(['u64', 's64']);
 const FRACTIONS: ReadonlySet<string> = new Set(['f32', 'f64']);
 

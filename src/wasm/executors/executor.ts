@@ -9,7 +9,7 @@ import { isRecord, tagged, type Value } from '../abi/values.ts';
 import { Faulted } from '../faults.ts';
 import { decodeArtifact } from '../guest/artifact.ts';
 import { NOTHING_SPENT } from '../guest/calls.ts';
-import { type AskHost, type Invoke, type Outcome, Program } from '../guest/guest.ts';
+import { type AskHost, type Invoke, Program } from '../guest/guest.ts';
 import { publish } from '../publishing/publish.ts';
 import { publishedValue } from '../publishing/publish-messages.ts';
 import type { Binding } from '../reading/worlds.ts';
@@ -40,13 +40,13 @@ export class Executor {
       case 'fold': {
         const program = this.#program(request.artifact);
         const work = (invoke: Invoke): Value => folded(program.artifact.binding, request, invoke);
-        return answerOf(id, program.run(request, work));
+        return { id, ...program.run(request, work) };
       }
       case 'call': {
         const program = this.#program(request.artifact);
         const { bound, values, isFresh } = request;
         const work = (invoke: Invoke): Value => invoke(boundIn(program.artifact.binding, bound), values);
-        return answerOf(id, program.run(request, work, isFresh));
+        return { id, ...program.run(request, work, isFresh) };
       }
     }
   }
@@ -63,10 +63,6 @@ export class Executor {
     if (program === undefined) throw new TypeError(`There is no artifact ${artifact} to be called`);
     return program;
   }
-}
-
-function answerOf(id: number, outcome: Outcome): Answer {
-  return { id, ...outcome };
 }
 
 function boundIn(binding: Binding, bound: 'main' | 'batch' | 'query'): Binding['main'] {

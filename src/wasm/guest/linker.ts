@@ -151,20 +151,6 @@ class Instance {
         this.#exports.set(step.name, item);
         return this.#add(item);
       }
-      case 'lift':
-      case 'lower':
-      case 'resource':
-      case 'new resource':
-      case 'drop resource':
-      case 'resource rep':
-        this.#canonical(step);
-    }
-  }
-
-  #canonical(
-    step: Extract<Step, { kind: 'lift' | 'lower' | 'resource' | `${string} resource` | 'resource rep' }>,
-  ): void {
-    switch (step.kind) {
       case 'lift': {
         const core = this.#coreFunction(step.core);
         const { postReturn } = step.options;

@@ -68,7 +68,7 @@ export class TypeReader {
   }
 
   #function(scope: Scope): FunctionType {
-    const parameters = this.#fields(scope);
+    const parameters = this.#all(() => this.#field(scope));
     const at = this.#reader.at;
     const form = this.#reader.u8();
     if (form === 0x00) return { kind: 'function', parameters, result: this.#value(scope) };
@@ -87,44 +87,23 @@ export class TypeReader {
     if (primitive !== undefined) return { kind: 'primitive', name: primitive };
     switch (form) {
       case 0x72:
-        return { kind: 'record', fields: some(this.#fields(scope), at) };
+        return { kind: 'record', fields: this.#some(at, () => this.#field(scope)) };
       case 0x71:
-        return {
-          kind: 'variant',
-          cases: some(
-            this.#all(() => this.#case(scope)),
-            at,
-          ),
-        };
+        return { kind: 'variant', cases: this.#some(at, () => this.#case(scope)) };
       case 0x70:
         return { kind: 'list', of: this.#value(scope) };
       case 0x6f:
-        return {
-          kind: 'tuple',
-          items: some(
-            this.#all(() => this.#value(scope)),
-            at,
-          ),
-        };
+        return { kind: 'tuple', items: this.#some(at, () => this.#value(scope)) };
       case 0x6e:
         return {
           kind: 'flags',
           labels: fewFlags(
-            some(
-              this.#all(() => this.#reader.name()),
-              at,
-            ),
+            this.#some(at, () => this.#reader.name()),
             at,
           ),
         };
       case 0x6d:
-        return {
-          kind: 'enum',
-          labels: some(
-            this.#all(() => this.#reader.name()),
-            at,
-          ),
-        };
+        return { kind: 'enum', labels: this.#some(at, () => this.#reader.name()) };
       case 0x6b:
         return { kind: 'option', of: this.#value(scope) };
       case 0x6a:
@@ -153,8 +132,8 @@ export class TypeReader {
     throw new Refused('InvalidComponent', at, `The type at ${at} is one of a ${type.kind}; it must be one of values`);
   }
 
-  #fields(scope: Scope): readonly Field[] {
-    return this.#all(() => ({ name: this.#reader.name(), type: this.#value(scope) }));
+  #field(scope: Scope): Field {
+    return { name: this.#reader.name(), type: this.#value(scope) };
   }
 
   #case(scope: Scope): Case {
@@ -202,12 +181,13 @@ export class TypeReader {
   #all<Value>(read: () => Value): readonly Value[] {
     return Array.from(this.#definitions.list(this.#reader), read);
   }
-}
 
-/** An empty value would take no memory, so a list of any length would fit: types must have parts. */
-function some<Part>(parts: readonly Part[], at: number): readonly Part[] {
-  if (parts.length > 0) return parts;
-  throw new Refused('InvalidComponent', at, `The type at ${at} has nothing in it; it must have one part at least`);
+  /** An empty value would take no memory, so a list of any length would fit: types must have parts. */
+  #some<Part>(at: number, read: () => Part): readonly Part[] {
+    const parts = this.#all(read);
+    if (parts.length > 0) return parts;
+    throw new Refused('InvalidComponent', at, `The type at ${at} has nothing in it; it must have one part at least`);
+  }
 }
 
 function fewFlags(labels: readonly string[], at: number): readonly string[] {
