@@ -6,14 +6,10 @@
  */
 import { failure, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
-import { optionFaults } from './option-faults.ts';
+import { readOptions, refuseUsage } from './option-faults.ts';
 import { table } from './table.ts';
 
-// An import would also load the lazy parts of the module, such as its text comparison for tests.
-const { parseArgs } = process.getBuiltinModule('node:util');
-
 const EXIT_REFUSED = 1;
-const EXIT_USAGE = 2;
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Per kind of credential: the path of the API, and the member of a list answer. */
 const KINDS = {
@@ -84,11 +80,7 @@ export async function authCommand(args: readonly string[], ports: AuthPorts): Pr
     return 0;
   }
   const asked = readArguments(args);
-  if (asked.kind === 'failure') {
-    for (const fault of asked.reason) err(`cairn auth: ${fault}\n`);
-    err('See cairn auth --help.\n');
-    return EXIT_USAGE;
-  }
+  if (asked.kind === 'failure') return refuseUsage('auth', asked.reason, err);
   try {
     return await carryOut(asked.value, ports);
   } catch (cause) {
@@ -240,9 +232,9 @@ const OPTIONS = {
 } as const;
 
 function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
-  const malformed = optionFaults(args, OPTIONS);
-  if (malformed.length > 0) return failure(malformed);
-  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const given = readOptions(args, OPTIONS);
+  if (given.kind === 'failure') return given;
+  const { values, positionals } = given.value;
   const { url = DEFAULT_URL, 'key-file': keyFile, 'tls-ca-file': caFile, json: isJson = false } = values;
   const faults: string[] = [];
   const [what, ...words] = positionals;

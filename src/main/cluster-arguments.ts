@@ -5,13 +5,10 @@
 import { failure, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminRequest, DialledAddress } from '#cluster';
 import { leadingZeroRule, parseRevisionText } from '#model';
-import { optionFaults } from './option-faults.ts';
+import { readOptions } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { variableName } from './setting.ts';
-
-// An import would also load the lazy parts of the module, such as its text comparison for tests.
-const { parseArgs } = process.getBuiltinModule('node:util');
 
 type Order = AdminRequest['order'];
 type DrainOrder = Extract<Order, { readonly kind: 'drain' | 'undrain' }>;
@@ -87,9 +84,9 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
 };
 
 export function readArguments(args: readonly string[], environment: Environment): Result<Asked, readonly string[]> {
-  const malformed = optionFaults(args, OPTIONS);
-  if (malformed.length > 0) return failure(malformed);
-  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const given = readOptions(args, OPTIONS);
+  if (given.kind === 'failure') return given;
+  const { values, positionals } = given.value;
   const faults = Object.keys(values)
     .filter((name) => (COMMANDS_OF[name] ?? positionals[0]) !== positionals[0])
     .map((name) => `--${name} is only for ${COMMANDS_OF[name]}`);

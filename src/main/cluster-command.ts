@@ -13,7 +13,7 @@ import {
   type Environment,
   readArguments,
 } from './cluster-arguments.ts';
-import { checkDrain, drainAndStay, EXIT_NO_QUORUM, EXIT_REFUSED, EXIT_USAGE, undrain } from './cluster-drain.ts';
+import { checkDrain, drainAndStay, EXIT_NO_QUORUM, EXIT_REFUSED, undrain } from './cluster-drain.ts';
 import {
   jsonOf,
   renderCluster,
@@ -22,6 +22,7 @@ import {
   renderFinalized,
   renderRecovered,
 } from './cluster-report.ts';
+import { refuseUsage } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { PEER_TLS_HELP } from './peer-tls-options.ts';
 import { isRefusal } from './refusal.ts';
@@ -98,11 +99,7 @@ export async function clusterCommand(args: readonly string[], ports: ClusterPort
     return 0;
   }
   const asked = readArguments(args, ports.environment);
-  if (asked.kind === 'failure') {
-    for (const fault of asked.reason) err(`cairn cluster: ${fault}\n`);
-    err('See cairn cluster --help.\n');
-    return EXIT_USAGE;
-  }
+  if (asked.kind === 'failure') return refuseUsage('cluster', asked.reason, err);
   const { client, tls } = asked.value;
   try {
     if (client !== undefined) {

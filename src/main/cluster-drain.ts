@@ -25,7 +25,6 @@ import { renderMovable } from './cluster-report.ts';
 
 /** The exit codes of `cairn cluster …` (docs/operations/cluster.md). */
 export const EXIT_REFUSED = 1;
-export const EXIT_USAGE = 2;
 /** Exit code of a drain when the catalog or a database would have no quorum without the node. */
 export const EXIT_NO_QUORUM = 3;
 /** Exit code of a drain that has timed out with leaderships left. */

@@ -1,11 +1,35 @@
-/** Faults in the options of a command. Messages of Node do not list the options that exist. */
-import { quote } from '#base';
+/** Reads the options of a command. Messages of Node do not list the options that exist. */
+import type { parseArgs as Parse } from 'node:util';
+import { failure, ok, quote, type Result } from '#base';
 import { nearest } from './nearest.ts';
 
 // An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
+/** Exit code of a command whose command line is malformed. */
+export const EXIT_USAGE = 2;
+
 export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+
+type Given<O extends Options> = ReturnType<
+  typeof Parse<{ readonly args: string[]; readonly options: O; readonly allowPositionals: true }>
+>;
+
+/** Returns the options and positional arguments, or a sentence for each fault. */
+export function readOptions<const O extends Options>(
+  args: readonly string[],
+  options: O,
+): Result<Given<O>, readonly string[]> {
+  const faults = optionFaults(args, options);
+  return faults.length > 0 ? failure(faults) : ok(parseArgs({ args: [...args], options, allowPositionals: true }));
+}
+
+/** Writes a line for each fault of a command line. @returns the exit code */
+export function refuseUsage(command: string, faults: readonly string[], err: (text: string) => void): number {
+  for (const fault of faults) err(`cairn ${command}: ${fault}\n`);
+  err(`See cairn ${command} --help.\n`);
+  return EXIT_USAGE;
+}
 
 /** Returns a sentence for each fault. The caller checks positional arguments. */
 export function optionFaults(args: readonly string[], options: Options): readonly string[] {

@@ -1,5 +1,5 @@
 /** Settings of TLS between nodes. */
-import { oneOf, plainText, type Setting, wordOr } from './setting.ts';
+import { oneOf, optionalFile, type Setting } from './setting.ts';
 
 export interface PeerTlsSettings {
   readonly peerTlsCertFile: string;
@@ -10,26 +10,16 @@ export interface PeerTlsSettings {
 }
 
 export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting<PeerTlsSettings[K]> } = {
-  peerTlsCertFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Certificate of this node for peers in PEM, followed by its intermediate certificates, valid for servers, for clients and for advertise-host. With it, peer-port uses TLS 1.3 and refuses clients without a certificate signed by peer-tls-ca-file. A replaced file is used within seconds. none: no certificate.',
-  },
-  peerTlsKeyFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Private key of peer-tls-cert-file in PEM, without a passphrase.',
-  },
-  peerTlsCaFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Certificate authorities, in PEM, that sign the certificates of nodes and of operators for peer-port. Every holder of such a certificate has all rights of a node, so these authorities should sign nothing else.',
-  },
-  peerSecretFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Alternative to certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. Read at startup. none: no secret.',
-  },
+  peerTlsCertFile: optionalFile(
+    'Certificate of this node for peers in PEM, followed by its intermediate certificates, valid for servers, for clients and for advertise-host. With it, peer-port uses TLS 1.3 and refuses clients without a certificate signed by peer-tls-ca-file. A replaced file is used within seconds. none: no certificate.',
+  ),
+  peerTlsKeyFile: optionalFile('Private key of peer-tls-cert-file in PEM, without a passphrase.'),
+  peerTlsCaFile: optionalFile(
+    'Certificate authorities, in PEM, that sign the certificates of nodes and of operators for peer-port. Every holder of such a certificate has all rights of a node, so these authorities should sign nothing else.',
+  ),
+  peerSecretFile: optionalFile(
+    'Alternative to certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. Read at startup. none: no secret.',
+  ),
   peerTls: {
     type: oneOf(['require', 'prefer', 'off']),
     default: 'require',

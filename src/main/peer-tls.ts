@@ -53,36 +53,33 @@ interface PeerTlsParts {
  * @throws DatabaseError when a file cannot be read or is invalid.
  */
 export function openPeerTls(settings: PeerTlsSettings, parts: PeerTlsParts): NodePeerTls | undefined {
-  if (settings.peerSecretFile !== 'none') return new Shared(settings, parts);
+  if (settings.peerSecretFile !== 'none') {
+    const { core, ...both } = forBothThreads(secretIn(settings.peerSecretFile), settings, parts);
+    // A secret has no certificate, and is read once.
+    return { ...both, certificateFault: undefined, [Symbol.dispose]: () => core.close() };
+  }
   return settings.peerTlsCertFile === 'none' ? undefined : new Reloaded(settings, parts);
 }
 
-function modeOf({ peerTls }: PeerTlsSettings): PeerTlsMode {
-  return peerTls === 'prefer' ? 'prefer' : 'require';
+interface BothThreads extends Pick<NodePeerTls, 'tls' | 'forCore'> {
+  /** Sends later material to the core thread. */
+  readonly core: MessagePort;
 }
 
-/** TLS with a secret that all nodes share; it is read once. */
-class Shared implements NodePeerTls {
-  readonly tls: PeerTls;
-  readonly forCore: CoreTls;
-  /** A secret has no certificate. */
-  readonly certificateFault = undefined;
-  readonly #core: MessagePort;
-
-  constructor(settings: PeerTlsSettings, { logger }: PeerTlsParts) {
-    const material = secretIn(settings.peerSecretFile);
-    const mode = modeOf(settings);
-    const { port1, port2 } = new MessageChannel();
-    this.#core = port1;
-    port1.unref();
-    this.tls = new PeerTls(material, mode);
-    this.forCore = { mode, material, replaced: port2 };
-    warnIfOptional(mode, logger);
+function forBothThreads(
+  material: PeerTlsMaterial,
+  { peerTls }: PeerTlsSettings,
+  { logger }: PeerTlsParts,
+): BothThreads {
+  const mode = peerTls === 'prefer' ? 'prefer' : 'require';
+  const { port1, port2 } = new MessageChannel();
+  port1.unref();
+  if (mode === 'prefer') {
+    const message =
+      'The peer port accepts connections without TLS: start the node without --peer-tls=prefer when all nodes use TLS';
+    logger.warn('peer-tls-optional', { message });
   }
-
-  [Symbol.dispose](): void {
-    this.#core.close();
-  }
+  return { tls: new PeerTls(material, mode), forCore: { mode, material, replaced: port2 }, core: port1 };
 }
 
 /** Long enough that the secret cannot be guessed. */
@@ -98,13 +95,6 @@ function secretIn(file: string): PeerSecret {
       'must have one line of 32 to 1,024 characters, such as `openssl rand -hex 32` prints',
     );
   return { secret: createHash('sha256').update('cairn peers 1 ').update(text).digest() };
-}
-
-function warnIfOptional(mode: PeerTlsMode, logger: Logger): void {
-  if (mode !== 'prefer') return;
-  const message =
-    'The peer port accepts connections without TLS: start the node without --peer-tls=prefer when all nodes use TLS';
-  logger.warn('peer-tls-optional', { message });
 }
 
 /** Reads the files once, for a command. @throws DatabaseError like `openPeerTls` */
@@ -130,14 +120,11 @@ class Reloaded implements NodePeerTls {
     const material = readFiles(settings);
     const certificate = certificateOf(material, settings);
     this.#certificate = certificate;
-    const { port1, port2 } = new MessageChannel();
-    this.#core = port1;
-    port1.unref();
-    const mode = modeOf(settings);
-    this.tls = new PeerTls(material, mode);
-    this.forCore = { mode, material, replaced: port2 };
+    const { tls, forCore, core } = forBothThreads(material, settings, parts);
+    this.tls = tls;
+    this.forCore = forCore;
+    this.#core = core;
     this.#show(certificate);
-    warnIfOptional(mode, parts.logger);
     this.#files = new ReloadedFiles({
       used: material,
       read: () => readFiles(settings),

@@ -17,17 +17,13 @@ import {
   surveyOf,
   wallClock,
 } from '#cluster';
-import { optionFaults } from './option-faults.ts';
+import { readOptions, refuseUsage } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 import { isRefusal } from './refusal.ts';
 
-// An import would also load the lazy parts of the module, such as its text comparison for tests.
-const { parseArgs } = process.getBuiltinModule('node:util');
-
 const EXIT_REFUSED = 1;
-const EXIT_USAGE = 2;
 /** A node that does not answer within this time counts as gone. */
 const ANSWER_MS = 1_500;
 const VARIABLE = 'CAIRN_DATA_DIR';
@@ -80,11 +76,7 @@ export async function recoverCommand(args: readonly string[], ports: RecoverPort
     return 0;
   }
   const asked = readArguments(args, environment);
-  if (asked.kind === 'failure') {
-    for (const fault of asked.reason) err(`cairn recover: ${fault}\n`);
-    err('See cairn recover --help.\n');
-    return EXIT_USAGE;
-  }
+  if (asked.kind === 'failure') return refuseUsage('recover', asked.reason, err);
   try {
     await using node = await openStoppedNode(asked.value.directory);
     return await carryOut(node, asked.value, ports);
@@ -169,15 +161,14 @@ function readArguments(
   args: readonly string[],
   environment: RecoverPorts['environment'],
 ): Result<Asked, readonly string[]> {
-  const options = {
+  const given = readOptions(args, {
     'accept-loss': { type: 'string' },
     'data-dir': { type: 'string' },
     json: { type: 'boolean' },
     ...PEER_TLS_OPTIONS,
-  } as const;
-  const malformed = optionFaults(args, options);
-  if (malformed.length > 0) return failure(malformed);
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  });
+  if (given.kind === 'failure') return given;
+  const { values, positionals } = given.value;
   if (positionals.length > 0) return failure([`unexpected argument ${JSON.stringify(positionals.join(' '))}`]);
   const { 'data-dir': directory = environment[VARIABLE], 'accept-loss': acceptLoss, json: isJson = false } = values;
   if (directory === undefined || directory === '')

@@ -3,17 +3,12 @@
  *
  * Exit code 0: done. 1: refused; the reason is on stderr. 2: the command line is malformed.
  */
-import { optionFaults } from './option-faults.ts';
+import { EXIT_USAGE, readOptions } from './option-faults.ts';
 import { isRefusal } from './refusal.ts';
 import { setAside } from './removed-node.ts';
 
-// An import would also load the lazy parts of the module, such as its text comparison for tests.
-const { parseArgs } = process.getBuiltinModule('node:util');
-
 const EXIT_REFUSED = 1;
-const EXIT_USAGE = 2;
 const VARIABLE = 'CAIRN_DATA_DIR';
-const OPTIONS = { 'data-dir': { type: 'string' } } as const;
 
 const REJOIN_HELP = `Usage: cairn rejoin --data-dir DIRECTORY
 
@@ -37,12 +32,11 @@ export async function rejoinCommand(args: readonly string[], { out, err, environ
     out(REJOIN_HELP);
     return 0;
   }
-  const faults = optionFaults(args, OPTIONS);
-  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: false });
-  const { 'data-dir': directory = environment[VARIABLE] } = values;
-  if (faults.length > 0 || typeof directory !== 'string' || directory === '') {
+  const given = readOptions(args, { 'data-dir': { type: 'string' } });
+  const directory = given.kind === 'failure' ? '' : (given.value.values['data-dir'] ?? environment[VARIABLE] ?? '');
+  if (directory === '') {
     const missing = '--data-dir is missing; name the data directory of the removed node';
-    for (const fault of faults.length > 0 ? faults : [missing]) err(`cairn rejoin: ${fault}\n`);
+    for (const fault of given.kind === 'failure' ? given.reason : [missing]) err(`cairn rejoin: ${fault}\n`);
     return EXIT_USAGE;
   }
   try {

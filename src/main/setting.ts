@@ -112,6 +112,11 @@ export function plainText(what: string, max: number): SettingType<string> {
   };
 }
 
+/** A setting that names a file, or `none`. */
+export function optionalFile(help: string): Setting<string> {
+  return { type: wordOr('none', plainText('a file', 4096)), default: 'none', help };
+}
+
 /** A name without spaces or control characters, of 1 to `max` characters. */
 export function oneWord(what: string, max: number): SettingType<string> {
   return {

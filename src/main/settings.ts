@@ -18,6 +18,7 @@ import {
   host,
   oneOf,
   oneWord,
+  optionalFile,
   origins,
   plainText,
   port,
@@ -203,11 +204,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'off',
     help: 'on: every request needs a credential, and the roles of its principal decide what it may do (docs/security.md). off: every client that reaches a port may do everything.',
   },
-  authBootstrapKeyFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'File with one line: the API key of an administrator, with which other keys are issued. The same on every node. Read at startup.',
-  },
+  authBootstrapKeyFile: optionalFile(
+    'File with one line: the API key of an administrator, with which other keys are issued. The same on every node. Read at startup.',
+  ),
   authBasic: {
     type: oneOf(['auto', 'off', 'on']),
     default: 'auto',
@@ -228,26 +227,16 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'auto',
     help: 'Requests that a client may make at once after a pause. auto: rate-limit-per-second.',
   },
-  tlsCertFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Certificate of this node in PEM, followed by its intermediate certificates. With it, gRPC, HTTP, MCP and metrics use TLS 1.2 or 1.3. A replaced file is used within seconds. none: no TLS on these ports.',
-  },
-  tlsKeyFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Private key of tls-cert-file in PEM, without a passphrase.',
-  },
-  tlsCaFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Certificate authorities, in PEM, that this node trusts when it relays requests to the client ports of other nodes. none: the authorities that Node.js includes.',
-  },
-  tlsClientCaFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'Certificate authorities, in PEM, that sign the certificates of gRPC clients. With auth=on the certificate identifies the client. none: no client certificates.',
-  },
+  tlsCertFile: optionalFile(
+    'Certificate of this node in PEM, followed by its intermediate certificates. With it, gRPC, HTTP, MCP and metrics use TLS 1.2 or 1.3. A replaced file is used within seconds. none: no TLS on these ports.',
+  ),
+  tlsKeyFile: optionalFile('Private key of tls-cert-file in PEM, without a passphrase.'),
+  tlsCaFile: optionalFile(
+    'Certificate authorities, in PEM, that this node trusts when it relays requests to the client ports of other nodes. none: the authorities that Node.js includes.',
+  ),
+  tlsClientCaFile: optionalFile(
+    'Certificate authorities, in PEM, that sign the certificates of gRPC clients. With auth=on the certificate identifies the client. none: no client certificates.',
+  ),
   tlsClientAuth: {
     type: oneOf(['request', 'require']),
     default: 'require',

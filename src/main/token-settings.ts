@@ -1,5 +1,5 @@
 /** Settings of external authentication: OpenID providers, and proxies that identify the client in a signed header. */
-import { plainText, type Setting, type SettingType, wordOr } from './setting.ts';
+import { optionalFile, plainText, type Setting, type SettingType, wordOr } from './setting.ts';
 
 export interface TokenSettings {
   /** Exactly as in the claim `iss` of the tokens. */
@@ -130,14 +130,10 @@ export const TOKEN_SETTINGS: { readonly [K in keyof TokenSettings]: Setting<Toke
     help: 'Accepted audiences (aud) of tokens in signed-header.',
   },
   signedHeaderRolesClaim: { ...rolesClaim, help: 'Like oidc-roles-claim, for tokens in signed-header.' },
-  authGrantsFile: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'JSON file that maps each role of an identity provider to grants, such as {"clerks": ["writer:shop-*"]}. Roles that are not in the file grant nothing. none: the roles are grants themselves. Read at startup.',
-  },
-  authExtractorModule: {
-    type: wordOr('none', plainText('a file', 4096)),
-    default: 'none',
-    help: 'JavaScript module that identifies the client of a request in its own way; it exports createExtractor (docs/security.md). It runs inside the node with all rights of the node. Loaded at startup.',
-  },
+  authGrantsFile: optionalFile(
+    'JSON file that maps each role of an identity provider to grants, such as {"clerks": ["writer:shop-*"]}. Roles that are not in the file grant nothing. none: the roles are grants themselves. Read at startup.',
+  ),
+  authExtractorModule: optionalFile(
+    'JavaScript module that identifies the client of a request in its own way; it exports createExtractor (docs/security.md). It runs inside the node with all rights of the node. Loaded at startup.',
+  ),
 };
