@@ -1,5 +1,4 @@
 /** The canonical ABI of records, variants, flags and handles. */
-
 import type { CoreValue } from '../engine.ts';
 import { abiViolation } from '../faults.ts';
 import { type Abi, alignedTo, type CoreType, FLAT_PARAMETERS_MAX, FlatSource, joined, notOf } from './abi.ts';

@@ -1,5 +1,4 @@
 /** The canonical ABI of numbers, booleans and characters. */
-
 import type { CoreValue } from '../engine.ts';
 import { abiViolation } from '../faults.ts';
 import { type Abi, type FlatSource, notOf } from './abi.ts';

@@ -1,5 +1,4 @@
 /** Maps a component type to its canonical ABI, and wraps calls in both directions. */
-
 import type { CoreFunction, CoreValue } from '../engine.ts';
 import type { FunctionType, ValueType } from '../reading/component-types.ts';
 import { Refused } from '../reading/refusal.ts';

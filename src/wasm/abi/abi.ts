@@ -8,7 +8,6 @@
  *   G12 A lifted value is a value of its type, or the call ends in AbiViolation: an invalid discriminant, character or
  *       string is never read as a valid one.
  */
-
 import type { CoreValue } from '../engine.ts';
 import { abiViolation } from '../faults.ts';
 import type { Canon } from './canon.ts';

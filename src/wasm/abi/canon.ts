@@ -4,7 +4,6 @@
  *   G11 No pointer or length of a guest makes the host read or write outside of the guest's memory. Bytes are counted
  *       before they are copied, so a guest that returns one buffer four thousand times still keeps to its limit.
  */
-
 import { NO_BYTES } from '#base';
 import type { CoreFunction, CoreMemory, CoreValue } from '../engine.ts';
 import { abiViolation, Faulted } from '../faults.ts';

@@ -19,7 +19,6 @@
  *   G19 A process that exceeds a time or memory limit is killed, and a process that has grown is replaced while it
  *       is idle.
  */
-
 import type { Value } from '../abi/values.ts';
 import type { Fault, FaultCode } from '../faults.ts';
 import { NOTHING_SPENT, type Spent } from '../guest/calls.ts';

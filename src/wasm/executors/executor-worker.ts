@@ -3,7 +3,6 @@
  * descriptors 3 and 4; it ends when the first of them closes. It never returns to an event loop: it reads a request,
  * answers it, and reads the next.
  */
-
 import { closeSync, fstatSync, readdirSync } from 'node:fs';
 import { Faulted } from '../faults.ts';
 import type { AskHost } from '../guest/guest.ts';

@@ -21,7 +21,6 @@
  *
  *   G15 A written message reads back unchanged; invalid bytes read as undefined.
  */
-
 import { ByteReader, ByteWriter, NO_BYTES } from '#base';
 import { readBytes, readText, readValue, writeBytes, writeText, writeValue } from '../abi/value-codec.ts';
 import { isList, type Value, type ValueList } from '../abi/values.ts';

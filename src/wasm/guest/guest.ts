@@ -3,7 +3,6 @@
  *
  *   G16 An instance is not used again after a call that ended in a fault.
  */
-
 import type { Callable } from '../abi/abi-types.ts';
 import type { Budget } from '../abi/canon.ts';
 import { fitted } from '../abi/fitting.ts';

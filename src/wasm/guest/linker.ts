@@ -8,7 +8,6 @@
  *   G13 A guest can call the functions that the host provides and nothing else: core modules receive exports of one
  *       another, and functions made here.
  */
-
 import { type Callable, lifted, lowered } from '../abi/abi-types.ts';
 import { type Budget, Canon, type Gate } from '../abi/canon.ts';
 import { Handles } from '../abi/handles.ts';

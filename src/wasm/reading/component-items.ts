@@ -1,5 +1,4 @@
 /** Parts common to types and components: names with a prefix, indices with a sort, aliases, descriptions. */
-
 import { DEFINITIONS_MAX } from '../limits.ts';
 import type { BinaryReader } from './binary-reader.ts';
 import { entry, type Scope, scopeAt } from './component-scope.ts';

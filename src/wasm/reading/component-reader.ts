@@ -4,7 +4,6 @@
  * In a `Component` from here each name is safe (G1), nothing unknown was skipped (G2), no function or count exceeds its
  * limit (G4), and the engine considers each core module valid.
  */
-
 import { quote } from '#base';
 import { validityFault } from '../engine.ts';
 import type { ComponentLimits } from '../limits.ts';

@@ -1,5 +1,4 @@
 /** Reads the types that a component defines into their scope (G2). */
-
 import { DEPTH_MAX } from '../limits.ts';
 import type { BinaryReader } from './binary-reader.ts';
 import { type Definitions, readAlias, readDescription, readExternName, setOnce } from './component-items.ts';

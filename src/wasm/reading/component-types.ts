@@ -4,7 +4,6 @@
  * A type refers to earlier types, so the types of a binary are an acyclic graph; its expansion may be exponential in
  * its depth. A shape is therefore cut at a maximum length.
  */
-
 import type { Span } from './binary-reader.ts';
 import type { CoreModule } from './core-module.ts';
 

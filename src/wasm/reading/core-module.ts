@@ -5,7 +5,6 @@
  * and globals, and the limits of memories and tables. The engine validates operand types and index bounds. A custom
  * section is read up to its name; its contents are ignored, and removed (strip.ts).
  */
-
 import { ENTRIES_MAX, FUNCTIONS_MAX, TABLES_MAX } from '../limits.ts';
 import { BinaryReader, type Span } from './binary-reader.ts';
 import { readConstant } from './constant.ts';

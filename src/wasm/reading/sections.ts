@@ -6,7 +6,6 @@
  *   section := u8 id, u32 size, so many bytes
  * ```
  */
-
 import { SECTIONS_MAX } from '../limits.ts';
 import { BinaryReader, type Span } from './binary-reader.ts';
 import { Refused } from './refusal.ts';

@@ -7,7 +7,6 @@
  *
  *   G4  No accepted component instantiates more instances, memory or table elements than its limits allow.
  */
-
 import { type ComponentLimits, OFFERED_MAX, PAGE_BYTES } from '../limits.ts';
 import type { Tally } from './component-types.ts';
 import type { CoreModule } from './core-module.ts';
