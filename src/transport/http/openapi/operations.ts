@@ -6,279 +6,164 @@ export interface Operation {
   /** Names of the schemas of the body, by content type. */
   readonly body?: Readonly<Record<string, string>>;
   /** Name of the schema of the reply. Absent: the reply is not JSON. */
-  readonly answer?: string;
+  readonly answer?: string | undefined;
   /** Content type of a reply that is not JSON. */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
   /** True: may redirect with 307. */
   readonly redirects?: boolean;
   /** Description of its 303, if it has one. */
   readonly leads?: string;
 }
 
-const JSON_TYPE = 'application/json';
-const MULTIPART = 'multipart/form-data';
+/** `reply`: name of the schema of a reply in JSON, or content type of another one; absent: it has no body. */
+type Describe = (summary: string, reply?: string, others?: Omit<Operation, 'summary' | 'tag'>) => Operation;
 
-const databases = { tag: 'databases' } as const;
-const transactions = { tag: 'transactions' } as const;
-const events = { tag: 'events' } as const;
-const components = { tag: 'components' } as const;
-const running = { tag: 'views and commands' } as const;
-const node = { tag: 'node' } as const;
-const probe = { ...node, contentType: 'text/plain' } as const;
-const access = { tag: 'access' } as const;
+function tagged(tag: Operation['tag']): Describe {
+  return (summary, reply, others) => {
+    const isType = reply?.includes('/') === true;
+    return { summary, tag, ...(isType ? { contentType: reply } : { answer: reply }), ...others };
+  };
+}
 
-const transacting = {
-  ...transactions,
+const databases = tagged('databases');
+const transactions = tagged('transactions');
+const events = tagged('events');
+const components = tagged('components');
+const running = tagged('views and commands');
+const node = tagged('node');
+const access = tagged('access');
+
+const json = (schema: string): Pick<Operation, 'body'> => ({ body: { 'application/json': schema } });
+const multipart = (schema: string): Pick<Operation, 'body'> => ({ body: { 'multipart/form-data': schema } });
+
+const TRANSACTION = {
   body: {
-    [JSON_TYPE]: 'NewTransaction',
+    'application/json': 'NewTransaction',
     'application/cloudevents+json': 'NewEvent',
     'application/cloudevents-batch+json': 'NewEvents',
   },
 };
-const rendering = { ...running, contentType: '*/*', redirects: true };
-const commanding = { ...running, body: { [JSON_TYPE]: 'Command' }, answer: 'CommandRecord' };
+const REDIRECTS = { redirects: true };
 const state = 'renders a State View, in its own content type or that of its presenter';
+const rendering = running(state, '*/*', REDIRECTS);
+const commanding = running('runs a command, and commits what is decided', 'CommandRecord', json('Command'));
 
 /** Operations by method and path of the route. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
-  'POST /api/v1/auth/keys': {
-    ...access,
-    summary: 'issues an API key',
-    body: { [JSON_TYPE]: 'NewApiKey' },
-    answer: 'IssuedApiKey',
-  },
-  'GET /api/v1/auth/keys': { ...access, summary: 'lists API keys', answer: 'ApiKeyList' },
-  'GET /api/v1/auth/keys/{key_id}': { ...access, summary: 'reads an API key', answer: 'ApiKey' },
-  'POST /api/v1/auth/keys/{key_id}/rotate': {
-    ...access,
-    summary: 'gives an API key another secret',
-    body: { [JSON_TYPE]: 'Rotation' },
-    answer: 'IssuedApiKey',
-  },
-  'DELETE /api/v1/auth/keys/{key_id}': { ...access, summary: 'revokes an API key' },
-  'POST /api/v1/auth/tokens': {
-    ...access,
-    summary: 'issues a token: some of your rights, for an hour at most',
-    body: { [JSON_TYPE]: 'NewToken' },
-    answer: 'IssuedToken',
-  },
-  'GET /api/v1/auth/tokens': { ...access, summary: 'lists the tokens that you have issued', answer: 'TokenList' },
-  'GET /api/v1/auth/tokens/{token_id}': { ...access, summary: 'reads a token', answer: 'Token' },
-  'DELETE /api/v1/auth/tokens/{token_id}': { ...access, summary: 'revokes a token' },
-  'POST /api/v1/db': {
-    ...databases,
-    summary: 'creates a database',
-    body: { [JSON_TYPE]: 'NewDatabase' },
-    answer: 'Database',
-  },
-  'POST /databases': {
-    ...databases,
-    summary: 'creates a database',
-    body: { [JSON_TYPE]: 'NewNamedDatabase' },
-    answer: 'ListedDatabase',
-  },
-  'POST /api/v1/databases/{database}': { ...databases, summary: 'creates a database', answer: 'Database' },
-  'GET /': { ...databases, summary: 'lists the names of databases', answer: 'DatabaseNames' },
-  'GET /databases': { ...databases, summary: 'lists databases', answer: 'DatabaseList' },
-  'GET /databases/{database}': {
-    ...databases,
-    summary: 'reads a database at its latest revision',
-    answer: 'DatabaseWithComponents',
-  },
-  'GET /db/{database}/{revision}': {
-    ...databases,
-    summary: 'reads a database at a revision',
-    answer: 'Database',
-    redirects: true,
-  },
-  'DELETE /api/v1/db/{database}': { ...databases, summary: 'deletes a database' },
-  'DELETE /databases/{database}': { ...databases, summary: 'deletes a database' },
-  'POST /api/v1/db/{database}': { ...transacting, summary: 'commits a transaction', answer: 'TransactionRecord' },
-  'POST /databases/{database}/events': {
-    ...transacting,
-    summary: 'commits a transaction',
-    answer: 'TransactionReceipt',
-  },
-  'POST /api/v1/db/{database}/async': {
-    ...transacting,
-    summary: 'accepts a transaction, and does not wait for its outcome',
-    answer: 'AcceptedTransaction',
-  },
-  'GET /api/v1/db/{database}/transaction/{transaction_id}': {
-    ...transactions,
-    summary: 'looks a transaction up by its id; a refusal of one sent without waiting is answered as an Error',
-    answer: 'StoredTransaction',
-  },
-  'GET /db/{database}/{revision}/events': {
-    ...events,
-    summary: 'reads the events that are selected',
-    answer: 'EventPage',
-    redirects: true,
-  },
-  'GET /db/{database}/{revision}/streams/{stream}': { ...events, summary: 'reads a stream', answer: 'EventPage' },
-  'GET /db/{database}/{revision}/subjects/{subject}': {
-    ...events,
-    summary: 'reads the events of a subject',
-    answer: 'EventPage',
-  },
-  'GET /db/{database}/{revision}/event-types/{event_type}': {
-    ...events,
-    summary: 'reads the events of an event type',
-    answer: 'EventPage',
-  },
-  'GET /databases/{database}/events': { ...events, summary: 'reads the log', answer: 'LogPage' },
-  'POST /databases/{database}/query': {
-    ...events,
-    summary: 'reads the events that are selected, at the latest revision',
-    body: { [JSON_TYPE]: 'Query' },
-    answer: 'LogPage',
-  },
-  'GET /databases/{database}/query-builder': {
-    ...events,
-    summary: 'a page on which a query is put together',
+  'POST /api/v1/auth/keys': access('issues an API key', 'IssuedApiKey', json('NewApiKey')),
+  'GET /api/v1/auth/keys': access('lists API keys', 'ApiKeyList'),
+  'GET /api/v1/auth/keys/{key_id}': access('reads an API key', 'ApiKey'),
+  'POST /api/v1/auth/keys/{key_id}/rotate': access('gives an API key another secret', 'IssuedApiKey', json('Rotation')),
+  'DELETE /api/v1/auth/keys/{key_id}': access('revokes an API key'),
+  'POST /api/v1/auth/tokens': access(
+    'issues a token: some of your rights, for an hour at most',
+    'IssuedToken',
+    json('NewToken'),
+  ),
+  'GET /api/v1/auth/tokens': access('lists the tokens that you have issued', 'TokenList'),
+  'GET /api/v1/auth/tokens/{token_id}': access('reads a token', 'Token'),
+  'DELETE /api/v1/auth/tokens/{token_id}': access('revokes a token'),
+  'POST /api/v1/db': databases('creates a database', 'Database', json('NewDatabase')),
+  'POST /databases': databases('creates a database', 'ListedDatabase', json('NewNamedDatabase')),
+  'POST /api/v1/databases/{database}': databases('creates a database', 'Database'),
+  'GET /': databases('lists the names of databases', 'DatabaseNames'),
+  'GET /databases': databases('lists databases', 'DatabaseList'),
+  'GET /databases/{database}': databases('reads a database at its latest revision', 'DatabaseWithComponents'),
+  'GET /db/{database}/{revision}': databases('reads a database at a revision', 'Database', REDIRECTS),
+  'DELETE /api/v1/db/{database}': databases('deletes a database'),
+  'DELETE /databases/{database}': databases('deletes a database'),
+  'POST /api/v1/db/{database}': transactions('commits a transaction', 'TransactionRecord', TRANSACTION),
+  'POST /databases/{database}/events': transactions('commits a transaction', 'TransactionReceipt', TRANSACTION),
+  'POST /api/v1/db/{database}/async': transactions(
+    'accepts a transaction, and does not wait for its outcome',
+    'AcceptedTransaction',
+    TRANSACTION,
+  ),
+  'GET /api/v1/db/{database}/transaction/{transaction_id}': transactions(
+    'looks a transaction up by its id; a refusal of one sent without waiting is answered as an Error',
+    'StoredTransaction',
+  ),
+  'GET /db/{database}/{revision}/events': events('reads the events that are selected', 'EventPage', REDIRECTS),
+  'GET /db/{database}/{revision}/streams/{stream}': events('reads a stream', 'EventPage'),
+  'GET /db/{database}/{revision}/subjects/{subject}': events('reads the events of a subject', 'EventPage'),
+  'GET /db/{database}/{revision}/event-types/{event_type}': events('reads the events of an event type', 'EventPage'),
+  'GET /databases/{database}/events': events('reads the log', 'LogPage'),
+  'POST /databases/{database}/query': events(
+    'reads the events that are selected, at the latest revision',
+    'LogPage',
+    json('Query'),
+  ),
+  'GET /databases/{database}/query-builder': events('a page on which a query is put together', 'text/html', {
     leads: 'leads to the events that are found, where a query is given',
-    contentType: 'text/html',
-  },
-  'GET /db/{database}/{revision}/events/{event_revision}': {
-    ...events,
-    summary: 'reads one event, by its position',
-    answer: 'Event',
-  },
-  'GET /db/{database}/{revision}/events/{stream}/{event_id}': {
-    ...events,
-    summary: 'reads one event, by its stream and id',
-    answer: 'Event',
-  },
-  'GET /databases/{database}/events/{revision}': {
-    ...events,
-    summary: 'reads one event, by its position',
-    answer: 'Event',
-  },
-  'GET /db/{database}/{revision}/streams': {
-    ...events,
-    summary: 'lists the streams',
-    answer: 'Streams',
-    redirects: true,
-  },
-  'GET /db/{database}/{revision}/subjects': {
-    ...events,
-    summary: 'lists the subjects',
-    answer: 'Subjects',
-    redirects: true,
-  },
-  'GET /db/{database}/{revision}/event-types': {
-    ...events,
-    summary: 'lists the event types',
-    answer: 'EventTypes',
-    redirects: true,
-  },
-  'POST /api/v1/db/{database}/state-views': {
-    ...components,
-    summary: 'publishes a State View',
-    body: { [MULTIPART]: 'StateViewPublication' },
-    answer: 'Version',
-  },
-  'POST /api/v1/db/{database}/state-changes': {
-    ...components,
-    summary: 'publishes a State Change',
-    body: { [MULTIPART]: 'StateChangePublication' },
-    answer: 'Version',
-  },
-  'POST /api/v1/db/{database}/presenters': {
-    ...components,
-    summary: 'publishes a presenter',
-    body: { [MULTIPART]: 'PresenterPublication' },
-    answer: 'Version',
-  },
-  'GET /db/{database}/{revision}/state-views': {
-    ...components,
-    summary: 'lists the versions of State Views at a revision',
-    answer: 'StateViewVersions',
-    redirects: true,
-  },
-  'GET /db/{database}/{revision}/state-changes': {
-    ...components,
-    summary: 'lists the versions of State Changes at a revision',
-    answer: 'StateChangeVersions',
-    redirects: true,
-  },
-  'GET /databases/{database}/state-views': { ...components, summary: 'lists State Views', answer: 'StateViews' },
-  'GET /databases/{database}/state-changes': { ...components, summary: 'lists State Changes', answer: 'StateChanges' },
-  'GET /api/v1/db/{database}/state-changes': {
-    ...components,
-    summary: 'lists the versions of State Changes',
-    answer: 'ListedVersions',
-  },
-  'GET /api/v1/db/{database}/presenters': {
-    ...components,
-    summary: 'lists the versions of presenters',
-    answer: 'ListedVersions',
-  },
-  'GET /db/{database}/state-views/{name}/v{version}': {
-    ...components,
-    summary: 'reads a version of a State View',
-    answer: 'Version',
-  },
-  'GET /db/{database}/state-changes/{name}/v{version}': {
-    ...components,
-    summary: 'reads a version of a State Change',
-    answer: 'Version',
-  },
-  'GET /db/{database}/presenters/{name}/v{version}': {
-    ...components,
-    summary: 'reads a version of a presenter',
-    answer: 'Version',
-  },
-  'GET /api/v1/db/{database}/presenters/{name}/v{version}': {
-    ...components,
-    summary: 'reads a version of a presenter',
-    answer: 'Version',
-  },
-  'GET /api/v1/db/{database}/state-views/{name}/v{version}/schema': {
-    ...components,
-    summary: 'reads the schema that a version of a State View holds',
-    contentType: 'application/schema+json',
-  },
-  'DELETE /databases/{database}/state-views/{name}': { ...components, summary: 'deletes a State View' },
-  'POST /api/v1/db/{database}/state-views/{name}/expire-snapshots': {
-    ...components,
-    summary: 'forgets what was folded',
-    answer: 'FoldEpoch',
-  },
-  'GET /api/v1/db/{database}/{revision}/state-views/{name}/v{version}': { ...rendering, summary: state },
-  'GET /databases/{database}/state-views/{name}': { ...rendering, summary: state },
-  'GET /api/v1/databases/{database}/state-views/{name}/versions/{version}': { ...rendering, summary: state },
-  'POST /api/v1/db/{database}/{revision}/state-changes/{name}/v{version}': {
-    ...commanding,
-    summary: 'runs a command, and commits what is decided',
-  },
-  'POST /api/v1/databases/{database}/state-changes/{name}/versions/{version}': {
-    ...commanding,
-    summary: 'runs a command, and commits what is decided',
-  },
-  'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute': {
-    ...commanding,
-    summary: 'runs a command that is said as a method, a path and a body',
-    body: { [JSON_TYPE]: 'DescribedCommand' },
-  },
-  'POST /databases/{database}/state-changes/{name}/process': {
-    ...commanding,
-    summary: 'runs a command, and answers what went wrong in it as data',
-    body: { [JSON_TYPE]: 'ProcessedCommand' },
-    answer: 'ProcessReply',
-  },
-  'GET /health': { ...node, summary: 'whether the process answers', contentType: 'text/plain' },
-  'GET /health/detailed': { ...node, summary: 'what the node knows of itself', answer: 'Health' },
-  'GET /livez': { ...probe, summary: 'whether the process is to be restarted' },
-  'GET /readyz': { ...probe, summary: 'whether the node is to receive requests' },
-  'GET /startupz': { ...probe, summary: 'whether the node has started' },
-  'GET /assets/{file}': { ...node, summary: 'what pages of HTML load', contentType: '*/*' },
-  'GET /api/v1/openapi.json': {
-    ...node,
-    summary: 'the schemas of this document alone',
-    contentType: 'application/json',
-  },
-  'GET /api/v1/openapi.full.json': { ...node, summary: 'this document', contentType: 'application/json' },
-  'GET /api/v1/docs': { ...node, summary: 'this document as a page', contentType: 'text/html' },
-  'GET /api/v1/swagger-ui': { ...node, summary: 'this document in Swagger UI', contentType: 'text/html' },
+  }),
+  'GET /db/{database}/{revision}/events/{event_revision}': events('reads one event, by its position', 'Event'),
+  'GET /db/{database}/{revision}/events/{stream}/{event_id}': events('reads one event, by its stream and id', 'Event'),
+  'GET /databases/{database}/events/{revision}': events('reads one event, by its position', 'Event'),
+  'GET /db/{database}/{revision}/streams': events('lists the streams', 'Streams', REDIRECTS),
+  'GET /db/{database}/{revision}/subjects': events('lists the subjects', 'Subjects', REDIRECTS),
+  'GET /db/{database}/{revision}/event-types': events('lists the event types', 'EventTypes', REDIRECTS),
+  'POST /api/v1/db/{database}/state-views': components(
+    'publishes a State View',
+    'Version',
+    multipart('StateViewPublication'),
+  ),
+  'POST /api/v1/db/{database}/state-changes': components(
+    'publishes a State Change',
+    'Version',
+    multipart('StateChangePublication'),
+  ),
+  'POST /api/v1/db/{database}/presenters': components(
+    'publishes a presenter',
+    'Version',
+    multipart('PresenterPublication'),
+  ),
+  'GET /db/{database}/{revision}/state-views': components(
+    'lists the versions of State Views at a revision',
+    'StateViewVersions',
+    REDIRECTS,
+  ),
+  'GET /db/{database}/{revision}/state-changes': components(
+    'lists the versions of State Changes at a revision',
+    'StateChangeVersions',
+    REDIRECTS,
+  ),
+  'GET /databases/{database}/state-views': components('lists State Views', 'StateViews'),
+  'GET /databases/{database}/state-changes': components('lists State Changes', 'StateChanges'),
+  'GET /api/v1/db/{database}/state-changes': components('lists the versions of State Changes', 'ListedVersions'),
+  'GET /api/v1/db/{database}/presenters': components('lists the versions of presenters', 'ListedVersions'),
+  'GET /db/{database}/state-views/{name}/v{version}': components('reads a version of a State View', 'Version'),
+  'GET /db/{database}/state-changes/{name}/v{version}': components('reads a version of a State Change', 'Version'),
+  'GET /db/{database}/presenters/{name}/v{version}': components('reads a version of a presenter', 'Version'),
+  'GET /api/v1/db/{database}/presenters/{name}/v{version}': components('reads a version of a presenter', 'Version'),
+  'GET /api/v1/db/{database}/state-views/{name}/v{version}/schema': components(
+    'reads the schema that a version of a State View holds',
+    'application/schema+json',
+  ),
+  'DELETE /databases/{database}/state-views/{name}': components('deletes a State View'),
+  'POST /api/v1/db/{database}/state-views/{name}/expire-snapshots': components('forgets what was folded', 'FoldEpoch'),
+  'GET /api/v1/db/{database}/{revision}/state-views/{name}/v{version}': rendering,
+  'GET /databases/{database}/state-views/{name}': rendering,
+  'GET /api/v1/databases/{database}/state-views/{name}/versions/{version}': rendering,
+  'POST /api/v1/db/{database}/{revision}/state-changes/{name}/v{version}': commanding,
+  'POST /api/v1/databases/{database}/state-changes/{name}/versions/{version}': commanding,
+  'POST /api/v1/db/{database}/state-changes/{name}/v{version}/execute': running(
+    'runs a command that is said as a method, a path and a body',
+    'CommandRecord',
+    json('DescribedCommand'),
+  ),
+  'POST /databases/{database}/state-changes/{name}/process': running(
+    'runs a command, and answers what went wrong in it as data',
+    'ProcessReply',
+    json('ProcessedCommand'),
+  ),
+  'GET /health': node('whether the process answers', 'text/plain'),
+  'GET /health/detailed': node('what the node knows of itself', 'Health'),
+  'GET /livez': node('whether the process is to be restarted', 'text/plain'),
+  'GET /readyz': node('whether the node is to receive requests', 'text/plain'),
+  'GET /startupz': node('whether the node has started', 'text/plain'),
+  'GET /assets/{file}': node('what pages of HTML load', '*/*'),
+  'GET /api/v1/openapi.json': node('the schemas of this document alone', 'application/json'),
+  'GET /api/v1/openapi.full.json': node('this document', 'application/json'),
+  'GET /api/v1/docs': node('this document as a page', 'text/html'),
+  'GET /api/v1/swagger-ui': node('this document in Swagger UI', 'text/html'),
 };
