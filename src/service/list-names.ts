@@ -1,5 +1,12 @@
 /** Lists the streams, subjects and event types of a database, page by page. */
-import { type DatabaseSource, type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from '#query';
+import {
+  type DatabaseSource,
+  listEventTypes as eventTypesIn,
+  type ListedName,
+  type Listing,
+  listStreams as streamsIn,
+  listSubjects as subjectsIn,
+} from '#query';
 import type { ServiceContext } from './context.ts';
 import { scopeOf } from './instance.ts';
 import type { ListNamesReply, ListNamesRequest } from './operations.ts';
@@ -7,21 +14,13 @@ import { openView } from './read-scope.ts';
 
 type Walk = (source: DatabaseSource, listing: Listing) => AsyncIterable<readonly ListedName[]>;
 
-/**
- * One page of streams, subjects or event types with an event at or before the revision, in byte order of their names.
- */
-export interface NameListings {
-  readonly streams: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
-  readonly subjects: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
-  readonly eventTypes: (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
-}
+type ListNames = (context: ServiceContext, request: ListNamesRequest) => Promise<ListNamesReply>;
 
-export const nameListings: NameListings = {
-  streams: (context, request) => listNames(context, request, listStreams),
-  subjects: (context, request) => listNames(context, request, listSubjects),
-  eventTypes: (context, request) => listNames(context, request, listEventTypes),
-};
+export const listStreams: ListNames = (context, request) => listNames(context, request, streamsIn);
+export const listSubjects: ListNames = (context, request) => listNames(context, request, subjectsIn);
+export const listEventTypes: ListNames = (context, request) => listNames(context, request, eventTypesIn);
 
+/** One page of names with an event at or before the revision, in byte order. */
 async function listNames(context: ServiceContext, request: ListNamesRequest, walk: Walk): Promise<ListNamesReply> {
   const view = await openView(context, request, request.at);
   const { prefix, after, signal } = request;

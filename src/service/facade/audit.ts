@@ -100,20 +100,15 @@ function noteFor({ id, name }: Actor, write: (record: AuditRecord) => void): Not
 
 function databaseActs(service: Service, note: Note): Pick<Service, 'createDatabase' | 'deleteDatabase'> {
   return {
-    createDatabase: note(
-      'create-database',
-      (request) => service.createDatabase(request),
-      ({ databaseName }, reply) => ({ database: databaseName, databaseId: reply?.databaseId }),
-    ),
-    deleteDatabase: note(
-      'delete-database',
-      (request) => service.deleteDatabase(request),
-      ({ databaseName, databaseId }, reply) => ({
-        database: databaseName,
-        databaseId: reply?.kind === 'deleted' ? reply.databaseId : databaseId,
-        result: reply?.kind,
-      }),
-    ),
+    createDatabase: note('create-database', service.createDatabase, ({ databaseName }, reply) => ({
+      database: databaseName,
+      databaseId: reply?.databaseId,
+    })),
+    deleteDatabase: note('delete-database', service.deleteDatabase, ({ databaseName, databaseId }, reply) => ({
+      database: databaseName,
+      databaseId: reply?.kind === 'deleted' ? reply.databaseId : databaseId,
+      result: reply?.kind,
+    })),
   };
 }
 
@@ -121,38 +116,28 @@ type ComponentActs = Pick<Service, 'publishComponent' | 'setVersionStatus' | 'de
 
 function componentActs(service: Service, note: Note): ComponentActs {
   return {
-    publishComponent: note(
-      'publish-component',
-      (request) => service.publishComponent(request),
-      ({ databaseName, definition }, reply) => ({
-        database: databaseName,
-        component: definition?.kind,
-        name: definition?.name,
-        version: reply?.version.version,
-        result: reply && (reply.isNew ? 'new-version' : 'known-version'),
-      }),
-    ),
+    publishComponent: note('publish-component', service.publishComponent, ({ databaseName, definition }, reply) => ({
+      database: databaseName,
+      component: definition?.kind,
+      name: definition?.name,
+      version: reply?.version.version,
+      result: reply && (reply.isNew ? 'new-version' : 'known-version'),
+    })),
     setVersionStatus: note(
       'set-version-status',
-      (request) => service.setVersionStatus(request),
+      service.setVersionStatus,
       ({ databaseName, kind, name, version, status: { active, mode } }) => ({
         ...versionOf(databaseName, { kind, name, version }),
         status: active ? `active, ${mode}` : 'inactive',
       }),
     ),
-    deleteVersions: note(
-      'delete-versions',
-      (request) => service.deleteVersions(request),
-      ({ databaseName, ...asked }) => versionOf(databaseName, asked),
+    deleteVersions: note('delete-versions', service.deleteVersions, ({ databaseName, ...asked }) =>
+      versionOf(databaseName, asked),
     ),
-    expireSnapshots: note(
-      'expire-snapshots',
-      (request) => service.expireSnapshots(request),
-      ({ databaseName, name }, reply) => ({
-        ...versionOf(databaseName, { kind: 'state-view', name }),
-        foldEpoch: reply?.foldEpoch,
-      }),
-    ),
+    expireSnapshots: note('expire-snapshots', service.expireSnapshots, ({ databaseName, name }, reply) => ({
+      ...versionOf(databaseName, { kind: 'state-view', name }),
+      foldEpoch: reply?.foldEpoch,
+    })),
   };
 }
 
@@ -167,31 +152,22 @@ type KeyActs = Pick<Service, 'issueApiKey' | 'rotateApiKey' | 'revokeApiKey' | '
 
 function keyActs(service: Service, note: Note): KeyActs {
   return {
-    issueApiKey: note(
-      'issue-api-key',
-      (request) => service.issueApiKey(request),
-      ({ name, grants }, reply) => ({ key: reply?.key.id, name, roles: grants.map(formatGrant) }),
-    ),
-    rotateApiKey: note(
-      'rotate-api-key',
-      (request) => service.rotateApiKey(request),
-      ({ id }, reply) => ({ key: id, name: reply?.key.name }),
-    ),
-    revokeApiKey: note(
-      'revoke-api-key',
-      (request) => service.revokeApiKey(request),
-      ({ id, expiresAtMs }) => ({ key: id, expiresAt: expiresAtMs && new Date(expiresAtMs).toISOString() }),
-    ),
-    issueToken: note(
-      'issue-token',
-      (request) => service.issueToken(request),
-      ({ name, grants }, reply) => ({ key: reply?.key.id, name, roles: grants.map(formatGrant) }),
-    ),
-    revokeToken: note(
-      'revoke-token',
-      (request) => service.revokeToken(request),
-      ({ id }) => ({ key: id }),
-    ),
+    issueApiKey: note('issue-api-key', service.issueApiKey, ({ name, grants }, reply) => ({
+      key: reply?.key.id,
+      name,
+      roles: grants.map(formatGrant),
+    })),
+    rotateApiKey: note('rotate-api-key', service.rotateApiKey, ({ id }, reply) => ({ key: id, name: reply?.key.name })),
+    revokeApiKey: note('revoke-api-key', service.revokeApiKey, ({ id, expiresAtMs }) => ({
+      key: id,
+      expiresAt: expiresAtMs && new Date(expiresAtMs).toISOString(),
+    })),
+    issueToken: note('issue-token', service.issueToken, ({ name, grants }, reply) => ({
+      key: reply?.key.id,
+      name,
+      roles: grants.map(formatGrant),
+    })),
+    revokeToken: note('revoke-token', service.revokeToken, ({ id }) => ({ key: id })),
   };
 }
 

@@ -33,13 +33,13 @@ export function guardService(service: Service, principal: Principal): Service {
     createDatabase: allow('createDatabase', (request) =>
       service.createDatabase({ ...request, bounds: boundsOf(principal.grants, request.databaseName) }),
     ),
-    deleteDatabase: allow('deleteDatabase', (request) => service.deleteDatabase(request)),
+    deleteDatabase: allow('deleteDatabase', service.deleteDatabase),
     listDatabases: (request) => listed(service, principal, request),
-    databaseAt: allow('databaseAt', (request) => service.databaseAt(request)),
-    databaseAtTimestamp: allow('databaseAtTimestamp', (request) => service.databaseAtTimestamp(request)),
-    awaitDatabase: allow('awaitDatabase', (request) => service.awaitDatabase(request)),
+    databaseAt: allow('databaseAt', service.databaseAt),
+    databaseAtTimestamp: allow('databaseAtTimestamp', service.databaseAtTimestamp),
+    awaitDatabase: allow('awaitDatabase', service.awaitDatabase),
     transact: allow('transact', (request) => service.transact(signed(request))),
-    fetchTransaction: allow('fetchTransaction', (request) => service.fetchTransaction(request)),
+    fetchTransaction: allow('fetchTransaction', service.fetchTransaction),
     queryEvents: allow('queryEvents', async (request) => {
       const reply = await service.queryEvents(request);
       return { ...reply, chunks: whileItHolds(principal, reply.chunks) };
@@ -56,18 +56,18 @@ export function guardService(service: Service, principal: Principal): Service {
       const reply = await service.subscribe(request);
       return { ...reply, items: whileItHolds(principal, reply.items) };
     }),
-    listStreams: allow('listStreams', (request) => service.listStreams(request)),
-    listSubjects: allow('listSubjects', (request) => service.listSubjects(request)),
-    listEventTypes: allow('listEventTypes', (request) => service.listEventTypes(request)),
-    singleEvent: allow('singleEvent', (request) => service.singleEvent(request)),
-    publishComponent: allow('publishComponent', (request) => service.publishComponent(request)),
-    setVersionStatus: allow('setVersionStatus', (request) => service.setVersionStatus(request)),
-    deleteVersions: allow('deleteVersions', (request) => service.deleteVersions(request)),
-    expireSnapshots: allow('expireSnapshots', (request) => service.expireSnapshots(request)),
-    findVersion: allow('findVersion', (request) => service.findVersion(request)),
-    listVersions: allow('listVersions', (request) => service.listVersions(request)),
+    listStreams: allow('listStreams', service.listStreams),
+    listSubjects: allow('listSubjects', service.listSubjects),
+    listEventTypes: allow('listEventTypes', service.listEventTypes),
+    singleEvent: allow('singleEvent', service.singleEvent),
+    publishComponent: allow('publishComponent', service.publishComponent),
+    setVersionStatus: allow('setVersionStatus', service.setVersionStatus),
+    deleteVersions: allow('deleteVersions', service.deleteVersions),
+    expireSnapshots: allow('expireSnapshots', service.expireSnapshots),
+    findVersion: allow('findVersion', service.findVersion),
+    listVersions: allow('listVersions', service.listVersions),
     executeCommand: allow('executeCommand', (request) => service.executeCommand(signed(request))),
-    decideCommand: allow('decideCommand', (request) => service.decideCommand(request)),
+    decideCommand: allow('decideCommand', service.decideCommand),
     openStateView: allow('openStateView', async (request) => {
       const opened = await service.openStateView(request);
       return { ...opened, mayRefold: hasRight(principal.grants, 'deploy', request.databaseName) };
@@ -76,16 +76,16 @@ export function guardService(service: Service, principal: Principal): Service {
       refuseToken(principal, 'issue API keys');
       return service.issueApiKey({ ...request, issuedBy: principal.id });
     }),
-    listApiKeys: everywhere('listApiKeys', (request) => service.listApiKeys(request)),
-    findApiKey: everywhere('findApiKey', (request) => service.findApiKey(request)),
+    listApiKeys: everywhere('listApiKeys', service.listApiKeys),
+    findApiKey: everywhere('findApiKey', service.findApiKey),
     rotateApiKey: everywhere('rotateApiKey', (request) => {
       refuseToken(principal, 'rotate API keys');
       return service.rotateApiKey(request);
     }),
-    revokeApiKey: everywhere('revokeApiKey', (request) => service.revokeApiKey(request)),
+    revokeApiKey: everywhere('revokeApiKey', service.revokeApiKey),
     ...tokens(service, principal),
-    describeCluster: everywhere('describeCluster', (request) => service.describeCluster(request)),
-    administerCluster: everywhere('administerCluster', (request) => service.administerCluster(request)),
+    describeCluster: everywhere('describeCluster', service.describeCluster),
+    administerCluster: everywhere('administerCluster', service.administerCluster),
     // The address of a leader reveals that the database exists.
     leader: (name) => service.leader(name !== undefined && mayRead(principal, name) ? name : undefined),
   } satisfies Record<Operation, unknown> & Service;

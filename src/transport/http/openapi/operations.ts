@@ -6,9 +6,9 @@ export interface Operation {
   /** Names of the schemas of the body, by content type. */
   readonly body?: Readonly<Record<string, string>>;
   /** Name of the schema of the reply. Absent: the reply is not JSON. */
-  readonly answer?: string | undefined;
+  readonly answer?: string;
   /** Content type of a reply that is not JSON. */
-  readonly contentType?: string | undefined;
+  readonly contentType?: string;
   /** True: may redirect with 307. */
   readonly redirects?: boolean;
   /** Description of its 303, if it has one. */
@@ -20,8 +20,8 @@ type Describe = (summary: string, reply?: string, others?: Omit<Operation, 'summ
 
 function tagged(tag: Operation['tag']): Describe {
   return (summary, reply, others) => {
-    const isType = reply?.includes('/') === true;
-    return { summary, tag, ...(isType ? { contentType: reply } : { answer: reply }), ...others };
+    if (reply === undefined) return { summary, tag, ...others };
+    return { summary, tag, ...(reply.includes('/') ? { contentType: reply } : { answer: reply }), ...others };
   };
 }
 

@@ -1,0 +1,22 @@
+/** The operations that `createService` binds to a node, each with a span of its name. */
+export { findApiKey, issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../access/api-keys.ts';
+export { findToken, issueToken, listTokens, revokeToken } from '../access/tokens.ts';
+export { administerCluster, describeCluster } from '../administer-cluster.ts';
+export { awaitDatabase } from '../await-database.ts';
+export { decideCommand } from '../commands/decide-command.ts';
+export { executeCommand } from '../commands/execute-command.ts';
+export { openStateView } from '../components/open-state-view.ts';
+export { createDatabase } from '../create-database.ts';
+export { databaseAt, databaseAtTimestamp } from '../database-at.ts';
+export { deleteDatabase } from '../delete-database.ts';
+export { fetchTransaction } from '../fetch-transaction.ts';
+export { listDatabases } from '../list-databases.ts';
+export { listEventTypes, listStreams, listSubjects } from '../list-names.ts';
+export { publishComponent } from '../publishing/publish-component.ts';
+export { deleteVersions, expireSnapshots, setVersionStatus } from '../publishing/version-orders.ts';
+export { findVersion, listVersions } from '../publishing/version-reads.ts';
+export { queryEvents } from '../query-events.ts';
+export { scanLog, scanLogBatches } from '../scan-log.ts';
+export { singleEvent } from '../single-event.ts';
+export { subscribe } from '../subscribe.ts';
+export { transact } from '../transact.ts';
