@@ -12,11 +12,10 @@ import {
 } from '../../../proto/gen/cairn/v1/api_key.ts';
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { authenticationOff } from '../access.ts';
-import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import type { GrpcContext } from './context.ts';
 import { sentInstant } from './sent-instant.ts';
-import { type Answer, type UnaryShape, unary } from './unary.ts';
+import { type Answer, shape, type UnaryShape, unary } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
@@ -35,38 +34,27 @@ export function apiKeyMethods({ service, isAuthenticated }: GrpcContext): readon
     });
   const traits = { mustAnswer: true };
   return [
-    method(
-      { name: 'IssueApiKey', parse: reading('cairn.v1.IssueApiKeyRequest'), reply: IssueApiKeyReply, traits },
-      async (request, common) => {
-        const { key, text } = await service.issueApiKey({ ...issueOf(request), ...common });
-        return { apiKey: messageOf(key), key: text };
-      },
-    ),
-    method(
-      { name: 'ListApiKeys', parse: reading('cairn.v1.ListApiKeysRequest'), reply: ListApiKeysReply },
-      async (_request, common) => ({ apiKeys: (await service.listApiKeys(common)).map(messageOf) }),
-    ),
-    method(
-      { name: 'FetchApiKey', parse: reading('cairn.v1.FetchApiKeyRequest'), reply: FetchApiKeyReply },
-      async ({ id }, common) => ({ apiKey: messageOf(await service.findApiKey({ id, ...common })) }),
-    ),
-    method(
-      { name: 'RotateApiKey', parse: reading('cairn.v1.RotateApiKeyRequest'), reply: RotateApiKeyReply, traits },
-      async ({ id, overlapSeconds, secretSha256 }, common) => {
-        const faults = new Faults();
-        const hash = hashOf(secretSha256, faults);
-        faults.throwIfAny('The request is malformed');
-        const { key, text } = await service.rotateApiKey({ id, overlapSeconds, hash, ...common });
-        return { apiKey: messageOf(key), key: text };
-      },
-    ),
-    method(
-      { name: 'RevokeApiKey', parse: reading('cairn.v1.RevokeApiKeyRequest'), reply: RevokeApiKeyReply, traits },
-      async ({ id, expiresAt }, common) => {
-        await service.revokeApiKey({ id, expiresAtMs: msOf(expiresAt), ...common });
-        return {};
-      },
-    ),
+    method(shape('IssueApiKey', IssueApiKeyReply, traits), async (request, common) => {
+      const { key, text } = await service.issueApiKey({ ...issueOf(request), ...common });
+      return { apiKey: messageOf(key), key: text };
+    }),
+    method(shape('ListApiKeys', ListApiKeysReply), async (_request, common) => ({
+      apiKeys: (await service.listApiKeys(common)).map(messageOf),
+    })),
+    method(shape('FetchApiKey', FetchApiKeyReply), async ({ id }, common) => ({
+      apiKey: messageOf(await service.findApiKey({ id, ...common })),
+    })),
+    method(shape('RotateApiKey', RotateApiKeyReply, traits), async ({ id, overlapSeconds, secretSha256 }, common) => {
+      const faults = new Faults();
+      const hash = hashOf(secretSha256, faults);
+      faults.throwIfAny('The request is malformed');
+      const { key, text } = await service.rotateApiKey({ id, overlapSeconds, hash, ...common });
+      return { apiKey: messageOf(key), key: text };
+    }),
+    method(shape('RevokeApiKey', RevokeApiKeyReply, traits), async ({ id, expiresAt }, common) => {
+      await service.revokeApiKey({ id, expiresAtMs: msOf(expiresAt), ...common });
+      return {};
+    }),
   ];
 }
 

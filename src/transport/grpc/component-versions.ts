@@ -14,11 +14,11 @@ import {
   MaintenanceMode as SentMode,
 } from '../../../proto/gen/cairn/v1/component.ts';
 import type { Requests } from '../../../proto/gen/requests.ts';
-import { reading, readRequest } from '../request-reader.ts';
+import { readRequest } from '../request-reader.ts';
 import type { GrpcContext } from './context.ts';
 import type { MessageType } from './messages.ts';
-import { floorsOf, ledWrite, writeOf } from './metadata.ts';
-import { unary } from './unary.ts';
+import { floorsOf } from './metadata.ts';
+import { shape, unary, write } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 const MODE = 'maintenance_mode';
@@ -35,16 +35,6 @@ const SENT_MODES: Readonly<Record<MaintenanceMode, SentMode>> = {
   eager: SentMode.MAINTENANCE_MODE_EAGER,
   scheduled: SentMode.MAINTENANCE_MODE_SCHEDULED,
 };
-
-/** Their replies and errors name the leader. */
-export const VERSION_WRITES: readonly string[] = [
-  'ActivateComponent',
-  'DeactivateComponent',
-  'ActivateStateView',
-  'DeactivateStateView',
-  'DeleteComponent',
-  'ExpireSnapshots',
-];
 
 export function versionMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
@@ -69,18 +59,15 @@ interface StatusRequest {
 }
 
 function settingStatus(
-  { service, leaderTrailers }: GrpcContext,
+  context: GrpcContext,
   name: StatusMethod,
   reply: MessageType<{ readonly version: ComponentVersion | undefined }>,
 ): UnaryMethod {
   const active = name.startsWith('Activate');
   const parse = (message: Uint8Array): StatusRequest => parseStatus(name, message);
-  return unary({ name, parse, reply, traits: { mustAnswer: true } }, async (request, call) => {
-    const { mode, ...asked } = request;
-    const setting = { ...asked, status: { active, mode }, ...writeOf(call) };
-    const set = await ledWrite(service, request.databaseName, () => service.setVersionStatus(setting));
-    const trailers = leaderTrailers.of(request.databaseName);
-    return { message: { version: messageOf(set.version) }, scope: set, trailers };
+  return write(context, { name, parse, reply }, async ({ mode, ...request }) => {
+    const set = await context.service.setVersionStatus({ ...request, status: { active, mode } });
+    return { message: { version: messageOf(set.version) }, scope: set };
   });
 }
 
@@ -117,29 +104,19 @@ function parseDelete(message: Uint8Array): DeleteRequest {
   return { ...sent, kind };
 }
 
-function deleting({ service, leaderTrailers }: GrpcContext): UnaryMethod {
-  const traits = { mustAnswer: true };
-  return unary(
-    { name: 'DeleteComponent', parse: parseDelete, reply: DeleteComponentReply, traits },
-    async (request, call) => {
-      const deletion = { ...request, ...writeOf(call) };
-      const scope = await ledWrite(service, request.databaseName, () => service.deleteVersions(deletion));
-      return { message: {}, scope, trailers: leaderTrailers.of(request.databaseName) };
-    },
-  );
+function deleting(context: GrpcContext): UnaryMethod {
+  const asked = { name: 'DeleteComponent', parse: parseDelete, reply: DeleteComponentReply };
+  return write(context, asked, async (request) => ({
+    message: {},
+    scope: await context.service.deleteVersions(request),
+  }));
 }
 
-function expiring({ service, leaderTrailers }: GrpcContext): UnaryMethod {
-  const traits = { mustAnswer: true };
-  return unary(
-    { name: 'ExpireSnapshots', parse: reading('cairn.v1.ExpireSnapshotsRequest'), reply: ExpireSnapshotsReply, traits },
-    async ({ databaseName, stateViewName: name }, call) => {
-      const expiry = { databaseName, name, ...writeOf(call) };
-      const expired = await ledWrite(service, databaseName, () => service.expireSnapshots(expiry));
-      const { foldEpoch, ...scope } = expired;
-      return { message: { foldEpoch }, scope, trailers: leaderTrailers.of(databaseName) };
-    },
-  );
+function expiring(context: GrpcContext): UnaryMethod {
+  return write(context, shape('ExpireSnapshots', ExpireSnapshotsReply), async (request) => {
+    const { foldEpoch, ...scope } = await context.service.expireSnapshots({ ...request, name: request.stateViewName });
+    return { message: { foldEpoch }, scope };
+  });
 }
 
 interface ListRequest {

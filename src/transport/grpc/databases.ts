@@ -14,7 +14,7 @@ import type { GrpcContext } from './context.ts';
 import { EMPTY } from './messages.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
-import { type Answer, unary } from './unary.ts';
+import { type Answer, shape, unary, WRITE } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 export function databaseMethods(context: GrpcContext): readonly UnaryMethod[] {
@@ -23,41 +23,25 @@ export function databaseMethods(context: GrpcContext): readonly UnaryMethod[] {
 
 function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly UnaryMethod[] {
   return [
-    unary(
-      {
-        name: 'CreateDatabase',
-        parse: reading('cairn.v1.CreateDatabaseRequest'),
-        reply: CreateDatabaseReply,
-        traits: { mustAnswer: true },
-      },
-      async ({ databaseName }, call) => {
-        const requireLeader = requiresLeader(call);
-        const created = await service.createDatabase({ databaseName, requireLeader, ...tracedAs(call) });
-        return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.of() };
-      },
-    ),
-    unary(
-      {
-        name: 'DeleteDatabase',
-        parse: reading('cairn.v1.DeleteDatabaseRequest'),
-        reply: EMPTY,
-        traits: { mustAnswer: true },
-      },
-      async ({ databaseName, databaseId }, call) => {
-        const requireLeader = requiresLeader(call);
-        if (requireLeader) refuseRelayed(call);
-        const instance = databaseId === undefined ? {} : { databaseId };
-        const reply = await service.deleteDatabase({
-          databaseName,
-          ...instance,
-          requireLeader,
-          floor: floorOf(call),
-          ...tracedAs(call),
-        });
-        const scope = reply.kind === 'deleted' ? { scope: { databaseId: reply.databaseId } } : {};
-        return { message: {}, ...scope, trailers: leaderTrailers.of() };
-      },
-    ),
+    unary(shape('CreateDatabase', CreateDatabaseReply, WRITE), async ({ databaseName }, call) => {
+      const requireLeader = requiresLeader(call);
+      const created = await service.createDatabase({ databaseName, requireLeader, ...tracedAs(call) });
+      return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.of() };
+    }),
+    unary(shape('DeleteDatabase', EMPTY, WRITE), async ({ databaseName, databaseId }, call) => {
+      const requireLeader = requiresLeader(call);
+      if (requireLeader) refuseRelayed(call);
+      const instance = databaseId === undefined ? {} : { databaseId };
+      const reply = await service.deleteDatabase({
+        databaseName,
+        ...instance,
+        requireLeader,
+        floor: floorOf(call),
+        ...tracedAs(call),
+      });
+      const scope = reply.kind === 'deleted' ? { scope: { databaseId: reply.databaseId } } : {};
+      return { message: {}, ...scope, trailers: leaderTrailers.of() };
+    }),
     unary(
       { name: 'FetchCatalog', parse: reading('google.protobuf.Empty'), reply: FetchCatalogReply },
       async (_request, call) => {
@@ -71,47 +55,23 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
 
 function descriptionMethods({ service }: GrpcContext): readonly UnaryMethod[] {
   return [
-    unary(
-      { name: 'FetchLatestDatabase', parse: reading('cairn.v1.FetchLatestDatabaseRequest'), reply: DatabaseReply },
-      async ({ databaseName }, call) =>
-        answerOf(await service.databaseAt({ databaseName, at: 'latest', signal: call.signal, ...floorsOf(call) })),
+    unary(shape('FetchLatestDatabase', DatabaseReply), async ({ databaseName }, call) =>
+      answerOf(await service.databaseAt({ databaseName, at: 'latest', signal: call.signal, ...floorsOf(call) })),
     ),
-    unary(
-      {
-        name: 'FetchDatabaseAtRevision',
-        parse: reading('cairn.v1.FetchDatabaseAtRevisionRequest'),
-        reply: DatabaseReply,
-      },
-      async ({ databaseName, revision }, call) => {
-        const at = toAskedRevision(revision);
-        return answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...floorsOf(call) }));
-      },
-    ),
-    unary(
-      {
-        name: 'DatabaseEffectiveAtTimestamp',
-        parse: reading('cairn.v1.DatabaseEffectiveAtTimestampRequest'),
-        reply: DatabaseReply,
-      },
-      async ({ databaseName, atTimestamp }, call) => {
-        const instant = sentInstant(atTimestamp, 'at_timestamp');
-        const read = { databaseName, timestamp: instant, signal: call.signal, ...floorsOf(call) };
-        return answerOf(await service.databaseAtTimestamp(read));
-      },
-    ),
-    unary(
-      {
-        name: 'AwaitDatabase',
-        parse: reading('cairn.v1.AwaitDatabaseRequest'),
-        reply: DatabaseReply,
-        traits: { waits: true },
-      },
-      async ({ databaseName, atRevision }, call) => {
-        const revision = toAskedRevision(atRevision);
-        const awaited = { databaseName, revision, signal: call.signal, ...floorsOf(call) };
-        return answerOf(await service.awaitDatabase(awaited));
-      },
-    ),
+    unary(shape('FetchDatabaseAtRevision', DatabaseReply), async ({ databaseName, revision }, call) => {
+      const at = toAskedRevision(revision);
+      return answerOf(await service.databaseAt({ databaseName, at, signal: call.signal, ...floorsOf(call) }));
+    }),
+    unary(shape('DatabaseEffectiveAtTimestamp', DatabaseReply), async ({ databaseName, atTimestamp }, call) => {
+      const instant = sentInstant(atTimestamp, 'at_timestamp');
+      const read = { databaseName, timestamp: instant, signal: call.signal, ...floorsOf(call) };
+      return answerOf(await service.databaseAtTimestamp(read));
+    }),
+    unary(shape('AwaitDatabase', DatabaseReply, { waits: true }), async ({ databaseName, atRevision }, call) => {
+      const revision = toAskedRevision(atRevision);
+      const awaited = { databaseName, revision, signal: call.signal, ...floorsOf(call) };
+      return answerOf(await service.awaitDatabase(awaited));
+    }),
   ];
 }
 

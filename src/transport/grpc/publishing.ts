@@ -1,6 +1,5 @@
 /** The methods that publish components. */
 import { COMPONENT_BYTES_MAX, METADATA_BYTES_MAX } from '#model';
-import type { PublishComponentReply } from '#service';
 import {
   DefineStateChangeResponse,
   DefineStateViewResponse,
@@ -11,7 +10,6 @@ import {
 import { lettingGo } from '../let-go.ts';
 import type { GrpcContext } from './context.ts';
 import type { MessageType } from './messages.ts';
-import { ledWrite, writeOf } from './metadata.ts';
 import {
   type PublishRequest,
   parseDefineStateChange,
@@ -20,18 +18,9 @@ import {
   parsePublishStateChange,
   parsePublishStateView,
 } from './publish-requests.ts';
-import { type Answer, unary } from './unary.ts';
+import { write } from './unary.ts';
 import { FRAME_HEADER_BYTES } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
-
-/** Their replies and errors name the leader. */
-export const PUBLICATIONS: readonly string[] = [
-  'DefineStateView',
-  'DefineStateChange',
-  'PublishStateView',
-  'PublishStateChange',
-  'PublishPresenter',
-];
 
 export function publishingMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
@@ -44,22 +33,15 @@ export function publishingMethods(context: GrpcContext): readonly UnaryMethod[] 
 }
 
 function publishing(
-  { service, leaderTrailers }: GrpcContext,
+  context: GrpcContext,
   name: string,
   parse: (message: Uint8Array) => PublishRequest,
   reply: MessageType<{ readonly version: number }>,
 ): UnaryMethod {
-  const traits = { mustAnswer: true, messageBytesMax: COMPONENT_BYTES_MAX + METADATA_BYTES_MAX };
-  return unary({ name, parse, reply, traits }, async (request, call) => {
-    const { databaseName } = request;
-    const publish = { ...request, ...writeOf(call) };
-    const published = await lettingGo(call.message, FRAME_HEADER_BYTES, () =>
-      ledWrite(service, databaseName, () => service.publishComponent(publish)),
-    );
-    return { ...answerOf(published), trailers: leaderTrailers.of(databaseName) };
+  const { service } = context;
+  const traits = { messageBytesMax: COMPONENT_BYTES_MAX + METADATA_BYTES_MAX };
+  return write(context, { name, parse, reply, traits }, async (request, { message }) => {
+    const published = await lettingGo(message, FRAME_HEADER_BYTES, () => service.publishComponent(request));
+    return { message: { version: published.version.version }, scope: published };
   });
-}
-
-function answerOf(published: PublishComponentReply): Answer<{ readonly version: number }> {
-  return { message: { version: published.version.version }, scope: published };
 }

@@ -11,14 +11,14 @@ export interface GrpcRelaying {
   close(): void;
 }
 
-export function createGrpcRelaying(relay: Relay, writes: ReadonlySet<string>): GrpcRelaying {
+export function createGrpcRelaying(relay: Relay): GrpcRelaying {
   const connections = new RelayConnections(relay.dial);
   return {
     elsewhere: (call, failure) => {
       const elsewhere = relay.elsewhere(failure, call.header(RELAYED));
       if (elsewhere === undefined) return undefined;
       const { message, method, trace } = call;
-      const isWrite = writes.has(method.name);
+      const isWrite = method.namesLeader === true;
       const isRepeatable = (): boolean =>
         method.name === 'Transact' && parseTransactRequest(message).transactionId !== undefined;
       const relayed = { call, message, connections, relay, isWrite };

@@ -11,7 +11,7 @@ import type { SecurePorts } from '../secure.ts';
 import { apiKeyMethods } from './api-keys.ts';
 import { tracingCalls } from './call-traces.ts';
 import { clusterAdminMethods } from './cluster-admin.ts';
-import { VERSION_WRITES, versionMethods } from './component-versions.ts';
+import { versionMethods } from './component-versions.ts';
 import { databaseMethods } from './databases.ts';
 import { endedConnections } from './ended-connections.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
@@ -24,11 +24,11 @@ import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { OpeningGate } from './opening-gate.ts';
-import { PUBLICATIONS, publishingMethods } from './publishing.ts';
+import { publishingMethods } from './publishing.ts';
 import { reflectionMethods } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { shareRefusals } from './share-refusals.ts';
-import { COMMANDS, stateChangeMethods } from './state-changes.ts';
+import { stateChangeMethods } from './state-changes.ts';
 import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
 import type { Method } from './wire/method.ts';
@@ -53,16 +53,6 @@ function statusOfLate(message: string): CallStatus {
   const error = new DatabaseError('unavailable', message, { details: { reason: 'DeadlineExceeded' } });
   return statusOfError(error, 'DEADLINE_EXCEEDED');
 }
-
-/** Their replies and errors name the leader. */
-const WRITES: ReadonlySet<string> = new Set([
-  'CreateDatabase',
-  'DeleteDatabase',
-  'Transact',
-  ...PUBLICATIONS,
-  ...VERSION_WRITES,
-  ...COMMANDS,
-]);
 
 export interface GrpcServerOptions {
   readonly host: string;
@@ -131,7 +121,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     writable: () => !draining && service.health().writable,
   });
   const meterOf = methodMeters(metrics);
-  const relaying = relay && createGrpcRelaying(relay, WRITES);
+  const relaying = relay && createGrpcRelaying(relay);
   const opening = new OpeningGate(rateLimits, access);
   const server = new WireServer({
     methods: [...methodsOf(service, false), ...health.methods],
@@ -148,14 +138,14 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     onConnectionEnded: endedConnections(logger, metrics),
     onDisplaced: (waiting) => metrics.counter('cairn_connections_displaced_total', { protocol: 'grpc', waiting }).add(),
-    statusOf: (failure, { method: { name }, trace }) => {
+    statusOf: (failure, { method: { name, namesLeader = false }, trace }) => {
       const status = statusOfFailure(failure, {
         onBug: (error) => logger.error('grpc-call-failed', { method: name, error, ...traceFields(trace?.span) }),
         onFatal,
       });
       const isNamed = status.trailers?.['x-leader-node'] !== undefined;
       const isLet = status.code !== 'UNAUTHENTICATED' && status.code !== 'PERMISSION_DENIED';
-      return WRITES.has(name) && !isNamed && isLet ? withLeader(status, service.leader()) : status;
+      return namesLeader && !isNamed && isLet ? withLeader(status, service.leader()) : status;
     },
     ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
     duplex: reflectionMethods((error) => logger.error('grpc-call-failed', { error })),

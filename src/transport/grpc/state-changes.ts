@@ -17,6 +17,7 @@ import { type CommandCall, parseDecide, parseExecute, parseProcess } from './com
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { floorOf, floorsOf, ledWrite, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
+import { WRITE } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -24,9 +25,6 @@ import type { UnaryMethod } from './wire/method.ts';
 const NO_FIELDS = new Uint8Array(0);
 /** The metadata under which a command is recorded. */
 const BATCH_ID = 'x-batch-id';
-
-/** Their replies and errors name the leader. */
-export const COMMANDS: readonly string[] = ['ProcessStateChange', 'ExecuteStateChange'];
 
 export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
@@ -37,7 +35,7 @@ export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[]
 }
 
 const UNARY = { kind: 'unary', service: EVENT_STORE } as const;
-const RUN = { ...UNARY, mustAnswer: true, headers: [BATCH_ID] };
+const RUN = { ...UNARY, ...WRITE, headers: [BATCH_ID] };
 
 /** A business failure is a reply; a failure before the decision is an error. */
 async function processCommand(context: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {

@@ -3,29 +3,25 @@ import { type AskedRevision, toAskedRevision } from '#base';
 import type { StateViewBindings } from '#service';
 import { State } from '../../../proto/gen/cairn/v1/component.ts';
 import type { Requests } from '../../../proto/gen/requests.ts';
-import { reading } from '../request-reader.ts';
 import type { GrpcContext } from './context.ts';
 import { floorsOf } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
-import { type Answer, unary } from './unary.ts';
+import { type Answer, shape, unary } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 export function stateViewMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
     unary(
-      { name: 'FetchStateView', parse: reading('cairn.v1.FetchStateViewRequest'), reply: State },
+      shape('FetchStateView', State),
       // The current state, also of a view in the order of effective time.
       (asked, call) => render(context, call, { asked, version: undefined, at: 'latest', cut: 'now' }),
     ),
-    unary(
-      { name: 'FetchStateViewAtRevision', parse: reading('cairn.v1.FetchStateViewAtRevisionRequest'), reply: State },
-      (asked, call) => {
-        const { version, revision, effectiveTimeEndAt: end } = asked;
-        const cut = end === undefined ? undefined : sentInstant(end, 'effective_time_end_at');
-        return render(context, call, { asked, version, at: toAskedRevision(revision), cut });
-      },
-    ),
+    unary(shape('FetchStateViewAtRevision', State), (asked, call) => {
+      const { version, revision, effectiveTimeEndAt: end } = asked;
+      const cut = end === undefined ? undefined : sentInstant(end, 'effective_time_end_at');
+      return render(context, call, { asked, version, at: toAskedRevision(revision), cut });
+    }),
   ];
 }
 

@@ -9,6 +9,7 @@ import { writeEventIdMappings } from './event-id-mappings.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
+import { WRITE } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -21,7 +22,7 @@ export function transactionMethods(context: GrpcContext): readonly UnaryMethod[]
       kind: 'unary',
       service: EVENT_STORE,
       name: 'Transact',
-      mustAnswer: true,
+      ...WRITE,
       handle: (call, bytes) => transact(context, call, bytes),
     },
     {

@@ -1,8 +1,10 @@
 /** Unary methods whose replies are encoded by generated code. */
 import type { ReadScope } from '#service';
-import { EVENT_STORE } from './context.ts';
+import type { Requests } from '../../../proto/gen/requests.ts';
+import { reading } from '../request-reader.ts';
+import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { frameReply, type MessageType } from './messages.ts';
-import { type RepliedScope, scopeHeaders } from './metadata.ts';
+import { ledWrite, type RepliedScope, scopeHeaders, writeOf } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';
 import type { Fields } from './wire/status.ts';
@@ -19,7 +21,22 @@ export interface UnaryShape<Request, Reply> {
   /** Throws invalid_argument for malformed requests. Bytes of the result may be views of the message. */
   readonly parse: (bytes: Uint8Array) => Request;
   readonly reply: MessageType<Reply>;
-  readonly traits?: Pick<UnaryMethod, 'mustAnswer' | 'waits' | 'messageBytesMax'>;
+  readonly traits?: Pick<UnaryMethod, 'mustAnswer' | 'namesLeader' | 'waits' | 'messageBytesMax'>;
+}
+
+/** Traits of a write that a leader commits. */
+export const WRITE = { mustAnswer: true, namesLeader: true } as const;
+
+/** Name of a method whose request is read by its fields. */
+type ReadName = keyof { [Type in keyof Requests as Type extends `cairn.v1.${infer Name}Request` ? Name : never]: true };
+
+/** A shape whose request follows from its name. */
+export function shape<Name extends ReadName, Reply>(
+  name: Name,
+  reply: MessageType<Reply>,
+  traits: NonNullable<UnaryShape<never, Reply>['traits']> = {},
+): UnaryShape<Requests[`cairn.v1.${Name}Request`], Reply> {
+  return { name, parse: reading(`cairn.v1.${name}Request`), reply, traits };
 }
 
 export function unary<Request, Reply>(
@@ -33,4 +50,18 @@ export function unary<Request, Reply>(
     call.reply(frameReply(reply, message), { headers, trailers });
   };
   return { kind: 'unary', service: EVENT_STORE, name, ...traits, handle };
+}
+
+/** A write to a database, whose reply and refusals name the leader. */
+export function write<Request extends { readonly databaseName: string }, Reply>(
+  { service, leaderTrailers }: GrpcContext,
+  asked: UnaryShape<Request, Reply>,
+  answer: (request: Request & ReturnType<typeof writeOf>, call: Call) => Promise<Answer<Reply>>,
+): UnaryMethod {
+  return unary({ ...asked, traits: { ...asked.traits, ...WRITE } }, async (sent, call) => {
+    const { databaseName } = sent;
+    const request = { ...sent, ...writeOf(call) };
+    const answered = await ledWrite(service, databaseName, () => answer(request, call));
+    return { ...answered, trailers: leaderTrailers.of(databaseName) };
+  });
 }

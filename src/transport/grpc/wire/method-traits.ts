@@ -10,6 +10,8 @@ export interface MethodTraits {
    * when there is no room for its reply.
    */
   readonly mustAnswer?: boolean;
+  /** A leader commits it: replies and errors say which node that is. */
+  readonly namesLeader?: boolean;
   /** Maximum length of a request message, also decompressed. Default: the server's limit. */
   readonly messageBytesMax?: number;
   /** Headers of ours that it accepts in addition to those of all methods. */
