@@ -1,40 +1,35 @@
 /**
  * Faults of a request before its message is read: of its headers and its frames.
  *
- * They are found as the bytes arrive, and answered with the value and the remedy (docs/errors.md).
+ * They are found as the bytes arrive, and answered with the value and the remedy (docs/errors.md). gRPC's own documents
+ * name some statuses (statuscodes.md, compression.md). Everything else that is malformed is INVALID_ARGUMENT (ADR 0181).
+ * They do not cover messages in an unknown form: these are UNIMPLEMENTED, like an unknown compression (grpc-go's issue
+ * 1824 decides the same for its server).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
 import { HEADER_PAIRS_MAX } from '../../opening.ts';
 import { headerRule, untakenRule } from '../../own-headers.ts';
+import type { GrpcStatusName } from './status.ts';
 
-export type FrameFault =
-  | { readonly kind: 'method'; readonly value: string }
-  /** Not a request of gRPC. */
-  | { readonly kind: 'content-type'; readonly value: string | undefined }
-  /** A request of gRPC, with messages in another encoding than protobuf. */
-  | { readonly kind: 'codec'; readonly value: string }
-  | { readonly kind: 'path'; readonly value: string }
-  /** All headers together. */
-  | { readonly kind: 'headers-too-long'; readonly bytes: number; readonly bytesMax: number }
-  | { readonly kind: 'too-many-headers'; readonly count: number; readonly countMax: number }
-  | { readonly kind: 'timeout'; readonly value: string }
-  /** A header that is an option has characters that metadata may not have. */
-  | { readonly kind: 'metadata'; readonly name: string; readonly value: string }
-  | { readonly kind: 'header'; readonly name: string; readonly rule: string; readonly value: string }
-  /** The first byte of a message is neither 0 nor 1. */
-  | { readonly kind: 'flag'; readonly value: number }
-  /** A message is compressed, but `grpc-encoding` is absent or `identity`. */
-  | { readonly kind: 'not-encoded'; readonly encoding: string | undefined }
-  | { readonly kind: 'unknown-encoding'; readonly encoding: string }
-  /** The prefix of a message announces this length. */
-  | { readonly kind: 'too-long'; readonly bytes: number; readonly bytesMax: number }
-  | { readonly kind: 'second-message'; readonly firstBytes: number }
-  | { readonly kind: 'no-message' }
-  /** The stream ended inside the five bytes before a message, or inside the message. */
-  | { readonly kind: 'cut-prefix'; readonly received: number }
-  | { readonly kind: 'cut-message'; readonly received: number; readonly bytes: number }
-  | { readonly kind: 'not-packed'; readonly encoding: string; readonly why: string }
-  | { readonly kind: 'unpacked-too-long'; readonly encoding: string; readonly bytesMax: number };
+interface HeaderFault {
+  readonly name: string;
+  readonly rule: string;
+  readonly value: string | undefined;
+}
+
+export interface FrameFault {
+  /** The header with the rule that it breaks, or the whole message. */
+  readonly what: HeaderFault | string;
+  /** Default: `invalid_argument`. */
+  readonly code?: 'too_large' | 'unimplemented';
+  /** Replaces the status of the code, where the documents of gRPC name another one. */
+  readonly as?: GrpcStatusName;
+  readonly trailers?: Readonly<Record<string, string>>;
+  /** The request is none of gRPC, and is answered in plain HTTP, too. */
+  readonly isForeign?: boolean;
+  /** The connection ends. */
+  readonly isFlood?: boolean;
+}
 
 /** Supported compressions of messages. */
 export type Packing = 'gzip' | 'deflate';
@@ -50,7 +45,9 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 /** Media types are case-insensitive and may have parameters (RFC 9110, 8.3.1). */
 const MEDIA_TYPE = /^application\/grpc(\+[^;\s]*)?(?:\s*;.*)?$/i;
 
+const MEDIA_RULE = 'must be application/grpc or application/grpc+proto';
 const TIMEOUT = /^\d{1,8}[HMSmun]$/;
+const TIMEOUT_RULE = 'must be 1 to 8 digits and a unit of H, M, S, m, u or n, such as 500m';
 /** Timers count milliseconds in 32 bits. Longer timeouts become this one, of three weeks. */
 const SECONDS_MAX = 2_000_000;
 const MS_OF_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
@@ -80,22 +77,31 @@ export const HEAD_LIMITS: HeadLimits = {
  */
 export function headFault(headers: IncomingHttpHeaders, taken: readonly string[]): FrameFault | undefined {
   const method = headers[':method'];
-  if (method !== 'POST') return { kind: 'method', value: method ?? '' };
+  if (method !== 'POST') return headerFault(':method', 'must be POST', method ?? '');
   const { count, bytes } = sizeOf(headers);
-  const { headerBytesMax, headersMax } = HEAD_LIMITS;
-  if (bytes > headerBytesMax) return { kind: 'headers-too-long', bytes, bytesMax: headerBytesMax };
-  if (count > headersMax) return { kind: 'too-many-headers', count, countMax: headersMax };
+  const { headerBytesMax, headersMax, floodBytesMax } = HEAD_LIMITS;
+  if (bytes > headerBytesMax) {
+    const what = `The headers have ${bytes} bytes; they may have at most ${headerBytesMax}`;
+    return { what, code: 'too_large', isFlood: bytes > floodBytesMax };
+  }
+  if (count > headersMax) {
+    return { what: `The request has ${count} headers; it may have at most ${headersMax}`, code: 'too_large' };
+  }
   const fault = mediaFault(headers);
   if (fault !== undefined) return fault;
   for (const [name, value] of Object.entries(headers)) {
     const rule = headerRule(name) ?? untakenRule(name, taken);
-    if (rule !== undefined) return { kind: 'header', name, rule, value: String(value) };
+    if (rule !== undefined) return headerFault(name, rule, String(value));
   }
   for (const name of ASKING) {
-    const value = headers[name];
-    if (value !== undefined && !PRINTABLE.test(String(value))) return { kind: 'metadata', name, value: String(value) };
+    const value = String(headers[name] ?? '');
+    if (!PRINTABLE.test(value)) return headerFault(name, 'must consist of printable ASCII characters', value);
   }
   return timeoutFault(headers);
+}
+
+function headerFault(name: string, rule: string, value: string | undefined): FrameFault {
+  return { what: { name, rule, value } };
 }
 
 function mediaFault(headers: IncomingHttpHeaders): FrameFault | undefined {
@@ -103,10 +109,11 @@ function mediaFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   // The common case.
   if (type === 'application/grpc' || type === 'application/grpc+proto') return undefined;
   const media = MEDIA_TYPE.exec(type ?? '');
-  if (media === null || type === undefined) return { kind: 'content-type', value: type };
+  if (media === null) return { ...headerFault('content-type', MEDIA_RULE, type), isForeign: true };
   const codec = media[1]?.toLowerCase() ?? '+proto';
-  if (codec !== '+proto') return { kind: 'codec', value: type };
-  return undefined;
+  if (codec === '+proto') return undefined;
+  const rule = `${MEDIA_RULE}, because messages are protobuf`;
+  return { ...headerFault('content-type', rule, type), as: 'UNIMPLEMENTED' };
 }
 
 function sizeOf(headers: IncomingHttpHeaders): { readonly count: number; readonly bytes: number } {
@@ -124,7 +131,8 @@ function timeoutFault(headers: IncomingHttpHeaders): FrameFault | undefined {
   const timeout = headers['grpc-timeout'];
   if (timeout === undefined) return undefined;
   // Repeated values are joined by a comma.
-  if (typeof timeout !== 'string' || !TIMEOUT.test(timeout)) return { kind: 'timeout', value: String(timeout) };
+  if (typeof timeout !== 'string' || !TIMEOUT.test(timeout))
+    return headerFault('grpc-timeout', TIMEOUT_RULE, String(timeout));
   if (msOf(timeout) > 1000 * SECONDS_MAX) headers['grpc-timeout'] = `${SECONDS_MAX}S`;
   return undefined;
 }

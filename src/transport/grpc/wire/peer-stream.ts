@@ -138,8 +138,7 @@ export class PeerStream {
       return;
     }
     const headers = headersOf(this.#options.answerTo(fault));
-    // Requests other than gRPC are answered in plain HTTP, too.
-    if (fault.kind === 'content-type') headers[':status'] = constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE;
+    if (fault.isForeign === true) headers[':status'] = constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE;
     this.#close(headers);
   }
 

@@ -8,13 +8,13 @@ import type { X509Certificate } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { Slots } from '#base';
+import { quote, Slots } from '#base';
 import { type FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts';
 import type { MemoryBudget } from '../../memory-budget.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
 import { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
-import { HEAD_LIMITS, headFault } from './frame-faults.ts';
+import { type FrameFault, HEAD_LIMITS, headFault } from './frame-faults.ts';
 import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 import type { CallStatus } from './status.ts';
@@ -208,7 +208,7 @@ export class PeerStreams {
     const { methods, expired, refusalOf } = this.#options;
     const path = headers[':path'] ?? '';
     const { messages, bytesMax, taken } = methods.get(path) ?? NO_METHOD;
-    const fault = headFault(headers, taken) ?? (messages === undefined ? { kind: 'path', value: path } : undefined);
+    const fault = headFault(headers, taken) ?? (messages === undefined ? unknownMethod(path) : undefined);
     const address = stream.session?.socket.remoteAddress;
     const refusal =
       fault === undefined
@@ -226,9 +226,7 @@ export class PeerStreams {
     const accepted = headers['grpc-accept-encoding'];
     const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
     if (fault !== undefined) peer.refuse(fault);
-    if (fault?.kind === 'headers-too-long' && fault.bytes > HEAD_LIMITS.floodBytesMax && stream.session !== undefined) {
-      this.#endConnection(stream.session, 'headers');
-    }
+    if (fault?.isFlood === true && stream.session !== undefined) this.#endConnection(stream.session, 'headers');
     if (refusal instanceof Promise) {
       // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
       refusal.then((status) => status && peer.answerEarly(status), IGNORE);
@@ -241,6 +239,11 @@ export class PeerStreams {
     const nowMs = performance.now();
     for (const peer of this.#streams.values()) peer.endIfLate(nowMs);
   }
+}
+
+function unknownMethod(path: string): FrameFault {
+  const where = 'server reflection (grpc.reflection.v1) lists those that there are';
+  return { what: `There is no method ${quote(path)}; ${where}`, code: 'unimplemented' };
 }
 
 interface Creation {

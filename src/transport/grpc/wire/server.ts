@@ -221,8 +221,7 @@ export class WireServer {
       expired: parts.refusals.expired,
       noRoom: parts.refusals.noRoom,
       answerTo: (fault) => {
-        const isTooLarge = fault.kind.endsWith('too-long') || fault.kind === 'too-many-headers';
-        parts.onRefused(isTooLarge ? 'too_large' : 'malformed');
+        parts.onRefused(fault.code === 'too_large' ? 'too_large' : 'malformed');
         return parts.refusals.malformed(fault);
       },
     });

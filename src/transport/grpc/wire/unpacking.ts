@@ -67,6 +67,10 @@ function unpacked(message: Uint8Array, encoding: Packing, bytesMax: number): Pro
 }
 
 function faultOf(error: NodeJS.ErrnoException, encoding: Packing, bytesMax: number): FrameFault {
-  if (error.code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'unpacked-too-long', encoding, bytesMax };
-  return { kind: 'not-packed', encoding, why: error.message };
+  if (error.code === 'ERR_BUFFER_TOO_LARGE') {
+    const what = `The message has more than ${bytesMax} bytes, the most it may have, behind its ${encoding}`;
+    return { what, code: 'too_large' };
+  }
+  const what = `The message is not what grpc-encoding says, ${encoding}: ${error.message}`;
+  return { what: `${what}; send it so compressed, or with a first byte of 0`, as: 'INTERNAL' };
 }
