@@ -4,6 +4,7 @@
  */
 import type { AgentOptions, Agent as HttpAgent, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Liveness, type Probe } from './liveness.ts';
+import { OF_A_CONNECTION } from './own-headers.ts';
 import { COUNTED } from './rate-limits.ts';
 import type { Asking, Relay, Relayed } from './relay.ts';
 import { secureAgent } from './secure.ts';
@@ -22,18 +23,11 @@ const UNAVAILABLE = 503;
 
 /** Headers of one connection, and those that each server writes itself. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
+  ...OF_A_CONNECTION,
   COUNTED,
-  'connection',
   'date',
-  'expect',
-  'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ]);
 
 /** A request of a client. */
@@ -131,8 +125,7 @@ function probeOf(place: OtherNode['place']): Probe {
 /** Headers of the client that another node receives as they are. */
 function passedHeaders(request: IncomingMessage, body: PassedOn['body']): OutgoingHttpHeaders {
   const passed: OutgoingHttpHeaders = {};
-  const named = request.headers.connection?.toLowerCase().split(',') ?? [];
-  const ofConnection = new Set(named.map((name) => name.trim()));
+  const ofConnection = namedIn(request.headers.connection);
   for (const [name, values] of Object.entries(request.headersDistinct)) {
     if (!OWN_HEADERS.has(name) && !ofConnection.has(name)) passed[name] = values?.length === 1 ? values[0] : values;
   }

@@ -16,6 +16,28 @@ const KNOWN: ReadonlySet<string> = new Set([...OF_CLIENTS, RELAYED, SHOWN, COUNT
 /** More edits may turn the name into the header of other software. */
 const EDITS_MAX = 2;
 
+/** Headers of HTTP/1 that concern one connection. */
+export const OF_A_CONNECTION: readonly string[] = [
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** Lowercase names that a header lists, such as `Connection` those of one connection. */
+export function namedIn(header: string | undefined): ReadonlySet<string> {
+  return new Set(
+    (header ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
+}
+
 /** Rule that a header breaks, by its lowercase name; undefined when it is known or not ours. */
 export function headerRule(name: string): string | undefined {
   if (!name.startsWith('x-') || KNOWN.has(name)) return undefined;

@@ -11,7 +11,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
-import type { Count, Metrics, RateLimitedBy, RateLimitedProtocol } from '#observability';
+import type { Metrics, RateLimitedProtocol } from '#observability';
 import type { RateClient, RateLimiter } from '#service';
 
 /** Name of the header, and of the metadata, with the proof that a request was counted. */
@@ -51,7 +51,6 @@ export class RateLimits {
   readonly #limiter: RateLimiter;
   readonly #metrics: Metrics;
   readonly #proofs: readonly Buffer[];
-  readonly #counts = new Map<string, Count>();
 
   constructor({ limiter, metrics, ownProof, clusterProof }: RateLimitsParts) {
     this.ownProof = ownProof;
@@ -78,15 +77,9 @@ export class RateLimits {
       'x-ratelimit-reset': String(Math.ceil(drawn.fullAtMs / MS_PER_SECOND)),
     };
     if (drawn.isLet) return { refusal: undefined, headers };
-    this.#refused(protocol, drawn.isShared ? 'shared' : client.kind);
+    const by = drawn.isShared ? 'shared' : client.kind;
+    this.#metrics.counter('cairn_rate_limited_total', { protocol, by }).add();
     return { refusal: refusalOf(client, drawn.retryAfterMs), headers };
-  }
-
-  #refused(protocol: RateLimitedProtocol, by: RateLimitedBy): void {
-    const key = `${protocol} ${by}`;
-    const count = this.#counts.get(key) ?? this.#metrics.counter('cairn_rate_limited_total', { protocol, by });
-    this.#counts.set(key, count);
-    count.add();
   }
 }
 

@@ -24,7 +24,6 @@
  */
 import { DatabaseError, type GroupId, isDatabaseId, isRevision, type NodeId } from '#base';
 import {
-  type Count,
   ending,
   type Logger,
   type Metrics,
@@ -118,7 +117,6 @@ export class Relay {
   readonly #leaders = new Map<GroupId, string>();
   /** Nodes that were not reached, and until when they are asked after all others. */
   readonly #suspects = new Map<NodeId, number>();
-  readonly #counts = new Map<string, Count>();
 
   constructor(parts: RelayParts) {
     const { dial = dialWith(() => undefined), nowMs = () => performance.now() } = parts;
@@ -216,11 +214,7 @@ export class Relay {
   }
 
   #count({ protocol }: Pick<Asked, 'protocol'>, result: RelayResult): void {
-    const key = `${protocol} ${result}`;
-    const count =
-      this.#counts.get(key) ?? this.#parts.metrics.counter('cairn_relayed_requests_total', { protocol, result });
-    this.#counts.set(key, count);
-    count.add();
+    this.#parts.metrics.counter('cairn_relayed_requests_total', { protocol, result }).add();
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { decodeUtf8 } from '#base';
 import type { Pairs } from '#model';
+import { namedIn, OF_A_CONNECTION } from '../own-headers.ts';
 import { RELAYED, SHOWN } from '../relay.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -28,17 +29,6 @@ const PROOFS = [
   'x-forwarded-access-token',
   'x-goog-iap-jwt-assertion',
 ];
-const OF_A_CONNECTION = [
-  'connection',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-];
 /** Headers of the body as sent. The command in it has its own content type. */
 const OF_THE_BODY = ['content-encoding', 'content-length', 'content-type'];
 const OF_CAIRN = [BATCH_ID, LAST_SEEN, 'x-min-revision', RELAYED, SHOWN];
@@ -46,7 +36,7 @@ const OF_CAIRN = [BATCH_ID, LAST_SEEN, 'x-min-revision', RELAYED, SHOWN];
 /** Tokens of Azure gateways, and headers between nodes, which may prove that the sender is a node. */
 const PREFIXES = ['x-ms-token-', 'x-cairn-'];
 
-const LEFT_OUT: ReadonlySet<string> = new Set([...PROOFS, ...OF_A_CONNECTION, ...OF_THE_BODY, ...OF_CAIRN]);
+const LEFT_OUT: ReadonlySet<string> = new Set([...PROOFS, ...OF_A_CONNECTION, 'host', ...OF_THE_BODY, ...OF_CAIRN]);
 
 /** In the order received, with lowercase names. */
 export function commandHeaders(request: HttpRequest): Pairs {
@@ -54,13 +44,7 @@ export function commandHeaders(request: HttpRequest): Pairs {
   // Any of them may identify a client here.
   if (inputs === undefined) return [];
   const proofs = new Set(inputs.map((name) => name.toLowerCase()));
-  const ofConnection = new Set(
-    request
-      .header('connection')
-      ?.toLowerCase()
-      .split(',')
-      .map((name) => name.trim()),
-  );
+  const ofConnection = namedIn(request.header('connection'));
   return request
     .headers()
     .map(([name, value]) => [name.toLowerCase(), textOf(value)] as const)

@@ -21,14 +21,13 @@ import {
   type DecideCommandReply,
   type ExecuteCommandReply,
   type ReadAt,
-  type RecordedTransaction,
   storedEvents,
   undecidedError,
 } from '#service';
 import { executeCommand, type NamedVersion, runCommand } from '#ui';
 import { assertNotEncoded, readJsonObject } from './body.ts';
 import { BATCH_ID, commandHeaders, LAST_SEEN } from './command-headers.ts';
-import { errorReply, invalidField } from './errors.ts';
+import { errorReply } from './errors.ts';
 import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
 import { COMMAND_REQUEST_BYTES_MAX } from './limits.ts';
 import { eventsJson } from './page.ts';
@@ -130,21 +129,14 @@ async function run(request: HttpRequest, context: RouteContext, what: Run): Prom
   const { faults = new Faults(), at, lastSeen, version, field } = what;
   const command = commandFrom({ ...what.asked, headers: commandHeaders(request) }, { field, faults });
   const decision = { databaseName: request.param('database'), name: request.param('name'), version, command, faults };
-  if (isDry(request)) {
+  if (request.query().flag(DRY_RUN)) {
     const dry = { ...decision, ...request.read(), at: lastSeen ?? at };
     return dryReply(await context.service.decideCommand(dry));
   }
   const reply = await execute(request, context, { ...decision, ...(lastSeen === undefined ? { at } : { lastSeen }) });
-  if (reply.kind === 'committed') return committedReply(reply.revision, reply.transaction, scopeHeaders(reply));
-  if (reply.kind === 'nothing') return committedReply(reply.revision, undefined, scopeHeaders(reply));
-  return errorReply(commandError(reply));
-}
-
-function isDry(request: HttpRequest): boolean {
-  const text = request.query().get(DRY_RUN);
-  if (text === undefined || text === 'false') return false;
-  if (text === 'true') return true;
-  throw invalidField(DRY_RUN, 'must be true or false', text);
+  if (reply.kind !== 'committed' && reply.kind !== 'nothing') return errorReply(commandError(reply));
+  const recorded = reply.kind === 'committed' ? reply.transaction : undefined;
+  return jsonReply(200, commandRecord(reply.revision, recorded), scopeHeaders(reply));
 }
 
 type Executed = Parameters<RouteContext['service']['executeCommand']>[0];
@@ -164,14 +156,6 @@ function execute(
     ...request.traced(),
     signal: request.signal(),
   });
-}
-
-function committedReply(
-  revision: number,
-  recorded: RecordedTransaction | undefined,
-  headers: HttpReply['headers'],
-): HttpReply {
-  return jsonReply(200, commandRecord(revision, recorded), headers);
 }
 
 function dryReply(reply: DecideCommandReply): HttpReply {

@@ -6,7 +6,6 @@
 import { PROBE_PATHS, type ProbePath, probeReply, VERBOSE } from '#observability';
 import { clusterPage, nodePage } from '#ui';
 import { clusterMembers } from './cluster-json.ts';
-import { invalidField } from './errors.ts';
 import { type JsonMembers, jsonInteger, jsonObject, jsonString } from './json-text.ts';
 import { type HttpReply, textReply } from './reply.ts';
 import { objectBody } from './reply-body.ts';
@@ -42,7 +41,7 @@ async function readHealth(request: HttpRequest, { service }: RouteContext): Prom
     uptime_seconds: jsonInteger(uptimeSeconds),
     authentication: jsonString(request.privacy().isRequired ? 'on' : 'off'),
   };
-  if (!isOfCluster(request))
+  if (!request.query().flag(CLUSTER))
     return show(request, { body: objectBody(own), headers: {}, describe: () => nodePage(health) });
   const cluster = await service.describeCluster({ signal: request.signal(), ...request.traced() });
   return show(request, {
@@ -50,11 +49,4 @@ async function readHealth(request: HttpRequest, { service }: RouteContext): Prom
     headers: { 'cache-control': 'no-store' },
     describe: () => clusterPage(cluster),
   });
-}
-
-function isOfCluster(request: HttpRequest): boolean {
-  const text = request.query().get(CLUSTER);
-  if (text === undefined || text === 'false') return false;
-  if (text === 'true') return true;
-  throw invalidField(CLUSTER, 'must be true or false', text);
 }

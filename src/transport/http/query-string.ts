@@ -39,6 +39,13 @@ export class QueryParameters {
     return this.#values.keys();
   }
 
+  /** `true`, or by default `false`. */
+  flag(name: string): boolean {
+    const text = this.#values.get(name) ?? 'false';
+    if (text === 'true' || text === 'false') return text === 'true';
+    throw invalidField(name, 'must be true or false', text);
+  }
+
   /** An integer from `min` to `max`, or undefined when the parameter is absent. */
   integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined {
     const text = this.#values.get(name);

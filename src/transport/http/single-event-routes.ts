@@ -5,9 +5,9 @@ import type { SingleEventReply } from '#service';
 import { eventPage } from '#ui';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './page.ts';
-import { parseRevision, type QueryParameters } from './query-string.ts';
+import { parseRevision } from './query-string.ts';
 import { relatedTransactions } from './related-transactions.ts';
-import { type HttpReply, scopeHeaders } from './reply.ts';
+import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import { textBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import { numeric } from './revision-segment.ts';
@@ -56,13 +56,9 @@ async function eventAtPosition(
   { at, segment }: { readonly at: AskedRevision | 'latest'; readonly segment: string },
 ): Promise<HttpReply> {
   const revision = parseRevision(segment, request.param(segment));
-  const position = { revision, index: eventIndex(request.query()) };
+  const position = { revision, index: request.query().integer(INDEX, INDEX_BOUNDS) ?? 0 };
   const reply = await context.service.singleEvent({ ...request.read(), at, event: { kind: 'position', position } });
   return eventReply(request, context, reply, position.index + 1);
-}
-
-function eventIndex(query: QueryParameters): number {
-  return query.integer(INDEX, INDEX_BOUNDS) ?? 0;
 }
 
 /** `nextIndex` becomes a link when the transaction has an event there (decisions 2.6). */
@@ -72,16 +68,14 @@ async function eventReply(
   reply: SingleEventReply,
   nextIndex?: number,
 ): Promise<HttpReply> {
-  const more = nextIndex !== undefined && nextIndex < reply.eventCount;
-  const link = more
-    ? { link: `<${request.path()}?${request.query().with(INDEX, String(nextIndex))}>; rel="next"` }
-    : {};
+  const isMore = nextIndex !== undefined && nextIndex < reply.eventCount;
+  const next = isMore ? `${request.path()}?${request.query().with(INDEX, String(nextIndex))}` : undefined;
   const { revision } = reply.event.position;
   const related = await relatedTransactions(request, context, { ...reply, scope: reply, revision });
   const body = await request.inTurn(() => eventJson(reply.event));
   return show(request, {
     body: textBody(body),
-    headers: { ...scopeHeaders(reply), ...link },
+    headers: { ...scopeHeaders(reply), ...nextLink(next) },
     describe: () => eventPage(reply, related),
   });
 }

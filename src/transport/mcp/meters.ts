@@ -7,8 +7,6 @@ export class McpMeters {
   readonly #metrics: Metrics;
   readonly #open: Level;
   readonly #begun: Count;
-  readonly #ended = new Map<McpSessionEnd, Count>();
-  readonly #requests = new Map<McpMethod, Count>();
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
@@ -22,18 +20,14 @@ export class McpMeters {
   }
 
   sessionEnded(reason: McpSessionEnd): void {
-    const count = this.#ended.get(reason) ?? this.#metrics.counter('cairn_mcp_sessions_ended_total', { reason });
-    this.#ended.set(reason, count);
-    count.add();
+    this.#metrics.counter('cairn_mcp_sessions_ended_total', { reason }).add();
     this.#open.move(-1);
   }
 
   asked(methods: readonly string[]): void {
     for (const each of methods) {
       const method = MCP_METHODS.find((known) => known === each) ?? OTHER;
-      const count = this.#requests.get(method) ?? this.#metrics.counter('cairn_mcp_requests_total', { method });
-      this.#requests.set(method, count);
-      count.add();
+      this.#metrics.counter('cairn_mcp_requests_total', { method }).add();
     }
   }
 }
