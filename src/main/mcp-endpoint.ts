@@ -8,11 +8,11 @@ import type {
   Access,
   ByteBudgets,
   HeldPort,
-  McpServer,
   McpServerOptions,
   RateLimits,
   Relay,
   startMcpServer,
+  WebServer,
 } from '#transport';
 import { PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
@@ -37,7 +37,7 @@ export interface McpParts {
 }
 
 /** Resolves when the endpoint listens. @throws DatabaseError when the address cannot be bound. */
-export async function openMcp(config: Config, parts: McpParts): Promise<McpServer | undefined> {
+export async function openMcp(config: Config, parts: McpParts): Promise<WebServer | undefined> {
   const { host, mcpPort: port } = config;
   if (port === 'off') return undefined;
   const { transport, api, held, logger, metrics, budgets, access, rateLimits, tls, tracer, node, relay } = parts;

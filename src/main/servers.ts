@@ -33,10 +33,9 @@ import type {
   GrpcServerOptions,
   HeldPort,
   HolderLists,
-  HttpServer,
   HttpServerOptions,
-  McpServer,
   SecurePorts,
+  WebServer,
 } from '#transport';
 import { readAccess } from './access.ts';
 import {
@@ -232,8 +231,8 @@ function startListeners(
 
 interface Fronts {
   readonly grpc: GrpcServer;
-  readonly http: HttpServer;
-  readonly mcp: McpServer | undefined;
+  readonly http: WebServer;
+  readonly mcp: WebServer | undefined;
 }
 
 /** Opens the servers of clients. */
@@ -270,8 +269,8 @@ function advertise(node: Node, config: Config, { grpc, http, mcp }: Fronts): voi
 interface Listening {
   readonly config: Config;
   readonly grpc: GrpcServer;
-  readonly http: HttpServer;
-  readonly mcp: McpServer | undefined;
+  readonly http: WebServer;
+  readonly mcp: WebServer | undefined;
   readonly scrape: MetricsServer | undefined;
   readonly node: Node;
 }

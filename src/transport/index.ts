@@ -37,8 +37,9 @@ export {
   startGrpcServer,
 } from './grpc/index.ts';
 export type { HeldPort } from './held-port.ts';
-export { type AllowedOrigins, type HttpServer, type HttpServerOptions, startHttpServer } from './http/index.ts';
-export { type McpServer, type McpServerOptions, startMcpServer } from './mcp/index.ts';
+export { type AllowedOrigins, type HttpServerOptions, startHttpServer } from './http/index.ts';
+export { type McpServerOptions, startMcpServer } from './mcp/index.ts';
 export { RateLimits } from './rate-limits.ts';
 export { RELAYED, Relay } from './relay.ts';
 export { type Dial, dialWith, type SecurePorts } from './secure.ts';
+export type { WebServer } from './server-options.ts';

@@ -1,13 +1,9 @@
 /** The gRPC interface of a node. */
 import { DatabaseError } from '#base';
-import { type Logger, type Metrics, type Tracer, traceFields } from '#observability';
+import { traceFields } from '#observability';
 import type { Service } from '#service';
-import type { Access } from '../access.ts';
-import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
-import type { HeldPort } from '../held-port.ts';
-import type { RateLimits } from '../rate-limits.ts';
-import type { Relay } from '../relay.ts';
-import type { SecurePorts } from '../secure.ts';
+import { noRoom } from '../byte-budgets.ts';
+import type { ServerOptions } from '../server-options.ts';
 import { apiKeyMethods } from './api-keys.ts';
 import { tracingCalls } from './call-traces.ts';
 import { clusterAdminMethods } from './cluster-admin.ts';
@@ -54,31 +50,13 @@ function statusOfLate(message: string): CallStatus {
   return statusOfError(error, 'DEADLINE_EXCEEDED');
 }
 
-export interface GrpcServerOptions {
-  readonly host: string;
-  /** 0 picks a free one. */
-  readonly port: number;
-  /** Absent: the port is bound now. */
-  readonly held?: HeldPort | undefined;
+export interface GrpcServerOptions extends ServerOptions {
   readonly service: Service;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Receives failures that concern the node, not one request; the node must then stop. */
   readonly onFatal: (failure: unknown) => void;
   readonly limits?: Partial<WireLimits>;
-  readonly budgets: ByteBudgets;
   /** See WireServerParts. */
   readonly gzipBytesMin?: number | undefined;
-  /** Absent: requests that this node cannot answer are refused. */
-  readonly relay?: Relay;
-  /** Absent: requests are not authenticated. */
-  readonly access?: Access | undefined;
-  /** Absent: calls are not limited. */
-  readonly rateLimits?: RateLimits | undefined;
-  /** Absent: there is no TLS. */
-  readonly secure?: SecurePorts | undefined;
-  /** Absent: nothing is traced. */
-  readonly tracer?: Tracer | undefined;
   /** Absent: all clients reach nodes at the same addresses. */
   readonly outside?: OutsideAddresses | undefined;
 }

@@ -25,4 +25,4 @@
  *   TH13 No text of a client becomes markup of a page, and a page loads nothing from other origins.
  */
 export type { AllowedOrigins } from './cors.ts';
-export { type HttpServer, type HttpServerOptions, startHttpServer } from './server.ts';
+export { type HttpServerOptions, startHttpServer } from './server.ts';

@@ -1,4 +1,4 @@
-/** The server of node:http beneath fastify, with the bounds on its requests, and messages for failures to listen. */
+/** The server of node:http beneath fastify, with the bounds on its requests. */
 import type { RequestListener, Server } from 'node:http';
 import type { SecurePorts } from '../secure.ts';
 import {
@@ -25,14 +25,4 @@ export function createHttpServer(listener: RequestListener, secure: SecurePorts 
   const server = (secure?.createHttpServer ?? createServer)(options, listener);
   server.maxHeadersCount = HEADERS_MAX;
   return server;
-}
-
-/** Why a server cannot listen, and a remedy. */
-export function bindingFault(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return 'another process listens there; give another port, or 0 for one that is free';
-  if (code === 'EADDRNOTAVAIL')
-    return 'this machine does not have the address; give one of its own, or 0.0.0.0 for all';
-  if (code === 'EACCES') return 'this process may not; give a port from 1024 on, or the right to take lower ones';
-  return error instanceof Error ? error.message : String(error);
 }

@@ -7,17 +7,13 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { assert, BrokenInvariant, type Clock, DatabaseError, formatAddress, giveBack } from '#base';
-import { type LogFields, type Logger, type Metrics, type Probes, type Tracer, traceFields } from '#observability';
+import { assert, BrokenInvariant, type Clock, cannotListen, type DatabaseError, formatAddress, giveBack } from '#base';
+import { type LogFields, type Probes, traceFields } from '#observability';
 import { isBug, isFatal, type Service } from '#service';
-import type { Access } from '../access.ts';
-import type { ByteBudgets } from '../byte-budgets.ts';
-import { type HeldPort, listenOptions } from '../held-port.ts';
+import { listenOptions } from '../held-port.ts';
 import { HttpConnections } from '../http-connections.ts';
 import { Origins } from '../origins.ts';
-import type { RateLimits } from '../rate-limits.ts';
-import type { Relay } from '../relay.ts';
-import type { SecurePorts } from '../secure.ts';
+import type { ServerOptions, WebServer } from '../server-options.ts';
 import { WorkQueue } from '../work-queue.ts';
 import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';
@@ -29,7 +25,7 @@ import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX, SMALL_ANSWER_BYTES } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
-import { bindingFault, createHttpServer } from './listening.ts';
+import { createHttpServer } from './listening.ts';
 import { HttpMemory } from './memory.ts';
 import { refusalOfForm, refusalOfStranger } from './other-origins.ts';
 import { RateLimiting } from './rate-limiting.ts';
@@ -46,19 +42,11 @@ import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { refused, withoutEmptyFields } from './show.ts';
 import { answerClientError, answerUnusualRequests } from './socket-errors.ts';
 
-export interface HttpServerOptions {
-  readonly host: string;
-  /** 0 picks a free one. */
-  readonly port: number;
-  /** Absent: the port is bound now. */
-  readonly held?: HeldPort | undefined;
+export interface HttpServerOptions extends ServerOptions {
   readonly service: Service;
   readonly clock: Clock;
   readonly probes: Probes;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly allowedOrigins: AllowedOrigins;
-  readonly budgets: ByteBudgets;
   /** Minimum length of a body to compress; undefined: none is compressed. */
   readonly gzipBytesMin?: number | undefined;
   /** Connections at a time. Default: `CONNECTIONS_MAX`. */
@@ -67,34 +55,15 @@ export interface HttpServerOptions {
   readonly answerMs?: number;
   /** Default: those of the API. */
   readonly routes?: readonly Route[];
-  /** Absent: requests that this node cannot answer are refused. */
-  readonly relay?: Relay;
-  /** Absent: requests are not authenticated. */
-  readonly access?: Access | undefined;
-  /** Absent: there is no rate limit. */
-  readonly rateLimits?: RateLimits | undefined;
-  /** Absent: there is no TLS. */
-  readonly secure?: SecurePorts | undefined;
-  /** Absent: nothing is traced. */
-  readonly tracer?: Tracer | undefined;
   /** Called for a broken invariant, after which the node must stop. */
   readonly onFatal: (error: unknown) => void;
-}
-
-export interface HttpServer {
-  /** `http://host:port` as bound, or `https:`. */
-  readonly address: string;
-  /** Closes the connection that has waited longest for a complete request. Returns false when none waits. */
-  makeRoom(): boolean;
-  /** Stops listening, closes idle connections, and lets running requests finish until the deadline. */
-  close(deadlineMs: number): Promise<void>;
 }
 
 /**
  * Resolves when the server listens.
  * @throws DatabaseError when it cannot listen
  */
-export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+export async function startHttpServer(options: HttpServerOptions): Promise<WebServer> {
   const front = new HttpFront(options);
   const address = await front.listen(options.host, options.port, options.held);
   return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
@@ -228,9 +197,7 @@ class HttpFront {
       const scheme = this.#options.secure === undefined ? 'http' : 'https';
       return `${scheme}://${formatAddress({ host, port: address.port })}`;
     } catch (cause) {
-      throw new DatabaseError('unavailable', `HTTP cannot listen on ${host}:${port}: ${bindingFault(cause)}`, {
-        cause,
-      });
+      throw cause instanceof Error ? cannotListen('HTTP', '--http-port', { host, port }, cause) : cause;
     }
   }
 

@@ -23,4 +23,4 @@
  *   TC9  Every answer goes to its own request: a session refuses an id that is in flight.
  *   TC7  Only the settings define the URL of the endpoint and the issuer of its tokens, never a request (ADR 0121).
  */
-export { type McpServer, type McpServerOptions, startMcpServer } from './server.ts';
+export { type McpServerOptions, startMcpServer } from './server.ts';

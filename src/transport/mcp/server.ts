@@ -1,16 +1,15 @@
 /** The server of the MCP endpoint: one path, bodies within limits, and a graceful end. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Credentials, challenge, type Principal } from '#auth';
-import { DatabaseError, formatAddress } from '#base';
-import type { Logger, Metrics, Tracer } from '#observability';
+import { cannotListen, DatabaseError, formatAddress } from '#base';
 import { type Access, HeaderLines } from '../access.ts';
-import type { ByteBudgets } from '../byte-budgets.ts';
-import { type HeldPort, listenOptions } from '../held-port.ts';
+import { listenOptions } from '../held-port.ts';
 import { HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 import { type AllowedOrigins, Origins } from '../origins.ts';
-import { COUNTED, type RateLimits } from '../rate-limits.ts';
+import { COUNTED } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
-import type { Dial, SecurePorts } from '../secure.ts';
+import type { Dial } from '../secure.ts';
+import type { ServerOptions, WebServer } from '../server-options.ts';
 import { Api } from './api.ts';
 import { receive } from './bodies.ts';
 import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS, TIMEOUT_LOOK_MS } from './limits.ts';
@@ -26,49 +25,24 @@ import type { Asker } from './sessions.ts';
 // An import would load the whole module, including a client for the web.
 const { createServer } = process.getBuiltinModule('node:http');
 
-export interface McpServerOptions {
-  readonly host: string;
-  /** 0 picks a free port. */
-  readonly port: number;
-  /** Absent: the port is bound now. */
-  readonly held?: HeldPort | undefined;
+export interface McpServerOptions extends ServerOptions {
   /** URL of this node's HTTP API: `http://host:port`, or `https:`. */
   readonly api: string;
   /** Connects to the API where it uses TLS. */
   readonly dialApi: Dial;
   readonly nodes: McpNodes;
   readonly relay: Relay;
-  /** Absent: there is no TLS here. */
-  readonly secure?: SecurePorts | undefined;
   /** Version of the product. */
   readonly version: string;
   /** The directory of the documentation. */
   readonly docs: string;
-  readonly budgets: ByteBudgets;
   /** Origins whose pages may use the endpoint, in addition to those of this host. */
   readonly allowedOrigins: AllowedOrigins;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Mints unpredictable UUIDs. */
   readonly mintId: () => string;
   readonly connectionsMax?: number | undefined;
-  /** Absent: callers are not authenticated. The HTTP API checks permissions. */
-  readonly access?: Access | undefined;
   /** Metadata for clients that look for the token issuer, by the bound address; absent: no tokens are accepted. */
   readonly resourceAt?: ((address: string) => ProtectedResource) | undefined;
-  /** Absent: requests are not limited. */
-  readonly rateLimits?: RateLimits | undefined;
-  /** Absent: nothing is traced. */
-  readonly tracer?: Tracer | undefined;
-}
-
-export interface McpServer {
-  /** `http://host:port` as bound, or `https:`. */
-  readonly address: string;
-  /** Closes the connection that has waited longest for a complete request; false: none waits. */
-  makeRoom(): boolean;
-  /** Stops listening, ends all sessions, and closes the remaining connections at the deadline. */
-  close(deadlineMs: number): Promise<void>;
 }
 
 /** Prefix of the library's message about a refused request. */
@@ -97,7 +71,7 @@ const ANYBODY: Caller = {};
  * Listens when the promise resolves.
  * @throws DatabaseError when the address cannot be had.
  */
-export async function startMcpServer(options: McpServerOptions): Promise<McpServer> {
+export async function startMcpServer(options: McpServerOptions): Promise<WebServer> {
   const front = new McpFront(options);
   const address = await front.listen();
   return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
@@ -147,9 +121,7 @@ class McpFront {
   async listen(): Promise<string> {
     const { host, port, held, secure } = this.#options;
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (cause) => {
-        reject(new DatabaseError('unavailable', `MCP cannot listen on ${host}:${port}: ${cause.message}`, { cause }));
-      });
+      this.#server.once('error', (cause) => reject(cannotListen('MCP', '--mcp-port', { host, port }, cause)));
       this.#server.listen(listenOptions({ host, port }, held), resolve);
     });
     const address = this.#server.address();
