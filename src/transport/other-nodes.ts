@@ -4,7 +4,7 @@
  */
 import type { AgentOptions, Agent as HttpAgent, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Liveness, type Probe } from './liveness.ts';
-import { OF_A_CONNECTION } from './own-headers.ts';
+import { namedIn, OF_A_CONNECTION } from './own-headers.ts';
 import { COUNTED } from './rate-limits.ts';
 import type { Asking, Relay, Relayed } from './relay.ts';
 import { secureAgent } from './secure.ts';

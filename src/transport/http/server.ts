@@ -65,7 +65,7 @@ export interface HttpServerOptions extends ServerOptions {
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<WebServer> {
   const front = new HttpFront(options);
-  const address = await front.listen(options.host, options.port, options.held);
+  const address = await front.listen();
   return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
 }
 
@@ -188,8 +188,9 @@ class HttpFront {
     });
   }
 
-  /** Returns the URL, with the given host and the bound port. */
-  async listen(host: string, port: number, held: HeldPort | undefined): Promise<string> {
+  /** Returns the URL, with the bound port. */
+  async listen(): Promise<string> {
+    const { host, port, held } = this.#options;
     try {
       await this.#fastify.listen(listenOptions({ host, port }, held));
       const address = this.#fastify.server.address();

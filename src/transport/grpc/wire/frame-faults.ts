@@ -21,7 +21,7 @@ export interface FrameFault {
   /** The header with the rule that it breaks, or the whole message. */
   readonly what: HeaderFault | string;
   /** Default: `invalid_argument`. */
-  readonly code?: 'too_large' | 'unimplemented';
+  readonly code?: 'invalid_argument' | 'too_large' | 'unimplemented';
   /** Replaces the status of the code, where the documents of gRPC name another one. */
   readonly as?: GrpcStatusName;
   readonly trailers?: Readonly<Record<string, string>>;

@@ -158,8 +158,7 @@ export class PeerStream {
    */
   deliver(messageBytes: number): boolean {
     this.#dueMs = Number.POSITIVE_INFINITY;
-    if (!this.#count(this.#received + messageBytes)) return false;
-    return true;
+    return this.#count(this.#received + messageBytes);
   }
 
   /** True when nothing can be sent on it any more: it was reset, or its connection is lost. */

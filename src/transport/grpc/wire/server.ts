@@ -9,21 +9,26 @@
  */
 import type { ServerOptions } from 'node:http2';
 import { assert, cannotListen, Slots } from '#base';
+import type { ByteBudgets } from '../../byte-budgets.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
 import { FrameFloods } from '../../frame-floods.ts';
-import type { MemoryBudget } from '../../memory-budget.ts';
 import { http2Options, NO_BOUND, NO_HPACK_TABLE } from '../../opening.ts';
-import type { SecurePorts } from '../../secure.ts';
 import { WorkQueue } from '../../work-queue.ts';
-import { Call, type Seat, type SharedParts } from './call.ts';
+import { Call, type CallParts, type Seat, type SharedParts } from './call.ts';
 import type { CallStream } from './call-stream.ts';
-import { Connections, type ListenPlace } from './connections.ts';
+import { Connections, type ConnectionsOptions, type ListenPlace } from './connections.ts';
 import { ASKING, type FrameFault, type Packing } from './frame-faults.ts';
 import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { PeerStream } from './peer-stream.ts';
-import { type EndedConnection, type EndReason, type MessageRule, PeerStreams, type RefusalOf } from './peer-streams.ts';
+import {
+  type EndedConnection,
+  type EndReason,
+  type MessageRule,
+  PeerStreams,
+  type PeerStreamsOptions,
+} from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { RequestMessages } from './request-messages.ts';
 import { Sessions } from './sessions.ts';
@@ -67,7 +72,11 @@ export interface Refusals {
   readonly expired: (timeout: string) => CallStatus;
 }
 
-export interface WireServerParts {
+export interface WireServerParts
+  extends Pick<ByteBudgets, 'requests' | 'streams' | 'unsent' | 'small'>,
+    Pick<PeerStreamsOptions, 'refusalOf'>,
+    Pick<ConnectionsOptions, 'secure'>,
+    Partial<Pick<SharedParts, 'trailersFor'>> {
   readonly methods: readonly Method[];
   /**
    * Methods with streams of requests. Such a call lasts no longer than a request may take to arrive (T8); their
@@ -75,17 +84,7 @@ export interface WireServerParts {
    */
   readonly duplex?: readonly DuplexMethod[];
   readonly limits: WireLimits;
-  /** Bytes of requests that arrive or are handled. */
-  readonly requests: MemoryBudget;
-  /** Bytes of open streams, and the first bytes of their requests. */
-  readonly streams: MemoryBudget;
-  /** Bytes of replies that were not sent yet. */
-  readonly unsent: MemoryBudget;
-  /** Bytes of small replies that were not sent yet. They use `unsent` only when this budget is used up. */
-  readonly small: MemoryBudget;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
-  /** Returns the answer to a call by its headers alone, before its message is read; undefined: it continues. */
-  readonly refusalOf?: RefusalOf | undefined;
   /** Begins the trace of a call; undefined: it has none. Absent: no call has. */
   readonly traceOf?: ((call: Call) => CallTrace | undefined) | undefined;
   /**
@@ -110,10 +109,6 @@ export interface WireServerParts {
   readonly gzipBytesMin?: number | undefined;
   /** The statuses of calls that the server itself refuses or ends. */
   readonly refusals: Refusals;
-  /** See `SharedParts`. */
-  readonly trailersFor?: SharedParts['trailersFor'];
-  /** Absent: there is no TLS. */
-  readonly secure?: SecurePorts | undefined;
 }
 
 /** node:http2 refuses streams of a connection beyond it; its default of 10 MB is a handful of large transactions. */
@@ -139,18 +134,10 @@ const FLUSH_MS = 500;
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
 
 /** A call whose message has arrived. */
-interface Arrived {
+interface Arrived extends Pick<CallParts, 'stream' | 'method' | 'meter'> {
   readonly peer: PeerStream;
   /** True while there is room for its message. */
   readonly hasRoom: boolean;
-}
-
-type GoOn = (arrived: Arrived) => void;
-
-/** Parts of a call that is about to be accepted. */
-interface Accepting extends Arrived {
-  readonly method: MethodTraits;
-  readonly meter: MethodMeter;
 }
 
 export class WireServer {
@@ -316,36 +303,34 @@ export class WireServer {
   }
 
   /** A request of one message has arrived. */
-  #arrived(request: CallStream, stream: PeerStream): void {
-    const known = this.#methods.get(request.path);
-    assert(known !== undefined, 'What arrives is for a method that is served', request.path);
-    const { method, meter } = known;
-    this.#whole(request, stream, (arrived) => {
-      const accepted = this.#accept(request, { method, meter, ...arrived });
+  #arrived(stream: CallStream, peer: PeerStream): void {
+    const known = this.#methods.get(stream.path);
+    assert(known !== undefined, 'What arrives is for a method that is served', stream.path);
+    const { method } = known;
+    const goOn = (hasRoom: boolean): void => {
+      const accepted = this.#accept({ ...known, stream, peer, hasRoom });
       if (accepted !== undefined) this.#begin(accepted, () => this.#handle(method, accepted.call));
-    });
-  }
-
-  /** Continues when the message is unpacked: nearly always at once. */
-  #whole(call: CallStream, peer: PeerStream, goOn: GoOn): void {
+    };
     const { packing } = peer;
-    if (packing === undefined) goOn({ peer, hasRoom: true });
-    else void this.#unpack(call, packing, peer, goOn);
+    if (packing === undefined) goOn(true);
+    else {
+      void this.#unpack(stream, peer, packing).then((hasRoom) => {
+        if (hasRoom !== undefined) goOn(hasRoom);
+      });
+    }
   }
 
-  async #unpack(call: CallStream, packing: Packing, peer: PeerStream, goOn: GoOn): Promise<void> {
+  /** Returns whether there is room for the unpacked message; undefined: it is refused, or its client has gone. */
+  async #unpack(call: CallStream, peer: PeerStream, packing: Packing): Promise<boolean | undefined> {
     const unpacked = await this.#unpacker.unpack(call.request, packing, peer);
-    if (peer.isGone || unpacked.kind === 'gone') return;
-    if (unpacked.kind === 'fault') {
-      peer.refuse(unpacked.fault);
-      return;
-    }
+    if (unpacked.kind === 'fault') peer.refuse(unpacked.fault);
+    if (peer.isGone || unpacked.kind === 'gone' || unpacked.kind === 'fault') return undefined;
     if (unpacked.kind === 'message') call.request = unpacked.message;
-    goOn({ peer, hasRoom: unpacked.kind === 'message' });
+    return unpacked.kind === 'message';
   }
 
   /** Accepts the call, unless it is refused at once, or its client has disconnected (T10). */
-  #accept(stream: CallStream, { method, meter, peer, ...arrived }: Accepting): Accepted | undefined {
+  #accept({ stream, method, meter, peer, hasRoom }: Arrived): Accepted | undefined {
     const call = new Call({ stream, method, meter, peer, shared: this.#shared });
     call.trace = this.#parts.traceOf?.(call);
     if (peer.isGone) {
@@ -353,7 +338,7 @@ export class WireServer {
       return undefined;
     }
     const { length } = stream.request;
-    const isDelivered = arrived.hasRoom && peer.deliver(length);
+    const isDelivered = hasRoom && peer.deliver(length);
     const refusal = this.#refusal(isDelivered && (method.mustAnswer !== true || call.expectReply(length)));
     if (refusal !== undefined) {
       call.finish(refusal);
