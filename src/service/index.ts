@@ -37,6 +37,7 @@ export type {
   OpenedPresenter,
   OpenedStateView,
   OpenStateViewRequest,
+  Presented,
   RenderedState,
   StateViewBindings,
 } from './components/operations.ts';

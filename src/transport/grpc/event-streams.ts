@@ -37,23 +37,25 @@ export function streamMethods(context: GrpcContext): readonly ServerStreamMethod
   }));
 }
 
+/** Members of every read that are not in its message. */
+function readBy(call: Call, pace: SliceWriter) {
+  return { signal: call.signal, ...floorsOf(call), pace, lent: true };
+}
+
 function queryEvents(framing: 'messages' | 'batch'): Handler {
   return async ({ service }, call, bytes, writer) => {
-    const read = { ...parseQueryRequest(bytes), signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
-    const reply = await service.queryEvents(read);
+    const reply = await service.queryEvents({ ...parseQueryRequest(bytes), ...readBy(call, writer) });
     await sendEvents(writer, reply, { framing, readAt: reply.revision });
   };
 }
 
 const scanDatabaseLog: Handler = async ({ service }, call, bytes, writer) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
-  const reply = await service.scanLog(read);
+  const reply = await service.scanLog({ ...parseScanRequest(bytes), ...readBy(call, writer) });
   await sendEvents(writer, reply, { framing: 'messages', logScan: true });
 };
 
 const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
-  const read = { ...parseScanRequest(bytes), signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
-  const reply = await service.scanLogBatches(read);
+  const reply = await service.scanLogBatches({ ...parseScanRequest(bytes), ...readBy(call, writer) });
   writer.begin(reply);
   for await (const batches of reply.batches) {
     await writer.write(frameAll(batches), batches.length);
@@ -62,9 +64,7 @@ const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
 };
 
 const subscribeEvents: Handler = async ({ service }, call, bytes, writer) => {
-  const request = parseSubscriptionRequest(bytes);
-  const read = { ...request, signal: call.signal, ...floorsOf(call), pace: writer, lent: true };
-  const reply = await service.subscribe(read);
+  const reply = await service.subscribe({ ...parseSubscriptionRequest(bytes), ...readBy(call, writer) });
   writer.begin(reply);
   for await (const item of reply.items) {
     if (item.kind === 'events') {

@@ -15,7 +15,7 @@
  */
 import { Readable } from 'node:stream';
 import { DatabaseError } from '#base';
-import type { Timers } from '#service';
+import type { Presented, Timers } from '#service';
 import {
   BODY_HEAD_BYTES,
   BODY_PAUSE_MS,
@@ -28,18 +28,12 @@ import {
 } from './limits.ts';
 import type { HttpReply } from './reply.ts';
 
-export type BodyPart =
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | { readonly kind: 'end' }
-  | { readonly kind: 'failed'; readonly error: DatabaseError };
-
-/** A body in parts. */
-export interface BodySource {
-  /** Returns the next part. Not called again before it resolves, or after the end or a failure. */
-  next(): Promise<BodyPart>;
-  /** No more parts are wanted. May be called at any time, repeatedly. */
-  cancel(): void;
-}
+/**
+ * A body in parts. `next` is not called again before it resolves, or after the end or a failure; `cancel` may be called
+ * at any time, repeatedly.
+ */
+export type BodySource = Presented['body'];
+export type BodyPart = Awaited<ReturnType<BodySource['next']>>;
 
 export type DeliveryTime = Pick<Timers, 'after' | 'monotonicMs'>;
 

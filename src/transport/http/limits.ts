@@ -37,25 +37,29 @@ export const HEADER_BYTES_MAX: number = 128 * 1024;
 /** Headers of a request. Node reports only that one of the two limits was exceeded. */
 export const HEADERS_MAX = 1_000;
 
-/** Events or names of a page by default, and the largest limit. */
-export const PAGE_SIZE_DEFAULT = 100;
-export const PAGE_SIZE_MAX: number = QUERY_LIMIT_MAX;
-
 /** Bytes of the stored events of a page. It ends before the event that would exceed them, unless that is its first. */
 export const PAGE_BYTES_MAX: number = 8 * 1024 * 1024;
+
+/** Lengths of the lists of a rendering. */
+export interface ListSizes {
+  /** Events or names of a page by default. */
+  readonly itemsDefault: number;
+  /** Largest limit of a request. */
+  readonly itemsMax: number;
+  /** Bytes of the stored events of a page. */
+  readonly bytesMax: number;
+}
+
+export const JSON_SIZES: ListSizes = { itemsDefault: 100, itemsMax: QUERY_LIMIT_MAX, bytesMax: PAGE_BYTES_MAX };
 
 /**
  * The same for TOON, whose readers read a few thousand tokens at a time and about 15,000 at most, and which takes
  * thirty times as long to write. A larger limit counts as the largest.
  */
-export const TOON_PAGE_SIZE_DEFAULT = 50;
-export const TOON_PAGE_SIZE_MAX = 250;
-export const TOON_PAGE_BYTES_MAX: number = 64 * 1024;
+export const TOON_SIZES: ListSizes = { itemsDefault: 50, itemsMax: 250, bytesMax: 64 * 1024 };
 
 /** The same for HTML, whose readers look at dozens at a time. */
-export const HTML_PAGE_SIZE_DEFAULT = 50;
-export const HTML_PAGE_SIZE_MAX = 500;
-export const HTML_PAGE_BYTES_MAX: number = 64 * 1024;
+export const HTML_SIZES: ListSizes = { itemsDefault: 50, itemsMax: 500, bytesMax: 64 * 1024 };
 
 /** Events counted for the changes between two revisions, within the bytes of a page. */
 export const CHANGED_EVENTS_MAX = 10_000;

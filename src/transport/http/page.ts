@@ -5,9 +5,15 @@ import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#servi
 import { invalidField } from './errors.ts';
 import { JsonElements } from './json-elements.ts';
 import { type JsonText, jsonArray } from './json-text.ts';
-import { ITEM_ANSWER_BYTES, PAGE_ANSWER_BYTES, PAGE_SIZE_MAX, PIECE_BYTES, SMALL_ANSWER_BYTES } from './limits.ts';
+import {
+  ITEM_ANSWER_BYTES,
+  JSON_SIZES,
+  type ListSizes,
+  PAGE_ANSWER_BYTES,
+  PIECE_BYTES,
+  SMALL_ANSWER_BYTES,
+} from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
-import type { ListSizes } from './renderings.ts';
 import type { HttpRequest } from './request.ts';
 
 /** A query that ends with its page. */
@@ -137,7 +143,7 @@ export function pageDirection(query: QueryParameters): Direction {
 
 /** The `limit` parameter, at most that of the rendering. */
 export function pageLimit(request: HttpRequest): number {
-  const limit = request.query().integer('limit', { min: 1, max: PAGE_SIZE_MAX });
+  const limit = request.query().integer('limit', { min: 1, max: JSON_SIZES.itemsMax });
   return boundedLimit(request, limit);
 }
 

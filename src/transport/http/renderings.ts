@@ -3,34 +3,8 @@
  * entry of the table; routes know none of them.
  */
 import { ASSETS_TAG, PAGE_HEADERS, renderHtml, renderHtmlNow, renderToon, renderToonNow } from '#ui';
-import {
-  HTML_PAGE_BYTES_MAX,
-  HTML_PAGE_SIZE_DEFAULT,
-  HTML_PAGE_SIZE_MAX,
-  PAGE_BYTES_MAX,
-  PAGE_SIZE_DEFAULT,
-  PAGE_SIZE_MAX,
-  TOON_PAGE_BYTES_MAX,
-  TOON_PAGE_SIZE_DEFAULT,
-  TOON_PAGE_SIZE_MAX,
-} from './limits.ts';
+import { HTML_SIZES, JSON_SIZES, type ListSizes, TOON_SIZES } from './limits.ts';
 import { negotiate } from './negotiation.ts';
-
-/** Lengths of the lists of a rendering. */
-export interface ListSizes {
-  /** Events or names of a page by default. */
-  readonly itemsDefault: number;
-  /** Largest limit of a request. */
-  readonly itemsMax: number;
-  /** Bytes of the stored events of a page. */
-  readonly bytesMax: number;
-}
-
-const JSON_SIZES: ListSizes = {
-  itemsDefault: PAGE_SIZE_DEFAULT,
-  itemsMax: PAGE_SIZE_MAX,
-  bytesMax: PAGE_BYTES_MAX,
-};
 
 export interface Rendering {
   /** Part of its ETags. The number is raised when it shows the same data in another way. */
@@ -50,7 +24,7 @@ export interface Rendering {
 export const HTML_RENDERING: Rendering = {
   name: `html/3-${ASSETS_TAG}`,
   contentType: 'text/html; charset=utf-8',
-  sizes: { itemsDefault: HTML_PAGE_SIZE_DEFAULT, itemsMax: HTML_PAGE_SIZE_MAX, bytesMax: HTML_PAGE_BYTES_MAX },
+  sizes: HTML_SIZES,
   hasForms: true,
   headers: PAGE_HEADERS,
   render: renderHtml,
@@ -62,7 +36,7 @@ const RENDERINGS: readonly Rendering[] = [
   {
     name: 'toon/3',
     contentType: 'text/plain; charset=utf-8',
-    sizes: { itemsDefault: TOON_PAGE_SIZE_DEFAULT, itemsMax: TOON_PAGE_SIZE_MAX, bytesMax: TOON_PAGE_BYTES_MAX },
+    sizes: TOON_SIZES,
     hasForms: false,
     headers: {},
     render: renderToon,

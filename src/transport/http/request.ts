@@ -10,9 +10,10 @@ import { shownBy } from '../relay.ts';
 import type { WorkQueue } from '../work-queue.ts';
 import type { SaidByForm } from './form-request.ts';
 import type { Privacy } from './identities.ts';
+import type { ListSizes } from './limits.ts';
 import type { AnswerRoom, HttpMemory } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
-import { type ListSizes, listSizes, type Rendering, renderingFor } from './renderings.ts';
+import { listSizes, type Rendering, renderingFor } from './renderings.ts';
 
 const NO_BODY = new Uint8Array(0);
 const NOT_TRACED: Traced = {};

@@ -1,4 +1,9 @@
-/** Listens, and passes each connection on when its client has acknowledged the settings (opening.ts). */
+/**
+ * Listens. A connection becomes a session of node:http2 when its client has acknowledged the settings (opening.ts).
+ *
+ * Every session is pinged. A ping without an answer in time destroys the session, which cancels its calls.
+ */
+import { performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import { ConnectionPlaces, type Waiting } from '../../connection-places.ts';
 import type { FrameFloods } from '../../frame-floods.ts';
@@ -20,7 +25,10 @@ export interface ConnectionsOptions {
   readonly requests: MemoryBudget;
   readonly reading: ReadingTurns;
   readonly floods: FrameFloods;
-  readonly onOpen: (socket: Socket, streams: ConnectionStreams) => void;
+  readonly http2: ServerOptions;
+  readonly pingEveryMs: number;
+  readonly pingTimeoutMs: number;
+  readonly onSession: (session: ServerHttp2Session, socket: Socket, streams: ConnectionStreams) => void;
   /** Absent: there is no TLS. */
   readonly secure?: SecurePorts | undefined;
 }
@@ -41,7 +49,9 @@ export class Connections {
   readonly #sockets = new Set<Socket>();
   /** Connections without a session. */
   readonly #opening = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
   readonly #places: ConnectionPlaces;
+  #isClosing = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -67,8 +77,13 @@ export class Connections {
     return this.#places.makeRoom();
   }
 
-  /** Accepts no more connections. Resolves when all are closed. */
+  /**
+   * Accepts no more connections, and sends GOAWAY on each: it accepts no more streams, and ends with its last one.
+   * Resolves when all are closed.
+   */
   close(): Promise<void> {
+    this.#isClosing = true;
+    for (const session of this.#sessions) session.close();
     for (const socket of this.#opening) socket.destroy();
     return new Promise((resolve) => {
       this.#server.close(() => resolve());
@@ -77,6 +92,8 @@ export class Connections {
 
   /** Ends all connections, even if their clients do not close them. */
   cut(): void {
+    // The end of the socket alone does not cancel calls at once.
+    for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -92,7 +109,7 @@ export class Connections {
       return;
     }
     socket.once('close', () => place.leave());
-    const { streams, openingMs: withinMs, requests, reading, floods, onOpen } = this.#options;
+    const { streams, openingMs: withinMs, requests, reading, floods } = this.#options;
     this.#sockets.add(socket);
     this.#opening.add(socket);
     socket.once('close', () => {
@@ -106,13 +123,40 @@ export class Connections {
       socket.once('close', () => reading.closed(handle));
       place.waits('idle');
       connection = new ConnectionStreams(streams, place);
-      onOpen(socket, connection);
+      this.#begin(socket, connection);
     };
     // A connection that was closed at once, for lack of file descriptors, receives nothing: that is decided in this
     // turn.
     process.nextTick(() => {
       if (!socket.destroyed)
         announceSettings({ socket, streams, own: NO_HPACK_TABLE, withinMs, requests, floods, onOpen: opened });
+    });
+  }
+
+  #begin(socket: Socket, streams: ConnectionStreams): void {
+    const { http2, pingEveryMs, onSession } = this.#options;
+    const session = performServerHandshake(socket, http2);
+    this.#sessions.add(session);
+    const pinging = setInterval(() => this.#ping(session), pingEveryMs).unref();
+    session.once('close', () => {
+      this.#sessions.delete(session);
+      clearInterval(pinging);
+    });
+    // A session with an error is closed.
+    session.on('error', () => undefined);
+    onSession(session, socket, streams);
+    if (this.#isClosing) session.close();
+  }
+
+  #ping(session: ServerHttp2Session): void {
+    // A ping of a destroyed session throws, and its 'close' event comes later.
+    if (session.destroyed) return;
+    const late = setTimeout(() => session.destroy(), this.#options.pingTimeoutMs).unref();
+    const answered = (): void => clearTimeout(late);
+    session.once('close', answered);
+    session.ping((error) => {
+      session.off('close', answered);
+      if (error === null) answered();
     });
   }
 }

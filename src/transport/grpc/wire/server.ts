@@ -31,7 +31,6 @@ import {
 } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { RequestMessages } from './request-messages.ts';
-import { Sessions } from './sessions.ts';
 import { Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
 import { Unpacker } from './unpacking.ts';
@@ -142,7 +141,6 @@ interface Arrived extends Pick<CallParts, 'stream' | 'method' | 'meter'> {
 
 export class WireServer {
   readonly #parts: WireServerParts;
-  readonly #sessions: Sessions;
   readonly #calls = new Slots<Call>();
   readonly #methods = new Map<string, { readonly method: Method; readonly meter: MethodMeter }>();
   readonly #duplex = new Map<string, { readonly method: DuplexMethod; readonly meter: MethodMeter }>();
@@ -158,24 +156,18 @@ export class WireServer {
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
-    const { streamsPerConnectionMax, openingMs, connectionsMax, pingEveryMs, pingTimeoutMs } = parts.limits;
-    this.#sessions = new Sessions({
-      http2: HTTP2_OPTIONS,
-      pingEveryMs,
-      pingTimeoutMs,
-      onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
-    });
+    const { limits } = parts;
     const turns = new ReadingTurns();
     const floods = new FrameFloods((socket) => parts.onConnectionEnded('frames', { destroyed: false, socket }));
     this.#connections = new Connections({
-      streams: streamsPerConnectionMax,
-      openingMs,
-      connectionsMax,
+      ...limits,
+      http2: HTTP2_OPTIONS,
+      streams: limits.streamsPerConnectionMax,
       onDisplaced: (waiting) => parts.onDisplaced?.(waiting),
       requests: parts.requests,
       reading: turns,
       floods,
-      onOpen: (socket, streams) => this.#sessions.open(socket, streams),
+      onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
       secure: parts.secure,
     });
     const { unsent, small, refusals, gzipBytesMin } = parts;
@@ -188,7 +180,7 @@ export class WireServer {
       trailersFor: parts.trailersFor,
       onEnded: (ended) => this.#ended(ended),
     };
-    const { waiting, reading } = parts.limits.callsMax;
+    const { waiting, reading } = limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading) };
     const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
     this.#peers = new PeerStreams({
@@ -196,8 +188,8 @@ export class WireServer {
       floods,
       requests: parts.requests,
       open: parts.streams,
-      receiveMs: parts.limits.receiveMs,
-      lingerMs: parts.limits.lingerMs,
+      receiveMs: limits.receiveMs,
+      lingerMs: limits.lingerMs,
       methods: rulesOf(parts),
       onRequest: (request, peer) => this.#arrived(request, peer),
       onOpened: (request, peer) => this.#opened(request, peer),
@@ -247,14 +239,9 @@ export class WireServer {
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    this.#sessions.close();
     const closed = this.#connections.close();
     for (const call of this.#calls.values()) if (mayLast(call)) call.finish(this.#parts.refusals.draining);
-    const force = (): void => {
-      // The end of the socket alone does not cancel calls at once.
-      this.#sessions.destroy();
-      this.#connections.cut();
-    };
+    const force = (): void => this.#connections.cut();
     const timers = [setTimeout(force, graceMs)];
     void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));
     await closed;
