@@ -3,7 +3,7 @@
  * at the requested revision, without cache headers.
  */
 import { type AskedRevision, DatabaseError, formatInstant } from '#base';
-import type { BoundStateView, OpenedPresenter, OpenedStateView, OpenStateViewRequest, RenderedState } from '#service';
+import type { BoundStateView, OpenedPresenter, OpenedStateView, OpenStateViewRequest } from '#service';
 import { systemTimers } from '#service';
 import { cachingHeaders, NO_STORE, saysNoCache, tagMatch, weakTag } from './caching.ts';
 import { deliver } from './delivery.ts';
@@ -153,18 +153,31 @@ async function presented(request: HttpRequest, presentation: Presentation): Prom
   const { view, presenter, parameters, query, keeping } = presentation;
   const { definition, version } = presenter.version;
   const contentType = contentTypeFor(request, presenter);
-  const shown = parameters.presented;
+  const { presented: shown } = parameters;
   const settings = [...definition.settings];
   const etag = weakTag([...inputsOf(view), definition.name, version, settings, contentType, [...shown]]);
   const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, { etag, varies: ['accept'] }) };
   // `*` matches any reply, but only the presenter knows whether there is one.
   if (keeping === 'kept' && tagMatch(request, etag) === 'named') return { status: 304, headers };
   const beganMs = performance.now();
-  const state = await view.render({ signal: request.signal(), refolds: keeping === 'refolded' });
+  const signal = request.signal();
+  const state = await view.render({ signal, refolds: keeping === 'refolded' });
+  const isBuffered = !request.knowsChunks();
+  const wholeMs = isBuffered ? BUFFERED_MS_MAX : STREAMED_MS_MAX;
+  const firstMs = Math.max(1, (isBuffered ? BUFFERED_MS_MAX : REQUEST_TIMEOUT_MS) - (performance.now() - beganMs));
+  const asked = { contentType, parameters: shown, firstMs, wholeMs, signal };
+  const { continuation, body } = await presenter.present(state, asked);
   // The state that was presented: its next page must show the same one.
   const path = pathOf(view, view.version.definition.name, view.version.version);
-  const nextPage = (token: string): string => continuationOf(path, query, token);
-  return begun(request, { presenter, state, contentType, headers, shown, nextPage, beganMs });
+  const next = continuation === undefined ? undefined : continuationOf(path, query, continuation);
+  return deliver(body, {
+    answer: { status: 200, headers: { ...headers, ...nextLink(next) }, contentType },
+    isBuffered,
+    isHead: request.isHead(),
+    firstMs,
+    signal,
+    time: systemTimers,
+  });
 }
 
 /** @throws DatabaseError not_acceptable: the client accepts no content type of the presenter */
@@ -175,35 +188,6 @@ function contentTypeFor(request: HttpRequest, { version: { definition } }: Opene
   if (offer !== undefined) return offer;
   const message = `The presenter ${definition.name} offers ${offers.join(', ')}, and none of these is accepted by ${JSON.stringify(accept)}`;
   throw new DatabaseError('not_acceptable', message, { details: { reason: 'NotAcceptable' } });
-}
-
-interface Beginning {
-  readonly presenter: OpenedPresenter;
-  readonly state: RenderedState;
-  readonly contentType: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly shown: ReadonlyMap<string, string>;
-  readonly nextPage: (token: string) => string;
-  readonly beganMs: number;
-}
-
-async function begun(request: HttpRequest, beginning: Beginning): Promise<HttpReply> {
-  const { presenter, state, contentType, headers, shown, nextPage, beganMs } = beginning;
-  const isBuffered = !request.knowsChunks();
-  const wholeMs = isBuffered ? BUFFERED_MS_MAX : STREAMED_MS_MAX;
-  const firstMs = Math.max(1, (isBuffered ? BUFFERED_MS_MAX : REQUEST_TIMEOUT_MS) - (performance.now() - beganMs));
-  const signal = request.signal();
-  const asked = { contentType, parameters: shown, firstMs, wholeMs, signal };
-  const { continuation, body } = await presenter.present(state, asked);
-  const next = continuation === undefined ? undefined : nextPage(continuation);
-  return deliver(body, {
-    answer: { status: 200, headers: { ...headers, ...nextLink(next) }, contentType },
-    isBuffered,
-    isHead: request.isHead(),
-    firstMs,
-    signal,
-    time: systemTimers,
-  });
 }
 
 /** Everything that determines a rendered state (SPEC-HTTP-R6). */
