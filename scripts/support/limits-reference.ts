@@ -134,10 +134,9 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row(
         'Events or names in an HTTP page',
-        `${count(http.PAGE_SIZE_MAX)}, default ${count(http.PAGE_SIZE_DEFAULT)}`,
+        `${count(http.JSON_SIZES.itemsMax)}, default ${count(http.JSON_SIZES.itemsDefault)}`,
         INVALID,
-        'PAGE_SIZE_DEFAULT',
-        'PAGE_SIZE_MAX',
+        'JSON_SIZES',
         'QUERY_LIMIT_MAX',
         'namesPerPageMax',
       ),
@@ -149,19 +148,15 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row(
         'Events or names in a TOON page, and their bytes',
-        `${count(http.TOON_PAGE_SIZE_MAX)}, default ${count(http.TOON_PAGE_SIZE_DEFAULT)}; ${bytes(http.TOON_PAGE_BYTES_MAX)}`,
+        sizes(http.TOON_SIZES),
         'the page ends, with one event at least',
-        'TOON_PAGE_SIZE_DEFAULT',
-        'TOON_PAGE_SIZE_MAX',
-        'TOON_PAGE_BYTES_MAX',
+        'TOON_SIZES',
       ),
       row(
         'Events or names in an HTML page, and their bytes',
-        `${count(http.HTML_PAGE_SIZE_MAX)}, default ${count(http.HTML_PAGE_SIZE_DEFAULT)}; ${bytes(http.HTML_PAGE_BYTES_MAX)}`,
+        sizes(http.HTML_SIZES),
         'the page ends, with one event at least',
-        'HTML_PAGE_SIZE_DEFAULT',
-        'HTML_PAGE_SIZE_MAX',
-        'HTML_PAGE_BYTES_MAX',
+        'HTML_SIZES',
       ),
       row(
         'Events searched for names that changed since a revision',
@@ -444,6 +439,10 @@ This page is generated from the limits in the code by \`npm run docs\`.
 /** Formats a number with commas between thousands. */
 function count(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+function sizes({ itemsMax, itemsDefault, bytesMax }: http.ListSizes): string {
+  return `${count(itemsMax)}, default ${count(itemsDefault)}; ${bytes(bytesMax)}`;
 }
 
 function bytes(value: number): string {

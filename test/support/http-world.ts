@@ -11,7 +11,7 @@ import {
   type Tracer,
 } from '#observability';
 import { createService, type Service, type Timers } from '#service';
-import { type AllowedOrigins, type ByteBudgets, createByteBudgets, type HttpServer, startHttpServer } from '#transport';
+import { type AllowedOrigins, type ByteBudgets, createByteBudgets, startHttpServer, type WebServer } from '#transport';
 import type { Route } from '../../src/transport/http/route.ts';
 import { CoreWorld } from './cluster/core-world.ts';
 import { HttpClient } from './http-client.ts';
@@ -49,7 +49,7 @@ class TestTimers implements Timers {
 export interface HttpWorld extends AsyncDisposable {
   readonly core: CoreWorld;
   readonly service: Service;
-  readonly server: HttpServer;
+  readonly server: WebServer;
   readonly client: HttpClient;
   readonly metrics: Metrics;
   /** Current waits of the service. */

@@ -1,8 +1,10 @@
 /** Cache headers of a successful read at a numeric revision: lifetime, private or public, weak ETag (SPEC-HTTP-R6). */
 import { hash } from 'node:crypto';
+import type { AskedRevision } from '#base';
 import { CREDENTIALS, isIdentity } from './identities.ts';
-import { type HttpReply, type ReplyScope, scopeHeaders, varying } from './reply.ts';
+import { type HttpReply, scopeHeaders, varying } from './reply.ts';
 import type { HttpRequest } from './request.ts';
+import type { RouteContext } from './route.ts';
 
 const KEPT_SECONDS = 60;
 const TAG_LENGTH = 27;
@@ -65,20 +67,33 @@ export type Keeping = 'revision' | 'content';
  * Runs a read at a numeric revision and adds cache headers. Each rendering has an ETag of its own. A reply that depends
  * on the revision alone is not read again for a client that has it.
  */
-export async function keptRead(request: HttpRequest, keeping: Keeping, read: ReadAtNumber): Promise<HttpReply> {
-  const known = keeping === 'revision' ? await unchanged(request, read) : undefined;
-  return known ?? made(request, keeping, await read.answer());
+export async function keptRead(request: HttpRequest, context: RouteContext, read: ReadAtNumber): Promise<HttpReply> {
+  const { at, handle, keeping } = read;
+  const known = keeping === 'revision' ? await unchanged(request, context, at) : undefined;
+  return known ?? made(request, keeping, await handle(request, context, at));
 }
 
-export interface ReadAtNumber {
-  readonly scope: () => Promise<ReplyScope>;
-  readonly answer: () => Promise<HttpReply> | HttpReply;
+/** Handler that runs at a numeric revision. */
+export type RevisionHandler = (
+  request: HttpRequest,
+  context: RouteContext,
+  revision: AskedRevision,
+) => Promise<HttpReply> | HttpReply;
+
+interface ReadAtNumber {
+  readonly at: AskedRevision;
+  readonly handle: RevisionHandler;
+  readonly keeping: Keeping;
 }
 
 /** A reply of 304 without a read when the client names the current tag. */
-async function unchanged(request: HttpRequest, read: ReadAtNumber): Promise<HttpReply | undefined> {
+async function unchanged(
+  request: HttpRequest,
+  { service }: RouteContext,
+  at: AskedRevision,
+): Promise<HttpReply | undefined> {
   if (request.header('if-none-match') === undefined) return undefined;
-  const scope = scopeHeaders(await read.scope());
+  const scope = scopeHeaders(await service.databaseAt({ ...request.read(), at }));
   const etag = tagOf(request, scope);
   return tagMatch(request, etag) === 'named' ? notModified(request, scope, etag) : undefined;
 }

@@ -3,7 +3,7 @@
  *
  * Label values are bounded: the route is its template, and a method that no route has is `other`.
  */
-import { type Count, type Level, type Metrics, type Observe, PROBE_PATHS } from '#observability';
+import { type Level, type Metrics, type Observe, PROBE_PATHS } from '#observability';
 import type { RedirectReason } from './reply.ts';
 import type { HttpMethod, Route } from './route.ts';
 
@@ -36,7 +36,6 @@ export interface AnsweredRequest {
 export class RequestMetrics {
   readonly #metrics: Metrics;
   readonly #inFlight: Level;
-  readonly #redirects: Readonly<Record<RedirectReason, Count>>;
   readonly #durations = new Map<string, Observe>();
   readonly #templates: ReadonlySet<string>;
   /** Requested methods and routes. */
@@ -46,11 +45,6 @@ export class RequestMetrics {
   constructor(metrics: Metrics, routes: readonly Route[], isAuthenticated: boolean) {
     this.#metrics = metrics;
     this.#inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'http' });
-    this.#redirects = {
-      latest: metrics.counter('cairn_redirects_total', { reason: 'latest' }),
-      cached: metrics.counter('cairn_redirects_total', { reason: 'cached' }),
-      effective_time: metrics.counter('cairn_redirects_total', { reason: 'effective_time' }),
-    };
     this.#templates = new Set(routes.map(({ path }) => path));
     for (const { method, path, status = SUCCESS[method], needsAuthentication = false } of routes) {
       if (!PROBES.has(path) && (isAuthenticated || !needsAuthentication)) this.#duration(method, path, status);
@@ -58,7 +52,7 @@ export class RequestMetrics {
   }
 
   redirected(reason: RedirectReason): void {
-    this.#redirects[reason].add();
+    this.#metrics.counter('cairn_redirects_total', { reason }).add();
   }
 
   begin(): void {

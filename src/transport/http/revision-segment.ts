@@ -5,29 +5,21 @@
  * routes take only a number.
  */
 import { type AskedRevision, quote } from '#base';
-import { type Keeping, keptRead } from './caching.ts';
+import { type Keeping, keptRead, type RevisionHandler } from './caching.ts';
 import { invalidField } from './errors.ts';
 import { parseRevision } from './query-string.ts';
-import { type HttpReply, redirectReply, scopeHeaders } from './reply.ts';
-import type { HttpRequest } from './request.ts';
-import type { Handler, RouteContext } from './route.ts';
+import { redirectReply, scopeHeaders } from './reply.ts';
+import type { Handler } from './route.ts';
 
 export type RevisionSegment =
   | { readonly kind: 'number'; readonly revision: AskedRevision }
   | { readonly kind: 'latest' | 'cached' };
 
-/** Handler that runs at a numeric revision. */
-export type RevisionHandler = (
-  request: HttpRequest,
-  context: RouteContext,
-  revision: AskedRevision,
-) => Promise<HttpReply> | HttpReply;
-
 /** A route that redirects `latest` and `cached`; `below` is the part of its path after the revision. */
 export function redirecting(below: string, handle: RevisionHandler, keeping: Keeping = 'revision'): Handler {
   return async (request, context) => {
     const segment = parseSegment(request.param('revision'));
-    if (segment.kind === 'number') return kept({ request, context, at: segment.revision }, handle, keeping);
+    if (segment.kind === 'number') return keptRead(request, context, { at: segment.revision, handle, keeping });
     const scope = await context.service.databaseAt({ ...request.read(), at: segment.kind });
     const location = `/db/${scope.databaseName}/${scope.revision}${below}${request.search()}`;
     return redirectReply(segment.kind, location, scopeHeaders(scope));
@@ -39,24 +31,12 @@ export function numeric(handle: RevisionHandler): Handler {
   return (request, context) => {
     const text = request.param('revision');
     const segment = parseSegment(text);
-    if (segment.kind === 'number') return kept({ request, context, at: segment.revision }, handle, 'revision');
+    if (segment.kind === 'number')
+      return keptRead(request, context, { at: segment.revision, handle, keeping: 'revision' });
     const database = encodeURIComponent(request.param('database'));
     const hint = `GET /db/${database}/${text} redirects to it`;
     throw invalidField('revision', `must be a number on this path; ${hint}`, text);
   };
-}
-
-interface ReadAtNumber {
-  readonly request: HttpRequest;
-  readonly context: RouteContext;
-  readonly at: AskedRevision;
-}
-
-function kept({ request, context, at }: ReadAtNumber, handle: RevisionHandler, keeping: Keeping): Promise<HttpReply> {
-  return keptRead(request, keeping, {
-    scope: () => context.service.databaseAt({ ...request.read(), at }),
-    answer: () => handle(request, context, at),
-  });
 }
 
 /** Segments that may follow a revision: in its position they show that the revision is missing. */

@@ -20,6 +20,7 @@ import {
 } from '#model';
 import type { ReadScope } from '#service';
 import { eventsPage, type ListedEvents } from '#ui';
+import type { RevisionHandler } from './caching.ts';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
@@ -30,7 +31,7 @@ import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
 import { listBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
-import { numeric, type RevisionHandler } from './revision-segment.ts';
+import { numeric } from './revision-segment.ts';
 import type { Route, RouteContext } from './route.ts';
 import { show } from './show.ts';
 
