@@ -1,38 +1,79 @@
 /**
- * Authenticates a call before it is handled. Each principal has its own methods, over its view of the service, created
- * with its first call. Health and reflection need no credential.
+ * Authenticates and rate-limits calls (TM7).
+ *
+ * ```
+ *   headers ── health ──────────────────────> handled
+ *      ├── the principal is known at once ──> counted ── refused, or the message is received ──> handled
+ *      └── it is looked up: the message is received meanwhile, and the call is counted or refused afterwards
+ * ```
+ *
+ * A call is judged by its headers alone, before its message is received or decompressed. Health is not counted, because
+ * probes use it; health and reflection need no credential. Each principal has its own methods, over its view of the
+ * service, created with its first call.
  */
 import type { X509Certificate } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { Credentials, Principal } from '#auth';
+import { DatabaseError } from '#base';
 import type { Service } from '#service';
 import { type Access, authenticating } from '../access.ts';
+import { type Caller, COUNTED, type RateLimits } from '../rate-limits.ts';
 import { isGuarded } from './context.ts';
-import type { OpeningGate } from './opening-gate.ts';
+import { statusOfError } from './error-status.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
+import type { Opening } from './wire/peer-streams.ts';
+import type { CallStatus } from './wire/status.ts';
 
 type Methods = ReadonlyMap<string, Method>;
 
+const HEALTH_PREFIX = '/grpc.health.v1.Health/';
+
 export class Gate {
-  readonly #access: Access;
+  readonly #limits: RateLimits | undefined;
+  readonly #access: Access | undefined;
   readonly #methodsOf: (service: Service) => readonly Method[];
-  readonly #opening: OpeningGate;
+  /** Principals of calls, by the object of their headers. */
+  readonly #callers = new WeakMap<object, Principal | Promise<Principal>>();
   readonly #methods = new WeakMap<Principal, Methods>();
 
-  constructor(access: Access, methodsOf: (service: Service) => readonly Method[], opening: OpeningGate) {
+  /** `methodsOf`: the methods over the view that a principal has of the service. */
+  constructor(
+    limits: RateLimits | undefined,
+    access: Access | undefined,
+    methodsOf: (service: Service) => readonly Method[],
+  ) {
+    this.#limits = limits;
     this.#access = access;
     this.#methodsOf = methodsOf;
-    this.#opening = opening;
   }
+
+  /** Status that ends the call at its headers; undefined when the call continues. */
+  readonly refusalOf = (opening: Opening): CallStatus | Promise<CallStatus | undefined> | undefined => {
+    const { path, headers, address } = opening;
+    if (path.startsWith(HEALTH_PREFIX)) return undefined;
+    const isCounted = this.#limits?.isCounted(headers[COUNTED]?.toString()) === true;
+    const limits = isCounted ? undefined : this.#limits;
+    try {
+      if (this.#access !== undefined && isGuarded(path.slice(1))) {
+        return this.#identified(opening, this.#access, limits)?.then(NONE, refused);
+      }
+      count({ address }, limits);
+      return undefined;
+    } catch (failure) {
+      return refused(failure);
+    }
+  };
 
   /** @throws DatabaseError unauthenticated, or rate_limited where that was not known before; also as a rejection */
   readonly handlerFor = (call: Call, method: Method): Method | Promise<Method> => {
-    if (!isGuarded(method.service)) return method;
+    const access = this.#access;
+    if (access === undefined || !isGuarded(method.service)) return method;
     const { untilKnown } = call.repeated;
     if (untilKnown !== undefined) return untilKnown.then(() => this.handlerFor(call, method));
-    const found = this.#known(call) ?? this.#access.authenticator.identify(new CallHeaders(call));
-    if (!(found instanceof Promise)) return this.#of(found, method);
-    return authenticating(found, call.trace?.span).then((principal) => this.#of(principal, method));
+    const found = this.#known(call) ?? access.authenticator.identify(new CallHeaders(call));
+    if (!(found instanceof Promise)) return this.#of(access, found, method);
+    return authenticating(found, call.trace?.span).then((principal) => this.#of(access, principal, method));
   };
 
   /**
@@ -41,22 +82,95 @@ export class Gate {
    */
   #known(call: Call): Principal | Promise<Principal> | undefined {
     if (call.repeated.isAny) return undefined;
-    const caller = this.#opening.callerOf(call.opening);
+    const caller = this.#callers.get(call.opening);
     return caller === undefined || caller instanceof Promise || caller.holds() ? caller : undefined;
   }
 
-  #of(principal: Principal, { name }: Method): Method {
-    const known = this.#methods.get(principal) ?? this.#make(principal);
+  /** @throws DatabaseError rate_limited or unauthenticated, also as a rejection */
+  #identified(opening: Opening, access: Access, limits: RateLimits | undefined): Promise<Principal> | undefined {
+    const { headers, address } = opening;
+    let found: Principal | Promise<Principal>;
+    try {
+      found = access.authenticator.identify(new SentHeaders(opening));
+    } catch (failure) {
+      count({ address }, limits);
+      throw failure;
+    }
+    if (!(found instanceof Promise)) {
+      count({ principal: found, address }, limits);
+      this.#callers.set(headers, found);
+      return undefined;
+    }
+    const counted = later(found, address, limits);
+    this.#callers.set(headers, counted);
+    return counted;
+  }
+
+  #of(access: Access, principal: Principal, { name }: Method): Method {
+    const known = this.#methods.get(principal) ?? this.#make(access, principal);
     const method = known.get(name);
     if (method === undefined) throw new TypeError(`a principal has the method ${name} as everybody has`);
     return method;
   }
 
-  #make(principal: Principal): Methods {
-    const service = this.#access.serviceOf(principal);
+  #make(access: Access, principal: Principal): Methods {
+    const service = access.serviceOf(principal);
     const made = new Map(this.#methodsOf(service).map((method) => [method.name, method] as const));
     this.#methods.set(principal, made);
     return made;
+  }
+}
+
+async function later(
+  found: Promise<Principal>,
+  address: string | undefined,
+  limits: RateLimits | undefined,
+): Promise<Principal> {
+  let principal: Principal;
+  try {
+    principal = await found;
+  } catch (failure) {
+    count({ address }, limits);
+    throw failure;
+  }
+  count({ principal, address }, limits);
+  return principal;
+}
+
+/** @throws DatabaseError rate_limited */
+function count(caller: Caller, limits: RateLimits | undefined): void {
+  const refusal = limits?.count(caller, 'grpc').refusal;
+  if (refusal !== undefined) throw refusal;
+}
+
+const NONE = (): undefined => undefined;
+
+/** @throws other failures than refusals */
+function refused(failure: unknown): CallStatus {
+  if (failure instanceof DatabaseError) return statusOfError(failure);
+  throw failure;
+}
+
+/**
+ * node:http2 joins the values of a repeated header, and the result is not a valid credential. It passes on only the
+ * first `authorization`: the call is counted for that one, and then refused (Gate).
+ */
+class SentHeaders implements Credentials {
+  readonly #headers: IncomingHttpHeaders;
+  readonly #opening: Opening;
+
+  constructor(opening: Opening) {
+    this.#headers = opening.headers;
+    this.#opening = opening;
+  }
+
+  get certificate(): X509Certificate | undefined {
+    return this.#opening.certificate();
+  }
+
+  values(name: string): readonly string[] {
+    const value = this.#headers[name];
+    return typeof value === 'string' ? [value] : (value ?? []);
   }
 }
 

@@ -19,7 +19,6 @@ import { leaderPlane, type OutsideAddresses } from './leader-plane.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
-import { OpeningGate } from './opening-gate.ts';
 import { publishingMethods } from './publishing.ts';
 import { reflectionMethods } from './reflection.ts';
 import { createGrpcRelaying } from './relaying.ts';
@@ -100,11 +99,11 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   });
   const meterOf = methodMeters(metrics);
   const relaying = relay && createGrpcRelaying(relay);
-  const opening = new OpeningGate(rateLimits, access);
+  const gate = new Gate(rateLimits, access, (own) => methodsOf(own, true));
   const server = new WireServer({
     methods: [...methodsOf(service, false), ...health.methods],
-    refusalOf: opening.refusalOf,
-    handlerFor: access && new Gate(access, (own) => methodsOf(own, true), opening).handlerFor,
+    refusalOf: gate.refusalOf,
+    handlerFor: access && gate.handlerFor,
     limits,
     ...budgets,
     gzipBytesMin,

@@ -11,17 +11,11 @@
  *
  * Streams and relayed replies are not compressed.
  */
-import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { giveBack } from '#base';
+import { GZIP_AT_ONCE, gzipped } from '../gzip.ts';
 import type { HttpMemory } from './memory.ts';
 import type { HttpReply } from './reply.ts';
-
-/** Compression shares the thread pool with the writes of the store. */
-const AT_ONCE = 2;
-
-/** The fastest level, which gives most of the saving. */
-const LEVEL = 1;
 
 /** Overhead of gzip for a body of this size that does not compress. */
 const OVERHEAD_BYTES = 64;
@@ -64,7 +58,7 @@ export class Compression {
    */
   pack(request: FastifyRequest, reply: FastifyReply, answer: HttpReply): Packing | undefined {
     const body = textOf(answer);
-    if (body === undefined || body.length === 0 || this.#running >= AT_ONCE) return undefined;
+    if (body === undefined || body.length === 0 || this.#running >= GZIP_AT_ONCE) return undefined;
     const wish = gzipWish(request.headers['accept-encoding']?.toString());
     if (wish === 'refused' || (wish === 'accepted' && body.length < this.#bytesMin)) return undefined;
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -94,15 +88,6 @@ function textOf({ body, stream, contentType, headers }: HttpReply): string | Buf
 
 function withOverhead(bytes: number): number {
   return bytes + OVERHEAD_BYTES + Math.ceil(bytes * OVERHEAD_PER_BODY);
-}
-
-/** Undefined when the result would be too long, or there is no memory for it. */
-function gzipped(body: Buffer, bytesMax: number): Packing {
-  return new Promise((resolve) => {
-    gzip(body, { level: LEVEL, maxOutputLength: bytesMax }, (error, packed) => {
-      resolve(error === null ? packed : undefined);
-    });
-  });
 }
 
 const QUALITY = /^\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i;

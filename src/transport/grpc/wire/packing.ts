@@ -14,15 +14,9 @@
  * bytes than the frames, which is the room that replies and slices have reserved (TM1). A call that ends meanwhile
  * keeps that room until the thread is done.
  */
-import { gzip } from 'node:zlib';
 import { concatBytes } from '#base';
+import { GZIP_AT_ONCE, gzipped } from '../../gzip.ts';
 import { FRAME_HEADER_BYTES, giveBackFrames, writeFrameHeader } from './framing.ts';
-
-/** They share the threads of the pool with the writes of the store. */
-const AT_ONCE = 2;
-
-/** The fastest level: it saves most of the bytes that can be saved. */
-const LEVEL = 1;
 
 const NAME = 'gzip';
 
@@ -47,7 +41,7 @@ export class Packer {
    * unchanged. The frames must not change until then, and replaced ones are not used again.
    */
   pack(frames: Uint8Array): Promise<Uint8Array | undefined> | undefined {
-    if (this.#running >= AT_ONCE || !this.#hasLong(frames)) return undefined;
+    if (this.#running >= GZIP_AT_ONCE || !this.#hasLong(frames)) return undefined;
     this.#running += 1;
     return this.#packed(frames);
   }
@@ -69,7 +63,8 @@ export class Packer {
     for (let at = 0, end = 0; at < frames.length; at = end) {
       end = at + frameBytes(frames, at);
       if (!this.#isLong(frames, at)) continue;
-      const packed = await halved(frames.subarray(at + FRAME_HEADER_BYTES, end));
+      const message = frames.subarray(at + FRAME_HEADER_BYTES, end);
+      const packed = await gzipped(message, Math.floor(message.length / 2));
       if (packed === undefined) continue;
       pieces.push(frames.subarray(done, at), header(packed.length), packed);
       done = end;
@@ -87,15 +82,6 @@ function frameBytes(frames: Uint8Array, at: number): number {
   const high = frames[at + 1] ?? 0;
   const low = ((frames[at + 2] ?? 0) << 16) | ((frames[at + 3] ?? 0) << 8) | (frames[at + 4] ?? 0);
   return FRAME_HEADER_BYTES + high * 2 ** 24 + low;
-}
-
-/** Undefined when the result would exceed half the length, or there is no memory for it. */
-function halved(message: Uint8Array): Promise<Uint8Array | undefined> {
-  return new Promise((resolve) => {
-    gzip(message, { level: LEVEL, maxOutputLength: Math.floor(message.length / 2) }, (error, packed) => {
-      resolve(error === null ? packed : undefined);
-    });
-  });
 }
 
 function header(length: number): Uint8Array {
