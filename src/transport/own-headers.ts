@@ -28,7 +28,7 @@ export const OF_A_CONNECTION: readonly string[] = [
   'upgrade',
 ];
 
-/** Lowercase names that a header lists, such as `Connection` those of one connection. */
+/** Lowercase names in a header that lists names of headers, such as `Connection`. */
 export function namedIn(header: string | undefined): ReadonlySet<string> {
   return new Set(
     (header ?? '')

@@ -1,4 +1,4 @@
-/** What the servers of clients have in common: gRPC, HTTP and MCP. */
+/** Options that the servers for clients share: gRPC, HTTP and MCP. */
 import type { Logger, Metrics, Tracer } from '#observability';
 import type { Access } from './access.ts';
 import type { ByteBudgets } from './byte-budgets.ts';
@@ -34,6 +34,6 @@ export interface WebServer {
   readonly address: string;
   /** Closes the connection that has waited longest for a complete request; false: none waits. */
   makeRoom(): boolean;
-  /** Stops listening, ends what waits for clients, and closes the remaining connections at the deadline. */
+  /** Stops listening, ends idle connections and sessions, and closes the remaining connections at the deadline. */
   close(deadlineMs: number): Promise<void>;
 }

@@ -25,7 +25,7 @@ export interface FrameFault {
   /** Replaces the status of the code, where the documents of gRPC name another one. */
   readonly as?: GrpcStatusName;
   readonly trailers?: Readonly<Record<string, string>>;
-  /** The request is none of gRPC, and is answered in plain HTTP, too. */
+  /** Not a request of gRPC: it is answered in plain HTTP, too. */
   readonly isForeign?: boolean;
   /** The connection ends. */
   readonly isFlood?: boolean;
