@@ -24,13 +24,7 @@ interface FileDescriptor {
   readonly services: readonly string[];
   readonly messages: readonly string[];
   readonly symbols: readonly string[];
-  readonly extensions: readonly Extension[];
   readonly bytes: Uint8Array;
-}
-
-interface Extension {
-  readonly containingType: string;
-  readonly number: number;
 }
 
 const REQUEST_PROTO_FILE = 15;
@@ -45,7 +39,7 @@ const FILE = {
   SOURCE_INFO: 9,
 } as const;
 const MESSAGE = { FIELD: 2, NESTED: 3, ENUM: 4, EXTENSION: 6, ONEOF: 8 } as const;
-const FIELD = { EXTENDEE: 2, NUMBER: 3, LABEL: 4, TYPE: 5, TYPE_NAME: 6, JSON_NAME: 10, PROTO3_OPTIONAL: 17 } as const;
+const FIELD = { NUMBER: 3, LABEL: 4, TYPE: 5, TYPE_NAME: 6, JSON_NAME: 10, PROTO3_OPTIONAL: 17 } as const;
 const LABEL_REPEATED = 3;
 const TYPE_MESSAGE = 11;
 const ENUM = { VALUE: 2 } as const;
@@ -80,6 +74,9 @@ function readFile(bytes: Uint8Array): FileDescriptor {
   const scope = texts(fields, FILE.PACKAGE).join('');
   const services = contents(fields, FILE.SERVICE);
   const messages = contents(fields, FILE.MESSAGE).flatMap((message) => withNested(scope, message));
+  const extending = [fields, ...messages.map((message) => message.fields)];
+  if (extending.some((each, at) => contents(each, at === 0 ? FILE.EXTENSION : MESSAGE.EXTENSION).length > 0))
+    throw new Error(`a proto file of ${scope} extends a message, which server reflection does not show`);
   return {
     name: texts(fields, FILE.NAME).join(''),
     dependencies: texts(fields, FILE.DEPENDENCY),
@@ -91,12 +88,7 @@ function readFile(bytes: Uint8Array): FileDescriptor {
       ...services.flatMap((service) =>
         named(`${scope}.${nameOf(service)}`, contents(fieldsOf(service), SERVICE.METHOD)),
       ),
-      ...named(scope, contents(fields, FILE.EXTENSION)),
     ],
-    extensions: [
-      ...contents(fields, FILE.EXTENSION),
-      ...messages.flatMap((message) => contents(message.fields, MESSAGE.EXTENSION)),
-    ].map(extensionOf),
     bytes: Buffer.concat(fields.filter((field) => field.number !== FILE.SOURCE_INFO).map((field) => field.raw)),
   };
 }
@@ -113,21 +105,13 @@ function withNested(scope: string, bytes: Uint8Array): readonly Message[] {
 }
 
 function memberSymbols({ name, fields }: Message): readonly string[] {
-  const members = [MESSAGE.FIELD, MESSAGE.ONEOF, MESSAGE.EXTENSION].flatMap((kind) => contents(fields, kind));
+  const members = [MESSAGE.FIELD, MESSAGE.ONEOF].flatMap((kind) => contents(fields, kind));
   return [...named(name, members), ...enumSymbols(name, contents(fields, MESSAGE.ENUM))];
 }
 
 /** Values of an enum have the scope of the enum itself, as in protobuf. */
 function enumSymbols(scope: string, enums: readonly Uint8Array[]): readonly string[] {
   return [...named(scope, enums), ...enums.flatMap((type) => named(scope, contents(fieldsOf(type), ENUM.VALUE)))];
-}
-
-function extensionOf(bytes: Uint8Array): Extension {
-  const fields = fieldsOf(bytes);
-  return {
-    containingType: typeName(bytes, FIELD.EXTENDEE),
-    number: fields.find(({ number }) => number === FIELD.NUMBER)?.value ?? 0,
-  };
 }
 
 function named(scope: string, all: readonly Uint8Array[]): readonly string[] {
@@ -171,7 +155,6 @@ function sourceOf(descriptors: readonly FileDescriptor[]): string {
     services: ${JSON.stringify(file.services)},
     messages: ${JSON.stringify(file.messages)},
     symbols: ${JSON.stringify(file.symbols)},
-    extensions: ${JSON.stringify(file.extensions)},
     base64: ${JSON.stringify(Buffer.from(file.bytes).toString('base64'))},
   },`,
   );
@@ -183,9 +166,8 @@ export interface FileDescriptor {
   /** All names are full ones. */
   readonly services: readonly string[];
   readonly messages: readonly string[];
-  /** Everything else that has a name: fields, oneofs, enums and their values, methods, extensions. */
+  /** Everything else that has a name: fields, oneofs, enums and their values, methods. */
   readonly symbols: readonly string[];
-  readonly extensions: readonly { readonly containingType: string; readonly number: number }[];
   /** The FileDescriptorProto. */
   readonly base64: string;
 }

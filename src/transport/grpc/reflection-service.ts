@@ -1,6 +1,6 @@
 /**
- * Answers server reflection from the descriptors of the proto files: files by name, by definition and by extension, and
- * the services. Loaded by the first such request (reflection.ts).
+ * Answers server reflection from the descriptors of the proto files: files by name and by definition, and the services.
+ * No file extends a message: the generator refuses that. Loaded by the first such request (reflection.ts).
  *
  * A file is followed by all its imports, each once. An unknown name is an error in the reply, with the status that a
  * call would have, and the stream continues.
@@ -39,8 +39,6 @@ class KnownFiles {
   readonly #files: readonly FileDescriptor[];
   readonly #byName: ReadonlyMap<string, FileDescriptor>;
   readonly #bySymbol: ReadonlyMap<string, FileDescriptor>;
-  /** Extension numbers of each extended type. */
-  readonly #extensions = new Map<string, Map<number, FileDescriptor>>();
   readonly #messages: ReadonlySet<string>;
 
   constructor(files: readonly FileDescriptor[]) {
@@ -50,7 +48,6 @@ class KnownFiles {
       files.flatMap((file) => [...file.services, ...file.messages, ...file.symbols].map((name) => [name, file])),
     );
     this.#messages = new Set(files.flatMap(({ messages }) => messages));
-    for (const file of files) for (const extension of file.extensions) this.#extend(extension, file);
   }
 
   replyTo({ messageRequest }: ServerReflectionRequest): Reply {
@@ -60,7 +57,7 @@ class KnownFiles {
       case 'fileContainingSymbol':
         return this.#containingSymbol(messageRequest.value);
       case 'fileContainingExtension':
-        return this.#containingExtension(messageRequest.value);
+        return notExtended(messageRequest.value);
       case 'allExtensionNumbersOfType':
         return this.#extensionNumbersOf(messageRequest.value);
       case 'listServices':
@@ -68,12 +65,6 @@ class KnownFiles {
       case undefined:
         return failure('UNIMPLEMENTED', `The request asks for nothing that is known here: ${ASKS} or list_services`);
     }
-  }
-
-  #extend({ containingType, number }: FileDescriptor['extensions'][number], file: FileDescriptor): void {
-    const numbers = this.#extensions.get(containingType) ?? new Map<number, FileDescriptor>();
-    numbers.set(number, file);
-    this.#extensions.set(containingType, numbers);
   }
 
   #byFilename(name: string): Reply {
@@ -90,19 +81,10 @@ class KnownFiles {
     return failure('NOT_FOUND', `No file defines ${quote(symbol)}; a symbol is ${rule}`);
   }
 
-  #containingExtension({ containingType, extensionNumber }: ExtensionRequest): Reply {
-    const file = this.#extensions.get(containingType)?.get(extensionNumber);
-    if (file !== undefined) return this.#withImports(file);
-    return failure('NOT_FOUND', `No file extends ${quote(containingType)} with a field ${extensionNumber}`);
-  }
-
   #extensionNumbersOf(type: string): Reply {
-    const numbers = this.#extensions.get(type);
-    // Types that the files extend but do not define are known, too.
-    if (numbers === undefined && !this.#messages.has(type))
+    if (!this.#messages.has(type))
       return failure('NOT_FOUND', `There is no message type ${quote(type)}, and no file extends it`);
-    const extensionNumber = [...(numbers?.keys() ?? [])].toSorted((a, b) => a - b);
-    return { $case: 'allExtensionNumbersResponse', value: { baseTypeName: type, extensionNumber } };
+    return { $case: 'allExtensionNumbersResponse', value: { baseTypeName: type, extensionNumber: [] } };
   }
 
   #services(): Reply {
@@ -123,6 +105,10 @@ class KnownFiles {
     const fileDescriptorProto = [...found].map(({ base64 }) => Buffer.from(base64, 'base64'));
     return { $case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
   }
+}
+
+function notExtended({ containingType, extensionNumber }: ExtensionRequest): Reply {
+  return failure('NOT_FOUND', `No file extends ${quote(containingType)} with a field ${extensionNumber}`);
 }
 
 function failure(code: 'NOT_FOUND' | 'UNIMPLEMENTED', errorMessage: string): Reply {

@@ -1,4 +1,4 @@
-// Files are found by what they extend, and come with what they import, each once.
+// Files come with what they import, each once.
 import { expect, it } from 'vitest';
 import type { FileDescriptor } from '../../../../proto/gen/descriptors.ts';
 import {
@@ -13,7 +13,6 @@ const file = (name: string, parts: Partial<FileDescriptor> = {}): FileDescriptor
   services: [],
   messages: [],
   symbols: [],
-  extensions: [],
   base64: Buffer.from(name).toString('base64'),
   ...parts,
 });
@@ -21,14 +20,8 @@ const file = (name: string, parts: Partial<FileDescriptor> = {}): FileDescriptor
 const FILES = [
   file('base', { messages: ['a.Base'] }),
   file('left', { dependencies: ['base'] }),
-  file('right', { dependencies: ['base'], extensions: [{ containingType: 'a.Base', number: 120 }] }),
-  file('top', {
-    dependencies: ['left', 'right'],
-    extensions: [
-      { containingType: 'a.Base', number: 7 },
-      { containingType: 'elsewhere.Options', number: 50 },
-    ],
-  }),
+  file('right', { dependencies: ['base'] }),
+  file('top', { dependencies: ['left', 'right'] }),
 ];
 
 function ask(messageRequest: ServerReflectionRequest['messageRequest'], files = FILES) {
@@ -45,20 +38,4 @@ const filesNamed = (...names: readonly string[]) => ({
 it('an answer of reflection has the file, then what it imports by whatever way, each once', () => {
   const reply = ask({ $case: 'fileByFilename', value: 'top' });
   expect(reply).toEqual(filesNamed('top', 'left', 'right', 'base'));
-});
-
-it('an answer of reflection has the file that extends a type with the number', () => {
-  const extension = (containingType: string, extensionNumber: number) =>
-    ask({ $case: 'fileContainingExtension', value: { containingType, extensionNumber } });
-  expect(extension('a.Base', 120)).toEqual(filesNamed('right', 'base'));
-  expect(extension('elsewhere.Options', 50)).toEqual(filesNamed('top', 'left', 'right', 'base'));
-  expect(extension('a.Base', 50)?.$case).toBe('errorResponse');
-});
-
-it.each([
-  ['a.Base', [7, 120]],
-  ['elsewhere.Options', [50]],
-])('an answer of reflection has the numbers by which %s is extended', (value, extensionNumber) => {
-  const wanted = { $case: 'allExtensionNumbersResponse', value: { baseTypeName: value, extensionNumber } };
-  expect(ask({ $case: 'allExtensionNumbersOfType', value })).toEqual(wanted);
 });
