@@ -25,10 +25,10 @@ type SentRequest = Requests['cairn.v1.IssueApiKeyRequest'];
 
 export function apiKeyMethods({ service, isAuthenticated }: GrpcContext): readonly UnaryMethod[] {
   const method = <Request, Reply>(
-    shape: UnaryShape<Request, Reply>,
+    own: UnaryShape<Request, Reply>,
     answer: (request: Request, asked: ApiKeysRequest) => Promise<Reply>,
   ): UnaryMethod =>
-    unary(shape, async (request, call): Promise<Answer<Reply>> => {
+    unary(own, async (request, call): Promise<Answer<Reply>> => {
       if (!isAuthenticated) throw authenticationOff();
       return { message: await answer(request, asked(call)) };
     });

@@ -40,10 +40,9 @@ export function shape<Name extends ReadName, Reply>(
 }
 
 export function unary<Request, Reply>(
-  shape: UnaryShape<Request, Reply>,
+  { name, parse, reply, traits }: UnaryShape<Request, Reply>,
   answer: (request: Request, call: Call) => Promise<Answer<Reply>>,
 ): UnaryMethod {
-  const { name, parse, reply, traits } = shape;
   const handle = async (call: Call, bytes: Uint8Array): Promise<void> => {
     const { message, scope, trailers } = await answer(parse(bytes), call);
     const headers = scope && scopeHeaders(scope);
