@@ -2,9 +2,9 @@
  * Faults of a request before its message is read: of its headers and its frames.
  *
  * They are found as the bytes arrive, and answered with the value and the remedy (docs/errors.md). gRPC's own documents
- * name some statuses (statuscodes.md, compression.md). Everything else that is malformed is INVALID_ARGUMENT (ADR 0181).
- * They do not cover messages in an unknown form: these are UNIMPLEMENTED, like an unknown compression (grpc-go's issue
- * 1824 decides the same for its server).
+ * name some statuses (statuscodes.md, compression.md). Everything else that is malformed is INVALID_ARGUMENT (ADR
+ * 0181). They do not cover messages in an unknown form: these are UNIMPLEMENTED, like an unknown compression (grpc-go's
+ * issue 1824 decides the same for its server).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
 import { HEADER_PAIRS_MAX } from '../../opening.ts';
