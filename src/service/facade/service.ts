@@ -96,11 +96,11 @@ export function createService(parts: ServiceParts): Service {
   };
 }
 
-type Run = (context: ServiceContext, request: never) => Promise<object | void>;
+type AnyOperation = (context: ServiceContext, request: never) => Promise<object | void>;
 
 /** Spans have the names of the operations in snake case. */
 function boundTo(context: ServiceContext, all: typeof operations): Operations;
-function boundTo(context: ServiceContext, all: Readonly<Record<string, Run>>): object {
+function boundTo(context: ServiceContext, all: Readonly<Record<string, AnyOperation>>): object {
   const bound = Object.entries(all).map(([name, run]) => {
     const operation = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     return [name, traced(operation, context, run)] as const;

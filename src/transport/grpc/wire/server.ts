@@ -300,20 +300,21 @@ export class WireServer {
     };
     const { packing } = peer;
     if (packing === undefined) goOn(true);
-    else {
-      void this.#unpack(stream, peer, packing).then((hasRoom) => {
-        if (hasRoom !== undefined) goOn(hasRoom);
-      });
-    }
+    else void this.#unpack(stream, peer, packing, goOn);
   }
 
-  /** Returns whether there is room for the unpacked message; undefined: it is refused, or its client has gone. */
-  async #unpack(call: CallStream, peer: PeerStream, packing: Packing): Promise<boolean | undefined> {
-    const unpacked = await this.#unpacker.unpack(call.request, packing, peer);
+  /** Continues with whether there is room for the unpacked message, unless it is refused or its client has gone. */
+  async #unpack(
+    stream: CallStream,
+    peer: PeerStream,
+    packing: Packing,
+    goOn: (hasRoom: boolean) => void,
+  ): Promise<void> {
+    const unpacked = await this.#unpacker.unpack(stream.request, packing, peer);
     if (unpacked.kind === 'fault') peer.refuse(unpacked.fault);
-    if (peer.isGone || unpacked.kind === 'gone' || unpacked.kind === 'fault') return undefined;
-    if (unpacked.kind === 'message') call.request = unpacked.message;
-    return unpacked.kind === 'message';
+    if (peer.isGone || unpacked.kind === 'gone' || unpacked.kind === 'fault') return;
+    if (unpacked.kind === 'message') stream.request = unpacked.message;
+    goOn(unpacked.kind === 'message');
   }
 
   /** Accepts the call, unless it is refused at once, or its client has disconnected (T10). */
