@@ -145,11 +145,13 @@ describe('a node that says where it is', () => {
   it('says what the level of the cluster has no place for once there is one', async () => {
     const script = new Script({});
     const [registration, said] = [{ ...REQUEST.registration, mcp: 'http://a:3001' }, [] as NodeRegistration[]];
+    const runs = new Set<number>();
     // At 3 the address of MCP has a place (ADR 0121).
     let level = 2;
     const says = announcer(script, [], [], {
       register: async (request) => {
         said.push(request.registration);
+        runs.add(request.run);
         return JOINED;
       },
       shown: () => (said.length > 1 ? registration : REQUEST.registration),
@@ -163,6 +165,7 @@ describe('a node that says where it is', () => {
     await says.review();
     await says.review();
     expect(said).toEqual([registration, registration]);
+    expect(runs).toEqual(new Set([1]));
   });
 
   it('stops when the cluster is another one', async () => {

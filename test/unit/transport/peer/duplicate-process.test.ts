@@ -1,9 +1,12 @@
 // TP12: a node accepts one process of another node at a time, as two would vote as one replica. Method: real links over
 // loopback; a copy is a second process of the same node and store.
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type JoinReply, type JoinRequest, LANES } from '#cluster';
 import { askToJoin } from '#transport/peer';
+import { writeAnswer, writeHello } from '../../../../src/transport/peer/lane-words.ts';
 import { PEER_LIMITS } from '../../../../src/transport/peer/limits.ts';
 import { duplicateOf, type HeardRun, silenceMs } from '../../../../src/transport/peer/runs.ts';
 import { NET } from '../../../../src/transport/peer/wire.ts';
@@ -115,13 +118,28 @@ it('a process that a node refuses for another one sends nothing to the others, a
   const { north, south } = await pair();
   const west = await open(WEST);
   const ends: string[] = [];
-  const copy = await open(NORTH, { ...SHORT, onDuplicate: (words) => void ends.push(words) });
+  // The clock of the copy stands still, except where it is moved.
+  let nowMs = 0;
+  const world = { ...NET, nowMs: () => nowMs };
+  const copy = await open(NORTH, { ...SHORT, world, onDuplicate: (words) => void ends.push(words) });
+  const { duplicates } = copy.observed;
+  const refusals = async (): Promise<void> => {
+    const before = duplicates.length;
+    await eventually(() => expect(duplicates.length).toBeGreaterThan(before + LANES.length));
+  };
   copy.links.setPeers([west.peer]);
   await eventually(() => expect(reaches(copy, WEST)).toBe(true));
   expect(copy.send(WEST, 'beats', 1)).toBe(true);
   copy.links.setPeers([west.peer, south.peer]);
-  await eventually(() => expect(copy.observed.duplicates).not.toEqual([]));
+  await refusals();
   expect([reaches(copy, WEST), copy.send(WEST, 'beats', 2)]).toEqual([false, false]);
+  const SILENCE_MS = 40;
+  for (const atMs of [SILENCE_MS - 1, 2 * SILENCE_MS - 2, 3 * SILENCE_MS - 3]) {
+    nowMs = atMs;
+    await refusals();
+  }
+  expect(ends).toEqual([]);
+  nowMs = 3 * SILENCE_MS;
   await eventually(() => expect(ends[0]).toBe(`127.0.0.1:${south.links.port}: ${wordsOf(north, copy)}`));
   expect(west.numbersOf('beats')).toEqual([1]);
 });
@@ -176,4 +194,25 @@ it('a new connection gives way to a process that answers at the address in the c
   expect(accepts({ address: elsewhere, isDialled: true }, { address: undefined })).toEqual(REFUSED);
   expect(accepts({ address: undefined }, {})).toEqual(REFUSED);
   expect(accepts({ address: { ...known, host: 'node-2' } }, {})).toEqual(REFUSED);
+});
+
+it('a node outside the catalog that hears another process of this one neither mutes nor ends this one', async () => {
+  const [south, stranger] = [await open(SOUTH), placeOf(4)];
+  const refusing = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(writeAnswer({ kind: 'duplicate', reason: 'another process is heard' })));
+  });
+  refusing.listen(0, '127.0.0.1');
+  await once(refusing, 'listening');
+  const at = refusing.address();
+  const port = typeof at === 'object' ? (at?.port ?? 0) : 0;
+  const socket = connect(south.links.port, '127.0.0.1');
+  stack.push({ [Symbol.asyncDispose]: async () => void socket.destroy() }, refusing);
+  const header = { clusterId: CLUSTER, from: stranger, to: SOUTH };
+  socket.write(writeHello({ header, lane: 'beats', run: 9, address: { host: '127.0.0.1', port } }));
+  const reason = `127.0.0.1:${port}: another process is heard`;
+  await eventually(() =>
+    expect(south.observed.notes).toEqual([{ event: 'peer-refuses', node: stranger.node, reason }]),
+  );
+  expect(south.observed.duplicates).toEqual([]);
 });
