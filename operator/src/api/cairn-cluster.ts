@@ -17,7 +17,9 @@ import { PLACEMENT } from './placement.ts';
 import * as f from './schema.ts';
 import { AUTH, PEERS, TLS } from './security.ts';
 
-const VERSION = '^(0|[1-9][0-9]{0,3})\\.(0|[1-9][0-9]{0,3})\\.(0|[1-9][0-9]{0,3})(-[0-9A-Za-z.-]+)?$';
+/** A rule, and no pattern: the API server would show a regular expression to a person. */
+const IS_VERSION = "self.matches('^((0|[1-9][0-9]{0,3})[.]){2}(0|[1-9][0-9]{0,3})(-[0-9A-Za-z.-]+)?$')";
+const NOT_A_VERSION = 'version must be a release of Cairn, such as 0.1.0 or 0.2.0-rc.1';
 const DAY_SECONDS = 86_400;
 
 /** Settings that follow from other fields, or from the pod. */
@@ -36,8 +38,8 @@ function versionRule(): f.Rule {
   const nextMajor = `${major} - ${oldMajor} == 1 && ${minor} == 0`;
   const lastMajor = `${oldMajor} - ${major} == 1 && ${oldMinor} == 0`;
   return {
-    rule: `${major} == ${oldMajor} ? (${sameMajor}) : ((${nextMajor}) || (${lastMajor}))`,
-    message: 'an upgrade cannot skip a minor release: go to the next one first',
+    rule: `!${IS_VERSION} || (${major} == ${oldMajor} ? (${sameMajor}) : ((${nextMajor}) || (${lastMajor})))`,
+    message: 'version can go one minor release up or down at a time: set the next one first',
   };
 }
 
@@ -83,11 +85,11 @@ const STORAGE: f.Shape = f.shape(
   [
     {
       rule: 'quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0',
-      message: 'volumes cannot shrink',
+      message: 'size cannot be lowered, because volumes cannot shrink: set what it was, or more',
     },
     {
       rule: '!has(self.autoGrow) || quantity(self.autoGrow.maxSize).compareTo(quantity(self.size)) >= 0',
-      message: 'autoGrow.maxSize must be at least size',
+      message: 'autoGrow.maxSize must be at least size: raise it, or remove autoGrow',
     },
   ],
 );
@@ -194,7 +196,7 @@ const SPEC: f.Shape = f.shape(
     version: f.text(
       'Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set.',
       63,
-      { min: 5, pattern: VERSION, rules: [versionRule()] },
+      { rules: [{ rule: IS_VERSION, message: NOT_A_VERSION }, versionRule()] },
     ),
     image: f.object('The image of the nodes.', IMAGE, { default: {} }),
     storage: f.object('The volume of each node.', STORAGE, { default: {} }),
@@ -225,7 +227,8 @@ const SPEC: f.Shape = f.shape(
           rules: [
             {
               rule: `!self.exists(name, name in ['${SET_BY_OPERATOR.join("', '")}'])`,
-              message: 'config has a setting that the operator derives from other fields, such as a port or a file',
+              message:
+                'config cannot have settings that the operator derives from other fields, such as dataDir, join, auth, peerPort or tlsCertFile: remove them',
             },
           ],
         },
@@ -251,7 +254,7 @@ const SPEC: f.Shape = f.shape(
   [
     {
       rule: "!has(self.network.external) || !has(self.config) || !('advertiseOutside' in self.config)",
-      message: 'network.external says where clients find each node: leave config.advertiseOutside out',
+      message: 'network.external decides where clients find each node: remove config.advertiseOutside',
     },
   ],
 );
@@ -314,7 +317,7 @@ export const CAIRN_CLUSTER: f.ResourceKind = {
   rules: [
     {
       rule: `self.metadata.name.size() <= ${CLUSTER_NAME_MAX} && self.metadata.name.matches('${CLUSTER_NAME}')`,
-      message: `the name of a CairnCluster is a letter, then up to ${CLUSTER_NAME_MAX - 1} lowercase letters, digits or hyphens`,
+      message: `metadata.name must be a lowercase letter, then up to ${CLUSTER_NAME_MAX - 1} lowercase letters, digits or hyphens, without a hyphen at the end`,
     },
   ],
   conditions: CONDITIONS,

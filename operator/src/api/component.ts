@@ -121,7 +121,8 @@ const ROLLOUT: f.Shape = f.shape(
   [
     {
       rule: "self.strategy == 'Canary' ? has(self.steps) : (!has(self.steps) && !has(self.analysis))",
-      message: 'steps and analysis belong to the strategy Canary, which needs steps',
+      message:
+        'strategy Canary needs steps, and only Canary has steps and analysis: add steps, or remove steps and analysis',
     },
   ],
 );

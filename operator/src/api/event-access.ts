@@ -35,7 +35,7 @@ const GRANT: f.Shape = f.shape(
   [
     {
       rule: "!has(self.maxDatabases) || (self.role == 'admin' && has(self.databases.pattern))",
-      message: 'maxDatabases belongs to the role admin and a pattern of databases',
+      message: 'maxDatabases needs the role admin and databases.pattern: set both, or remove maxDatabases',
     },
   ],
 );

@@ -88,7 +88,7 @@ const GATEWAY: f.Shape = f.shape(
     },
     {
       rule: '!has(self.mcpPath) || has(self.httpHostnames)',
-      message: 'mcpPath is a path of the HTTPRoute: set httpHostnames',
+      message: 'mcpPath needs httpHostnames: set them, or remove mcpPath',
     },
   ],
 );
@@ -154,7 +154,7 @@ export const NETWORK: f.Shape = f.shape(
       min: 1,
       pattern: DOMAIN,
       default: 'cluster.local',
-      rules: [{ rule: 'self == oldSelf', message: 'clusterDomain cannot be changed' }],
+      rules: [{ rule: 'self == oldSelf', message: 'clusterDomain cannot be changed later: set what it was' }],
     }),
   },
   [
@@ -164,11 +164,11 @@ export const NETWORK: f.Shape = f.shape(
     },
     {
       rule: '!has(self.gateway) || !has(self.gateway.mcpPath) || self.mcp',
-      message: 'gateway.mcpPath is set, but mcp is false',
+      message: 'gateway.mcpPath needs mcp: set mcp to true, or remove gateway.mcpPath',
     },
     {
       rule: '!has(self.ingress) || !has(self.ingress.mcpHostnames) || self.mcp',
-      message: 'ingress.mcpHostnames is set, but mcp is false',
+      message: 'ingress.mcpHostnames needs mcp: set mcp to true, or remove ingress.mcpHostnames',
     },
   ],
 );

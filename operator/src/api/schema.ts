@@ -188,7 +188,7 @@ export function atMostOne(...names: readonly string[]): Rule {
 export function immutable(name: string): Rule {
   return {
     rule: `has(self.${name}) == has(oldSelf.${name}) && (!has(self.${name}) || self.${name} == oldSelf.${name})`,
-    message: `${name} cannot be changed`,
+    message: `${name} cannot be changed later: set what it was`,
   };
 }
 

@@ -23,7 +23,7 @@ const AUTHORITIES =
 /** An authority of the operator's own is replaced by the operator. */
 const AUTHORITIES_RULE: f.Rule = {
   rule: '!has(self.caConfigMapName) || has(self.issuerRef) || has(self.secretName)',
-  message: 'caConfigMapName belongs to certificates of issuerRef or secretName',
+  message: 'caConfigMapName needs issuerRef or secretName: set one of them, or remove caConfigMapName',
 };
 
 export const TLS: f.Shape = f.shape(
@@ -48,13 +48,16 @@ export const TLS: f.Shape = f.shape(
     f.atMostOne('issuerRef', 'secretName'),
     {
       rule: '!self.disabled || !(has(self.issuerRef) || has(self.secretName) || has(self.clientCertificates))',
-      message: 'disabled is true: issuerRef, secretName and clientCertificates have no effect',
+      message: 'issuerRef, secretName and clientCertificates have no effect while disabled is true: remove them',
     },
     AUTHORITIES_RULE,
-    { rule: '!self.disabled || oldSelf.disabled', message: 'TLS cannot be disabled once a cluster has it' },
+    {
+      rule: '!self.disabled || oldSelf.disabled',
+      message: 'disabled cannot become true, because the clients of this cluster use TLS: leave it false',
+    },
     {
       rule: 'duration(self.renewBefore) < duration(self.duration)',
-      message: 'renewBefore must be shorter than duration',
+      message: 'renewBefore must be shorter than duration: lower renewBefore, or raise duration',
     },
     {
       rule: "duration(self.duration) >= duration('1h') && duration(self.renewBefore) >= duration('5m')",
@@ -78,7 +81,8 @@ export const PEERS: f.Shape = f.shape(
     AUTHORITIES_RULE,
     {
       rule: '(has(self.issuerRef) || has(self.secretName)) == (has(oldSelf.issuerRef) || has(oldSelf.secretName))',
-      message: 'a running cluster cannot change between a shared secret and certificates',
+      message:
+        'issuerRef and secretName cannot be added or removed later, because nodes with certificates and nodes with a shared secret refuse each other: set what was there',
     },
   ],
 );
@@ -118,7 +122,7 @@ export const AUTH: f.Shape = f.shape(
   [
     {
       rule: 'self.enabled || (!has(self.roles) && !has(self.adminSecretName))',
-      message: 'enabled is false: roles and adminSecretName have no effect',
+      message: 'roles and adminSecretName have no effect while enabled is false: remove them, or set enabled to true',
     },
   ],
 );

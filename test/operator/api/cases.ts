@@ -36,13 +36,15 @@ const ISSUER = { name: 'our-clients' };
 
 const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
   {
-    message: 'the name of a CairnCluster is a letter, then up to 47 lowercase letters, digits or hyphens',
+    message:
+      'metadata.name must be a lowercase letter, then up to 47 lowercase letters, digits or hyphens, without a hyphen at the end',
     passes: {},
     breaks: {},
     names: { passes: 'a'.repeat(48), breaks: 'a'.repeat(49) },
   },
   {
-    message: 'the name of a CairnCluster is a letter, then up to 47 lowercase letters, digits or hyphens',
+    message:
+      'metadata.name must be a lowercase letter, then up to 47 lowercase letters, digits or hyphens, without a hyphen at the end',
     passes: {},
     breaks: {},
     names: { passes: 'events-2', breaks: 'events.2' },
@@ -51,6 +53,11 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     message: 'replicas must be 1, 3, 5 or 7: an even number tolerates no more failures than one less',
     passes: { replicas },
     breaks: { replicas: replicas === 7 ? 6 : replicas + 1 },
+  })),
+  ...['latest', '1.2.', '01.2.3', '0.1.0_1'].map((breaks) => ({
+    message: 'version must be a release of Cairn, such as 0.1.0 or 0.2.0-rc.1',
+    passes: { version: '0.2.0-rc.1' },
+    breaks: { version: breaks },
   })),
   ...(
     [
@@ -63,19 +70,19 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
       ['0.5.0-rc.1', '0.6.0-rc.1', '0.7.0'],
     ] as const
   ).map(([from, passes, breaks]) => ({
-    message: 'an upgrade cannot skip a minor release: go to the next one first',
+    message: 'version can go one minor release up or down at a time: set the next one first',
     from: { version: from },
     passes: { version: passes },
     breaks: { version: breaks },
   })),
   {
-    message: 'volumes cannot shrink',
+    message: 'size cannot be lowered, because volumes cannot shrink: set what it was, or more',
     from: { storage: { size: '20Gi' } },
     passes: { storage: { size: '21000Mi' } },
     breaks: { storage: { size: '20G' } },
   },
   {
-    message: 'autoGrow.maxSize must be at least size',
+    message: 'autoGrow.maxSize must be at least size: raise it, or remove autoGrow',
     passes: { storage: { size: '1Ti', autoGrow: { maxSize: '1024Gi' } } },
     breaks: { storage: { size: '1Ti', autoGrow: { maxSize: '1T' } } },
   },
@@ -85,28 +92,28 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { tls: { issuerRef: ISSUER, secretName: 'ours' } },
   },
   {
-    message: 'disabled is true: issuerRef, secretName and clientCertificates have no effect',
+    message: 'issuerRef, secretName and clientCertificates have no effect while disabled is true: remove them',
     passes: { tls: { disabled: true } },
     breaks: { tls: { disabled: true, clientCertificates: { mode: 'Require', caSecretName: 'clients' } } },
   },
   {
-    message: 'caConfigMapName belongs to certificates of issuerRef or secretName',
+    message: 'caConfigMapName needs issuerRef or secretName: set one of them, or remove caConfigMapName',
     passes: { tls: { issuerRef: ISSUER, caConfigMapName: 'bundle' }, peers: { secretName: 'a', caConfigMapName: 'b' } },
     breaks: { tls: { caConfigMapName: 'bundle' } },
   },
   {
-    message: 'caConfigMapName belongs to certificates of issuerRef or secretName',
+    message: 'caConfigMapName needs issuerRef or secretName: set one of them, or remove caConfigMapName',
     passes: {},
     breaks: { peers: { caConfigMapName: 'bundle' } },
   },
   {
-    message: 'TLS cannot be disabled once a cluster has it',
+    message: 'disabled cannot become true, because the clients of this cluster use TLS: leave it false',
     passes: { tls: { issuerRef: ISSUER } },
     breaks: { tls: { disabled: true } },
     from: {},
   },
   {
-    message: 'renewBefore must be shorter than duration',
+    message: 'renewBefore must be shorter than duration: lower renewBefore, or raise duration',
     passes: { tls: { duration: '48h', renewBefore: '47h59m' } },
     breaks: { tls: { duration: '48h', renewBefore: '48h' } },
   },
@@ -123,13 +130,14 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { tls: { duration: '1h', renewBefore: '4m59s' } },
   },
   {
-    message: 'a running cluster cannot change between a shared secret and certificates',
+    message:
+      'issuerRef and secretName cannot be added or removed later, because nodes with certificates and nodes with a shared secret refuse each other: set what was there',
     from: { peers: { issuerRef: ISSUER } },
     passes: { peers: { issuerRef: null, secretName: 'ours' } },
     breaks: { peers: { issuerRef: null } },
   },
   {
-    message: 'enabled is false: roles and adminSecretName have no effect',
+    message: 'roles and adminSecretName have no effect while enabled is false: remove them, or set enabled to true',
     passes: { auth: { enabled: false } },
     breaks: { auth: { enabled: false, adminSecretName: 'ours' } },
   },
@@ -144,7 +152,7 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { network: { gateway: { parentRefs: [{ name: 'g' }], passthrough: true } } },
   },
   {
-    message: 'gateway.mcpPath is set, but mcp is false',
+    message: 'gateway.mcpPath needs mcp: set mcp to true, or remove gateway.mcpPath',
     passes: { network: { gateway: { parentRefs: [{ name: 'g' }], httpHostnames: ['a.example'], mcpPath: '/mcp' } } },
     breaks: {
       network: { mcp: false, gateway: { parentRefs: [{ name: 'g' }], httpHostnames: ['a.example'], mcpPath: '/mcp' } },
@@ -156,7 +164,7 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { network: { ingress: { className: 'nginx' } } },
   },
   {
-    message: 'ingress.mcpHostnames is set, but mcp is false',
+    message: 'ingress.mcpHostnames needs mcp: set mcp to true, or remove ingress.mcpHostnames',
     passes: { network: { ingress: { mcpHostnames: ['events.example.com'] } } },
     breaks: { network: { mcp: false, ingress: { mcpHostnames: ['events.example.com'] } } },
   },
@@ -166,23 +174,24 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     breaks: { network: { gateway: { parentRefs: [{ name: 'g' }] } } },
   },
   {
-    message: 'mcpPath is a path of the HTTPRoute: set httpHostnames',
+    message: 'mcpPath needs httpHostnames: set them, or remove mcpPath',
     passes: { network: { gateway: { parentRefs: [{ name: 'g' }], httpHostnames: ['a.example'], mcpPath: '/mcp' } } },
     breaks: { network: { gateway: { parentRefs: [{ name: 'g' }], grpcHostnames: ['a.example'], mcpPath: '/mcp' } } },
   },
   {
-    message: 'clusterDomain cannot be changed',
+    message: 'clusterDomain cannot be changed later: set what it was',
     from: {},
     passes: { network: { clusterDomain: 'cluster.local' } },
     breaks: { network: { clusterDomain: 'k8s.example' } },
   },
   {
-    message: 'config has a setting that the operator derives from other fields, such as a port or a file',
+    message:
+      'config cannot have settings that the operator derives from other fields, such as dataDir, join, auth, peerPort or tlsCertFile: remove them',
     passes: { config: { rateLimitPerSecond: 100, logLevel: 'debug' } },
     breaks: { config: { rateLimitPerSecond: 100, peerPort: 1 } },
   },
   {
-    message: 'network.external says where clients find each node: leave config.advertiseOutside out',
+    message: 'network.external decides where clients find each node: remove config.advertiseOutside',
     passes: { config: { advertiseOutside: '*.a.example:443' } },
     breaks: { config: { advertiseOutside: '*.a.example:443' }, network: { external: { domain: 'a.example' } } },
   },
@@ -202,13 +211,18 @@ const OF_DATABASES: readonly Omit<Case, 'kind'>[] = [
     names: { passes: 'a'.repeat(63), breaks: 'shop.eu' },
   },
   {
-    message: 'clusterRef cannot be changed',
+    message: 'clusterRef cannot be changed later: set what it was',
     from: {},
     passes: { reclaimPolicy: 'Delete' },
     breaks: { clusterRef: { name: 'others' } },
   },
-  { message: 'name cannot be changed', from: { name: 'shop' }, passes: { name: 'shop' }, breaks: { name: 'store' } },
-  { message: 'name cannot be changed', from: {}, passes: {}, breaks: { name: 'store' } },
+  {
+    message: 'name cannot be changed later: set what it was',
+    from: { name: 'shop' },
+    passes: { name: 'shop' },
+    breaks: { name: 'store' },
+  },
+  { message: 'name cannot be changed later: set what it was', from: {}, passes: {}, breaks: { name: 'store' } },
 ];
 
 /** Rules that all kinds of components have. */
@@ -220,7 +234,12 @@ const OF_COMPONENTS: readonly Omit<Case, 'kind'>[] = [
     breaks: {},
     names: { passes: 'a'.repeat(128), breaks: '7-days' },
   },
-  { message: 'name cannot be changed', from: { name: 'a' }, passes: { description: 'b' }, breaks: { name: null } },
+  {
+    message: 'name cannot be changed later: set what it was',
+    from: { name: 'a' },
+    passes: { description: 'b' },
+    breaks: { name: null },
+  },
   {
     message: 'set exactly one of names and selector',
     passes: { databases: { names: null, selector: SELECTOR } },
@@ -232,12 +251,14 @@ const OF_COMPONENTS: readonly Omit<Case, 'kind'>[] = [
     breaks: { source: { oci: null } },
   },
   {
-    message: 'steps and analysis belong to the strategy Canary, which needs steps',
+    message:
+      'strategy Canary needs steps, and only Canary has steps and analysis: add steps, or remove steps and analysis',
     passes: { rollout: { strategy: 'Canary', steps: [{ percent: 10 }], analysis: { maxTraps: 0 } } },
     breaks: { rollout: { strategy: 'Canary' } },
   },
   {
-    message: 'steps and analysis belong to the strategy Canary, which needs steps',
+    message:
+      'strategy Canary needs steps, and only Canary has steps and analysis: add steps, or remove steps and analysis',
     passes: { rollout: { timeoutSeconds: 60 } },
     breaks: { rollout: { analysis: { maxTraps: 0 } } },
   },
@@ -270,7 +291,7 @@ const OF_ACCESS: readonly Omit<Case, 'kind'>[] = [
     names: { passes: LONG, breaks: LONG },
   },
   {
-    message: 'clusterRef cannot be changed',
+    message: 'clusterRef cannot be changed later: set what it was',
     from: {},
     passes: { rotation: { everyDays: 30 } },
     breaks: { clusterRef: { name: 'others' } },
@@ -284,11 +305,16 @@ const OF_ACCESS: readonly Omit<Case, 'kind'>[] = [
     { role: 'writer', databases: { pattern: 'acme-*' }, maxDatabases: 10 },
     { role: 'admin', databases: { names: ['shop'] }, maxDatabases: 10 },
   ].map((grant) => ({
-    message: 'maxDatabases belongs to the role admin and a pattern of databases',
+    message: 'maxDatabases needs the role admin and databases.pattern: set both, or remove maxDatabases',
     passes: { grants: [{ ...grant, role: 'admin', databases: { pattern: 'acme-*' } }] },
     breaks: { grants: [grant] },
   })),
-  { message: 'name cannot be changed', from: {}, passes: { secret: { key: 'k' } }, breaks: { secret: { name: 'a' } } },
+  {
+    message: 'name cannot be changed later: set what it was',
+    from: {},
+    passes: { secret: { key: 'k' } },
+    breaks: { secret: { name: 'a' } },
+  },
 ];
 
 function of(kind: KindName, cases: readonly Omit<Case, 'kind'>[]): readonly Case[] {
@@ -315,7 +341,6 @@ export const REFUSED: readonly (readonly [KindName, Spec, string])[] = [
   ['CairnCluster', { replica: 3 }, 'unknown field "spec.replica"'],
   ['CairnCluster', { storage: { sise: '1Gi' } }, 'unknown field "spec.storage.sise"'],
   ['CairnCluster', { version: null }, 'spec.version: Required value'],
-  ['CairnCluster', { version: 'latest' }, 'spec.version: Invalid value'],
   ['CairnCluster', { replicas: 9 }, 'should be less than or equal to 7'],
   ['CairnCluster', { reclaimPolicy: 'delete' }, 'supported values: "Retain", "Delete"'],
   ['CairnCluster', { storage: { size: '20 GB' } }, 'spec.storage.size'],
