@@ -18,7 +18,7 @@ export const PEER_TLS_SETTINGS: { readonly [K in keyof PeerTlsSettings]: Setting
     'Certificate authorities, in PEM, that sign the certificates of nodes and of operators for peer-port. Every holder of such a certificate has all rights of a node, so these authorities should sign nothing else.',
   ),
   peerSecretFile: optionalFile(
-    'Alternative to certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. Read at startup. none: no secret.',
+    'Alternative to certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. A replaced file is used within seconds. none: no secret.',
   ),
   peerTls: {
     type: oneOf(['require', 'prefer', 'off']),

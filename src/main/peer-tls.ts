@@ -11,13 +11,7 @@ import { createHash, type X509Certificate } from 'node:crypto';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Result } from '#base';
 import type { Logger, Metrics } from '#observability';
-import {
-  type PeerCertificates,
-  type PeerSecret,
-  PeerTls,
-  type PeerTlsMaterial,
-  type PeerTlsMode,
-} from '#transport/peer';
+import { type PeerSecret, PeerTls, type PeerTlsMaterial, type PeerTlsMode } from '#transport/peer';
 import type { PeerTlsSettings } from './peer-tls-settings.ts';
 import { ReloadedFiles } from './reloaded-files.ts';
 import { contentOf } from './setting-files.ts';
@@ -53,33 +47,8 @@ interface PeerTlsParts {
  * @throws DatabaseError when a file cannot be read or is invalid.
  */
 export function openPeerTls(settings: PeerTlsSettings, parts: PeerTlsParts): NodePeerTls | undefined {
-  if (settings.peerSecretFile !== 'none') {
-    const { core, ...both } = forBothThreads(secretIn(settings.peerSecretFile), settings, parts);
-    // A secret has no certificate, and is read once.
-    return { ...both, certificateFault: undefined, [Symbol.dispose]: () => core.close() };
-  }
-  return settings.peerTlsCertFile === 'none' ? undefined : new Reloaded(settings, parts);
-}
-
-interface BothThreads extends Pick<NodePeerTls, 'tls' | 'forCore'> {
-  /** Sends later material to the core thread. */
-  readonly core: MessagePort;
-}
-
-function forBothThreads(
-  material: PeerTlsMaterial,
-  { peerTls }: PeerTlsSettings,
-  { logger }: PeerTlsParts,
-): BothThreads {
-  const mode = peerTls === 'prefer' ? 'prefer' : 'require';
-  const { port1, port2 } = new MessageChannel();
-  port1.unref();
-  if (mode === 'prefer') {
-    const message =
-      'The peer port accepts connections without TLS: start the node without --peer-tls=prefer when all nodes use TLS';
-    logger.warn('peer-tls-optional', { message });
-  }
-  return { tls: new PeerTls(material, mode), forCore: { mode, material, replaced: port2 }, core: port1 };
+  const { peerSecretFile, peerTlsCertFile } = settings;
+  return peerSecretFile === 'none' && peerTlsCertFile === 'none' ? undefined : new Reloaded(settings, parts);
 }
 
 /** Long enough that the secret cannot be guessed. */
@@ -99,7 +68,6 @@ function secretIn(file: string): PeerSecret {
 
 /** Reads the files once, for a command. @throws DatabaseError like `openPeerTls` */
 export function readPeerTls(files: PeerTlsFiles): PeerTls {
-  if (files.peerSecretFile !== 'none') return new PeerTls(secretIn(files.peerSecretFile));
   const material = readFiles(files);
   certificateOf(material, files);
   return new PeerTls(material);
@@ -110,9 +78,10 @@ class Reloaded implements NodePeerTls {
   readonly forCore: CoreTls;
   readonly #settings: PeerTlsFiles;
   readonly #parts: PeerTlsParts;
-  readonly #files: ReloadedFiles<PeerCertificates>;
+  readonly #files: ReloadedFiles<PeerTlsMaterial>;
   readonly #core: MessagePort;
-  #certificate: X509Certificate;
+  /** A secret has none. */
+  #certificate: X509Certificate | undefined;
 
   constructor(settings: PeerTlsSettings, parts: PeerTlsParts) {
     this.#settings = settings;
@@ -120,11 +89,18 @@ class Reloaded implements NodePeerTls {
     const material = readFiles(settings);
     const certificate = certificateOf(material, settings);
     this.#certificate = certificate;
-    const { tls, forCore, core } = forBothThreads(material, settings, parts);
-    this.tls = tls;
-    this.forCore = forCore;
-    this.#core = core;
+    const mode = settings.peerTls === 'prefer' ? 'prefer' : 'require';
+    const { port1, port2 } = new MessageChannel();
+    this.#core = port1;
+    port1.unref();
+    this.tls = new PeerTls(material, mode);
+    this.forCore = { mode, material, replaced: port2 };
     this.#show(certificate);
+    if (mode === 'prefer') {
+      const message =
+        'The peer port accepts connections without TLS: start the node without --peer-tls=prefer when all nodes use TLS';
+      parts.logger.warn('peer-tls-optional', { message });
+    }
     this.#files = new ReloadedFiles({
       used: material,
       read: () => readFiles(settings),
@@ -135,7 +111,7 @@ class Reloaded implements NodePeerTls {
   }
 
   get certificateFault(): string | undefined {
-    return validityFault(this.#certificate, 'peer-tls-cert-file', Date.now());
+    return this.#certificate && validityFault(this.#certificate, 'peer-tls-cert-file', Date.now());
   }
 
   [Symbol.dispose](): void {
@@ -144,9 +120,9 @@ class Reloaded implements NodePeerTls {
   }
 
   /** @throws DatabaseError when the material is invalid */
-  #use(material: PeerCertificates): void {
+  #use(material: PeerTlsMaterial): void {
     const certificate = certificateOf(material, this.#settings);
-    checkValidity(certificate, this.#certificate, 'peer-tls-cert-file');
+    if (certificate !== undefined) checkValidity(certificate, this.#certificate, 'peer-tls-cert-file');
     this.tls.use(material);
     this.#core.postMessage(material, []);
     this.#certificate = certificate;
@@ -160,7 +136,9 @@ class Reloaded implements NodePeerTls {
     logger.error('peer-tls-not-reloaded', { message: `${outcome.reason}; the previous files stay in use` });
   }
 
-  #show({ subject, issuer, subjectAltName = '', validTo }: X509Certificate): void {
+  #show(certificate: X509Certificate | undefined): void {
+    if (certificate === undefined) return;
+    const { subject, issuer, subjectAltName = '', validTo } = certificate;
     const { logger, metrics } = this.#parts;
     const endsMs = Date.parse(validTo);
     metrics.gauge('cairn_peer_tls_certificate_expiry_timestamp_seconds', {}).set(endsMs / 1000);
@@ -171,7 +149,8 @@ class Reloaded implements NodePeerTls {
   }
 }
 
-function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFiles): PeerCertificates {
+function readFiles({ peerSecretFile, peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFiles): PeerTlsMaterial {
+  if (peerSecretFile !== 'none') return secretIn(peerSecretFile);
   return {
     cert: contentIfNamed(peerTlsCertFile, 'peer-tls-cert-file') ?? '',
     key: contentIfNamed(peerTlsKeyFile, 'peer-tls-key-file') ?? '',
@@ -180,7 +159,9 @@ function readFiles({ peerTlsCertFile, peerTlsKeyFile, peerTlsCaFile }: PeerTlsFi
 }
 
 /** @throws DatabaseError invalid_argument, which names the file and the setting, but nothing of the key */
-function certificateOf({ cert, key, ca }: PeerCertificates, files: PeerTlsFiles): X509Certificate {
+function certificateOf(material: PeerTlsMaterial, files: PeerTlsFiles): X509Certificate | undefined {
+  if ('secret' in material) return undefined;
+  const { cert, key, ca } = material;
   const { peerTlsCertFile: certFile, peerTlsKeyFile: keyFile, peerTlsCaFile: caFile } = files;
   certificatesIn(ca, caFile, 'peer-tls-ca-file');
   const [certificate] = certificatesIn(cert, certFile, 'peer-tls-cert-file');

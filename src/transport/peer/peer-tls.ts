@@ -127,12 +127,14 @@ export function contextOf(material: PeerTlsMaterial): SecureContextOptions {
   return { cert, key, ca, minVersion: 'TLSv1.3', secureOptions };
 }
 
-/** TLS options with which a server verifies that a client is a peer. */
-export function serverOptionsOf(material: PeerTlsMaterial): TlsOptions {
+/** TLS options with which a server verifies that a client is a peer. They follow the secret when it is replaced. */
+export function serverOptionsOf(tls: PeerTls): TlsOptions {
+  const options = contextOf(tls.material);
   // The door reports invalid certificates: OpenSSL would use a term of its own, and Node would report nothing.
-  if (!isSecret(material)) return { ...contextOf(material), requestCert: true, rejectUnauthorized: false };
-  const psk = Buffer.from(material.secret);
-  return { ...contextOf(material), pskCallback: (_socket, identity) => (identity === PSK_IDENTITY ? psk : null) };
+  if (!isSecret(tls.material)) return { ...options, requestCert: true, rejectUnauthorized: false };
+  const pskCallback = (_socket: TLSSocket, identity: string): Buffer | null =>
+    identity === PSK_IDENTITY && isSecret(tls.material) ? Buffer.from(tls.material.secret) : null;
+  return { ...options, pskCallback };
 }
 
 /** The same environment, with secured connections. */

@@ -68,7 +68,7 @@ export class SecureDoor {
     this.#options = options;
     this.#shakingMax = Math.max(1, Math.min(limits.handshakesMax, Math.floor(connectionsMax * SHAKING_PART)));
     this.#shown = tls.material;
-    const serving = { ...serverOptionsOf(this.#shown), ALPNProtocols: ['h2'] };
+    const serving = { ...serverOptionsOf(tls), ALPNProtocols: ['h2'] };
     this.#server = process.getBuiltinModule('node:tls').createServer(serving);
     this.#server.on('secureConnection', (socket) => this.#shaken(socket));
     this.#server.on('tlsClientError', (failure, socket) => this.#failed(failure, socket));

@@ -207,8 +207,8 @@ function settingsOf(peerTls: 'require' | 'prefer' = 'require') {
   };
 }
 
-function openPeers(mode?: 'require' | 'prefer'): NodePeerTls | undefined {
-  const tls = openPeerTls(settingsOf(mode), { logger: keeping(), metrics, lookMs: LOOK_MS });
+function openPeers(mode?: 'require' | 'prefer', files = {}): NodePeerTls | undefined {
+  const tls = openPeerTls({ ...settingsOf(mode), ...files }, { logger: keeping(), metrics, lookMs: LOOK_MS });
   ending.defer(() => tls?.[Symbol.dispose]());
   return tls;
 }
@@ -247,4 +247,20 @@ it('files between nodes that are replaced reach both threads once they are as at
   for (const result of ['loaded', 'failed'])
     expect(body).toContain(`cairn_peer_tls_reloads_total{result="${result}"} 1`);
   expect(body).toMatch(/^cairn_peer_tls_certificate_expiry_timestamp_seconds \d/m);
+});
+
+it('a secret of peers that is replaced reaches both threads, and a wrong one does not', () => {
+  const peerSecretFile = put('secret', 's'.repeat(40));
+  const tls = openPeers('require', { peerTlsCertFile: 'none', peerSecretFile });
+  const heard = (): unknown => tls && receiveMessageOnPort(tls.forCore.replaced);
+  const before = tls?.tls.material;
+  put('secret', 'short');
+  look(2);
+  const message = expect.stringMatching(/peer-secret-file must have one line.*; the previous files stay in use$/);
+  expect(lines).toEqual([['error peer-tls-not-reloaded', { message }]]);
+  expect([tls?.tls.material, heard()]).toEqual([before, undefined]);
+  put('secret', 'o'.repeat(40));
+  look(2);
+  expect(tls?.tls.material).not.toEqual(before);
+  expect(heard()).toMatchObject({ message: { secret: expect.any(Uint8Array) } });
 });

@@ -57,16 +57,17 @@ describe('TP11', () => {
     expect(new Set(one.observed.drops)).toEqual(new Set(['handshake']));
   });
 
-  it('nodes with different peer secrets name the setting, at both ends', async () => {
-    const withSecret = (number: number): Promise<LinkedNode> =>
-      LinkedNode.open(placeOf(number), { tls: new PeerTls({ secret: Buffer.alloc(32, number) }) });
-    await using one = await withSecret(1);
-    await using two = await withSecret(2);
+  it('nodes with different peer secrets name the setting, at both ends, until one has the other', async () => {
+    const tlsOfOne = new PeerTls({ secret: Buffer.alloc(32, 1) });
+    await using one = await LinkedNode.open(placeOf(1), { tls: tlsOfOne });
+    await using two = await LinkedNode.open(placeOf(2), { tls: new PeerTls({ secret: Buffer.alloc(32, 2) }) });
     two.links.setPeers([one.peer, two.peer]);
     await until(() => two.observed.notes.length > 0 && one.observed.notes.length > 0);
     const reason = expect.stringContaining('that node has another --peer-secret-file');
     expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason });
     expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason });
+    tlsOfOne.use({ secret: Buffer.alloc(32, 2) });
+    await until(() => two.reachable.length > 0);
     expect(two.observed.refusedBy).toContain(one.place.node);
   });
 
