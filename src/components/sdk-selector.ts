@@ -2,7 +2,6 @@
  * Selectors of the EvidentSource SDK: a list of nodes, children before their parents, the root last. Nodes may be
  * shared, so a short list may describe an exponentially large tree; the size is checked before the tree is built.
  */
-
 import type { Selector } from '#model';
 import { isList, isRecord, type Value } from '#wasm';
 import { parsedSelector } from './decision-reads.ts';

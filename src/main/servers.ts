@@ -23,6 +23,8 @@ import {
   type MetricsServer,
   type Probes,
   startMetricsServer,
+  startTracing,
+  type Tracing,
 } from '#observability';
 import { createService, type Service } from '#service';
 import type * as Transport from '#transport';
@@ -62,7 +64,6 @@ import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 import { showThrottledTime } from './throttled-time.ts';
 import { openTls } from './tls.ts';
-import { openTracing } from './traces.ts';
 
 /** Addresses of a running node; part of the ready line. */
 export interface Addresses {
@@ -179,6 +180,20 @@ function openMetrics(): Metrics {
   return metrics;
 }
 
+/** Undefined without tracing; nothing is loaded then. */
+async function openTracing(
+  config: Config,
+  { logger, metrics }: Pick<ScrapeParts, 'logger' | 'metrics'>,
+): Promise<Tracing | undefined> {
+  const { otlpEndpoint: endpoint, traceSampleRatio: sampleRatio, nodeName: name } = config;
+  if (endpoint === 'off') return undefined;
+  const counts = {
+    ended: metrics.counter('cairn_trace_spans_ended_total', {}),
+    exported: metrics.counter('cairn_trace_spans_exported_total', {}),
+  };
+  return startTracing({ endpoint, sampleRatio, name, version: RELEASE, logger, counts });
+}
+
 type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin' | 'outside'> &
   Omit<McpParts, 'api' | 'urlOf' | 'held'> & {
     readonly probes: Probes;
@@ -266,11 +281,8 @@ function advertise(node: Node, config: Config, { grpc, http, mcp }: Fronts): voi
   });
 }
 
-interface Listening {
+interface Listening extends Fronts {
   readonly config: Config;
-  readonly grpc: GrpcServer;
-  readonly http: WebServer;
-  readonly mcp: WebServer | undefined;
   readonly scrape: MetricsServer | undefined;
   readonly node: Node;
 }

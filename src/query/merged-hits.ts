@@ -5,7 +5,6 @@
  * determines how much of a long one is read. A union keeps its parts in a heap by rank and returns an entry of several
  * parts once. Neither uses more memory than its parts. (Q3)
  */
-
 import { assert } from '#base';
 import type { PostingEntry } from '#database';
 import type { Hits } from './hits.ts';

@@ -1,5 +1,4 @@
 /** Bearer tokens of an OpenID provider. */
-
 import type { Extractor, Found } from '../extractor.ts';
 import { sentSecret } from '../key-extractor.ts';
 import { type IdentityRules, identityIn } from './identity.ts';

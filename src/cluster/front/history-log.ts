@@ -1,6 +1,8 @@
-/** Logs divergence and lost entries of replicas. */
+/** Logs what may have lost data: recovered databases, and divergence and lost entries of replicas. */
+import { toHex } from '#base';
 import type { Logger } from '#observability';
 import type { HistoryNote } from '../link.ts';
+import type { Node } from '../node.ts';
 import type { Title } from '../refusals.ts';
 
 export function historyLog(logger: Logger): (note: HistoryNote, title: Title) => void {
@@ -13,6 +15,16 @@ export function historyLog(logger: Logger): (note: HistoryNote, title: Title) =>
       logger.warn('acknowledged-entries-lost', { group, of: title, peer: node, acknowledged, advice: LOST_ADVICE });
     }
   };
+}
+
+export function logRecoveries({ catalog }: Pick<Node, 'catalog'>, logger: Logger): void {
+  catalog.onChange((change) => {
+    if (change.kind !== 'created' || change.binding.recovery === undefined) return;
+    const { name: database, databaseId, recovery } = change.binding;
+    const { revision, chainHash } = recovery;
+    const before = recovery.databaseId;
+    logger.warn('database-recovered', { database, databaseId, before, revision, chainHash: toHex(chainHash) });
+  });
 }
 
 const DIVERGED_ADVICE =

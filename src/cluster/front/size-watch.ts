@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger, Metrics } from '#observability';
 import type { LevelStore } from '#storage';
-import { storeLevels } from './store-levels.ts';
 
 const MEASURE_EVERY_MS = 10_000;
+const LEVELS = ['0', '1', '2', '3', '4', '5', '6'] as const;
 
 export interface SizeWatchPorts {
   readonly logDirectory: string;
@@ -48,6 +48,20 @@ export function watchSizes({ logDirectory, storeDirectory, store, logger, metric
       closing.abort();
       await watching;
     },
+  };
+}
+
+/** Returns the periodic check of the levels and compactions of LevelDB, which reports totals since it was opened. */
+export function storeLevels(store: Pick<LevelStore, 'levels'>, metrics: Metrics): () => void {
+  return () => {
+    const found = new Map(store.levels().map((stats) => [stats.level, stats]));
+    for (const [number, level] of LEVELS.entries()) {
+      const stats = found.get(number);
+      metrics.gauge('cairn_store_tables', { level }).set(stats?.tables ?? 0);
+      metrics.counter('cairn_store_compaction_seconds_total', { level }).raiseTo(stats?.seconds ?? 0);
+      metrics.counter('cairn_store_compaction_read_bytes_total', { level }).raiseTo(stats?.readBytes ?? 0);
+      metrics.counter('cairn_store_compaction_written_bytes_total', { level }).raiseTo(stats?.writtenBytes ?? 0);
+    }
   };
 }
 

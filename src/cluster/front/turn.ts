@@ -1,5 +1,4 @@
 /** The commands of the front to the core in one turn of the event loop. */
-
 import type { GroupId, Revision } from '#base';
 import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest, Settlement, Token } from '../link.ts';
 

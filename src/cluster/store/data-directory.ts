@@ -39,8 +39,7 @@ import { clearDamageNote, hasDamageNote } from './damage-note.ts';
 import { logDirectoryOf, settleLog } from './next-log.ts';
 import { belongsNowhere, type Origin, ownIdentity } from './own-identity.ts';
 import { LOST_STORE, sentenceOnStoreLogs } from './store-logs.ts';
-import { checkUsable } from './usable-files.ts';
-import { makeWritableDirectory } from './writable-directory.ts';
+import { checkUsable, makeWritableDirectory } from './usable-files.ts';
 
 const STORE = 'store';
 const ALL = Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@
 // levels that the test sets.
 import { expect, test } from 'vitest';
 import { createMetrics } from '#observability';
-import { storeLevels } from '../../../../src/cluster/front/store-levels.ts';
+import { storeLevels } from '../../../../src/cluster/front/size-watch.ts';
 
 test('each look adds what has come since the last, and shows the tables as they are', async () => {
   const metrics = createMetrics({ runtime: false });
