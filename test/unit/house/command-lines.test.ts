@@ -37,7 +37,8 @@ it.concurrent.each([
 });
 
 it('a tool with --help prints what it says of itself, and nothing begins', async () => {
-  const says = /^Runs the simulation\.\n\n {2}npm run sim -- --seed 7 [^]*must be the same\.\n$/;
+  const says =
+    /^The command `npm run sim`: runs the simulation\.\n\n {2}npm run sim -- --seed 7 [^]*must be equal\.\n$/;
   const found = await ended('test/simulation/main.ts', '--seeds', '1', '--help');
   expect(found).toEqual({ code: 0, stdout: expect.stringMatching(says), stderr: '' });
 });
