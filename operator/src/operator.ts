@@ -27,7 +27,6 @@ import { type OperatorOptions, OperatorProcess, type Telemetry } from './process
 import { controlResources } from './resources.ts';
 
 const NAME = 'cairn-operator';
-const NOT_FOUND = 404;
 
 export interface OperatorPorts {
   readonly api: Api;
@@ -41,9 +40,7 @@ async function servedKinds(api: Api): Promise<readonly Kind[]> {
   const served = new Set<string>();
   for (const apiVersion of new Set(kinds.map((kind) => kind.apiVersion))) {
     const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    const found = await api
-      .get<{ readonly resources: readonly { readonly name: string }[] }>(path)
-      .catch(unless(NOT_FOUND));
+    const found = await api.get<{ readonly resources: readonly { readonly name: string }[] }>(path).catch(unless(404));
     for (const { name } of found?.resources ?? []) served.add(`${apiVersion} ${name}`);
   }
   return kinds.filter(({ apiVersion, plural }) => served.has(`${apiVersion} ${plural}`));

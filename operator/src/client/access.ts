@@ -5,7 +5,7 @@
  * after CACHED_MS: certificates and keys are replaced while a cluster runs.
  */
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, CONFIG_MAP, type ConfigMap, hasCode, type Kind, pathOf, SECRET, textIn } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, type ConfigMap, type Kind, pathOf, SECRET, textIn, unless } from '../kube/index.ts';
 import { KEYS, mountedSecrets, PORTS, podDomain, serviceHost } from '../objects/index.ts';
 import type { Identity, TLSFiles } from './channel.ts';
 import type { MetricsPort } from './node-metrics.ts';
@@ -72,11 +72,8 @@ export class Identities {
   }
 
   async #read(kind: Kind, { metadata: { namespace } }: CairnCluster, name: string): Promise<ConfigMap> {
-    try {
-      return await this.#api.get<ConfigMap>(pathOf(kind, { namespace, name }));
-    } catch (error) {
-      if (!hasCode(error, 404)) throw error;
-      throw new Error(`${kind.kind} "${name}" does not exist`, { cause: error });
-    }
+    const found = await this.#api.get<ConfigMap>(pathOf(kind, { namespace, name })).catch(unless(404));
+    if (found === undefined) throw new Error(`${kind.kind} "${name}" does not exist`);
+    return found;
   }
 }

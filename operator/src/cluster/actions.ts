@@ -5,7 +5,7 @@
  * caches of the operator lag behind, so the pods are read again from the API server before a pod or a claim is deleted.
  */
 import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
-import { type Api, apply, hasCode, type Kind, type KubeObject, pathOf } from '../kube/index.ts';
+import { type Api, apply, type Kind, type KubeObject, pathOf, unless } from '../kube/index.ts';
 import { kindOf } from '../objects/index.ts';
 import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
@@ -92,9 +92,7 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
     case 'delete':
       if (action.expects !== undefined) await verifyPods(api, action.object, action.expects);
       if (action.lostNode !== undefined) await verifyLost(api, action.lostNode);
-      await api.delete(pathOf(action.of, action.object.metadata), deleteOptions(action)).catch((error: unknown) => {
-        if (!hasCode(error, 404)) throw error;
-      });
+      await api.delete(pathOf(action.of, action.object.metadata), deleteOptions(action)).catch(unless(404));
       return;
     case 'wait':
       return;
@@ -136,9 +134,6 @@ async function verifyPods(api: Api, { metadata }: KubeObject, expects: readonly 
 }
 
 async function verifyLost(api: Api, name: string): Promise<void> {
-  const found = await api.get<KubeNode>(pathOf(KUBE_NODE, { name })).catch((error: unknown) => {
-    if (!hasCode(error, 404)) throw error;
-    return undefined;
-  });
+  const found = await api.get<KubeNode>(pathOf(KUBE_NODE, { name })).catch(unless(404));
   if (isReady(found)) throw new Error(`Kubernetes node ${name} is ready again`);
 }

@@ -1,5 +1,5 @@
 /** The component of a source: its digest, and its bytes when it is published. */
-import { type Api, CONFIG_MAP, type ConfigMap, hasCode, type Kind, pathOf, SECRET, textIn } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, type ConfigMap, type Kind, pathOf, SECRET, textIn, unless } from '../kube/index.ts';
 import { credentialFor, digestOf, Registry } from './oci.ts';
 import type { ComponentResource } from './world.ts';
 
@@ -67,10 +67,7 @@ async function valueOf(
 }
 
 async function read(api: Api, kind: Kind, namespace: string, name: string): Promise<ConfigMap> {
-  try {
-    return await api.get<ConfigMap>(pathOf(kind, { namespace, name }));
-  } catch (error) {
-    if (!hasCode(error, 404)) throw error;
-    throw new SourceProblem('SourceNotFound', `there is no ${kind.kind} ${name}`);
-  }
+  const found = await api.get<ConfigMap>(pathOf(kind, { namespace, name })).catch(unless(404));
+  if (found === undefined) throw new SourceProblem('SourceNotFound', `there is no ${kind.kind} ${name}`);
+  return found;
 }
