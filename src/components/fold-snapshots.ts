@@ -1,5 +1,5 @@
 /**
- * Fold snapshots: states of folds on this node, from which later folds continue.
+ * Fold snapshots: stores states of folds on this node, and chooses the one from which a read continues.
  *
  * ```
  * name       fold_readAt_revision_index_seconds_nanos_chain     content: the state
@@ -16,24 +16,29 @@
  *
  * F4  A fold from a snapshot has the same result as a fold from the first event.
  */
-import { compareInstants, type Instant } from '#base';
-import { comparePositions, type FoldOrder } from '#model';
+import { compareInstants, INSTANT_SECONDS_MIN, type Instant, toHex } from '#base';
+import { DatabaseReader } from '#database';
+import { comparePositions, type EventQuery, type FoldOrder } from '#model';
+import { queryEvents, transactionAt } from '#query';
 import type { CacheFolder } from './cache-folder.ts';
 import type { LastEvent } from './event-batches.ts';
+import type { ViewRead } from './view-read.ts';
 
-export interface SnapshotPlace {
+interface SnapshotPlace {
   readonly readAt: number;
   readonly last: LastEvent;
   /** Chain hash at the later of `readAt` and the revision of `last`. */
   readonly chain: string;
 }
 
-export interface FoldSnapshot extends SnapshotPlace {
-  readonly state: Uint8Array;
+interface NamedPlace extends SnapshotPlace {
+  readonly name: string;
 }
 
-export interface NamedPlace extends SnapshotPlace {
-  readonly name: string;
+/** The state of a fold after its event `last`. */
+export interface KeptState {
+  readonly state: Uint8Array;
+  readonly last: LastEvent;
 }
 
 /** Maximum number of snapshots per fold; the least recently used one is evicted. */
@@ -47,23 +52,25 @@ export class FoldSnapshots {
     this.#folder = folder;
   }
 
-  /** Snapshots of a fold in the order of events: the furthest first. */
-  places(fold: string, order: FoldOrder): readonly NamedPlace[] {
-    const places = this.#folder
-      .named(fold)
-      .map(placeIn)
-      .filter((place) => place !== undefined);
-    return places.toSorted((left, right) => comparePlaces(right, left, order));
-  }
-
-  /** State of a snapshot; undefined when its file is missing or damaged. */
-  state({ name }: NamedPlace): Promise<Uint8Array | undefined> {
-    return this.#folder.get(name);
+  /** Chooses the most advanced snapshot that can be used for the read; undefined when there is none. */
+  async furthest(fold: string, read: ViewRead): Promise<KeptState | undefined> {
+    for (const place of this.#places(fold, read.order)) {
+      if (!(await holds(read, place))) continue;
+      const state = await this.#folder.get(place.name);
+      // Its file may be missing or damaged.
+      if (state !== undefined) return { state, last: place.last };
+    }
+    return undefined;
   }
 
   /** Returns the name of the file; undefined when the folder has refused it. */
-  async keep(fold: string, { readAt, last, chain, state }: FoldSnapshot): Promise<string | undefined> {
+  async keep(
+    fold: string,
+    read: ViewRead,
+    { readAt, last, state }: KeptState & { readonly readAt: number },
+  ): Promise<string | undefined> {
     const { position, effective } = last;
+    const chain = chainAt(read, Math.max(readAt, position.revision));
     const place = [readAt, position.revision, position.index, effective.seconds, effective.nanos, chain];
     const name = `${fold}_${place.join('_')}`;
     await this.#folder.put(name, state);
@@ -74,6 +81,15 @@ export class FoldSnapshots {
 
   drop(name: string): Promise<void> {
     return this.#folder.drop(name);
+  }
+
+  /** Snapshots of a fold in the order of events: the furthest first. */
+  #places(fold: string, order: FoldOrder): readonly NamedPlace[] {
+    const places = this.#folder
+      .named(fold)
+      .map(placeIn)
+      .filter((place) => place !== undefined);
+    return places.toSorted((left, right) => comparePlaces(right, left, order));
   }
 }
 
@@ -88,4 +104,46 @@ function placeIn(name: string): NamedPlace | undefined {
 function comparePlaces(left: SnapshotPlace, right: SnapshotPlace, order: FoldOrder): number {
   const times = order === 'revision' ? 0 : compareInstants(left.last.effective, right.last.effective);
   return times || comparePositions(left.last.position, right.last.position) || left.readAt - right.readAt;
+}
+
+/** Returns whether a snapshot can be used for the read. */
+async function holds(read: ViewRead, { readAt, last, chain }: NamedPlace): Promise<boolean> {
+  const { source, order, at, cut } = read;
+  const known = Math.max(readAt, last.position.revision);
+  const applied = new DatabaseReader(source).applied();
+  if (applied === undefined || known > applied.revision || chainAt(read, known) !== chain) return false;
+  if (order === 'revision') return last.position.revision <= at;
+  if (readAt > at || cut === undefined || compareInstants(last.effective, cut) > 0) return false;
+  return readAt === at || !(await hasEarlier(read, { readAt, before: last.effective }));
+}
+
+/** Returns whether an event was added later than a snapshot whose effective time is before its end. */
+async function hasEarlier(
+  { source, selector, at }: ViewRead,
+  { readAt, before }: { readonly readAt: number; readonly before: Instant },
+): Promise<boolean> {
+  const end = justBefore(before);
+  if (end === undefined) return false;
+  const query: EventQuery = {
+    selector,
+    revisions: { start: readAt + 1, end: at },
+    effectiveTime: { end },
+    direction: 'forward',
+    limit: 1,
+  };
+  for await (const slice of queryEvents(source, { at, query })) if (slice.length > 0) return true;
+  return false;
+}
+
+const NANOS_MAX = 999_999_999;
+
+function justBefore({ seconds, nanos }: Instant): Instant | undefined {
+  if (nanos > 0) return { seconds, nanos: nanos - 1 };
+  return seconds > INSTANT_SECONDS_MIN ? { seconds: seconds - 1, nanos: NANOS_MAX } : undefined;
+}
+
+const CHAIN_DIGITS = 32;
+
+function chainAt({ source }: ViewRead, revision: number): string {
+  return toHex(transactionAt(source, revision).chainHash).slice(0, CHAIN_DIGITS);
 }

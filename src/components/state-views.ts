@@ -7,22 +7,20 @@
  *                       ▲                            (the next is read while one is folded)  │
  *                       └──────────── stored during the fold and at its end ◀─────────────┘
  * ```
- * A fold waits for executors and the disk and never blocks the event loop. A view can also be advanced in the
- * background (`advance`), in steps that give readers priority.
+ * fold-snapshots.ts chooses the snapshot. A fold waits for executors and the disk and never blocks the event loop. A
+ * view can also be advanced in the background (`advance`), in steps that give readers priority.
  *
  *   F6  A rendered answer is a function of the component, its parameters, the events up to the revision, and the cut.
  *   F7  Loss of snapshots, artifacts and executors changes how long an answer takes, but not its bytes.
  */
-import { assert, compareInstants, INSTANT_SECONDS_MIN, type Instant, toHex } from '#base';
-import { DatabaseReader } from '#database';
+import { assert } from '#base';
 import type { EventQuery } from '#model';
-import { queryEvents, transactionAt } from '#query';
 import { type Executors, type FaultCode, isRecord, type JobOutcome } from '#wasm';
 import { FOLD_WASI, foldBatch, type GuestBounds } from './batch-fold.ts';
 import { BatchMemory } from './batch-memory.ts';
 import { type BatchReader, READ_HERE } from './batch-thread.ts';
 import type { BatchBounds, EventBatch, LastEvent } from './event-batches.ts';
-import type { FoldSnapshots, NamedPlace } from './fold-snapshots.ts';
+import type { FoldSnapshots, KeptState } from './fold-snapshots.ts';
 import { viewValue } from './sdk-values.ts';
 import {
   encodeParameters,
@@ -172,7 +170,7 @@ export class StateViews {
     const refusal = refusalOf(read);
     if (refusal !== undefined) return refusal;
     const fold = foldKey(read);
-    const begin = await this.#beginning(read, fold);
+    const begin = progressFrom(await this.#snapshots.furthest(fold, read));
     const way = { fold, batch, eventsMax, keptMin: 1, givesWay: true, isKept: true, stop: signal };
     const folded = await this.#foldFrom(read, begin, way);
     if (folded.kind === 'failed') return folded;
@@ -207,7 +205,7 @@ export class StateViews {
   async #fold(read: ViewRead, { fold, stop, end }: Pick<FoldWay, 'fold' | 'stop' | 'end'>): Promise<FoldResult> {
     const { batch, snapshotEventsMin: keptMin } = this.#settings;
     const isKept = read.refolds !== true;
-    const begin = isKept ? await this.#beginning(read, fold) : NOTHING;
+    const begin = progressFrom(isKept ? await this.#snapshots.furthest(fold, read) : undefined);
     const eventsMax = Number.POSITIVE_INFINITY;
     return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false, isKept, stop, end });
   }
@@ -224,16 +222,6 @@ export class StateViews {
       await batches.return(undefined);
       lease.end();
     }
-  }
-
-  /** The most advanced snapshot that can be used for this read. */
-  async #beginning(read: ViewRead, fold: string): Promise<Progress> {
-    for (const place of this.#snapshots.places(fold, read.order)) {
-      if (!(await holds(read, place))) continue;
-      const state = await this.#snapshots.state(place);
-      if (state !== undefined) return { state, last: place.last, foldedCount: 0, isFromFirst: false };
-    }
-    return NOTHING;
   }
 
   async #foldAll(read: ViewRead, { begin, batches, way }: FoldParts): Promise<StepResult> {
@@ -280,8 +268,7 @@ export class StateViews {
     assert(last !== undefined, 'What was folded has a last event');
     // In the order of revisions, an unfinished fold has seen all events before its last one.
     const readAt = isWhole || read.order === 'effective-time' ? read.at : last.position.revision - 1;
-    const chain = chainAt(read, Math.max(readAt, last.position.revision));
-    return this.#snapshots.keep(fold, { readAt, last, chain, state });
+    return this.#snapshots.keep(fold, read, { readAt, last, state });
   }
 
   async #query(read: ViewRead, state: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array | ViewFailure> {
@@ -304,6 +291,11 @@ export class StateViews {
 }
 
 const QUERIES_MAX = 3;
+
+/** Continues from a snapshot; without one, from the first event. */
+function progressFrom(snapshot: KeptState | undefined): Progress {
+  return snapshot === undefined ? NOTHING : { ...snapshot, foldedCount: 0, isFromFirst: false };
+}
 
 function refusalOf({ order, cut, view }: ViewRead): ViewFailure | undefined {
   if (order !== 'effective-time' || cut !== undefined) return undefined;
@@ -334,48 +326,6 @@ function queryFrom({ selector, order, at, cut }: ViewRead, last: LastEvent | und
     return { selector, revisions: { start: after?.revision, end: at }, direction: 'forward', after };
   const effectiveTime = { start: last?.effective, end: cut };
   return { selector, revisions: { end: at }, effectiveTime, direction: 'forward', after };
-}
-
-/** Returns whether a snapshot can be used for the read. */
-async function holds(read: ViewRead, { readAt, last, chain }: NamedPlace): Promise<boolean> {
-  const { source, order, at, cut } = read;
-  const known = Math.max(readAt, last.position.revision);
-  const applied = new DatabaseReader(source).applied();
-  if (applied === undefined || known > applied.revision || chainAt(read, known) !== chain) return false;
-  if (order === 'revision') return last.position.revision <= at;
-  if (readAt > at || cut === undefined || compareInstants(last.effective, cut) > 0) return false;
-  return readAt === at || !(await hasEarlier(read, { readAt, before: last.effective }));
-}
-
-/** Returns whether an event was added later than a snapshot whose effective time is before its end. */
-async function hasEarlier(
-  { source, selector, at }: ViewRead,
-  { readAt, before }: { readonly readAt: number; readonly before: Instant },
-): Promise<boolean> {
-  const end = justBefore(before);
-  if (end === undefined) return false;
-  const query: EventQuery = {
-    selector,
-    revisions: { start: readAt + 1, end: at },
-    effectiveTime: { end },
-    direction: 'forward',
-    limit: 1,
-  };
-  for await (const slice of queryEvents(source, { at, query })) if (slice.length > 0) return true;
-  return false;
-}
-
-const NANOS_MAX = 999_999_999;
-
-function justBefore({ seconds, nanos }: Instant): Instant | undefined {
-  if (nanos > 0) return { seconds, nanos: nanos - 1 };
-  return seconds > INSTANT_SECONDS_MIN ? { seconds: seconds - 1, nanos: NANOS_MAX } : undefined;
-}
-
-const CHAIN_DIGITS = 32;
-
-function chainAt({ source }: ViewRead, revision: number): string {
-  return toHex(transactionAt(source, revision).chainHash).slice(0, CHAIN_DIGITS);
 }
 
 /** Returns both results, or the first error after both have ended, so that nothing runs on in the background. */
