@@ -7,9 +7,9 @@
  * A pre-candidate changes nothing, so that a replica that cannot win does not drive the others into new terms.
  */
 import { toTerm } from '#base';
+import { refuseReads } from './become-follower.ts';
 import type { CampaignIgnored, Effect } from './effect.ts';
 import { isNotBehind } from './entry.ts';
-import { refuseReads } from './follow.ts';
 import { lastId } from './log.ts';
 import { tally } from './quorum.ts';
 import { ignoreCampaign } from './refusals.ts';

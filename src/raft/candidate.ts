@@ -10,9 +10,9 @@
  * vote is counted only once it is on disk (R7). In a group of one voter that is the whole election.
  */
 import { unreachable } from '#base';
+import { follow } from './become-follower.ts';
 import { preCampaign } from './campaign.ts';
 import { believe, ignoreCompletion } from './durability.ts';
-import { follow } from './follow.ts';
 import type { Persisted, RoleInput } from './input.ts';
 import { lead } from './leading.ts';
 import { lastId } from './log.ts';

@@ -7,9 +7,9 @@
  * one change behind, and consecutive memberships share a quorum.
  */
 import type { LogIndex } from '#base';
+import { follow } from './become-follower.ts';
 import type { Effect } from './effect.ts';
 import type { EntryId } from './entry.ts';
-import { follow } from './follow.ts';
 import { termAt } from './log.ts';
 import { andThen, armElection, mayVote, type RaftState, type Step, unchanged } from './state.ts';
 import { disarm } from './timers.ts';

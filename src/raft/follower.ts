@@ -2,11 +2,11 @@
  * A follower. It campaigns when it has no leader at its election deadline, or on request.
  */
 import { unreachable } from '#base';
+import { refuseReads } from './become-follower.ts';
 import { preCampaign } from './campaign.ts';
 import { acknowledge } from './durability.ts';
-import { refuseReads } from './follow.ts';
+import { askLeader, giveUpReads } from './follower-reads.ts';
 import { acknowledgeAppends } from './following.ts';
-import { askLeader, giveUpReads } from './forwarded-reads.ts';
 import type { RoleInput } from './input.ts';
 import { refuseAsNotLeader, refuseProposals } from './refusals.ts';
 import type { Follower } from './role.ts';

@@ -5,11 +5,11 @@
  * acknowledges the durable part of that, once it is on disk (R9, R10); one answer covers all appends received before.
  */
 import { assert, toLogIndex, unreachable } from '#base';
+import { diverge, refuseReads } from './become-follower.ts';
 import { campaign } from './campaign.ts';
 import { learnCommit } from './commit.ts';
 import type { Effect } from './effect.ts';
 import type { Entry, EntryId, Snapshot } from './entry.ts';
-import { diverge, refuseReads } from './follow.ts';
 import { append, lastId, lastWithin, termAt, truncateFrom } from './log.ts';
 import type { Append, LeaderMessage, ReadReply } from './message.ts';
 import type { ReplicaId } from './quorum.ts';

@@ -29,10 +29,10 @@
  *   R14 Heartbeats of an idle replica may be recorded and applied later in bulk: the resulting state is the same.
  */
 
-export { nextBeat, nextBeatAt } from './beats.ts';
 export { type Config, REPLICATION } from './config.ts';
 export type { Effect, Fact, HardState, LoadEntries, MembershipRefusal, Persist, Proposed, Refusal } from './effect.ts';
 export { type Entry, type EntryId, ORIGIN, type Snapshot } from './entry.ts';
+export { nextBeat, nextBeatAt } from './heartbeats.ts';
 export type { EntriesLoaded, Input, InputKind, Persisted } from './input.ts';
 export { entriesOf, lastId } from './log.ts';
 export { everybody, isAt, isJoint, type Membership, membershipOf, type Target } from './membership.ts';

@@ -6,11 +6,11 @@
  * voter among the others: an entry commits when a quorum reports it durable, not when it is appended.
  */
 import { assert, type LogIndex, unreachable } from '#base';
-import { beat, takeBeatAck } from './beats.ts';
+import { owe } from './become-follower.ts';
 import { believe, ignoreCompletion } from './durability.ts';
 import type { Effect, Refusal } from './effect.ts';
 import type { EntryId } from './entry.ts';
-import { owe } from './follow.ts';
+import { beat, takeBeatAck } from './heartbeats.ts';
 import type { Persisted, RoleInput, SnapshotSent } from './input.ts';
 import { advance, appendEntries } from './leading.ts';
 import { lastId } from './log.ts';

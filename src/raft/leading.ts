@@ -2,11 +2,11 @@
  * The steps of a leadership: its no-op, appends, commits by quorum, and membership changes, which may end it.
  */
 import { assert, toLogIndex } from '#base';
-import { armBeat } from './beats.ts';
+import { follow } from './become-follower.ts';
 import { commitThrough } from './commit.ts';
 import type { Effect } from './effect.ts';
 import { type Entry, payloadBytes } from './entry.ts';
-import { follow } from './follow.ts';
+import { armBeat } from './heartbeats.ts';
 import { append, lastId, slice, termAt } from './log.ts';
 import { everybody, isJoint, leave, type Membership } from './membership.ts';
 import { unknownProgress } from './progress.ts';

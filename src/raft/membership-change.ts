@@ -6,8 +6,9 @@
  * would leave the group without a quorum, as far as it can see: a new voter must be a learner that has caught up, and a
  * majority of the new voters must be reachable.
  */
-import { isActive } from './beats.ts';
+
 import type { MembershipRefusal } from './effect.ts';
+import { isActive } from './heartbeats.ts';
 import type { ChangeMembership } from './input.ts';
 import { appendMembership } from './leading.ts';
 import { lastId } from './log.ts';

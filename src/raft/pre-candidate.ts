@@ -2,9 +2,9 @@
  * A pre-candidate: waits until a quorum says that it would vote for it.
  */
 import { unreachable } from '#base';
+import { follow } from './become-follower.ts';
 import { askForPreVotes, campaign, preCampaign } from './campaign.ts';
 import { acknowledge } from './durability.ts';
-import { follow } from './follow.ts';
 import type { RoleInput } from './input.ts';
 import type { PreVoteReply } from './message.ts';
 import { type ReplicaId, tally } from './quorum.ts';

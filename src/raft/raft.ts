@@ -3,10 +3,10 @@
  * only function that changes a state.
  */
 import { unreachable } from '#base';
+import { diverge, owe } from './become-follower.ts';
 import { stepCandidate } from './candidate.ts';
 import { settleMembership } from './commit.ts';
 import { handOut, recordApplied } from './durability.ts';
-import { diverge, owe } from './follow.ts';
 import { stepFollower } from './follower.ts';
 import { snapshotInstalled } from './following.ts';
 import type { Input, RoleInput } from './input.ts';

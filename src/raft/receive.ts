@@ -7,9 +7,9 @@
  *   this term             a candidate follows the leader of the term from now on
  */
 import { unreachable } from '#base';
+import { enterTerm, follow } from './become-follower.ts';
 import { countVote } from './candidate.ts';
 import { learnCommitId } from './commit.ts';
-import { enterTerm, follow } from './follow.ts';
 import { hearLeader } from './following.ts';
 import { hearFollower } from './leader.ts';
 import { isFromLeader, type Message } from './message.ts';

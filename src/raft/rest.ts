@@ -5,7 +5,7 @@
  * ones before it reads the state again or steps it (R14). The functions here tell when a step would do nothing else,
  * and apply the recorded times.
  */
-import { isActive, nextBeat } from './beats.ts';
+import { isActive, nextBeat } from './heartbeats.ts';
 import { lastId } from './log.ts';
 import type { BeatAck, Message } from './message.ts';
 import type { ReplicaId } from './quorum.ts';

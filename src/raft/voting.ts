@@ -6,8 +6,8 @@
  * election that the leader itself requested is exempt.
  */
 import { assert } from '#base';
+import { follow } from './become-follower.ts';
 import { type EntryId, isNotBehind } from './entry.ts';
-import { follow } from './follow.ts';
 import { lastId } from './log.ts';
 import type { Message, PreVoteRequest, VoteRequest } from './message.ts';
 import type { ReplicaId } from './quorum.ts';

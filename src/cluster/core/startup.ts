@@ -1,6 +1,6 @@
 /**
  * Starts a core from the data on disk: first the catalog, which names the databases; then each database is repaired
- * (recovery.ts); then groups that lag and groups with other members are opened.
+ * (crash-recovery.ts); then groups that lag and groups with other members are opened.
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { RecoveredLog } from '#storage';
@@ -15,7 +15,7 @@ import {
   type RecoveryPlan,
   type RecoveryPorts,
   recoverDatabases,
-} from './recovery.ts';
+} from './crash-recovery.ts';
 import type { Turns } from './turns.ts';
 
 export interface StartupPorts extends RecoveryPorts {

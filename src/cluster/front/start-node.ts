@@ -10,8 +10,8 @@ import {
   noteStopped,
   SEGMENT_BYTES_DEFAULT,
 } from '#storage';
+import { namingFiles } from '../core/crash-recovery.ts';
 import { observeFront, observeMeasures } from '../core/observer.ts';
-import { namingFiles } from '../core/recovery.ts';
 import { observeStanding, type StandingMessage } from '../core/standing.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';

@@ -27,7 +27,7 @@ import {
   pageDirection,
   pageLimit,
   readPage,
-} from './page.ts';
+} from './paging.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import { listBody } from './reply-body.ts';

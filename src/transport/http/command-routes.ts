@@ -30,7 +30,7 @@ import { BATCH_ID, commandHeaders, LAST_SEEN } from './command-headers.ts';
 import { errorReply } from './errors.ts';
 import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
 import { COMMAND_REQUEST_BYTES_MAX } from './limits.ts';
-import { eventsJson } from './page.ts';
+import { eventsJson } from './paging.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';

@@ -2,7 +2,7 @@
  * Pages of a list that the service returns as a whole. JSON has all of it unless the request has a `limit`; other
  * renderings always have one. The next page begins `after` the last name.
  */
-import { pageLimit } from './page.ts';
+import { pageLimit } from './paging.ts';
 import type { HttpRequest } from './request.ts';
 
 export const CUT_PARAMETERS = ['limit', 'after'] as const;

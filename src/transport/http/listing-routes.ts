@@ -5,7 +5,7 @@ import { Faults, parseNamePrefix } from '#model';
 import type { ListedName, ListNamesReply, ListNamesRequest, Service } from '#service';
 import { type Attribute, namesPage } from '#ui';
 import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
-import { pageLimit } from './page.ts';
+import { pageLimit } from './paging.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import { listBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';

@@ -26,7 +26,7 @@ import { nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
 import { FILTER_PARAMETERS, filterFrom, filtersIn } from './event-filters.ts';
 import { type JsonMembers, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
-import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './page.ts';
+import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './paging.ts';
 import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
 import { listBody } from './reply-body.ts';

@@ -4,7 +4,7 @@ import type { AskedRevision } from '#base';
 import type { SingleEventReply } from '#service';
 import { eventPage } from '#ui';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
-import { eventJson } from './page.ts';
+import { eventJson } from './paging.ts';
 import { parseRevision } from './query-string.ts';
 import { relatedTransactions } from './related-transactions.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';

@@ -42,7 +42,7 @@ import { BATCH_ID } from './command-headers.ts';
 import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
-import { firstOf } from './page.ts';
+import { firstOf } from './paging.ts';
 import { relatedTransactions } from './related-transactions.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';

@@ -19,7 +19,7 @@ import {
   jsonStringIfPresent,
   jsonTimestamp,
 } from './json-text.ts';
-import { eventJson } from './page.ts';
+import { eventJson } from './paging.ts';
 import { listBody, type ReplyBody } from './reply-body.ts';
 
 interface Summary extends Pick<RecordedTransaction, 'transactionId' | 'revision' | 'basis' | 'recordedTimeMs'> {

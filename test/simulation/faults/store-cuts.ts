@@ -2,7 +2,7 @@
 // silently gone, synced or not. The process ends before, and another one starts with the rest.
 //
 // That process either applies the missing entries again from its own log, or refuses to start when they are nowhere
-// else (`#cluster`, recovery.ts); then its files are restored from a backup after a while. The loss can be
+// else (`#cluster`, crash-recovery.ts); then its files are restored from a backup after a while. The loss can be
 // distinguished from a power failure, which keeps every synced write.
 import type { Rng } from '../engine/random.ts';
 

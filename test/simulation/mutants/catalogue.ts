@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'holes-not-verified',
-    file: 'src/cluster/core/recovery.ts',
+    file: 'src/cluster/core/crash-recovery.ts',
     find: '  const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));',
     replace: '  const isWhole = applied.index >= checkpoint.index || (await machines.verify(kv, group, checkpoint));',
     breaks: 'rows that a power failure lost are taken for applied',
@@ -124,7 +124,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'rebuild-not-synced',
-    file: 'src/cluster/core/recovery.ts',
+    file: 'src/cluster/core/crash-recovery.ts',
     find: '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, checkpoint);',
     replace:
       '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, () => Promise.resolve()) }, group, checkpoint);',

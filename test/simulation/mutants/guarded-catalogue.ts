@@ -48,7 +48,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store-behind-its-checkpoint',
-    file: 'src/cluster/core/recovery.ts',
+    file: 'src/cluster/core/crash-recovery.ts',
     find: '  if (applied.index < from || applied.index > last) {',
     replace: '  if (applied.index > last) {',
     and: [
@@ -71,7 +71,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-copy-taken-for-ended',
-    file: 'src/cluster/core/recovery.ts',
+    file: 'src/cluster/core/crash-recovery.ts',
     find: '    if (!isMarked(group))',
     replace: '    if (group < 0 && !isMarked(group))',
     breaks: 'a node whose store has lost a copy ends its log, and votes without what it has acknowledged',

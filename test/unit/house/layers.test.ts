@@ -30,7 +30,7 @@ const VIOLATIONS = [
   ['src/service/ring-a.ts', "import type { b } from './ring-b.ts';", 'no-cycle'],
   ['src/transport/grpc/http.ts', "import { http } from '../http/http.ts';", 'transports-are-strangers'],
   ['src/transport/http/messages.ts', "import { messages } from '../../../proto/gen/a.ts';", 'messages-of-grpc'],
-  ['src/transport/http/page.ts', "import './pages/a.ts';", 'folders-have-a-direction'],
+  ['src/transport/http/paging.ts', "import './pages/a.ts';", 'folders-have-a-direction'],
   ['src/transport/http/pages/a.ts', "import { http } from '../http.ts';", 'folders-have-a-direction'],
   ['operator/src/plan/a.ts', "import { raft } from '#raft';", 'operator-is-a-client'],
   ['operator/src/plan/b.ts', "import '../../../test/support/a.ts';", 'operator-knows-no-outside'],

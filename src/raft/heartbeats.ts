@@ -5,8 +5,9 @@
  * groups to one peer as one frame, and omit unchanged ones. For that all leaders of a process send them at the same
  * instants, the multiples of `beatMs`. Heartbeats and their answers never wait for a disk.
  */
+
+import { follow } from './become-follower.ts';
 import type { Effect } from './effect.ts';
-import { follow } from './follow.ts';
 import { lastId } from './log.ts';
 import type { BeatAck } from './message.ts';
 import { transition } from './progress.ts';
