@@ -29,14 +29,14 @@ export {
   clientCertOf,
 } from './certificate-extractor.ts';
 export type { Credentials, Extractor, Found } from './extractor.ts';
+export { customExtractor } from './identity-providers/custom-extractor.ts';
+export { readGrantsFile } from './identity-providers/grants-file.ts';
+export { loadBalancerExtractor, signedHeaderExtractor } from './identity-providers/header-extractors.ts';
+export type { GrantsOfRoles } from './identity-providers/identity.ts';
+export type { KeySource, SourceParts } from './identity-providers/key-source.ts';
+export { KeysByName } from './identity-providers/keys-by-name.ts';
+export { oidcExtractor } from './identity-providers/oidc-extractor.ts';
+export { readPemKey } from './identity-providers/pem-key.ts';
+export { RemoteKeys } from './identity-providers/remote-keys.ts';
 export { type KnownKey, type KnownKeys, keyExtractor } from './key-extractor.ts';
 export type { Principal } from './principal.ts';
-export { customExtractor } from './tokens/custom-extractor.ts';
-export { readGrantsFile } from './tokens/grants-file.ts';
-export { loadBalancerExtractor, signedHeaderExtractor } from './tokens/header-extractors.ts';
-export type { GrantsOfRoles } from './tokens/identity.ts';
-export type { KeySource, SourceParts } from './tokens/key-source.ts';
-export { KeysByName } from './tokens/keys-by-name.ts';
-export { oidcExtractor } from './tokens/oidc-extractor.ts';
-export { readPemKey } from './tokens/pem-key.ts';
-export { RemoteKeys } from './tokens/remote-keys.ts';

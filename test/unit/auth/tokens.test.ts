@@ -4,9 +4,9 @@ import { generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { describe, expect, it, test } from 'vitest';
 import { type Found, oidcExtractor, readGrantsFile } from '#auth';
 import { formatGrant } from '#model';
-import { identityIn } from '../../../src/auth/tokens/identity.ts';
-import { ASYMMETRIC, type KeySource } from '../../../src/auth/tokens/key-source.ts';
-import { readTokenText } from '../../../src/auth/tokens/token-text.ts';
+import { identityIn } from '../../../src/auth/identity-providers/identity.ts';
+import { ASYMMETRIC, type KeySource } from '../../../src/auth/identity-providers/key-source.ts';
+import { readTokenText } from '../../../src/auth/identity-providers/token-text.ts';
 import { credentialsOf } from '../../support/credentials.ts';
 
 const RULES = { prefix: 'oidc', rolesClaim: 'roles', grantsOfRoles: undefined };
