@@ -2,8 +2,9 @@
  * #auth: authentication.
  *
  * Purpose: the chain of extractors that identify the principal of a request from its headers or the certificate of its
- * connection, the principals, API keys, and tokens of identity providers. The grants of a principal (#model) and the
- * table of operations (#service, permissions.ts) decide what it may do.
+ * connection, the principals, API keys and tokens that Cairn issued (key-extractor.ts), and tokens of identity
+ * providers (identity-providers). The grants of a principal (#model) and the table of operations (#service,
+ * permissions.ts) decide what it may do.
  *
  * Not here: HTTP, gRPC and MCP, which pass headers in and turn refusals into responses; the storage of keys
  * (#database).

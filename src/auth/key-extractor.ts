@@ -1,4 +1,7 @@
-/** API keys and tokens in X-API-Key, or as bearer tokens for clients that support nothing else, as those of MCP. */
+/**
+ * Decides whether an API key, or a token that Cairn issued, is valid. The credential is in X-API-Key, or is a bearer
+ * token of clients that support nothing else, such as those of MCP.
+ */
 import { toHex } from '#base';
 import { type Grant, isStillIssued } from '#model';
 import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';

@@ -5,7 +5,8 @@
  * entry's payload) and their JSON. A client's input becomes a value here or a list of faults; other layers do not check
  * it again.
  *
- * Not here: what happens to a transaction (#database), how a query is answered (#query), any transport. Pure.
+ * Not here: what happens to a transaction (#database, which finds the revision that a constraint is compared with), how
+ * a query is answered (#query), any transport. Pure.
  *
  * Invariants:
  *   M1  One function checks an event: the walk over its canonical wire form. Every event passes it, and all faults of a

@@ -1,5 +1,5 @@
 /**
- * Read index: the index that a linearizable read must see.
+ * Read index at the leader: the index that a linearizable read must see. follower-reads.ts is the side of a follower.
  *
  * A read may be answered at the leader's commit index once (a) the leader has committed an entry of its term, so that
  * it knows all commits of earlier leaders, and (b) a quorum has confirmed its leadership after the read arrived (R5).

@@ -1,5 +1,6 @@
 /**
- * The connections of a server of node:http: their number, their states, and the progress of bodies and of answers.
+ * The connections of a server of node:http: their number, their states, and the progress of bodies and of answers. A
+ * client that reads nothing of its answer for a minute is cut off.
  *
  * ```
  *   asks ── its body comes ── without progress ──> evicted before those that make some (connection-places.ts)

@@ -1,5 +1,6 @@
 /**
- * Memory that clients make this node hold, shared by connection (TM1, TM2, TM4).
+ * Shares the memory that clients make this node hold by connection, and cuts off slow readers and senders while others
+ * wait for it (TM1, TM2, TM4). byte-budgets.ts has the budgets of a node.
  *
  * ```
  *   take ── room ──> held ── the client has made no progress ──> evicted for another connection

@@ -1,6 +1,6 @@
 /**
- * Size limits of components: enough for every guest that was measured, and small enough to bound the time and memory of
- * everything that reads one. `ComponentLimits` are settings; the others are fixed.
+ * Limits on the size and the memory of components: enough for every guest that was measured, and small enough to bound
+ * the time and memory of everything that reads one. `ComponentLimits` are settings; the others are fixed.
  */
 
 /** Limits that an operator may set for a kind of component. */

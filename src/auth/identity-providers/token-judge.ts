@@ -1,6 +1,6 @@
 /**
- * Decides whether a token is valid, and identifies its principal. A verified token is not verified again until it
- * expires or the provider has other keys.
+ * Decides whether a token of an identity provider is valid, and identifies its principal. A verified token is not
+ * verified again until it expires or the provider has other keys.
  */
 import { hash } from 'node:crypto';
 import type { Found } from '../extractor.ts';

@@ -1,5 +1,6 @@
 /**
- * Recovery: makes store and log consistent after a start, wherever the last process stopped (C7).
+ * Crash recovery: makes store and log consistent at a start, wherever the last process stopped (C7). The entries after
+ * the applied state are replayed when the group is opened (group-lifecycle.ts).
  *
  * The log is authoritative; the store is derived from it, except that pages up to the last checkpoint exist only in the
  * store. After a power failure the store may have holes between the checkpoint D and its applied row A. Per database:

@@ -1,5 +1,6 @@
 /**
- * Tracks which groups are on this node, and which of them are open.
+ * Tracks which groups are on this node, and which of them are open. An opened group starts with the entries of the log
+ * after its applied state, and replays them once they are known to be committed.
  *
  *   (catalog) --> awaited --> dormant --> open --> closed (catalog: deleted, or held elsewhere)
  *

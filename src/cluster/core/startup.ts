@@ -1,6 +1,6 @@
 /**
  * Starts a core from the data on disk: first the catalog, which names the databases; then each database is repaired
- * (crash-recovery.ts); then groups that lag and groups with other members are opened.
+ * (crash-recovery.ts); then groups that lag and groups with other members are opened, and replay their logs.
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { RecoveredLog } from '#storage';

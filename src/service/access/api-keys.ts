@@ -1,5 +1,5 @@
 /**
- * Issues, lists, rotates and revokes API keys. They are in the catalog, so that all nodes know them.
+ * Issues, lists, rotates and revokes API keys; #auth judges them. They are in the catalog, so that all nodes know them.
  *
  * A secret is created here and leaves in one reply; the catalog gets only its hash.
  */

@@ -1,4 +1,7 @@
-/** Counts the memory of HTTP requests before it is used: bodies until they are handled, replies until sent (TM1). */
+/**
+ * Counts the memory of HTTP requests before it is used: bodies until they are handled, replies until sent (TM1). A
+ * client that loses its share to others (memory-budget.ts) is cut off here.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseError } from '#base';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';

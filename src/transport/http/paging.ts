@@ -1,4 +1,4 @@
-/** Reads a page of events: one more than requested, or as many as fit, to know whether there are more. */
+/** Pages of events in listings: reads one more than requested, or as many as fit, to know whether there are more. */
 import { assert, DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
 import { type Direction, type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';

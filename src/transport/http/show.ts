@@ -1,4 +1,4 @@
-/** Replies in the rendering that the client accepts. Writes that fail are answered in JSON. */
+/** Renders replies as the client accepts them: HTML, TOON (#ui) or JSON. Writes that fail are answered in JSON. */
 import type { FastifyRequest } from 'fastify';
 import type { DatabaseError } from '#base';
 import { type Description, errorPage } from '#ui';

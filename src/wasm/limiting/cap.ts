@@ -1,5 +1,5 @@
 /**
- * The cap: gives every memory and every table of a core module a maximum.
+ * The cap: gives every memory and every table of a core module a maximum, which inspect.ts computes from the limits.
  *
  * Without one, a loop of `memory.grow` takes all memory of the machine, and a loop of `table.grow` ends the process,
  * whatever the limits of the thread. Growing beyond the maximum returns -1, as when memory is exhausted. Imports are

@@ -1,5 +1,5 @@
 /**
- * Rules that replace the pods whose template has changed, one after the other.
+ * Rules that replace the pods whose template has changed, one after the other. repair.ts replaces pods of lost nodes.
  *
  * ```
  *   outdated ──> marked and drained ──> no leaderships left, or drainTimeoutSeconds ──> deleted ──> ready, caught up,

@@ -1,12 +1,12 @@
 /**
- * One stream of HTTP/2: its request as it arrives, and the memory that is reserved for it.
+ * One stream of HTTP/2: its request as it arrives, and the memory that is reserved for it. A client that sends its
+ * request or reads its reply too slowly has its stream reset.
  *
  * ```
  *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
  *      ├── malformed, or no room for it ──> answered                                └── too slow ──> reset
  *      └── too slow ──> reset; while others need the room: answered
  * ```
- *
  */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
