@@ -1,6 +1,7 @@
 /**
  * The bootstrap key, which an operator gives to a node in a file and with which other keys are issued. It may do
- * everything. It is valid on nodes that were started with it, as long as they run.
+ * everything. It is valid on nodes whose file has it: when it is replaced there, requests with it are refused, and its
+ * streams end.
  */
 import { failure, ok, type Result } from '#base';
 import { isSameHash, secretHash } from './api-key.ts';
@@ -8,8 +9,8 @@ import type { Extractor, Found } from './extractor.ts';
 import { KEY_INPUTS, proofOf, type SentSecret, sentSecret } from './key-extractor.ts';
 import type { Principal } from './principal.ts';
 
-/** SHA-256 of the key. */
-export type BootstrapKey = Uint8Array;
+/** Returns SHA-256 of the key in use, which is another object once the key was replaced. */
+export type BootstrapKey = () => Uint8Array;
 
 const LENGTH_MIN = 32;
 const LENGTH_MAX = 512;
@@ -17,7 +18,7 @@ const SHAPE = new RegExp(`^[\\x21-\\x7e]{${LENGTH_MIN},${LENGTH_MAX}}$`);
 const NOTHING: Found = { kind: 'nothing' };
 
 /** Reads the content of the file, which is one line. The reason of a failure does not repeat the content. */
-export function readBootstrapKey(content: string): Result<BootstrapKey, string> {
+export function readBootstrapKey(content: string): Result<Uint8Array, string> {
   const text = content.replace(/\r?\n$/, '');
   if (SHAPE.test(text)) return ok(secretHash(text));
   const rule = `must hold one line of ${LENGTH_MIN} to ${LENGTH_MAX} characters without spaces, such as openssl rand -hex 32 writes`;
@@ -31,21 +32,23 @@ export function bootstrapExtractor(key: BootstrapKey): Extractor {
     inputs: KEY_INPUTS,
     extract: (credentials) => {
       const sent = sentSecret(credentials);
-      if (sent === undefined || !isSameHash(secretHash(sent.text), key)) return NOTHING;
-      const principal = known[sent.header] ?? bootstrapPrincipal(sent);
+      if (sent === undefined || !isSameHash(secretHash(sent.text), key())) return NOTHING;
+      const before = known[sent.header];
+      const principal = before?.holds() === true ? before : bootstrapPrincipal(sent, key);
       known[sent.header] = principal;
       return { kind: 'principal', principal };
     },
   };
 }
 
-function bootstrapPrincipal(sent: SentSecret): Principal {
+function bootstrapPrincipal(sent: SentSecret, key: BootstrapKey): Principal {
+  const used = key();
   return {
     id: 'bootstrap',
     name: 'bootstrap',
     attributes: new Map(),
     grants: [{ role: 'admin', databases: '*' }],
-    holds: () => true,
+    holds: () => key() === used,
     proof: () => proofOf(sent),
   };
 }

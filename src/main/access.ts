@@ -18,6 +18,7 @@ import type { Logger, Metrics } from '#observability';
 import { ANYBODY, type AuditRecord, auditService, guardService, type Service } from '#service';
 import type { Access } from '#transport';
 import { openAuditTrail } from './audit-trail.ts';
+import { ReloadedFiles } from './reloaded-files.ts';
 import { contentOf } from './setting-files.ts';
 import type { Config } from './settings.ts';
 import { tokenExtractors } from './token-access.ts';
@@ -27,6 +28,8 @@ interface AccessParts {
   readonly custom?: Extractor | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Disposed with the node. */
+  readonly files: DisposableStack;
 }
 
 /** Access rules that are known before the node is open. */
@@ -45,7 +48,7 @@ export interface AccessRules {
 }
 
 /** @throws DatabaseError when a file of the settings cannot be used. */
-export function readAccess(config: Config, { custom, logger, metrics }: AccessParts): AccessRules {
+export function readAccess(config: Config, { custom, logger, metrics, files }: AccessParts): AccessRules {
   const note = openAuditTrail(config, logger);
   const open = (service: Service): Service => auditService(service, ANYBODY, note);
   if (config.auth === 'off') {
@@ -53,7 +56,7 @@ export function readAccess(config: Config, { custom, logger, metrics }: AccessPa
     return { note, open, over: () => undefined };
   }
   warnOfOpenPeers(config, logger);
-  const bootstrap = bootstrapKeyOf(config);
+  const bootstrap = bootstrapKeyOf(config, logger, files);
   const tokens = [...(custom === undefined ? [] : [custom]), ...tokenExtractors(config, { logger, metrics })];
   const isBasicTaken = takesBasic(config, logger);
   const refusals = metrics.counter('cairn_unauthenticated_total', {});
@@ -143,8 +146,30 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-function bootstrapKeyOf({ authBootstrapKeyFile: file }: Config): BootstrapKey | undefined {
+function bootstrapKeyOf(
+  { authBootstrapKeyFile: file }: Config,
+  logger: Logger,
+  files: DisposableStack,
+): BootstrapKey | undefined {
   if (file === 'none') return undefined;
+  let used = readKey(file);
+  const reloaded = new ReloadedFiles({
+    used,
+    read: () => readKey(file),
+    use: (key) => {
+      used = key;
+    },
+    onReload: (outcome) => {
+      if (outcome.kind === 'ok') return logger.info('bootstrap-key-reloaded');
+      logger.error('bootstrap-key-not-reloaded', { message: `${outcome.reason}; the previous key stays valid` });
+    },
+  });
+  files.use(reloaded);
+  return () => used;
+}
+
+/** @throws DatabaseError when the file cannot be read or has no key; it names the file, but nothing of the key */
+function readKey(file: string): Uint8Array {
   const read = readBootstrapKey(contentOf(file, 'auth-bootstrap-key-file'));
   if (read.kind === 'ok') return read.value;
   throw new DatabaseError('invalid_argument', `The file ${file} of auth-bootstrap-key-file ${read.reason}`);

@@ -29,6 +29,7 @@ export function rateLimitsOf(
     limiter: new RateLimiter({ perSecond, burst, clock: wallClock }),
     metrics,
     ownProof: randomBytes(PROOF_BYTES).toString('hex'),
-    clusterProof: bootstrap && createHmac('sha256', bootstrap).update(PURPOSE).digest('hex'),
+    // It is derived from the key in use alone: a replaced key may have leaked, and must not exempt from the limit.
+    clusterProof: () => bootstrap && createHmac('sha256', bootstrap()).update(PURPOSE).digest('hex'),
   });
 }

@@ -106,15 +106,15 @@ export async function startServers(
   const shares = sharesOf(config);
   const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
   // The metrics server starts first, so that a slow or failed start is visible.
-  const tls = starting.use(openTls(config, { logger, metrics }));
-  const peerTls = openPeerTls(config, { logger, metrics });
-  starting.defer(() => peerTls?.[Symbol.dispose]());
+  const files = starting.use(new DisposableStack());
+  const tls = files.use(openTls(config, { logger, metrics }));
+  const peerTls = files.use(openPeerTls(config, { logger, metrics }));
   const probed = new NodeProbes([tls, peerTls]);
   const given = { config, logger, metrics, shares };
   const { scrape, held, ports } = await openPorts({ ...given, secure: tls.ports, probes: probed.checks }, starting);
   const told = Promise.withResolvers<void>();
   const custom = await loadExtractor(config, logger);
-  const rules = readAccess(config, { custom, logger, metrics });
+  const rules = readAccess(config, { custom, logger, metrics, files });
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
   const listeners = { onToldToStop: told.resolve, ...startListeners([held, probed], waiting) };
@@ -161,8 +161,7 @@ export async function startServers(
       await Promise.all([node.drain(), tracing?.close(graceMs)]);
       await scrape?.close();
       bound?.[Symbol.dispose]();
-      tls[Symbol.dispose]();
-      peerTls?.[Symbol.dispose]();
+      files.dispose();
     },
   };
 }

@@ -205,7 +205,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'on: every request needs a credential, and the roles of its principal decide what it may do (docs/security.md). off: every client that reaches a port may do everything.',
   },
   authBootstrapKeyFile: optionalFile(
-    'File with one line: the API key of an administrator, with which other keys are issued. The same on every node. Read at startup.',
+    'File with one line: the API key of an administrator, with which other keys are issued. The same on every node. A replaced file is used within seconds.',
   ),
   authBasic: {
     type: oneOf(['auto', 'off', 'on']),

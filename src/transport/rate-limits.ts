@@ -22,8 +22,8 @@ export interface RateLimitsParts {
   readonly metrics: Metrics;
   /** Proof of this process: at least 32 characters that are secret. */
   readonly ownProof: string;
-  /** Proof of the nodes of this cluster; absent when they share no secret. */
-  readonly clusterProof?: string | undefined;
+  /** Returns the proof of the nodes of this cluster, which follows their secret; undefined when they share none. */
+  readonly clusterProof: () => string | undefined;
 }
 
 /** Sender of a request. */
@@ -47,24 +47,23 @@ export class RateLimits {
   /** For requests of this node to its own HTTP API. */
   readonly ownProof: string;
   /** For requests relayed to other nodes. */
-  readonly clusterProof: string | undefined;
+  readonly clusterProof: () => string | undefined;
   readonly #limiter: RateLimiter;
   readonly #metrics: Metrics;
-  readonly #proofs: readonly Buffer[];
 
   constructor({ limiter, metrics, ownProof, clusterProof }: RateLimitsParts) {
     this.ownProof = ownProof;
     this.clusterProof = clusterProof;
     this.#limiter = limiter;
     this.#metrics = metrics;
-    this.#proofs = [ownProof, clusterProof].flatMap((proof) => (proof === undefined ? [] : [Buffer.from(proof)]));
   }
 
   /** Tells whether another server of ours has counted it, by the header of that name. */
   isCounted(proof: string | undefined): boolean {
     if (proof === undefined) return false;
     const given = Buffer.from(proof);
-    return this.#proofs.some((each) => each.length === given.length && timingSafeEqual(each, given));
+    const proofs = [this.ownProof, this.clusterProof() ?? this.ownProof].map((each) => Buffer.from(each));
+    return proofs.some((each) => each.length === given.length && timingSafeEqual(each, given));
   }
 
   /** Counts a request, or work equal to several. */
@@ -87,8 +86,8 @@ const NO_PROOF = {};
 
 /** The header for a request that this node has counted and relays. */
 export function countedHeader(limits: RateLimits | undefined): Readonly<Record<string, string>> {
-  const { clusterProof } = limits ?? {};
-  return clusterProof === undefined ? NO_PROOF : { [COUNTED]: clusterProof };
+  const proof = limits?.clusterProof();
+  return proof === undefined ? NO_PROOF : { [COUNTED]: proof };
 }
 
 function clientOf({ principal, address }: Caller): RateClient {

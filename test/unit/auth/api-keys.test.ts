@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { bootstrapExtractor, issueKey, type KnownKey, keyExtractor, type Principal, readBootstrapKey } from '#auth';
 import { DatabaseError } from '#base';
-import { parseApiKey } from '../../../src/auth/api-key.ts';
+import { parseApiKey, secretHash } from '../../../src/auth/api-key.ts';
 import { credentialsOf } from '../../support/credentials.ts';
 
 let counter = 0;
@@ -177,7 +177,7 @@ describe('the first key', () => {
   it('is of an administrator, and another key may be one of the catalog', () => {
     const read = readBootstrapKey(TEXT);
     if (read.kind !== 'ok') throw new Error(read.reason);
-    const extractor = bootstrapExtractor(read.value);
+    const extractor = bootstrapExtractor(() => read.value);
     expect(extractor.extract(credentialsOf({ 'x-api-key': TEXT }))).toMatchObject({
       principal: { id: 'bootstrap', grants: [{ role: 'admin', databases: '*' }] },
     });
@@ -185,5 +185,22 @@ describe('the first key', () => {
     for (const sent of [`${TEXT} `, TEXT.toUpperCase(), key.text, '']) {
       expect(extractor.extract(credentialsOf({ 'x-api-key': sent }))).toEqual({ kind: 'nothing' });
     }
+  });
+
+  it('that was replaced is refused and ends its streams, and the new one shows itself to other nodes', () => {
+    const texts = [TEXT, TEXT.toUpperCase()] as const;
+    const [old, next] = texts.map((text) => secretHash(text)) as [Uint8Array, Uint8Array];
+    let used = old;
+    const extractor = bootstrapExtractor(() => used);
+    const principalOf = (text: string): Principal | undefined => {
+      const found = extractor.extract(credentialsOf({ 'x-api-key': text }));
+      return 'principal' in found ? found.principal : undefined;
+    };
+    const before = principalOf(texts[0]);
+    expect([principalOf(texts[0]) === before, before?.holds(), principalOf(texts[1])]).toEqual([true, true, undefined]);
+    used = next;
+    const after = principalOf(texts[1]);
+    expect([principalOf(texts[0]), before?.holds(), after?.holds()]).toEqual([undefined, false, true]);
+    expect([principalOf(texts[1]) === after, after?.proof()]).toEqual([true, { 'x-api-key': texts[1] }]);
   });
 });

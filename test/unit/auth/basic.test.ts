@@ -35,7 +35,7 @@ function chainOf(refresh = async (): Promise<void> => undefined): readonly Extra
   const first = readBootstrapKey(FIRST);
   if (first.kind !== 'ok') throw new Error(first.reason);
   const find = (id: string): KnownKey | undefined => (id === known.id ? known : undefined);
-  const keys = [bootstrapExtractor(first.value), keyExtractor({ find, refresh }, () => 0)];
+  const keys = [bootstrapExtractor(() => first.value), keyExtractor({ find, refresh }, () => 0)];
   return [...keys, basicExtractor(keys)];
 }
 

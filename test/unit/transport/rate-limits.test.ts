@@ -12,7 +12,7 @@ const CLUSTER = 'c'.repeat(64);
 function limitsOf(clusterProof?: string): { limits: RateLimits; scrape: () => Promise<string> } {
   const metrics = createMetrics({ runtime: false });
   const limiter = new RateLimiter({ perSecond: 2, burst: 3, clock: { nowMs: () => NOW_MS }, bucketsMax: 2 });
-  const limits = new RateLimits({ limiter, metrics, ownProof: OWN, clusterProof });
+  const limits = new RateLimits({ limiter, metrics, ownProof: OWN, clusterProof: () => clusterProof });
   return { limits, scrape: async () => (await metrics.render()).body };
 }
 
