@@ -53,12 +53,12 @@ it('a database that has lost two of three replicas continues with the third afte
     recover(...words).catch(({ stderr }: { readonly stderr: string }) => stderr);
   await expect
     .poll(() => refusal(), POLL)
-    .toContain(`holds revision ${COUNT} of ${DATABASE}, chain hash ${before?.chainHash}`);
-  expect(await refusal()).toContain(`Not heard: nodes ${gone.toSorted((one, other) => one - other).join(', ')}.`);
+    .toContain(`has revision ${COUNT} of ${DATABASE}, chain hash ${before?.chainHash}`);
+  expect(await refusal()).toContain(`No answer from nodes ${gone.toSorted((one, other) => one - other).join(', ')}.`);
   expect(await refusal('--accept-revision=1')).toContain('and not revision 1.');
   // The command succeeds once no node can answer from the old instance any more, including nodes that were up just now.
   const told = (): Promise<string | undefined> => recover(`--accept-revision=${COUNT}`).catch(() => undefined);
-  await expect.poll(told, POLL).toContain(`${DATABASE} is recovered: it means `);
+  await expect.poll(told, POLL).toContain(`${DATABASE} is recovered: its name now means `);
   expect(await told()).toContain(`its chain hash is ${before?.chainHash}`);
 
   for (const member of up) {

@@ -63,6 +63,6 @@ export const LANE_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: 'what is for a node that was there before is taken by the one that listens there now',
-    run: { nodes: 3, lanes: true, first: [28] },
+    run: { nodes: 3, lanes: true, first: [43] },
   },
 ];
