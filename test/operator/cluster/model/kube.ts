@@ -154,9 +154,10 @@ export class KubeModel implements Transport {
     if (JSON.stringify(next) === JSON.stringify(found)) return answer(200, next);
     if (!isStatus) this.#writes += 1;
     const made = this.put(collection, next);
-    if (made.metadata.deletionTimestamp !== undefined && (made.metadata.finalizers ?? []).length === 0) {
-      this.remove(collection, name);
-    }
+    // Only the last finalizer that goes removes an object: a pod that is patched while it terminates stays.
+    const hadFinalizers = (found?.metadata.finalizers ?? []).length > 0;
+    const isReleased = hadFinalizers && (made.metadata.finalizers ?? []).length === 0;
+    if (made.metadata.deletionTimestamp !== undefined && isReleased) this.remove(collection, name);
     return answer(200, made);
   }
 
