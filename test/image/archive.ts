@@ -1,4 +1,4 @@
-// An image as whoever pulls it finds it: every blob is checked against its digest, and the layers are unpacked.
+// Unpacks an image archive as a container runtime does: it checks each blob against its digest and unpacks the layers.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -28,12 +28,12 @@ interface Configuration {
 export interface UnpackedImage {
   /** Name as pods use it, without the registry prefix that containerd adds. */
   readonly name: string;
-  /** The folder of the root file system. */
+  /** Folder of the root file system. */
   readonly rootfs: string;
   readonly config: ContainerConfig;
 }
 
-/** Where an archive names its image. */
+/** Annotation with the name of the image. */
 const NAME = 'io.containerd.image.name';
 
 /** Unpacks the archive below the folder. */

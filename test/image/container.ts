@@ -1,5 +1,5 @@
-// A node in a container that runc runs from an unpacked image, as restricted as Kubernetes would have it: read-only
-// root, no capabilities, no new privileges, not root. It is on the network of this machine.
+// Runs a node in a container of runc from an unpacked image, with the restrictions of Kubernetes: read-only root, no
+// capabilities, no new privileges, not root. It uses the network of this machine.
 import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
@@ -10,13 +10,13 @@ import { writeRuntimeConfig } from './runtime-config.ts';
 const FREE_PORTS = ['--host=127.0.0.1', ...['grpc', 'http', 'metrics', 'mcp'].map((name) => `--${name}-port=0`)];
 
 export interface Container extends NodeProcess {
-  /** Runs a command in it; what it prints. */
+  /** Runs a command in the container and returns its output. */
   exec(...command: readonly string[]): string;
 }
 
 let started = 0;
 
-/** Starts a container; when the test is over it has ended. The data directory outlives it. */
+/** Starts a container that ends with the test. Its data directory is kept. */
 export async function startContainer(
   image: UnpackedImage,
   {

@@ -1,5 +1,5 @@
-// Goal: containers of the Dockerfile start as those of `npm run image` do, and it copies all that it builds from.
-// Method: the instructions of its last stage, held against the configuration of the archive.
+// Goal: containers of the Dockerfile start like those of `npm run image`, and it copies every source that the build
+// needs. Method: the instructions of its last stage are compared with the configuration of the archive.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -15,14 +15,14 @@ function instruction(name: string): string {
   return new RegExp(`^${name} (?<rest>.*)$`, 'm').exec(last)?.groups?.['rest'] ?? '';
 }
 
-it('has every source that the bundles are made of', () => {
+it('copies every source of the bundles', () => {
   const allowed = [...readFileSync(join(ROOT, '.dockerignore'), 'utf8').matchAll(/^!(.*)$/gm)].map(([, name]) => name);
   const sources = readdirSync(DIST).flatMap((file) => (file.endsWith('.js.map') ? sourcesOf(join(DIST, file)) : []));
   expect(sources.length).toBeGreaterThan(500);
   expect(sources.filter((path) => !allowed.some((folder) => path.startsWith(`${folder}/`)))).toEqual([]);
 });
 
-/** Paths in the repository. */
+/** Sources in the map of a bundle, as paths in the repository. */
 function sourcesOf(map: string): readonly string[] {
   const { sources }: { readonly sources: readonly string[] } = JSON.parse(readFileSync(map, 'utf8'));
   return sources.filter((name) => name.startsWith('.')).map((name) => relative(ROOT, resolve(DIST, name)));
@@ -32,7 +32,7 @@ it('starts a container as the archive does', () => {
   const { User, Env, Entrypoint, WorkingDir, Volumes, ExposedPorts, StopSignal } = containerConfig({});
   expect({
     User: instruction('USER'),
-    // The base has a PATH.
+    // The base image sets PATH.
     Env: instruction('ENV').split(' ').toSorted(),
     Entrypoint: JSON.parse(instruction('ENTRYPOINT')),
     WorkingDir: instruction('WORKDIR'),

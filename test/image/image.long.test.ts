@@ -1,5 +1,5 @@
-// Goal: `npm run image` makes the same image of the same tree, and a small one. Method: two bundles of this checkout,
-// in two folders, and the command on each of them, under another umask and at another time.
+// Goal: `npm run image` makes a small image, and identical images of identical trees. Method: this checkout is bundled
+// in two folders, and the command runs on each with another umask and at another time.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';

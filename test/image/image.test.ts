@@ -1,5 +1,5 @@
-// Goal: the image has what a node needs and nothing else, and a container of it runs a node under the restrictions of
-// Kubernetes. Method: the archive of the bundle that the tests run, unpacked, looked at, and run by runc.
+// Goal: the image has what a node needs and nothing else, and its containers run a node under the restrictions of
+// Kubernetes. Method: the bundle of this test run is packed as an image, which is unpacked, inspected and run by runc.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
@@ -20,7 +20,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = dirname(process.env[PRODUCT_VARIABLE] ?? join(ROOT, 'dist/main.js'));
 const PROGRAM = 'opt/cairn';
 const MAY_RUN = 0o111;
-/** Set-user-ID and set-group-ID. */
+/** Set-user-ID and set-group-ID bits. */
 const AS_ANOTHER = 0o6000;
 const EVERY_RIGHT = 0o7777;
 const LIBRARY = /\.so(?:\.|$)/;
@@ -32,7 +32,7 @@ const COMMENT = /^\s*(?:\/\/|\*|\/\*)/;
 const ENDINGS = ['', '.js', '.json', '.node', '/index.js'];
 const MIB = 2 ** 20;
 const ROOMY = { memoryBytes: 640 * MIB };
-/** Less than a node asks for. */
+/** Less memory than the default settings of a node need. */
 const TIGHT = { memoryBytes: 256 * MIB };
 describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 }, () => {
   const folder = tempDir();
@@ -43,13 +43,13 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
   beforeAll(async () => {
     const { layers, config } = imageOf(ROOT, { dist: DIST });
     const archive = join(folder.path, 'cairn.tar');
-    // Hardly compressed, which would take most of the time.
+    // The lowest compression level, because compression would take most of the time.
     await writeArchive(archive, layers, config, 1);
     image = unpackImage(archive, folder.path);
     files = new Set(filesBelow(image.rootfs));
   }, 120_000);
 
-  it('has no program but Node and the two commands, and none that runs as another user', () => {
+  it('has no programs except Node and the two commands, and none that runs as another user', () => {
     const modes = new Map([...files].map((file) => [file, statSync(join(image.rootfs, file)).mode]));
     const withMode = (bits: number): string[] => [...files].filter((file) => ((modes.get(file) ?? 0) & bits) !== 0);
     const programs = withMode(MAY_RUN).filter((file) => !LIBRARY.test(file));
@@ -61,7 +61,7 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     expect(withMode(AS_ANOTHER)).toEqual([]);
   });
 
-  it('gives the data directory to its user alone', () => {
+  it('gives only its user access to the data directory', () => {
     const { uid, gid, mode } = statSync(join(image.rootfs, image.config.WorkingDir));
     expect(`${uid}:${gid}`).toBe(image.config.User);
     expect(mode & EVERY_RIGHT).toBe(0o700);
@@ -76,11 +76,11 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     expect([...names].filter((name) => !files.has(`${PROGRAM}/node_modules/${name}/package.json`))).toEqual([]);
   });
 
-  it('has every file that a package loads of itself', () => {
+  it('has every file that a package loads from its own folder', () => {
     const own = loadedBy(image.rootfs, `${PROGRAM}/node_modules`).filter(({ name }) => name.startsWith('.'));
     const leftOut = own.filter(({ file, name }) => {
       const path = join(dirname(file), name);
-      // What a checkout lacks, too, nobody loads.
+      // A file that the checkout lacks as well is never loaded.
       const isLeftOut = (found: string): boolean =>
         !files.has(found) && isFile(join(ROOT, found.slice(PROGRAM.length)));
       return ENDINGS.some((end) => isLeftOut(normalize(path + end)));
@@ -89,7 +89,7 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     expect(leftOut).toEqual([]);
   });
 
-  it('has no package that nothing in production depends on, and lists the licence of each', () => {
+  it('has only packages that production depends on, and lists the licence of each', () => {
     const { components }: Materials = JSON.parse(readFileSync(join(image.rootfs, PROGRAM, 'cairn.cdx.json'), 'utf8'));
     const manifests = Map.groupBy(files, (file) => PACKAGE_FOLDER.exec(file)?.groups?.['name'] ?? '');
     const needed = new Set(Object.keys(manifestOf(join(ROOT, 'package.json')).dependencies ?? {}));
@@ -111,7 +111,7 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     expect(components.filter(({ licenses }) => licenses[0]?.expression === 'NOASSERTION')).toEqual([]);
   });
 
-  it('runs a node that publishes components, ends when it is told to, and keeps what it acknowledged', async () => {
+  it('runs a node that publishes components, stops on SIGTERM, and has every acknowledged write after a restart', async () => {
     const dataDir = join(testDir(), 'data');
     const component = await builtComponent('examples/bank/accounts.ts');
     const fromMs = performance.now();
@@ -131,14 +131,14 @@ describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 },
     expect(await node.ended).toBe(0);
 
     const again = await startContainer(image, { ...TIGHT, dataDir });
-    // The account that was opened before is found, by the component that was published before.
+    // The node finds the account that was opened before, with the component that was published before.
     expect(await revisionOf(new HttpClient(again.http), '/accounts/a/deposits', { cents: 5 })).toBe(2);
-    // The limit of the container, not the memory of the machine.
+    // The node uses the memory limit of the container, not the memory of the machine.
     expect(again.log()).toContain(`"memoryBytes":${TIGHT.memoryBytes}`);
   });
 });
 
-/** The revision that the command of the component has led to. */
+/** Executes a command of the component and returns the revision after it. */
 async function revisionOf(client: HttpClient, path: string, body: object): Promise<number> {
   const answer = await client.post('/api/v1/db/bank/state-changes/accounts/v1/execute', { path, body });
   if (answer.status !== 200) throw new Error(answer.text);
@@ -161,11 +161,11 @@ interface Materials {
 
 interface Load {
   readonly file: string;
-  /** As it is written. */
+  /** Specifier in the code. */
   readonly name: string;
 }
 
-/** What the code below a folder loads, as far as a reader of text can tell. */
+/** Returns the modules that the code below a folder loads, as far as their specifiers are literals. */
 function loadedBy(rootfs: string, folder: string): readonly Load[] {
   const modules = filesBelow(join(rootfs, folder)).filter((file) => MODULE.test(file));
   return modules.flatMap((file) => {

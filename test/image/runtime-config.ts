@@ -1,5 +1,5 @@
-// The configuration of a container for runc (config.json of the OCI runtime specification), as restricted as the
-// standard "restricted" of Pod Security demands: no capabilities, no new privileges.
+// The configuration of a container for runc (config.json of the OCI runtime specification), restricted like the Pod
+// Security standard "restricted": no capabilities, no new privileges.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,11 +12,11 @@ interface RestrictedContainer {
     readonly cwd: string;
   };
   readonly hostname?: string;
-  /** Beside those of the system. */
+  /** Mounts in addition to those of the system. */
   readonly mounts: readonly object[];
   readonly cgroupsPath: string;
   readonly resources: object;
-  /** Path of its network namespace; by default it is on the network of the machine. */
+  /** Path of its network namespace; the default is the network of the machine. */
   readonly network?: string;
 }
 
@@ -25,7 +25,7 @@ const SYSTEM_MOUNTS = [
   { destination: '/proc', type: 'proc', source: 'proc' },
   { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755'] },
   { destination: '/sys', type: 'sysfs', source: 'sysfs', options: SEALED },
-  // Where Node finds the limit of its memory.
+  // Node reads its memory limit here.
   { destination: '/sys/fs/cgroup', type: 'cgroup', source: 'cgroup', options: SEALED },
 ];
 const MASKED = ['/proc/kcore', '/proc/keys', '/proc/timer_list', '/sys/firmware'];

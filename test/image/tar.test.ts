@@ -1,4 +1,5 @@
-// Goal: other programs read the archives, and equal entries give equal bytes. Method: what GNU tar lists and unpacks.
+// Goal: other programs can read the archives, and equal entries give equal bytes. Method: GNU tar lists and unpacks
+// them.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { containerConfig } from '../../scripts/image/image.ts';
 import { type Entry, entriesOf, tar, textFile } from '../../scripts/image/tar.ts';
 import { testDir } from '../support/test-scope.ts';
 
-/** Longer than a name may be, and so split. */
+/** Longer than a name field, so that it is split. */
 const LONG = `${'folder/'.repeat(20)}${'name'.repeat(20)}`;
 const ENTRIES: readonly Entry[] = [
   textFile('b/text', 'some text'),
@@ -28,7 +29,7 @@ function listed(entries: readonly Entry[]): readonly string[] {
 }
 
 describe('tar', () => {
-  it('writes modes, owners, links and the folders above, in the order of paths', () => {
+  it('writes modes, owners, links and parent folders, in the order of paths', () => {
     expect(listed(ENTRIES)).toEqual([
       'drwxr-xr-x 0/0 0 1970-01-01 00:00 ./',
       'drwxr-xr-x 0/0 0 1970-01-01 00:00 a/',
@@ -41,7 +42,7 @@ describe('tar', () => {
     ]);
   });
 
-  it('writes what was in the files', () => {
+  it('writes the content of files', () => {
     const out = execFileSync('tar', ['--extract', '--to-stdout', 'b/text', LONG], {
       input: tar([...ENTRIES, textFile(LONG, ' and more')]),
       encoding: 'utf8',
@@ -49,7 +50,7 @@ describe('tar', () => {
     expect(out).toBe('some text and more');
   });
 
-  it('packs a link to a folder, and not what is behind it', () => {
+  it('packs a link to a folder without the content of the folder', () => {
     const dir = testDir();
     mkdirSync(join(dir, 'folder'));
     writeFileSync(join(dir, 'folder/file'), '');
@@ -61,13 +62,13 @@ describe('tar', () => {
     ]);
   });
 
-  it.each(['x'.repeat(101), `${'folder/'.repeat(40)}name`])('refuses a path that does not fit: %s', (path) => {
+  it.each(['x'.repeat(101), `${'folder/'.repeat(40)}name`])('rejects a path that is too long: %s', (path) => {
     expect(() => tar([textFile(path, '')])).toThrow('the path is too long: ');
   });
 });
 
 describe('an archive', () => {
-  /** Two files, a link and a file that is left out, written at a time. */
+  /** Creates a folder with two files, a link and an excluded file, with the given time of modification. */
   function treeAt(seconds: number, text = 'text'): string {
     const dir = testDir();
     mkdirSync(join(dir, 'sub'));
@@ -97,7 +98,7 @@ describe('an archive', () => {
     return digest;
   }
 
-  it('has the same digest for equal trees, and another one for another text', async () => {
+  it('has the same digest for equal trees, and a different one when a text differs', async () => {
     const digest = await digestOf(treeAt(0));
     expect(await digestOf(treeAt(1_000_000))).toBe(digest);
     expect(await digestOf(treeAt(0, 'Text'))).not.toBe(digest);

@@ -7,7 +7,7 @@ import { runInCluster } from './run-scenario.ts';
 import type { AlertFigures } from './scenarios/alerts.ts';
 
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('an alert', () => {
-  it('fires after its fault, and ends when its runbook was followed', { timeout: 900_000 }, async () => {
+  it('fires after its fault, and ends after the steps of its runbook', { timeout: 900_000 }, async () => {
     const program = join(import.meta.dirname, 'scenarios/alerts.ts');
     const figures = await runInCluster<AlertFigures>(program, { world: ['--nodes', '4'] });
     expect(Object.keys(figures)).toEqual([

@@ -7,7 +7,7 @@ import { runScenario } from './run-scenario.ts';
 import type { KubeletFacts } from './scenarios/kubelet.ts';
 
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('the kubelet of the harness', () => {
-  it('gives pods what their objects say', { timeout: 300_000 }, async () => {
+  it('runs pods as their objects describe them', { timeout: 300_000 }, async () => {
     const found = { BOTH: 'hello and hush', POD: 'greeter', uid: 1000, prepared: 'yes' };
     expect(await runScenario<KubeletFacts>('kubelet')).toEqual({
       greeting: { ...found, file: 'hello' },

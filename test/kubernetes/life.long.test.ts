@@ -8,19 +8,19 @@ import { EARLIER } from './scenarios/scenario.ts';
 const NOTHING_LOST = { faults: [], failedWrites: 0 };
 
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster in Kubernetes', () => {
-  it('keeps every acknowledged write with one replica, and when there are three for a while', {
+  it('keeps every acknowledged write with one replica, and while it scales to three and back', {
     timeout: 600_000,
   }, async () => {
     expect(await runScenario('one-replica')).toMatchObject(NOTHING_LOST);
   });
 
-  it('gives the copies and votes of a lost volume to the pod that comes back without it', {
+  it('restores replicas and votes of a node that starts again without its volume', {
     timeout: 600_000,
   }, async () => {
     expect(await runScenario('volume-lost')).toMatchObject(NOTHING_LOST);
   });
 
-  it('is upgraded, taken back, and not taken back any more once the upgrade is final', {
+  it('can be upgraded and rolled back, but not rolled back after the upgrade is final', {
     timeout: 900_000,
   }, async () => {
     const earlier = await imageArchive(EARLIER);

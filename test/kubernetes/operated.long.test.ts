@@ -21,7 +21,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
     expect(await runScenario(name, world)).toMatchObject({ faults: [], failedWrites: 0 });
   });
 
-  it('converges after random edits and losses', { timeout: 900_000 }, async () => {
+  it('converges after random edits and lost pods, volumes and Kubernetes nodes', { timeout: 900_000 }, async () => {
     const figures = await runScenario('operator-random', FIVE, ['--minutes', '3', '--seed', '1']);
     expect(figures).toMatchObject({ faults: [], failedWrites: 0 });
   });

@@ -45,7 +45,7 @@ it.each([
   expect(rules(spec)).toEqual(expected);
 });
 
-it('pods that no policy selects are in no chain', () => {
+it('a pod that no policy selects has no chain', () => {
   const table = policyTable({ policies: [], pods: PODS, namespaces: [] });
   expect(table).not.toContain('vmap');
 });

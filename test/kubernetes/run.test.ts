@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { coalesced } from './run.ts';
 
-it('coalesced work runs once more for all calls that come while it runs, and alone', async () => {
+it('coalesced work runs once more for all calls during a run, and never twice at the same time', async () => {
   const runs: PromiseWithResolvers<void>[] = [];
   const call = coalesced(() => {
     const run = Promise.withResolvers<void>();

@@ -27,7 +27,7 @@ const POD: Pod = {
   status: {},
 };
 
-it('a projected volume is replaced as a whole when an object has changed', async () => {
+it('a projected volume is replaced as a whole when its object has changed', async () => {
   let data: Record<string, string> = { level: 'info', old: 'yes' };
   const api = await startApiServer(({ path }, response) => {
     if (path.endsWith('/configmaps/settings')) reply(response, { data });

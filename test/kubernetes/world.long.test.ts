@@ -49,7 +49,7 @@ function textOf(path: string): string {
 
 describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a world', () => {
   it.each(['SIGTERM', 'SIGKILL'] as const)(
-    'leaves nothing behind when it gets %s',
+    'leaves no process, mount or file after %s',
     { timeout: 200_000 },
     async (signal) => {
       const image = await imageArchive();

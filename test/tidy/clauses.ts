@@ -1,22 +1,21 @@
-// The clauses of the specification are a closed table: docs/spec/README.md leads from its parts to their clauses, the
-// other pages of docs/spec say what each clause promises, and tests of test/spec and test/model show
-// it through real servers.
+// Rule about the clauses of the specification. docs/spec/README.md has a table from its parts to their clauses, the
+// other pages of docs/spec define each clause, and tests in test/spec and test/model test each clause on real servers.
 import { type Fault, type Tree, under } from './tree.ts';
 
 const TABLE = 'docs/spec/README.md';
 const PAGES = /^docs\/spec\/(?!README)[a-z]+\.md$/;
 const TESTS = /^test\/(?:spec|model)\/.*\.ts$/;
 const CLAUSE = /\bSPEC(?:-[A-Z0-9]+)+\b/g;
-/** The first argument of describe, it and test, or of what their tables return; what is skipped shows nothing. */
+/** The first argument of describe, it and test, or of the function that `each` returns. Skipped tests do not match. */
 const TITLE = /(?:\b(?:describe|it|test)(?:\.(?!skip|todo)\w+)*|\))\(\s*(['"`])((?:(?!\1).)*)\1/gs;
-/** What a part says that has no clause in this release. */
+/** Entry of a part that has no clause in this release. */
 const LATER = 'later';
-/** A row of the table: section, or nothing when it is that of the row above; part; clauses. */
+/** A row of the table: section (empty when it equals that of the row above), part, clauses. */
 const ROW = /^\|([^|]*)\|([^|]+)\|([^|]*)\|$/;
-/** Heading and rule. */
+/** Heading and separator line. */
 const HEAD_ROWS = 2;
 
-/** Every clause stands in the table, in one page and in the title of a test, and no test names another. */
+/** Each clause is in the table, defined in exactly one page, and named by a test title; tests name no other clause. */
 export function clausesAreClosed(tree: Tree): readonly Fault[] {
   const defined = definedClauses(tree);
   if (defined.length === 0) return [];
@@ -35,19 +34,19 @@ export function clausesAreClosed(tree: Tree): readonly Fault[] {
   ];
 }
 
-/** A clause is defined by the row that begins with it. */
+/** Ids of the rows in the tables of clauses. */
 function definedClauses(tree: Tree): readonly string[] {
   return [...under(tree, PAGES).values()].flatMap((text) =>
     [...text.matchAll(/^\| (SPEC[A-Z0-9-]+) \|/gm)].flatMap(([, id]) => id ?? []),
   );
 }
 
-/** Named in titles of tests; a comment, or a string that no test is called, shows nothing. */
+/** Ids in test titles. Comments and other strings do not count. */
 function titledClauses(tree: Tree): ReadonlySet<string> {
   return new Set([...under(tree, TESTS).values()].flatMap(idsInTitles));
 }
 
-/** Named anywhere in a test, but for those of this rule. */
+/** Ids anywhere in a test, except in the tests of this rule. */
 function citedClauses(tree: Tree): ReadonlySet<string> {
   const texts = [...under(tree, /^test\/(?!tidy\/).*\.ts$/).values()];
   return new Set(texts.flatMap(idsIn));

@@ -1,4 +1,4 @@
-/** Rules about files as such: their size and that of tests, their names, and a lock file that installs everywhere. */
+/** Rules about files: their length, the length of tests, their place, and a lock file that works on every platform. */
 import { type LockPackages, missingPlatforms } from '../../scripts/support/lock-platforms.ts';
 import { type Fault, type Tree, under } from './tree.ts';
 
@@ -6,7 +6,7 @@ const LINES_MAX = 500;
 const FUNCTION_LINES_MAX = 70;
 const GENERATED = /\/gen\//;
 
-/** A file of code is one idea: 500 lines at most. The linter sees only TypeScript; this sees the rest. */
+/** A file has at most 500 lines. The linter checks only TypeScript; this rule includes scripts and proto files. */
 export function filesAreShort(tree: Tree): readonly Fault[] {
   return [...under(tree, /\.(?:ts|mjs|cjs|proto)$|^\.ci\/run$/)].flatMap(([path, text]) => {
     const lines = text.trimEnd().split('\n').length;
@@ -14,10 +14,10 @@ export function filesAreShort(tree: Tree): readonly Fault[] {
   });
 }
 
-/** How a test or a function begins in a file of tests, as the formatter leaves it: it ends at the same column. */
+/** First line of a test or function as the formatter writes it; its last line has the same indentation. */
 const BLOCK = /^( *)(?:(?:it|test)\b.*[({]$|(?:async )?function\b.*[({]$|const \w+ = (?:async )?\(.*[({]$)/;
 
-/** A test fits a screen, as functions do; to the linter a `describe` is a function, too. */
+/** A test has at most 70 lines. The linter cannot check this, because it counts a `describe` as a function. */
 export function testsFitAScreen(tree: Tree): readonly Fault[] {
   return [...under(tree, /\.test\.ts$/)].flatMap(([path, text]) => {
     const lines = text.split('\n');
@@ -33,14 +33,14 @@ export function testsFitAScreen(tree: Tree): readonly Fault[] {
   });
 }
 
-/** The formatter ends code at this column, and leaves comments alone. */
+/** Width of a line. The formatter wraps code at this column, but not comments. */
 const COLUMNS_MAX = 120;
 const COMMENT = /^\s*(?:\/?\*|\/\/)/;
 const FENCE = /^\s*(?:\*|\/\/)\s*```/;
-/** A drawing, a table, a command line, a link, or what a tool reads: they are as wide as they are. */
+/** Lines that may be wider: drawings, tables, command lines, links, and directives for tools. */
 const WIDE = /[─-▿]|\S {3,}\S|\||^\s*\*\s+(?:node|npm|cairn|CAIRN_\S+) |https?:|biome-ignore|oxlint-disable/;
 
-/** Comments end where code does. */
+/** Comments end at the column where code ends. */
 export function commentsAreNarrow(tree: Tree): readonly Fault[] {
   return [...under(tree, /\.(?:ts|mjs)$/)].flatMap(([path, text]) => {
     if (GENERATED.test(path)) return [];
@@ -53,7 +53,7 @@ export function commentsAreNarrow(tree: Tree): readonly Fault[] {
   });
 }
 
-/** Tests mirror src: a folder under test/unit is a layer, or `house` for the tools; those of operator/src alike. */
+/** Each folder of test/unit or test/operator has the name of a layer of src or operator/src, or is test/unit/house. */
 export function unitTestsMirrorLayers(tree: Tree): readonly Fault[] {
   const paths = [...tree.keys()];
   const layers = new Set(paths.flatMap((path) => /^(?:operator\/)?src\/[^/]+(?=\/)/.exec(path)?.[0] ?? []));
@@ -65,7 +65,7 @@ export function unitTestsMirrorLayers(tree: Tree): readonly Fault[] {
   });
 }
 
-/** `npm ci` works on every platform: no optional package is left out of the lock file. */
+/** The lock file lists each optional package for every platform, so that `npm ci` works everywhere. */
 export function lockFileIsWhole(tree: Tree): readonly Fault[] {
   const lock: { readonly packages: LockPackages } = JSON.parse(tree.get('package-lock.json') ?? '{"packages":{}}');
   return [...missingPlatforms(lock.packages).keys()].map(
@@ -73,7 +73,7 @@ export function lockFileIsWhole(tree: Tree): readonly Fault[] {
   );
 }
 
-/** What we depend on is pinned exactly. */
+/** Dependencies have exact versions. */
 export function versionsArePinned(tree: Tree): readonly Fault[] {
   const manifest = JSON.parse(tree.get('package.json') ?? '{}') as Partial<
     Record<string, Readonly<Record<string, string>>>

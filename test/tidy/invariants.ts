@@ -1,7 +1,6 @@
-// Numbered invariants. They are stated in header comments of src, operator and scripts, one to a line or paragraph that
-// begins with the number and two blanks or a colon ("*   R1  A term never goes back."), or indented in a list of them
-// with one blank behind ("*   R10 What is committed …"), and cited by number where they are kept and where they are
-// tested.
+// Rules about numbered invariants. Header comments of src, operator and scripts state them, one per line or paragraph:
+// the number, then two blanks or a colon ("*   R1  A term never goes back."), or in an indented list one blank
+// ("*   R10 Committed entries …"). Code and tests cite them by number.
 import { type Fault, type Tree, tests, under } from './tree.ts';
 
 const STATEMENT =
@@ -12,7 +11,7 @@ interface Statement {
   readonly path: string;
 }
 
-/** A number is given once. */
+/** No two statements share a number. */
 export function invariantNumbersAreUnique(tree: Tree): readonly Fault[] {
   const homes = Map.groupBy(statements(tree), ({ id }) => id);
   return [...homes].flatMap(([id, stated]) =>
@@ -20,7 +19,7 @@ export function invariantNumbersAreUnique(tree: Tree): readonly Fault[] {
   );
 }
 
-/** Each invariant is cited by at least one test. */
+/** At least one test cites each invariant. */
 export function invariantsAreTested(tree: Tree): readonly Fault[] {
   const cited = new Set([...tests(tree).values()].flatMap((text) => text.match(/\b[A-Z]{1,2}\d{1,3}\b/g) ?? []));
   return statements(tree).flatMap(({ id, path }) => (cited.has(id) ? [] : [`${path}: no test cites invariant ${id}`]));

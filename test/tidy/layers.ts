@@ -1,11 +1,11 @@
-/** Rules about the shape of src and operator/src: doors, headers, and no way around the layer law. */
+/** Rules about the layers of src and operator/src: index files, headers, and imports that other rules cannot see. */
 import { type Fault, faultyLines, sources, type Tree } from './tree.ts';
 
 const MAIN = 'src/main';
 const HEADER_LINES_MIN = 10;
 const HEADER_LINES_MAX = 30;
 
-/** Every layer folder has a door, and the door introduces it in 10 to 30 lines. Main has an entry instead. */
+/** Each layer has an index.ts whose header of 10 to 30 lines introduces the layer. Main has main.ts instead. */
 export function layersHaveDoors(tree: Tree): readonly Fault[] {
   const files = sources(tree);
   const layers = new Set([...files.keys()].flatMap((path) => /^(?:operator\/)?src\/[^/]+(?=\/)/.exec(path)?.[0] ?? []));
@@ -20,7 +20,7 @@ export function layersHaveDoors(tree: Tree): readonly Fault[] {
   });
 }
 
-/** Every module says at its top what it is for; one with a single export may say it there instead. */
+/** Each module has a header, or a doc comment at its only export. */
 export function modulesHaveHeaders(tree: Tree): readonly Fault[] {
   return [...sources(tree)].flatMap(([path, text]) => {
     const exported = text.match(/^export /gm) ?? [];
@@ -29,17 +29,17 @@ export function modulesHaveHeaders(tree: Tree): readonly Fault[] {
   });
 }
 
-/** Doors name what they offer. */
+/** Index files name each export. */
 export function noExportStar(tree: Tree): readonly Fault[] {
   return faultyLines(sources(tree), /^export (?:type )?\*/, 'name what is exported');
 }
 
-/** Threads are started from the own layer: a path to a file is an import that the layer rules cannot see. */
+/** A path to the file of a thread stays in its layer: it is an import that the layer rules cannot see. */
 export function threadsStayInTheirLayer(tree: Tree): readonly Fault[] {
   return faultyLines(sources(tree), /new URL\(\s*[`'"][^`'"]*\.\.\/[^'"`]*\.[jt]s\b/, 'this path leaves its folder');
 }
 
-// A shebang may stand above it.
+// A shebang may precede the header.
 function headerOf(text: string): readonly string[] {
   const header = /^(?:#!.*\n)?\/\*\*[\s\S]*?\*\//.exec(text);
   return header === null ? [] : header[0].split('\n');

@@ -1,10 +1,10 @@
-/** Rules that hold a list in the docs against the list in the code, both ways. */
+/** Rules that compare a list in the docs with the list in the code, in both directions. */
 import { type Fault, sources, type Tree, tests } from './tree.ts';
 
 const ERRORS_PAGE = 'docs/errors.md';
 const METRICS_PAGE = 'docs/metrics.md';
 
-/** docs/errors.md has a row for every error code of #base, and no other. */
+/** docs/errors.md has one row for each error code of #base, and no others. */
 export function errorPageIsComplete(tree: Tree, codes: readonly string[]): readonly Fault[] {
   const page = tree.get(ERRORS_PAGE);
   if (page === undefined) return [`${ERRORS_PAGE}: missing`];
@@ -12,7 +12,7 @@ export function errorPageIsComplete(tree: Tree, codes: readonly string[]): reado
   return differences(ERRORS_PAGE, rows, codes);
 }
 
-/** Every error code is written out in a test. */
+/** A test names each error code. */
 export function errorCodesAreTested(tree: Tree, codes: readonly string[]): readonly Fault[] {
   const texts = [...tests(tree).values()];
   return codes.flatMap((code) =>
@@ -20,7 +20,7 @@ export function errorCodesAreTested(tree: Tree, codes: readonly string[]): reado
   );
 }
 
-/** docs/metrics.md has a row for every metric of the catalogue, and no other. */
+/** docs/metrics.md has one row for each metric of the catalogue, and no others. */
 export function metricPageIsComplete(tree: Tree, metrics: readonly string[]): readonly Fault[] {
   const page = tree.get(METRICS_PAGE);
   if (page === undefined) return [`${METRICS_PAGE}: missing`];
@@ -28,7 +28,7 @@ export function metricPageIsComplete(tree: Tree, metrics: readonly string[]): re
   return differences(METRICS_PAGE, rows, metrics);
 }
 
-/** A metric that is listed is also fed: where there is a server, its name stands outside the layer of the catalogue. */
+/** A layer other than observability names each metric of the catalogue, so that it gets values. */
 export function metricsAreFed(tree: Tree, metrics: readonly string[]): readonly Fault[] {
   if (!tree.has('src/main/main.ts')) return [];
   const texts = [...sources(tree)].filter(([path]) => !path.startsWith('src/observability/')).map(([, text]) => text);

@@ -1,4 +1,4 @@
-// Rules about the pages for readers: links that lead somewhere, commands that exist, generated parts that are fresh.
+// Rules about Markdown pages: links lead to files, commands exist, and generated parts are current.
 import { posix } from 'node:path';
 import { readBlock } from '../../scripts/support/generated-block.ts';
 import type { GeneratedPage, GeneratedPart } from '../../scripts/support/generated-pages.ts';
@@ -8,7 +8,7 @@ const PAGE = /\.md$/;
 const README_LINES_MAX = 150;
 const COMMANDS_OF_NPM = new Set(['ci', 'install', 'start', 'test', 'run', 'view']);
 
-/** The generated part is what the generator would write now. */
+/** The generated block of a page equals the present output of its generator. */
 export function generatedPartIsFresh(tree: Tree, { page, block, content }: GeneratedPart): readonly Fault[] {
   const text = tree.get(page);
   if (text === undefined) return [`${page}: missing`];
@@ -17,12 +17,12 @@ export function generatedPartIsFresh(tree: Tree, { page, block, content }: Gener
   return found === content.trim() ? [] : [`${page}: the block "${block}" is stale: run npm run docs`];
 }
 
-/** The page is what its generator would write now. */
+/** A generated page equals the present output of its generator. */
 export function generatedPageIsFresh(tree: Tree, { path, content }: GeneratedPage): readonly Fault[] {
   return tree.get(path) === content ? [] : [`${path}: stale: run npm run docs`];
 }
 
-/** A relative link of a page leads to a file or folder of the repository. */
+/** The target of each relative link in a page is a file or folder of the repository. */
 export function linksLeadSomewhere(tree: Tree): readonly Fault[] {
   const paths = [...tree.keys()];
   const exists = (target: string): boolean => tree.has(target) || paths.some((path) => path.startsWith(`${target}/`));
@@ -34,7 +34,7 @@ export function linksLeadSomewhere(tree: Tree): readonly Fault[] {
   );
 }
 
-/** A command that a page tells the reader to type exists. */
+/** Each npm script that a page names exists. */
 export function commandsExist(tree: Tree): readonly Fault[] {
   const scripts = new Set(
     [...(tree.get('package.json') ?? '').matchAll(/^ {4}"([a-z:]+)": "/gm)].map(([, name]) => name),
@@ -49,13 +49,13 @@ export function commandsExist(tree: Tree): readonly Fault[] {
   ]);
 }
 
-/** The front page stays short. */
+/** README.md has at most 150 lines. */
 export function readmeIsShort(tree: Tree): readonly Fault[] {
   const lines = (tree.get('README.md') ?? '').trimEnd().split('\n').length;
   return lines <= README_LINES_MAX ? [] : [`README.md: ${lines} lines; ${README_LINES_MAX} is the ceiling`];
 }
 
-/** A page has one title, and it is the first line. */
+/** Each page has one title, in its first line. */
 export function pagesHaveOneTitle(tree: Tree): readonly Fault[] {
   return [...under(tree, PAGE)].flatMap(([page, text]) => {
     const titles = withoutCode(text).match(/^# .+$/gm) ?? [];
@@ -63,14 +63,14 @@ export function pagesHaveOneTitle(tree: Tree): readonly Fault[] {
   });
 }
 
-/** Two records of decisions do not share a number. */
+/** No two decision records share a number. */
 export function decisionNumbersAreUnique(tree: Tree): readonly Fault[] {
   const records = under(tree, /^docs\/adr\/\d{4}-/);
   const byNumber = Map.groupBy(records.keys(), (path) => path.slice('docs/adr/'.length, 'docs/adr/0000'.length));
   return [...byNumber].flatMap(([number, paths]) => (paths.length === 1 ? [] : [`${number}: ${paths.join(' and ')}`]));
 }
 
-/** A citation such as "ADR 0001, 0002" names records that exist; the rules and their fixtures are exempt. */
+/** A citation such as "ADR 0001, 0002" names existing records. Rules and their fixtures are exempt. */
 export function citedDecisionsExist(tree: Tree): readonly Fault[] {
   const numbers = new Set(
     [...under(tree, /^docs\/adr\/\d{4}-/).keys()].map((path) => path.slice('docs/adr/'.length, 'docs/adr/0000'.length)),

@@ -1,5 +1,5 @@
-// Goal: each rule of the house finds what it forbids, and passes its harmless neighbour. Method: a table of trees of a
-// few lines.
+// Goal: each rule finds the faults that it forbids, and accepts similar harmless text. Method: a table of trees with a
+// few lines each.
 import { expect, it } from 'vitest';
 import { adrRow } from '../../scripts/support/adr-index.ts';
 import { withBlock } from '../../scripts/support/generated-block.ts';
@@ -41,11 +41,11 @@ type Files = Readonly<Record<string, string>>;
 interface Case {
   readonly rule: Rule;
   readonly passes: readonly Files[];
-  /** Each with what a fault says. */
+  /** Trees with a fault, and the beginning of its message. */
   readonly finds: readonly (readonly [Files, string])[];
 }
 
-/** Lines of one file. */
+/** A tree with one file and one line. */
 const at =
   (path: string) =>
   (line: string): Files => ({ [path]: `${line}\n` });
@@ -370,12 +370,12 @@ const CASES: readonly Case[] = [
   },
 ];
 
-it.each(CASES)('the rule $rule.name finds what it forbids, and passes its neighbours', ({ rule, passes, finds }) => {
+it.each(CASES)('the rule $rule.name finds its faults, and accepts similar harmless text', ({ rule, passes, finds }) => {
   for (const files of passes) expect(rule(treeOf(files))).toEqual([]);
   for (const [files, says] of finds) expect(rule(treeOf(files))).toContainEqual(expect.stringContaining(says));
 });
 
-it('what the rules ask for is made by npm run lock, which guesses no platform', () => {
+it('npm run lock adds the missing platforms to the lock file, and guesses none', () => {
   const added = { version: '1.2.3', cpu: ['x64'], dev: true, libc: ['musl'], optional: true, os: ['linux'] };
   expect(withPlatforms(NATIVE)['node_modules/tool-linux-x64-musl']).toEqual(added);
   const nested = {
@@ -386,7 +386,7 @@ it('what the rules ask for is made by npm run lock, which guesses no platform', 
   expect(() => withPlatforms({ 'node_modules/a': { optionalDependencies: { b: '1.0.0' } } })).toThrow('b@1.0.0');
 });
 
-it('what the rules ask for is made by npm run docs, of pages that have the block and records that have a title, a status and a topic', () => {
+it('npm run docs writes generated blocks, and needs a title, a status and a topic in each decision record', () => {
   expect(withBlock(`a\n${BLOCK}\nz`, 'list', 'new')).toBe(`a\n${BLOCK.replace('old', 'new')}\nz`);
   expect(() => withBlock('a', 'list', 'new')).toThrow('begin generated: list');
   expect(adrRow('0002-b.md', '# 0002. B\n\nStatus: accepted. Topic: raft. Replaces 0001, 0003.\n')).toEqual({

@@ -1,5 +1,5 @@
-// The repository as the rules see it: a map from path to text. A rule is a function from a tree to faults, so that its
-// own test can hand it a tree of two lines.
+// The repository as a map from path to text. A rule is a function from this tree to faults, so that its test can pass
+// it a tree of two lines.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,9 +11,9 @@ export type Fault = string;
 
 export type Rule = (tree: Tree) => readonly Fault[];
 
-/** Every file that git tracks or would track, with "/" in its path; binary files are left out. */
+/** Reads each text file that is tracked by git or not ignored. Paths contain "/" on every platform. */
 export function readTree(root: string): Tree {
-  // A clone that belongs to somebody else, as in a container, is safe to list.
+  // Git lists a clone of another user, as in a container, only with this setting.
   const git = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const listing = execFileSync('git', git, { cwd: root });
   const paths = listing
@@ -24,7 +24,7 @@ export function readTree(root: string): Tree {
   return new Map(texts.filter(([_path, text]) => !text.includes('\0')));
 }
 
-/** The tree of a fixture. */
+/** A tree for a test. */
 export function treeOf(files: Readonly<Record<string, string>>): Tree {
   return new Map(Object.entries(files));
 }
@@ -34,7 +34,7 @@ export function under(tree: Tree, pattern: RegExp): Tree {
   return new Map([...tree].filter(([path]) => pattern.test(path)));
 }
 
-/** Hand-written TypeScript of what ships: the server and its operator. */
+/** TypeScript code of the server and its operator, without generated files. */
 export function sources(tree: Tree): Tree {
   return new Map([...under(tree, /^(?:operator\/)?src\/.*\.ts$/)].filter(([path]) => !path.includes('/gen/')));
 }
@@ -43,7 +43,7 @@ export function tests(tree: Tree): Tree {
   return under(tree, /^test\/.*\.ts$/);
 }
 
-/** Every line that matches, as a fault with its place. */
+/** Returns each line that matches as a fault with its position. */
 export function faultyLines(tree: Tree, pattern: RegExp, what: string): readonly Fault[] {
   return [...tree].flatMap(([path, text]) =>
     text

@@ -1,11 +1,11 @@
-/** Rules about single lines: words that must not be written and calls that must not be made. */
+/** Rules about single lines: forbidden words and forbidden calls. */
 import { type Fault, faultyLines, sources, type Tree, tests, under } from './tree.ts';
 
-// The rules and their fixtures name what they forbid.
+// The rules and their tests contain the forbidden words.
 const OWN_FILES = /^test\/(?:tidy|unit\/house)\//;
 const CODE = /\.(?:ts|mjs|cjs|proto)$|^\.ci\//;
 
-/** Work that is left over names the issue that will do it: TODO(#12). */
+/** A note about unfinished work names its issue: TODO(#12). */
 export function leftoversNameAnIssue(tree: Tree): readonly Fault[] {
   return faultyLines(
     under(others(tree), CODE),
@@ -14,14 +14,14 @@ export function leftoversNameAnIssue(tree: Tree): readonly Fault[] {
   );
 }
 
-/** No test is disabled or runs alone. Only a missing tool skips one, and in CI only a missing compiler. */
+/** No test is disabled or runs alone. A test is skipped only when a tool is missing, in CI only when a compiler is. */
 export function noTestIsLeftOut(tree: Tree): readonly Fault[] {
   const pattern =
     /\b(?:it|test|describe|suite|bench)(?:\.\w+)*\.(?:only|skip|skipIf(?!\(lacks(?:Tool|Compiler)\()|runIf|todo|fails)\b|\b(?:xit|xdescribe|fit|fdescribe)\(/;
   return faultyLines(tests(others(tree)), pattern, 'every test runs');
 }
 
-/** A rule of the linter or compiler is switched off only with a reason behind it, and never for a whole file. */
+/** A rule of the linter or compiler is disabled only with a reason, and never for a whole file. */
 export function exceptionsHaveReasons(tree: Tree): readonly Fault[] {
   const code = under(others(tree), CODE);
   return [
@@ -32,7 +32,7 @@ export function exceptionsHaveReasons(tree: Tree): readonly Fault[] {
   ];
 }
 
-/** Nothing names the machine it was written on, or a place that only its writers can reach. */
+/** No text names a path of the machine where it was written, or a host that only its authors can reach. */
 export function noPrivatePlaces(tree: Tree): readonly Fault[] {
   const written = others(tree);
   return [
@@ -42,13 +42,13 @@ export function noPrivatePlaces(tree: Tree): readonly Fault[] {
   ];
 }
 
-/** Calls that have a better place or a better way. */
+/** Calls that have a better alternative. */
 export function noBannedCalls(tree: Tree): readonly Fault[] {
-  // Beside main, the one function that ends a node which cannot go on: fatal errors come to it from every thread.
+  // Apart from main, one function ends the process after a fatal error; it receives such errors from every thread.
   const endsProcess = (path: string): boolean =>
     path.startsWith('src/main/') || path === 'operator/src/main.ts' || path === 'src/cluster/front/fatal.ts';
   const outsideMain = new Map([...sources(tree)].filter(([path]) => !endsProcess(path)));
-  // What plays Kubernetes around a test has its clocks: leases, probes, grace periods.
+  // The harness that emulates Kubernetes needs real time for leases, probes and grace periods.
   const isPlayed = (path: string): boolean => path.startsWith('test/kubernetes/') && !path.endsWith('.test.ts');
   const ownTests = new Map([...tests(others(tree))].filter(([path]) => !isPlayed(path)));
   return [
@@ -59,9 +59,9 @@ export function noBannedCalls(tree: Tree): readonly Fault[] {
   ];
 }
 
-/** Folders whose comments are in plain words; a folder is added when it is. */
+/** Folders whose comments are in plain words. Add a folder when its comments are. */
 const PLAIN =
-  /^(?:scripts|sdk|chaos|bench|test\/(?:support|simulation|model|chaos|property|spec|kubernetes)|operator\/src|src\/(?!database\/|storage\/)\w+)\/.*\.ts$/;
+  /^(?:scripts|sdk|chaos|bench|test\/(?:support|simulation|model|chaos|property|spec|kubernetes|charts|image|operator)|operator\/src|src\/(?!database\/|storage\/)\w+)\/.*\.ts$/;
 
 /** Comments name the actor, use the standard terms, and begin with a noun or a verb. */
 export function commentsArePlain(tree: Tree): readonly Fault[] {
