@@ -1,8 +1,8 @@
-// Goal: the charts render what they are meant to for every file of their folders ci, and nothing that a cluster or a
-// program would refuse. Method: helm renders each; the objects are held against a golden file and against the checks of
-// checks.ts. The golden file of `default` has all objects; the others have the values that differ from it.
+// Goal: the charts render the expected objects for each file in their folders ci, and nothing that a cluster or a
+// program rejects. Method: helm renders each file; the objects are compared with a golden file and checked by
+// checks.ts. The golden file of `default` has all objects; the others have the differences from it.
 //
-// UPDATE=1 writes the golden files again.
+// UPDATE=1 writes the golden files.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { CHARTS, type Chart, cases, folderOf, helm, renderedOf, valuesOf } from 
 import { idOf, type KubeObject, linesOf, ofKind, parseObjects } from './objects.ts';
 
 const GOLDEN = join(import.meta.dirname, 'golden');
-/** A generated secret. */
+/** Matches a generated secret. */
 const RANDOM = /"[A-Za-z0-9+/]{86}=="/g;
 
 const CASES = CHARTS.flatMap((chart) => cases(chart).map((name) => [chart, name] as const));
@@ -23,7 +23,7 @@ function render(chart: Chart, name: string): Render {
   return { text, objects: parseObjects(text), values: readFileSync(path, 'utf8') };
 }
 
-/** Every value in a line of its own. NAME is the name of the StatefulSet or Deployment, with which others begin. */
+/** Returns one line per value. NAME replaces the name of the StatefulSet or Deployment, which is a prefix of others. */
 function flat({ objects }: Render): readonly string[] {
   const name = ofKind(objects, 'StatefulSet', 'Deployment')[0]?.metadata.name ?? '';
   const lines = objects.filter(isOfTemplates).flatMap((object) => linesOf(compact(object), idOf(object)));
@@ -31,7 +31,7 @@ function flat({ objects }: Render): readonly string[] {
   return [`NAME = ${name}`, ...normal].toSorted();
 }
 
-/** Each rule of a role in a line. */
+/** Replaces the rules of a role by one line each. */
 function compact({ rules, ...object }: KubeObject): object {
   const texts = rules?.map(
     ({ apiGroups, resources, verbs }) => `${apiGroups.join()}/${resources.join()}: ${verbs.join()}`,
@@ -39,12 +39,12 @@ function compact({ rules, ...object }: KubeObject): object {
   return texts === undefined ? object : { ...object, rules: texts };
 }
 
-/** Alerts and dashboards are as in their files (values.test.ts), which have tests of their own (test/observability). */
+/** Excludes alerts and dashboards: they equal their files (values.test.ts), which test/observability tests. */
 function isOfTemplates({ kind, metadata }: KubeObject): boolean {
   return kind !== 'PrometheusRule' && metadata.labels?.['app.kubernetes.io/component'] !== 'dashboard';
 }
 
-/** Lines that one has and the other has not. */
+/** Returns the lines that only one of both has. */
 function difference(from: readonly string[], to: readonly string[]): string {
   const [before, after] = [new Set(from), new Set(to)];
   const gone = from.filter((line) => !after.has(line)).map((line) => ({ line, sign: '-' }));
@@ -54,7 +54,7 @@ function difference(from: readonly string[], to: readonly string[]): string {
 }
 
 describe.skipIf(lacksTool('kube'))('the chart', () => {
-  it.each(CASES)('%s renders what its golden file says, of %s', (chart, name) => {
+  it.each(CASES)('%s renders its golden file with the values of %s', (chart, name) => {
     const lines = flat(render(chart, name));
     const golden = join(GOLDEN, chart, `${name}.txt`);
     const found = name === 'default' ? `${lines.join('\n')}\n` : difference(flat(render(chart, 'default')), lines);
@@ -62,7 +62,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect(found).toBe(readFileSync(golden, 'utf8'));
   });
 
-  it.each(CASES)('%s renders nothing that a cluster or a program refuses, of %s', (chart, name) => {
+  it.each(CASES)('%s renders nothing that a cluster or a program rejects, with the values of %s', (chart, name) => {
     const found = render(chart, name);
     const faults = Object.entries(CHECKS).flatMap(([check, faultsOf]) =>
       faultsOf(found).map((fault) => `${check}: ${fault}`),
@@ -75,7 +75,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect({ output, status }).toEqual({ output: '', status: 0 });
   });
 
-  it.each(CHARTS)('%s has as its release that of the product', (name) => {
+  it.each(CHARTS)('%s has the release number of the product', (name) => {
     const manifest: { readonly version: string } = JSON.parse(
       readFileSync(join(folderOf(name), '../../package.json'), 'utf8'),
     );

@@ -1,4 +1,4 @@
-// Goal: each check of checks.ts finds the fault that it is for. Method: a render without faults, with one put in.
+// Goal: each check of checks.ts finds its fault. Method: a fault is put into a render without faults.
 import { expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { CHECKS, type Render } from './checks.ts';
@@ -16,7 +16,7 @@ const ALL = [
 
 const OF_OTHERS = 'kinds of other operators are as their definitions say';
 
-/** Of the check, of what in the text and of what instead. */
+/** Name of the check, pattern in the render, and its replacement. */
 const FAULTS: readonly (readonly [keyof typeof CHECKS, RegExp, string])[] = [
   ['nothing is left of templates', /maxUnavailable: 1/, 'maxUnavailable: <no value>'],
   ['names are valid and unique', /name: "shop-cairn-headless"/, 'name: Shop'],

@@ -1,4 +1,4 @@
-// What holds for every render of the charts, whatever the values. A check is a function from objects to faults.
+// Checks that each render of the charts passes, for any values. A check is a function from a render to its faults.
 import { readOptions } from '../../operator/src/process/index.ts';
 import { readInvocation } from '../../src/main/config.ts';
 import {
@@ -18,7 +18,7 @@ import { faultsByDefinition } from './third-party-kinds.ts';
 export interface Render {
   readonly text: string;
   readonly objects: readonly KubeObject[];
-  /** The values that it was rendered with, as text: they may name objects that are there already. */
+  /** The values of the render, as text. They may name objects that exist already. */
   readonly values: string;
 }
 
@@ -41,7 +41,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   'a node or an operator starts with its settings': settings,
 };
 
-/** All but extra objects, which are as the user wrote them. */
+/** Objects of the chart without extra objects, which are as the user wrote them. */
 function ofChart({ text }: Render): readonly KubeObject[] {
   const parts = text.split(/^---$/m).filter((part) => !part.includes('/templates/extra-objects.yaml'));
   return parts.flatMap(parseObjects);
@@ -55,12 +55,12 @@ function names(render: Render): readonly string[] {
   const { objects } = render;
   const ids = objects.map((object) => `${object.apiVersion} ${idOf(object)}`);
   const tooLong = objects.flatMap((object) => {
-    // A pod has the name of its StatefulSet and a number, and a label with a hash behind the name.
+    // Kubernetes appends a number to the name for a pod, and a hash for a label.
     const max = object.kind === 'StatefulSet' ? 52 : 63;
     const isValid = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(object.metadata.name);
     return isValid && object.metadata.name.length <= max ? [] : [`${idOf(object)}: not a name`];
   });
-  // Rights belong to the namespaces of clusters.
+  // Roles and bindings belong to the namespaces of clusters.
   const astray = ofChart(render).filter(
     ({ apiVersion, metadata }) => !apiVersion.startsWith('rbac.') && metadata.namespace !== 'prod',
   );
@@ -82,7 +82,7 @@ function labels(render: Render): readonly string[] {
 
 const VOLUMES = ['configMap', 'emptyDir', 'persistentVolumeClaim', 'projected', 'secret', 'csi', 'downwardAPI'];
 
-/** The standard "restricted" of Pod Security, and a file system that is only read. */
+/** Checks the Pod Security standard "restricted", and a read-only root file system. */
 function restricted(render: Render): readonly string[] {
   return podsOf(render.objects).flatMap(({ id, metadata, spec }) => {
     const { securityContext, hostNetwork, volumes = [] } = spec;
@@ -142,7 +142,7 @@ function isOperator(found: Labels = {}): boolean {
   return found['app.kubernetes.io/component'] === 'operator';
 }
 
-/** The pods of nodes and operators; Kubernetes gives each of a StatefulSet its own name as a label. */
+/** Pods of nodes and operators. Kubernetes adds the name of the pod as a label in a StatefulSet. */
 function nodePods(objects: readonly KubeObject[]): readonly Pod[] {
   return ofKind(objects, 'StatefulSet', 'Deployment').flatMap(({ metadata, spec }) => {
     const { template, replicas = 0 } = spec ?? {};
@@ -227,7 +227,7 @@ function routes({ objects }: Render): readonly string[] {
   });
 }
 
-/** Rendered here, issued by cert-manager, or named by the values. */
+/** Checks that each object that is referred to is rendered, issued by cert-manager, or named by the values. */
 function references({ objects, values }: Render): readonly string[] {
   const rendered = objects.map(idOf);
   const issued = ofKind(objects, 'Certificate').map(({ spec }) => `Secret/${spec?.secretName}`);
@@ -275,7 +275,7 @@ function settingFiles({ objects }: Render): readonly string[] {
   });
 }
 
-/** The variables that the kubelet would give to the container of the first pod. */
+/** Returns the variables that the kubelet would set in the container of the first pod. */
 export function environmentOf(objects: readonly KubeObject[]): Readonly<Record<string, string>> {
   const { env = [], envFrom = [] } = nodeContainer(objects) ?? {};
   const found: Record<string, string> = {};
@@ -293,7 +293,7 @@ export function environmentOf(objects: readonly KubeObject[]): Readonly<Record<s
   return found;
 }
 
-/** The program itself reads them; it refuses what it does not know, and what does not go together. */
+/** Reads the settings by the program itself, which rejects unknown and conflicting settings. */
 function settings({ objects }: Render): readonly string[] {
   const operator = nodePods(objects)[0]?.spec.containers.find(({ name }) => name === 'operator');
   if (operator !== undefined) return operatorFlags(operator);
@@ -301,7 +301,7 @@ function settings({ objects }: Render): readonly string[] {
   if (read.kind === 'failure') return read.reason;
   if (read.value.kind !== 'run') return ['it does not run'];
   const { advertiseHost, join, bootstrap } = read.value.config;
-  // To found a cluster a node must find itself in the list.
+  // A node founds a cluster only when the list contains its own host.
   const isListed = bootstrap === 'never' || join.some(({ host }) => host === advertiseHost);
   return isListed ? [] : [`${advertiseHost} is not in its own list`];
 }

@@ -1,5 +1,5 @@
-// Goal: the chart cairn-crds installs the definitions of every kind, and upgrades them. Method: helm renders it; that
-// the API server takes them is in test/operator/api.
+// Goal: the chart cairn-crds installs and upgrades the definition of every kind. Method: helm renders it;
+// test/operator/api tests that the API server accepts the definitions.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ interface Definition {
 function definitions(crds: object = {}): readonly Definition[] {
   const { output, errors } = helm('template', 'crds', CHART, ...withValues({ crds }));
   expect(errors).toBe('');
-  // YAML 1.1, as the API server reads it.
+  // The API server reads YAML 1.1.
   return parseAllDocuments(output, { version: '1.1' }).map((document) => {
     const definition: Definition = document.toJS();
     return definition;
@@ -42,14 +42,14 @@ describe.skipIf(lacksTool('kube'))('the chart cairn-crds', () => {
     );
   });
 
-  it('keeps the definitions when the release goes, unless they are not to be kept', () => {
+  it('keeps the definitions when the release is removed, unless the values say otherwise', () => {
     const policies = (crds?: object): ReadonlySet<unknown> =>
       new Set(definitions(crds).map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']));
     expect(policies()).toEqual(new Set(['keep']));
     expect(policies({ keep: false })).toEqual(new Set([undefined]));
   });
 
-  it('has labels by which the definitions are found, and those of the values', () => {
+  it('adds labels that select the definitions, and the labels of the values', () => {
     const found = definitions({ labels: { team: 'data' }, annotations: { note: 'x' } });
     for (const { metadata } of found) {
       expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/name': 'cairn-crds', team: 'data' });
@@ -69,7 +69,7 @@ describe.skipIf(lacksTool('kube'))('the chart cairn-crds', () => {
     expect(status).not.toBe(0);
   });
 
-  it('has the release of the product, and the Kubernetes of the chart cairn', () => {
+  it('has the release number of the product, and requires the same Kubernetes as the chart cairn', () => {
     const manifest: { readonly version: string } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
     expect(chart).toContain(`\nversion: ${manifest.version}\nappVersion: ${manifest.version}\n`);

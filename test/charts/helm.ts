@@ -1,11 +1,11 @@
-// Helm, as a user runs it on the charts of this repository.
+// Runs helm on the charts of this repository.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findKubeBinaries } from '../../scripts/kube/binaries.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Charts with values in a folder `ci`. */
+/** Charts that have values in a folder `ci`. */
 export const CHARTS = ['cairn', 'cairn-operator'] as const;
 export type Chart = (typeof CHARTS)[number];
 export const CHART: string = folderOf('cairn');
@@ -27,7 +27,7 @@ export function folderOf(chart: Chart): string {
   return join(ROOT, 'charts', chart);
 }
 
-/** The names of the values of ci. */
+/** Names of the files of values in the folder `ci`. */
 export function cases(chart: Chart = 'cairn'): readonly string[] {
   return readdirSync(join(folderOf(chart), 'ci')).map((file) => file.replace(/-values\.yaml$/, ''));
 }
@@ -38,7 +38,7 @@ export function valuesOf(name: string, chart: Chart = 'cairn'): string {
 
 const known = new Map<string, string>();
 
-/** The chart cairn, rendered once, as the release shop in the namespace prod. @throws Error with helm's message. */
+/** Renders the chart cairn as the release shop in the namespace prod. @throws Error with the message of helm. */
 export function rendered(...args: readonly string[]): string {
   return renderedOf('cairn', ...args);
 }
@@ -53,7 +53,7 @@ export function renderedOf(chart: Chart, ...args: readonly string[]): string {
   return output;
 }
 
-/** Values as arguments. */
+/** Arguments of helm for the values. */
 export function withValues(values: object): readonly string[] {
   return ['--set-json', JSON.stringify(values)];
 }

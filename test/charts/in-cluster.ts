@@ -1,5 +1,5 @@
 /**
- * Installs the chart in the cluster of `npm run kube`, changes its values, and prints what came of it as JSON. The
+ * Installs the chart in the cluster of `npm run kube`, changes its values, and prints the results as JSON. The
  * cluster has the kinds of other operators, without the operators.
  *
  *   npm run kube -- node --conditions=source test/charts/in-cluster.ts
@@ -11,17 +11,17 @@ import { parseObjects } from './objects.ts';
 import { DEFINITIONS } from './third-party-kinds.ts';
 
 export interface ChartFacts {
-  /** Errors of the API server for renders that it refuses. */
+  /** Errors of the API server for renders that it rejects. */
   readonly refused: readonly string[];
-  /** Number of FAULTS that it refuses. */
+  /** Number of FAULTS that the API server rejects. */
   readonly caught: number;
   /** The log of `helm test`. */
   readonly tested: string;
-  /** The number of pods, out of three, that are the same after values changed that restart nothing. */
+  /** Number of pods, out of three, that were not replaced after a change of values that needs no restart. */
   readonly kept: number;
   /** Number of pods that a changed node setting did not replace. */
   readonly keptByRestart: number;
-  /** Whether the second release of the chart has the secrets of the first. */
+  /** True when an upgrade of the release keeps its generated secrets. */
   readonly hasKeptSecrets: boolean;
   /** Number of pods that survived the re-creation of their StatefulSet for larger volumes. */
   readonly keptByOrphaning: number;
@@ -30,7 +30,7 @@ export interface ChartFacts {
 const NAMESPACE = 'default';
 const PODS = ['cairn-0', 'cairn-1', 'cairn-2'];
 const DRY_RUN = ['--namespace=prod', '--dry-run=server', '--validate=strict', '--warnings-as-errors'];
-/** A field that there is not, and a route that a rule in CEL forbids: in the render of which values, what, by what. */
+/** An unknown field, and a route that violates a rule in CEL: name of the values, text in their render, replacement. */
 const FAULTS = [
   ['monitoring', 'scrapeTimeout:', 'scrapeTimeouts:'],
   ['gateway', 'type: PathPrefix', 'type: Exact'],
@@ -103,7 +103,10 @@ function apply(items: readonly object[], ...args: readonly string[]): Promise<st
   return feed(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }), 'kubectl', 'apply', ...args, '-f', '-');
 }
 
-/** Nothing is made. Warnings count, such as those of unknown fields or of Pod Security. */
+/**
+ * Returns the errors of dry runs, which create nothing. Warnings count, for example about unknown fields or Pod
+ * Security.
+ */
 async function refusals(renders: readonly (readonly [name: string, text: string])[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const [name, text] of renders) {

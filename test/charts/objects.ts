@@ -1,4 +1,4 @@
-// Objects of Kubernetes as the tests read them: what a chart rendered, and nothing of what an API server would add.
+// Objects of Kubernetes as a chart renders them, with the fields that the tests read.
 import { parseAllDocuments } from 'yaml';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ interface Backend extends Named {
   readonly port: Named;
 }
 
-/** The parts of a spec that are looked at, of all kinds. */
+/** The fields of the specs of all kinds that the tests read. */
 export interface Spec extends Partial<PodSpec> {
   readonly replicas?: number;
   readonly selector?: Labels & { readonly matchLabels?: Labels };
@@ -106,7 +106,7 @@ export interface KubeObject {
   readonly subjects?: readonly Reference[];
 }
 
-/** @throws Error when it is no YAML, or a key is there twice. */
+/** @throws Error when the text is not valid YAML, or has a duplicate key. */
 export function parseObjects(text: string): readonly KubeObject[] {
   return parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
     const [error] = document.errors;
@@ -124,7 +124,7 @@ export function ofKind(objects: readonly KubeObject[], ...kinds: readonly string
   return objects.filter(({ kind }) => kinds.includes(kind));
 }
 
-/** The pods of an object, or of the template in it. */
+/** Returns pods, and the pod templates in other objects. */
 export function podsOf(objects: readonly KubeObject[]): readonly (Pod & { readonly id: string })[] {
   return objects.flatMap((object) => {
     const { metadata, spec } = object;
@@ -138,7 +138,10 @@ export function containersOf({ initContainers = [], containers }: PodSpec): read
   return [...initContainers, ...containers];
 }
 
-/** Every value of an object in one line, with the path to it; what has a name is found by it and not by its place. */
+/**
+ * Returns one line per value of an object, with its path. An item with a name has the name in its path instead of its
+ * index.
+ */
 export function linesOf(value: unknown, path: string): readonly string[] {
   if (Array.isArray(value)) {
     if (value.length === 0) return [`${path} = []`];

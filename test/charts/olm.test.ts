@@ -1,8 +1,8 @@
-// Goal: the bundle for OLM runs the operator as the chart does, with its rights, and has what a catalog asks for.
-// Method: Helm renders the chart, the bundle is held against golden files, and the checks are those of `operator-sdk
-// bundle validate` that concern these files.
+// Goal: the bundle for OLM runs the operator as the chart does, with the same permissions, and meets the requirements
+// of a catalog. Method: helm renders the chart, the bundle is compared with golden files, and the checks are those of
+// `operator-sdk bundle validate` that apply to these files.
 //
-// UPDATE=1 writes the golden files again.
+// UPDATE=1 writes the golden files.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -69,7 +69,7 @@ function serviceVersion(): ServiceVersion {
 }
 
 describe.skipIf(lacksTool('kube'))('the bundle for OLM', () => {
-  it('is what its golden files say', () => {
+  it('equals its golden files', () => {
     const files = bundle().filter(({ path }) => !path.endsWith('.crd.yaml'));
     for (const { path, content } of files) {
       const golden = join(GOLDEN, basename(path));
@@ -79,7 +79,7 @@ describe.skipIf(lacksTool('kube'))('the bundle for OLM', () => {
     expect(files).toHaveLength(3);
   });
 
-  it('runs the pod of the chart, which watches the namespaces of its OperatorGroup', () => {
+  it('runs the same pod as the chart, which watches the namespaces of its OperatorGroup', () => {
     const [deployment] = serviceVersion().spec.install.spec.deployments;
     const found = deployment?.spec.template.spec;
     const ofChart = ofKind(parseObjects(rendered()), 'Deployment')[0]?.spec?.template?.spec;
@@ -93,7 +93,7 @@ describe.skipIf(lacksTool('kube'))('the bundle for OLM', () => {
     expect({ ...found, containers: [] }).toEqual({ ...ofChart, containers: [] });
   });
 
-  it('has every right of the operator, and gives it to the account of its pods', () => {
+  it('grants every permission of the operator to the service account of its pods', () => {
     const { deployments, permissions, clusterPermissions } = serviceVersion().spec.install.spec;
     const resources = [...permissions, ...clusterPermissions].flatMap(({ rules }) =>
       rules.flatMap((rule) => rule.resources),
@@ -103,7 +103,7 @@ describe.skipIf(lacksTool('kube'))('the bundle for OLM', () => {
     expect(new Set(accounts)).toEqual(new Set([deployments[0]?.spec.template.spec.serviceAccountName]));
   });
 
-  it('owns the kinds whose definitions it has, with an example of each', () => {
+  it('owns each kind that it defines, with an example of each', () => {
     const definitions = bundle().flatMap(({ path, content }) => {
       if (!path.endsWith('.crd.yaml')) return [];
       const { metadata, spec }: Definition = parse(content, { version: '1.1' });
@@ -116,7 +116,7 @@ describe.skipIf(lacksTool('kube'))('the bundle for OLM', () => {
     expect(examples.map(({ kind }) => kind)).toEqual(KINDS.map(({ kind }) => kind));
   });
 
-  it('has the names, versions, images and modes that a catalog asks for', () => {
+  it('has the names, versions, images and install modes that a catalog requires', () => {
     const { metadata, spec } = serviceVersion();
     expect(metadata.name).toBe(`cairn-operator.v${spec.version}`);
     expect(spec.version).toMatch(/^\d+\.\d+\.\d+$/);

@@ -1,5 +1,5 @@
-// Kinds of other operators that the chart renders, by their definitions (scripts/third-party-kinds.ts writes them).
-// An API server that has the definitions verifies more, such as rules in CEL: in-cluster.ts asks one.
+// Checks objects of other operators against their definitions, which scripts/third-party-kinds.ts writes. An API server
+// checks more, for example rules in CEL: see in-cluster.ts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -15,7 +15,7 @@ interface Definition {
   };
 }
 
-/** API groups that every Kubernetes cluster serves. */
+/** API groups of every Kubernetes cluster. */
 const BUILT_IN: readonly string[] = [
   'v1',
   'apps/v1',
@@ -41,10 +41,10 @@ for (const { spec } of DEFINITIONS) {
   }
 }
 
-/** A schema that names all fields: an API server warns of others, and drops them. */
+/** Forbids unknown fields in a schema: an API server only warns about them and drops them. */
 function closed(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(closed);
-  // Go's regular expressions have flags for the rest of a group.
+  // JavaScript has no flags for the rest of a group, as Go has.
   if (typeof schema === 'string') return schema.replace(/^\^\(\?i\)(.*)\$$/, '^(?i:$1)$');
   if (typeof schema !== 'object' || schema === null) return schema;
   const members = Object.entries(schema).map(([key, value]): [string, Json] => [key, closed(value)]);

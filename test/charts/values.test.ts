@@ -1,4 +1,5 @@
-// Goal: single values do what their documentation says. Method: helm renders with and without them.
+// Goal: each value of the chart has the effect that its documentation describes. Method: helm renders the chart with
+// and without it.
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +21,7 @@ function kinds(objects: readonly KubeObject[]): readonly string[] {
   return objects.map(({ kind }) => kind);
 }
 
-/** What restarts pods when it changes. */
+/** Pod template as text. Pods restart when it changes. */
 function podTemplate(values: object): string {
   const [set] = ofKind(
     objectsWith({ auth: { existingSecret: 'a' }, peer: { existingSecret: 'b' }, ...values }),
@@ -37,7 +38,7 @@ const ROUTE = { gateway: { parentRefs: [{ name: 'g' }], tlsRoute: { enabled: tru
 
 describe.skipIf(lacksTool('kube'))('the chart', () => {
   it.each<[object, string]>([
-    // What the schema says.
+    // Rejected by the schema.
     [{ replicas: 0 }, 'minimum'],
     [{ replica: 3 }, "additional properties 'replica' not allowed"],
     [{ image: { tag: 'latest' } }, 'image/tag'],
@@ -49,7 +50,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     [{ nameOverride: 'b'.repeat(64) }, 'nameOverride'],
     [{ nameOverride: 'a: b' }, 'nameOverride'],
     [{ clusterDomain: 'a: b' }, 'clusterDomain'],
-    // What validate.yaml says.
+    // Rejected by validate.yaml.
     [{ commonLabels: { 'app.kubernetes.io/name': 'a' } }, 'commonLabels has app.kubernetes.io/name'],
     [{ podLabels: { 'app.kubernetes.io/instance': 'a' } }, 'podLabels has app.kubernetes.io/instance'],
     ...['a.b', '1a', 'A', '-'].map((fullnameOverride): [object, string] => [
@@ -80,7 +81,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect(status).not.toBe(0);
   });
 
-  it.each(['123', '1e3', 'true', 'null'])('takes %s for the name of a release and of a namespace', (name) => {
+  it.each(['123', '1e3', 'true', 'null'])('accepts %s as the name of a release and of a namespace', (name) => {
     const objects = parseObjects(
       helm('template', name, CHART, '-n', name, ...withValues({ fullnameOverride: 'yes' })).output,
     );
@@ -93,11 +94,11 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect(set?.spec?.selector).toMatchObject({ matchLabels: { 'app.kubernetes.io/instance': name } });
   });
 
-  it('gives two ports one number where only one of them is open', () => {
+  it('accepts one number for two ports when only one of them is open', () => {
     expect(kinds(objectsWith({ mcp: { enabled: false }, ports: { mcp: 3000 } }))).toContain('StatefulSet');
   });
 
-  it('joins by addresses of IPv6', () => {
+  it('joins IPv6 addresses', () => {
     const seeds = ['[fd00::1]:50052', '[fd00::2]:50052'];
     const founding = objectsWith({ cluster: { join: seeds } }).find(
       ({ metadata }) => metadata.name === 'shop-cairn-founding',
@@ -129,12 +130,12 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect(podTemplate(values)).not.toBe(podTemplate({}));
   });
 
-  it('restarts pods when grants change that a node has read', () => {
+  it('restarts pods when the grants of a secret that nodes have read change', () => {
     const grants = (role: string): object => ({ auth: { existingSecret: 'a', grants: { clerks: [role] } } });
     expect(podTemplate(grants('reader'))).not.toBe(podTemplate(grants('writer')));
   });
 
-  it('hands every setting of config to the node as it was written', () => {
+  it('passes every setting of config to the node as it was written', () => {
     const own = ownSettings();
     const written = (text: string): string | number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text);
     const config = Object.fromEntries(own.map(({ key, defaultText }) => [key, written(defaultText)]));
@@ -145,14 +146,14 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect(readInvocation([], environment)).toMatchObject({ kind: 'ok', value: { kind: 'run' } });
   });
 
-  it('reads on and off without quotes as the words that they are', () => {
+  it('reads on and off without quotes as words', () => {
     const environment = environmentOf(parseObjects(rendered('--values', valuesOf('settings'))));
     expect(environment['CAIRN_AUDIT_LOG']).toBe('off');
     expect(environment['CAIRN_GUEST_FUEL']).toBe('50000000000');
     expect(environment['CAIRN_TRACE_SAMPLE_RATIO']).toBe('0.25');
   });
 
-  it('makes two secrets, other ones for each cluster', () => {
+  it('generates two secrets, which differ between clusters', () => {
     const secrets = (): readonly string[] =>
       ofKind(parseObjects(helm('template', 'shop', CHART).output), 'Secret').flatMap(({ data }) =>
         Object.values(data ?? {}).map((text) => Buffer.from(text, 'base64').toString()),
@@ -162,18 +163,21 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     for (const secret of made) expect(secret).toMatch(/^[A-Za-z0-9]{64}$/);
   });
 
-  it.each([1, 2, 3])('has a disruption budget only where one pod can be missed, with %d replicas', (replicas) => {
-    expect(kinds(objectsWith({ replicas })).includes('PodDisruptionBudget')).toBe(replicas === 3);
-  });
+  it.each([1, 2, 3])(
+    'has a disruption budget only when the cluster tolerates the loss of a pod, with %d replicas',
+    (replicas) => {
+      expect(kinds(objectsWith({ replicas })).includes('PodDisruptionBudget')).toBe(replicas === 3);
+    },
+  );
 
-  it('has the objects of Prometheus where the cluster serves them', () => {
+  it('has objects of Prometheus when the cluster serves their kinds', () => {
     expect(kinds(objectsWith({}))).not.toContain('ServiceMonitor');
     expect(kinds(objectsWith({}, ...MONITORING))).toContain('ServiceMonitor');
     const off = { monitoring: { serviceMonitor: { enabled: false } } };
     expect(kinds(objectsWith(off, ...MONITORING))).not.toContain('ServiceMonitor');
   });
 
-  it('has names that fit where that of the release is as long as it may be', () => {
+  it('keeps names within their limits when the name of the release has its maximum length', () => {
     const { output } = helm(
       'template',
       'r'.repeat(53),
@@ -186,13 +190,13 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect(tooLong.map(idOf)).toEqual([]);
   });
 
-  it('says which release of Kubernetes it needs', () => {
+  it('requires a minimum release of Kubernetes', () => {
     const { errors } = helm('template', 'shop', CHART, '--kube-version', '1.28.0');
     expect(errors).toContain('chart requires kubeVersion: >=1.29');
     expect(helm('template', 'shop', CHART, '--kube-version', '1.29.0').status).toBe(0);
   });
 
-  it('warns of what is not safe, and only of that', () => {
+  it('warns of each unsafe value, and of no other', () => {
     const warnings = (...args: readonly string[]): readonly string[] =>
       helm('install', 'shop', CHART, '--dry-run=client', ...args).output.match(/(?<=WARNING: )\S+/g) ?? [];
     expect(warnings()).toEqual(['tls.security']);
@@ -203,7 +207,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
 });
 
 describe.skipIf(lacksTool('kube'))('alerts and dashboards of the chart', () => {
-  /** A copy of the chart with files of our own. */
+  /** Copies the chart, with other files of alerts and dashboards. */
   function chartWith(dir: string, files: Readonly<Record<string, string>>): string {
     const chart = join(dir, 'cairn');
     const isContent = (path: string): boolean => !/\/(?:rules|dashboards)(?:\/|$)/.test(path);
@@ -219,14 +223,14 @@ describe.skipIf(lacksTool('kube'))('alerts and dashboards of the chart', () => {
     return parseObjects(output);
   }
 
-  it('are nothing where there are no files', () => {
+  it('are absent when the chart has no files of them', () => {
     using dir = tempDir();
     const found = kinds(objectsOf(chartWith(dir.path, {}), { dashboards: { enabled: true } }));
     expect(found).not.toContain('PrometheusRule');
     expect(found.filter((kind) => kind === 'ConfigMap')).toHaveLength(1);
   });
 
-  it('name the pages of runbooks where they are published', () => {
+  it('link to the address where runbooks are published', () => {
     const rulesWith = (prometheusRule: object): string =>
       JSON.stringify(ofKind(objectsOf(CHART, { prometheusRule }), 'PrometheusRule')[0]?.spec);
     const own = rulesWith({});
@@ -235,7 +239,7 @@ describe.skipIf(lacksTool('kube'))('alerts and dashboards of the chart', () => {
     expect(rulesWith({ runbooks: 'https://wiki.example/' })).toBe(published);
   });
 
-  it('are as in their files, without the alerts that are disabled', () => {
+  it('equal their files, without disabled alerts', () => {
     using dir = tempDir();
     const rule = (alert: string): object => ({ alert, expr: 'up == 0', annotations: { summary: '{{ $labels.pod }}' } });
     const groups = [{ name: 'nodes', rules: [rule('A'), rule('B'), { record: 'r', expr: '1' }] }];
