@@ -1,5 +1,5 @@
-// Goal: the plan for an EventAccess is what its spec, its Secret and its keys ask for. Method: a table of worlds, and
-// random converged worlds.
+// Goal: the plan for an EventAccess has the actions that its spec, its Secret and its keys require. Method: a table of
+// worlds, and random converged worlds.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newKeyText, parseKeyText, plan, statusOf, type World } from '../../../operator/src/access/index.ts';

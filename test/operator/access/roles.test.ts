@@ -1,4 +1,4 @@
-// Goal: grants become the roles of a key. Method: a table of grants on three databases.
+// Goal: grants are converted to the roles of a key. Method: a table of grants on three databases.
 import { expect, it } from 'vitest';
 import { rolesOf } from '../../../operator/src/access/index.ts';
 import type { EventDatabase } from '../../../operator/src/api/index.ts';
@@ -48,7 +48,7 @@ it.each(CASES)('%s: the roles of a key follow from the grants', (_name, grants, 
   expect('problem' in roles ? roles.problem[0] : roles.roles).toEqual(expected);
 });
 
-it('more databases than a key has roles are refused', () => {
+it('grants on more databases than a key can have roles are refused', () => {
   const many = Array.from({ length: 33 }, (_, at) => database(`d-${at}`, 'live'));
   const roles = rolesOf([{ role: 'reader', databases: { selector: {} } }], many);
   expect('problem' in roles && roles.problem[0]).toBe('TooManyDatabases');

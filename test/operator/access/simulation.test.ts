@@ -167,7 +167,7 @@ it('a key is replaced on demand and after days, and all keys are revoked with th
   expect([world.granted('orders'), [...cairn.keys.keys()], world.secret('orders')]).toEqual([undefined, [], undefined]);
 });
 
-it('a cluster that is open to everybody needs no key, and delays no deletion (KE4)', async () => {
+it('a cluster without authentication needs no key, and delays no deletion (KE4)', async () => {
   const world = new AccessWorld(1);
   const { runtime, server, cairn } = world;
   world.setCluster('True');

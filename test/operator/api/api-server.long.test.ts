@@ -1,6 +1,6 @@
-// Goal: the API server takes the definitions of the custom resources, refuses what they forbid with a message that says
-// why, fills in defaults, and shows objects so that people can read them. Method: a real API server, on which Helm
-// installs the chart cairn-crds; nothing plays a part. Objects are written with `dryRun` unless they are read again.
+// Goal: the API server accepts the definitions of the custom resources, rejects invalid objects with a helpful message,
+// sets defaults, and prints readable tables. Method: a real API server, on which helm installs the chart cairn-crds; no
+// controllers run. Objects are written with `dryRun` unless the test reads them again.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -56,14 +56,14 @@ describe.skipIf(lacksTool('kube'))('the custom resources', () => {
   }, 120_000);
 
   describe('on the API server', () => {
-    it('takes each definition as it is, and finds nothing against its schema', async () => {
+    it('accepts each definition unchanged, and finds no fault in its schema', async () => {
       for (const kind of KINDS) {
         const { metadata, spec } = definitionOf(kind);
         const found = await server.api.get<{
           readonly spec: Json;
           readonly status: { readonly conditions: readonly Json[] };
         }>(`${DEFINITIONS}/${metadata.name}`);
-        // A serializer may drop what it does not know, such as rules.
+        // An API server may drop unknown fields, such as those of rules.
         expect(found.spec).toMatchObject(spec);
         expect(found.status.conditions.filter(({ type }) => type === 'NonStructuralSchema')).toEqual([]);
       }
@@ -88,11 +88,11 @@ describe.skipIf(lacksTool('kube'))('the custom resources', () => {
       expect(await outcome(breaks, names?.breaks)).toContain(message);
     });
 
-    it.each(REFUSED)('refuses of a %s %j', async (kind, spec, message) => {
+    it.each(REFUSED)('rejects of a %s %j', async (kind, spec, message) => {
       expect(await tried(kind, 'refused', spec)).toContain(message);
     });
 
-    it('takes the objects of docs/operations/operator.md, of which the cluster has fifteen lines at most', async () => {
+    it('accepts the objects of docs/operations/operator.md; the cluster has at most fifteen lines', async () => {
       const blocks = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text = '']) => text);
       const objects = blocks.flatMap((text) =>
         parseAllDocuments(text).map((document) => {
@@ -109,7 +109,7 @@ describe.skipIf(lacksTool('kube'))('the custom resources', () => {
       expect(first.trim().split('\n').length).toBeLessThanOrEqual(15);
     });
 
-    it('fills in a secure cluster where only a version was given', async () => {
+    it('sets secure defaults when only a version is given', async () => {
       const { spec }: CairnCluster = await server.api.create(
         `${pathOf('CairnCluster')}?${DRY}`,
         objectOf('CairnCluster', 'events', {}),
@@ -187,7 +187,7 @@ describe.skipIf(lacksTool('kube'))('the custom resources', () => {
         'EventAccess',
         /^NAME +CLUSTER +SECRET +READY +REASON +ROTATED +AGE\nshown +events +orders-key +True +AllGood +\S+ +\d+s$/,
       ],
-    ])('get %s shows what counts at a glance', async (name, kind, expected) => {
+    ])('get %s shows the important columns', async (name, kind, expected) => {
       await server.api.create(pathOf(kind), objectOf(kind, 'shown', {}));
       const status = STATUS[kind] ?? OF_COMPONENT;
       const path = `${pathOf(kind)}/shown/status?fieldManager=test&fieldValidation=Strict`;
@@ -200,7 +200,7 @@ describe.skipIf(lacksTool('kube'))('the custom resources', () => {
       for (const { kind } of KINDS) expect(names).toContain(`${kind.toLowerCase()}.cairn.dev/shown`);
     });
 
-    it('scale changes the replicas of a cluster, and says why it does not', async () => {
+    it('scale changes the replicas of a cluster, and explains a refusal', async () => {
       await server.kubectl('scale', 'cairncluster/shown', '--replicas=5');
       const { spec, status } = await server.api.get<{ readonly spec: Json; readonly status: Json }>(
         `${pathOf('CairnCluster')}/shown/scale`,

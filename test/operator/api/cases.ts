@@ -336,7 +336,7 @@ export const CASES: readonly Case[] = [
   ...of('EventAccess', OF_ACCESS),
 ];
 
-/** Fields that a schema alone refuses, and a part of what the API server says. */
+/** Fields that the schema alone rejects, and a part of the message of the API server. */
 export const REFUSED: readonly (readonly [KindName, Spec, string])[] = [
   ['CairnCluster', { replica: 3 }, 'unknown field "spec.replica"'],
   ['CairnCluster', { storage: { sise: '1Gi' } }, 'unknown field "spec.storage.sise"'],

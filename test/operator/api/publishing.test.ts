@@ -1,6 +1,6 @@
-// Goal: a custom resource can say all that the server takes when a component is published or a key is issued, in the
-// same limits, and nothing else. Method: each field of the messages of the server has its field here, and the patterns
-// accept what the parsers of the server accept.
+// Goal: a custom resource can express every field of the requests that publish a component or issue a key, with the
+// same limits, and nothing else. Method: each field of the messages of the server is mapped to a field of the resource,
+// and the patterns accept what the parsers of the server accept.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as fc from 'fast-check';
@@ -14,7 +14,7 @@ import { allFields } from './walk.ts';
 const PROTO = readFileSync(resolve(import.meta.dirname, '../../../proto/cairn/v1/component.proto'), 'utf8');
 const EVENT_PROTO = readFileSync(resolve(import.meta.dirname, '../../../proto/cairn/v1/event.proto'), 'utf8');
 
-/** Field of the resource for each field of the server's messages. */
+/** Maps the fields of the server's messages to fields of the resource. */
 const OF_ALL = {
   database_name: 'databases',
   description: 'description',
@@ -60,7 +60,7 @@ function fieldsOfMessage(proto: string, message: string): readonly string[] {
   return [...body.matchAll(/^ +(?:optional |repeated )?[\w.<>, ]+ (\w+) = \d+;/gm)].map(([, name = '']) => name);
 }
 
-/** The words of an enum in CamelCase, but for the unspecified one. */
+/** The values of an enum in CamelCase, without the unspecified one. */
 function wordsOfEnum(proto: string, name: string): readonly string[] {
   const body = new RegExp(`^enum ${name} \\{\\n([^]*?)^\\}`, 'm').exec(proto)?.[1] ?? '';
   const prefix = `${name.replaceAll(/(?!^)[A-Z]/g, '_$&').toUpperCase()}_`;
@@ -83,7 +83,7 @@ function accepts(field: Field | undefined, text: string): boolean {
 
 describe('a resource of a component', () => {
   it.each(FIELDS)(
-    'says each field of %s, and only what is beside a publication besides',
+    'has each field of %s, and beyond them only fields that do not belong to the publication',
     (message, { kind }, known) => {
       expect(Object.keys(known).toSorted()).toEqual(fieldsOfMessage(PROTO, message).toSorted());
       expect(Object.values(known).filter((path) => !fields.has(`${kind}.spec.${path}`))).toEqual([]);
@@ -97,12 +97,12 @@ describe('a resource of a component', () => {
     ['Priority', 'StateView.spec.priority'],
     ['KeyType', 'StateView.spec.keyType'],
     ['MaintenanceMode', 'StateView.spec.maintenance'],
-  ])('has the words of %s', (name, path) => {
+  ])('has the values of %s', (name, path) => {
     expect(choicesOf(path)).toEqual(wordsOfEnum(PROTO, name));
     expect(choicesOf(path)).not.toEqual([]);
   });
 
-  it('selects events by each of the attributes of a selector, and leaves each of them open that may be', () => {
+  it('selects events by each attribute of a selector, and leaves the same attributes to parameters as the server', () => {
     const kinds = [...EVENT_PROTO.matchAll(/^ +string (by_\w+) = \d+;/gm)].map(([, name = '']) => name);
     const own: Readonly<Record<string, string>> = {
       by_type: 'eventType',
@@ -121,7 +121,7 @@ describe('a resource of a component', () => {
 });
 
 describe('a resource of access', () => {
-  it('knows the roles of the server', () => {
+  it('has the roles of the server', () => {
     expect(choicesOf('EventAccess.spec.grants[].role')).toEqual([...ROLES]);
   });
 });

@@ -1,4 +1,4 @@
-// An API server of Kubernetes with its etcd, as real as it gets, on loopback and without anything else of a cluster.
+// Starts a real API server of Kubernetes and its etcd on loopback, without other components of a cluster.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export interface RealServer {
   readonly helm: (...args: readonly string[]) => Promise<string>;
 }
 
-/** Starts both, and waits until the server answers; they end with the file of tests. */
+/** Starts both and waits until the API server answers. They end with the test file. */
 export async function startRealServer(): Promise<RealServer> {
   const bin = findKubeBinaries() ?? '';
   const dir = tempDir();
@@ -79,7 +79,7 @@ function endProcessWithFile(child: ChildProcess): void {
   });
 }
 
-/** Certificates and a token, and the configuration by which they are used; its path. */
+/** Writes certificates, a token, and the kubeconfig that uses them. Returns the path of the kubeconfig. */
 function writeFiles(dir: string, port: number): string {
   const write = (name: string, text: string): string => {
     writeFileSync(join(dir, name), text, { mode: 0o600 });

@@ -1,5 +1,5 @@
-// Goal: the declarations of the custom resources are such that the API server takes them, and that people can read
-// them. Method: rules for every part of every kind; the rules of the API server itself are in api-server.long.test.ts.
+// Goal: the API server accepts the declared custom resources, and people can read them. Method: rules for every part of
+// every kind; api-server.long.test.ts tests the rules of the API server itself.
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
@@ -13,11 +13,11 @@ const schemas = KINDS.flatMap((kind) => schemasIn(openApiOf(kind), kind.kind));
 /** Keywords that a structural schema may have. */
 const KEYWORDS =
   /^(?:type|description|default|required|properties|additionalProperties|items|format|enum|pattern|m(?:in|ax)imum|m(?:in|ax)Length|m(?:in|ax)Items|maxProperties|anyOf|x-kubernetes-(?:validations|int-or-string|preserve-unknown-fields|list-type|list-map-keys))$/;
-/** Names of the kubectl of every cluster, and of backups that are to come (KA3). */
+/** Names that kubectl has in every cluster, and names that are reserved for future backups (KA3). */
 const TAKEN = ['sc', 'sts', 'svc', 'sa', 'po', 'pv', 'pvc', 'pdb', 'cm', 'crd', 'csr', 'ep', 'ev', 'hpa', 'ing', 'ns'];
 const KEPT_FREE = ['EventBackup', 'EventBackupSchedule', 'EventRestore'];
 
-/** Lists and maps that a rule is in may have so many items together that it stays cheap. */
+/** Maximum number of evaluations of a rule in one object, from the maximum sizes of the lists and maps around it. */
 const RUNS_MAX = 512;
 
 function faults(isFaulty: (schema: OpenApi, path: string) => boolean): readonly string[] {
@@ -57,19 +57,19 @@ describe('the schemas of the custom resources', () => {
     expect(faults((schema, path) => !isLimited(schema) && !ofKubernetes.test(path))).toEqual([]);
   });
 
-  it('leave nothing open but the overlay of the pod template', () => {
+  it('allow unknown fields only in the overlay of the pod template', () => {
     expect(faults((schema) => schema['x-kubernetes-preserve-unknown-fields'] === true)).toEqual([
       'CairnCluster.spec.podTemplate',
     ]);
   });
 
-  it('have items in lists with keys, whose keys are required', () => {
+  it('require the keys of items in keyed lists', () => {
     const lacks = ({ items, ...schema }: OpenApi): boolean =>
       (schema['x-kubernetes-list-map-keys'] ?? []).some((key) => items?.required?.includes(key) !== true);
     expect(faults(lacks)).toEqual([]);
   });
 
-  it('have defaults that they accept', () => {
+  it('accept their own defaults', () => {
     const ajv = new Ajv({ strict: false, formats: { int32: true, int64: true } });
     formats.default(ajv);
     const refused = schemas.filter(({ schema }) => {
@@ -81,7 +81,7 @@ describe('the schemas of the custom resources', () => {
 });
 
 describe('the rules in CEL', () => {
-  it('are where they run seldom enough', () => {
+  it('are in places where few evaluations are possible', () => {
     const limits = new Map(schemas.map(({ path, schema }) => [path, schema.maxItems ?? schema.maxProperties ?? 1]));
     const runs = (path: string): number =>
       [...path.matchAll(/\[\]|\{\}/g)].reduce(
@@ -91,17 +91,17 @@ describe('the rules in CEL', () => {
     expect(allRules().filter(({ path }) => runs(path) > RUNS_MAX)).toEqual([]);
   });
 
-  it('compare with the object before only where the API server knows which one that is', () => {
+  it('read the old object only where the API server can correlate it', () => {
     const atomic = /\[\]|\{\}/;
     expect(allRules().filter(({ rule, path }) => rule.includes('oldSelf') && atomic.test(path))).toEqual([]);
   });
 
-  it('say in their message what would be right, without a full stop', () => {
+  it('have a message that states the valid value, without a full stop', () => {
     const isMessage = (text: string): boolean => /^\S.*[^.\s]$/.test(text) && text.length < 200;
     expect(allRules().filter(({ message }) => !isMessage(message))).toEqual([]);
   });
 
-  it('refuse the settings that the operator sets itself, which are those that the chart sets', () => {
+  it('reject the settings that the operator sets itself, which are those that the chart sets', () => {
     expect(SET_BY_OPERATOR).toEqual(SET_BY_CHART);
   });
 });
@@ -109,7 +109,7 @@ describe('the rules in CEL', () => {
 describe('the names of the custom resources', () => {
   const names = KINDS.flatMap(({ plural, kind, shortNames }) => [plural, kind.toLowerCase(), ...shortNames]);
 
-  it('are unique, and neither those of Kubernetes nor those that are kept free (KA3)', () => {
+  it('are unique, and are neither names of Kubernetes nor reserved (KA3)', () => {
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => TAKEN.includes(name))).toEqual([]);
     expect(KINDS.filter(({ kind }) => KEPT_FREE.includes(kind))).toEqual([]);
@@ -117,7 +117,7 @@ describe('the names of the custom resources', () => {
 });
 
 describe('columns and the scale subresource', () => {
-  /** Whether a path such as `.status.conditions[?(@.type=="Ready")].status` leads to a field. */
+  /** True when a path such as `.status.conditions[?(@.type=="Ready")].status` leads to a field. */
   function leads(root: OpenApi, path: string): boolean {
     const steps = path
       .replaceAll(/\[\?[^\]]*\]/g, '[]')
@@ -131,7 +131,7 @@ describe('columns and the scale subresource', () => {
     return at !== undefined;
   }
 
-  it.each(KINDS)('of $kind lead to fields, and begin with what counts', (kind) => {
+  it.each(KINDS)('of $kind lead to fields, include Ready, and end with Age', (kind) => {
     const root = openApiOf(kind);
     const { scale } = kind;
     const paths = [
@@ -146,7 +146,7 @@ describe('columns and the scale subresource', () => {
     expect(shown.length).toBeLessThanOrEqual(7);
   });
 
-  it('ask for conditions that the kind has', () => {
+  it('name conditions that the kind has', () => {
     const asked = KINDS.flatMap(({ kind, columns, conditions }) =>
       columns.flatMap(({ path }) => {
         const type = /@\.type=="(\w+)"/.exec(path)?.[1];
@@ -158,13 +158,13 @@ describe('columns and the scale subresource', () => {
 });
 
 describe('a status', () => {
-  it('has no value that changes without a reason (KA2)', () => {
+  it('has no field whose value changes all the time (KA2)', () => {
     const restless = /(?:revision|index|lag|bytes|heartbeat|probe|seen|checked|uptime|lastUpdate)/i;
     const found = allFields().filter(({ path }) => path.includes('.status.') && restless.test(path));
     expect(found.map(({ path }) => path)).toEqual([]);
   });
 });
 
-it('definitions fit into what kubectl apply keeps of them', () => {
+it('definitions fit into the annotation of kubectl apply', () => {
   for (const kind of KINDS) expect(JSON.stringify(definitionOf(kind)).length).toBeLessThan(200_000);
 });

@@ -1,5 +1,5 @@
-// Goal: what a kind takes is declared once (KA1): the types say of a field exactly what its schema does. Method: a kind
-// with a field of each sort.
+// Goal: each field of a kind is declared once (KA1): its type and its schema agree. Method: a kind with one field of
+// each sort.
 import { expect, it } from 'vitest';
 import {
   anyObject,
@@ -51,7 +51,7 @@ const KIND: ResourceKind = {
   columns: [{ name: 'Age', type: 'date', path: '.metadata.creationTimestamp', doc: 'Its age.', isWide: true }],
 };
 
-it('types have what the schema requires or fills in, and the rest as optional (KA1)', () => {
+it('fields that are required or have a default are present in the type, all others are optional (KA1)', () => {
   const types = renderTypes([KIND]);
   const members = types.slice(types.indexOf('export interface Part')).replaceAll(/ *\/\*\*[^/]*\*\/\n/g, '');
   expect(members).toBe(`export interface Part {

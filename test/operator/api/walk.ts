@@ -1,4 +1,4 @@
-// The parts of the declared kinds and of their OpenAPI schemas, one by one.
+// Walks through the fields of the declared kinds and of their OpenAPI schemas.
 import { KINDS } from '../../../operator/src/api/index.ts';
 import type { Field, ResourceKind, Rule, Shape } from '../../../operator/src/api/schema.ts';
 import { definitionOf } from '../../../scripts/crds/open-api.ts';

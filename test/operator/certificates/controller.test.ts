@@ -1,5 +1,5 @@
-// Goal: the Secrets of a CairnCluster are there, whatever fails meanwhile, and are not written again (KS1, KS3).
-// Method: the controller with an API server in memory, without and with faults by a seed.
+// Goal: the controller creates the Secrets of a CairnCluster despite failed requests, and does not write them again
+// (KS1, KS3). Method: the controller with an API server in memory, without faults and with seeded faults.
 import { expect, it, onTestFinished } from 'vitest';
 import { SecretsController } from '../../../operator/src/certificates/index.ts';
 import { Api, ControllerLoop, type EventText, keyOf, type Pass } from '../../../operator/src/kube/index.ts';
@@ -50,7 +50,7 @@ async function isIssued({ runtime, controller, cluster }: ReturnType<typeof star
   });
 }
 
-it('the controller writes each Secret once, and says which', async () => {
+it('the controller writes each Secret once, and reports it', async () => {
   const started = start(1);
   const { runtime, memory, cluster, controller, events } = started;
   expect(controller.stateOf(cluster).tls[0]).toBe('Unknown');
@@ -76,9 +76,12 @@ it('the controller renews a certificate in the Secret that exists', async () => 
   });
 });
 
-it.each([1, 2, 3, 4])('no key is made twice while requests fail, with the seed %i (KS1, KS3)', async (seed) => {
-  const started = start(seed, EVERY_FAULT);
-  await isIssued(started);
-  const writes = started.memory.store.log.filter(({ collection }) => collection === SECRETS);
-  expect(writes.map(({ type }) => type)).toEqual(OWN.map(() => 'ADDED'));
-});
+it.each([1, 2, 3, 4])(
+  'each key is generated once, even when requests fail, with the seed %i (KS1, KS3)',
+  async (seed) => {
+    const started = start(seed, EVERY_FAULT);
+    await isIssued(started);
+    const writes = started.memory.store.log.filter(({ collection }) => collection === SECRETS);
+    expect(writes.map(({ type }) => type)).toEqual(OWN.map(() => 'ADDED'));
+  },
+);

@@ -1,5 +1,5 @@
-// Goal: what the operator issues works for TLS between nodes and clients, also while one authority replaces another.
-// Method: real handshakes, in which both sides show certificates.
+// Goal: certificates of the operator work for TLS between nodes and clients, also during the rotation of an authority.
+// Method: real handshakes in which both sides present certificates.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
@@ -66,7 +66,7 @@ it('certificates of the operator are accepted by both sides, for the names of th
   expect(await handshake(files, { ...files, ca: filesOf(stranger).ca })).toBe('SELF_SIGNED_CERT_IN_CHAIN');
 });
 
-it('nodes with certificates of two authorities accept each other while one replaces the other (KS2)', async () => {
+it('nodes with certificates of two authorities accept each other during a rotation (KS2)', async () => {
   const [namespace, cluster] = [new Namespace(), clusterOf()];
   // The rotation is now, so that all certificates are valid for the handshake.
   const startMs = Date.now() - SWITCH_DAY * DAY_MS;

@@ -1,4 +1,4 @@
-// The Secrets and ConfigMaps of a namespace in memory, and a controller that does what the plan says.
+// The Secrets and ConfigMaps of a namespace in memory, and a controller that carries out plans for them.
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
 import { planSecrets, type SecretPlan, secretOf } from '../../../operator/src/certificates/index.ts';
 import { type ConfigMap, dataOf, type Secret, textIn } from '../../../operator/src/kube/index.ts';

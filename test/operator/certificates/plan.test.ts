@@ -1,5 +1,5 @@
-// Goal: the Secrets of a cluster are made once, renewed in time, and never taken from the user (KS1 to KS3). Method: a
-// namespace in memory, in which the actions of each plan are carried out with real keys.
+// Goal: the Secrets of a cluster are generated once, renewed in time, and never overwrite those of the user (KS1 to
+// KS3). Method: a namespace in memory, in which the actions of each plan are carried out with real keys.
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { clusterOf } from '../objects/clusters.ts';
@@ -32,7 +32,7 @@ function isTrusted(certificate: X509Certificate, authorities: string): boolean {
 }
 
 describe('the Secrets of a cluster', () => {
-  it('are made once, and then there is nothing to do (KS1, KS3)', async () => {
+  it('are generated once (KS1, KS3)', async () => {
     const [namespace, cluster] = [new Namespace(), clusterOf()];
     expect(await namespace.reconcile(cluster, START_MS)).toEqual(MADE_FOR_ALL);
     const before = new Map(namespace.secrets);
@@ -78,7 +78,7 @@ describe('the Secrets of a cluster', () => {
     expect(found).toEqual(['shop-tls: new certificate: the names have changed']);
   });
 
-  it('have a new certificate when that in the Secret is damaged', async () => {
+  it('have a new certificate when the one in the Secret is damaged', async () => {
     const [namespace, cluster] = [new Namespace(), clusterOf()];
     await namespace.reconcile(cluster, START_MS);
     const tls = namespace.secrets.get('shop-tls');
@@ -92,7 +92,7 @@ describe('the Secrets of a cluster', () => {
     }
   });
 
-  it('are those of a cluster that has its name again', async () => {
+  it('are kept for a cluster that is created again with the same name', async () => {
     const [namespace, cluster] = [new Namespace(), clusterOf()];
     await namespace.reconcile(cluster, START_MS);
     const again = { ...cluster, metadata: { ...cluster.metadata, uid: 'another' } };
@@ -132,7 +132,7 @@ describe('authorities', () => {
     },
   );
 
-  it('replace one that ended while there was no operator', async () => {
+  it('replace one that expired while no operator was running', async () => {
     const [namespace, cluster] = [new Namespace(), clusterOf()];
     await namespace.reconcile(cluster, START_MS);
     await namespace.reconcile(cluster, START_MS + 11 * YEAR_MS);
@@ -141,7 +141,7 @@ describe('authorities', () => {
     expect(Date.parse(certificate.validTo)).toBeGreaterThan(START_MS + 11 * YEAR_MS);
   });
 
-  it('sign no certificate that outlives them, and not one after the other, shortly before their end', async () => {
+  it('sign no certificate that outlives them, and do not issue one after the other shortly before they expire', async () => {
     const [namespace, cluster] = [new Namespace(), clusterOf()];
     await namespace.reconcile(cluster, START_MS);
     const end = Date.parse(certificateIn(namespace, 'shop-authority').validTo);
@@ -168,7 +168,7 @@ describe('authorities', () => {
 
 describe('Secrets of the user', () => {
   it.each(['shop-authority', 'shop-tls', 'shop-ca'])(
-    'are not overwritten where the operator would make its own %s (KS1)',
+    'are not overwritten when the operator would create its own %s (KS1)',
     async (name) => {
       const [namespace, cluster] = [new Namespace(), clusterOf()];
       namespace.set(name, { 'tls.crt': 'ours' });
@@ -179,7 +179,7 @@ describe('Secrets of the user', () => {
     },
   );
 
-  it('are taken as they are where a key is there already (KS1)', async () => {
+  it('are used unchanged when they already have a key (KS1)', async () => {
     const [namespace, cluster] = [new Namespace(), clusterOf()];
     namespace.set('shop-peer', { 'peer-secret': 'ours' });
     namespace.set('shop-auth', { other: 'x' });
@@ -210,14 +210,14 @@ describe('Secrets of the user', () => {
       {},
       ['Secret shop-tls does not exist', 'ConfigMap bundle with ca.crt does not exist'],
     ],
-  ])('%s are a fault', async (_name, spec, secrets, faults) => {
+  ])('%s are reported as a fault', async (_name, spec, secrets, faults) => {
     const [namespace, cluster] = [new Namespace(), clusterOf({ ...spec })];
     for (const [name, key] of Object.entries(secrets)) namespace.set(name, { [key]: 'x' });
     await namespace.reconcile(cluster, START_MS);
     expect(namespace.plan(cluster, START_MS).faults.map(({ message }) => message)).toEqual(faults);
   });
 
-  it('give clients the authorities of the nodes, and nodes those of both', async () => {
+  it('provide clients with the authorities of nodes, and nodes with those of nodes and clients', async () => {
     const [namespace, own] = [new Namespace(), new Namespace()];
     await own.reconcile(clusterOf(), START_MS);
     const [authority, certificate, key] = ['ca.crt', 'tls.crt', 'tls.key'].map((each) => own.text('shop-tls', each));

@@ -1,5 +1,5 @@
-// Goal: the operator administers a cluster as a client, with the key and the authority that the Secrets have.
-// Method: a real node with TLS and authentication; its Secrets on an API server in memory.
+// Goal: the operator administers a cluster as a client, with the key and the authority in its Secrets. Method: a real
+// node with TLS and authentication; its Secrets are on an API server in memory.
 import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -82,7 +82,7 @@ it('describes a cluster by any address that answers, with the credentials of its
   expect(Math.abs((described?.diskUsedPercent ?? 0) - 100 * (1 - bavail / blocks))).toBeLessThan(2);
 });
 
-it('rejects with the reason of the cluster when that refuses an order', async () => {
+it('rejects with the reason of the cluster when the cluster refuses a request', async () => {
   const admin = new GrpcClusterAdmin([address], identity);
   const drained = admin.order('drain', 1);
   await expect(drained).rejects.toThrow(/would have no quorum/);
@@ -109,7 +109,7 @@ it('ends a call with its signal (KG1)', async () => {
   await expect(called).rejects.toSatisfy((error) => failedWith(error, 'CANCELLED'));
 });
 
-it('names a cluster and its nodes as their certificates do', () => {
+it('the addresses of a cluster and its nodes have the names in their certificates', () => {
   expect(serviceAddress(CLUSTER)).toBe('shop.events.svc.cluster.local:50051');
   expect(nodeAddress(CLUSTER, 'shop-2')).toBe('shop-2.shop-headless.events.svc.cluster.local:50051');
 });

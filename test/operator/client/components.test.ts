@@ -1,5 +1,5 @@
-// Goal: the client of components does at a node what its interface says, for each kind. Method: a node in this process,
-// and the small components of the tests.
+// Goal: the client of components implements its interface on a node, for each kind of component. Method: a node in this
+// process, and small components.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Channel, failedWith, GrpcComponents, type Publication } from '../../../operator/src/client/index.ts';
 import { digestOf } from '../../../operator/src/components/index.ts';
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 
 it.each(CASES)(
-  'a $kind is published once, compiled before it is active, activated, ended and deleted',
+  'a $kind is published once, compiled before it is active, activated, deactivated and deleted',
   async (publication) => {
     const { kind } = publication;
     const id = { database, kind, name: `own-${kind}` };

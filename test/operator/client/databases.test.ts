@@ -1,9 +1,9 @@
-// Goal: the client of databases does at a node what its interface says. Method: a node in this process.
+// Goal: the client of databases implements its interface on a node. Method: a node in this process.
 import { expect, it } from 'vitest';
 import { Channel, failedWith, GrpcDatabases } from '../../../operator/src/client/index.ts';
 import { startTestServer } from '../../support/server.ts';
 
-it('databases are created once, found, and deleted by their id alone', async () => {
+it('databases are created once, found by name, and deleted only by id', async () => {
   await using server = await startTestServer('--peer-port=0');
   using channel = new Channel(server.grpc, {});
   const databases = new GrpcDatabases(channel);

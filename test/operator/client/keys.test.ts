@@ -1,5 +1,5 @@
-// Goal: the client of keys does at a node what its interface says, with texts of keys that the operator makes.
-// Method: a node in this process that authenticates its clients.
+// Goal: the client of keys implements its interface on a node, with keys that the operator generates. Method: a node in
+// this process that authenticates its clients.
 import { expect, it } from 'vitest';
 import { newKeyText, parseKeyText } from '../../../operator/src/access/index.ts';
 import { Channel, failedWith, GrpcDatabases, GrpcKeys } from '../../../operator/src/client/index.ts';

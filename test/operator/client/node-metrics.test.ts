@@ -1,5 +1,5 @@
-// Goal: the operator learns from the metrics of nodes what components do.
-// Method: the metrics server of a node, with and without TLS, and servers that do not answer as one does.
+// Goal: the operator reads the calls of components from the metrics of nodes. Method: the metrics server of a node,
+// with and without TLS, and servers with invalid answers.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -26,7 +26,7 @@ describe('the calls of a component', () => {
       .concat(`cairn_component_call_duration_seconds_count{digest="${digest}",result="${result}"} ${counts.at(-1)}\n`)
       .join('');
 
-  it('are the sum over all nodes, and are not known while one of them is silent', async () => {
+  it('are the sum over all nodes, and unknown while one node does not answer', async () => {
     const first = await serve((_request, response) =>
       response.end(
         shown('aa', 'answered', [5, 7, 8]) + shown('aa', 'trapped', [1, 1, 1]) + shown('bb', 'failed', [9, 9, 9]),
@@ -49,7 +49,7 @@ describe('the calls of a component', () => {
     expect(await callsOf([], 'sha256:aa')).toBeUndefined();
   });
 
-  it('are read over TLS from nodes of the trusted authority alone', async () => {
+  it('are read over TLS only from nodes of the trusted authority', async () => {
     const authority = new Authority('authority of the cluster');
     const tls = authority.issue({ cn: 'node', names: ['IP:127.0.0.1'] });
     const address = await serve((_request, response) => response.end(shown('aa', 'failed', [1, 2, 3])), tls);

@@ -1,6 +1,6 @@
-// Goal: the controller works on the machinery: informers, the loop, and the objects of a real CairnCluster; and its
-// irreversible actions fail when what they depend on has changed. Method: an API server in memory, without controllers
-// of Kubernetes.
+// Goal: the controller works with informers, the loop and the objects of a real CairnCluster; and its irreversible
+// actions fail when the state that they depend on has changed. Method: an API server in memory, without controllers of
+// Kubernetes.
 import { status as codes, Metadata } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
@@ -98,7 +98,7 @@ it('reads objects before it asks nodes, so a disk is not judged by its size befo
   expect(order.at(-1)).toBe('description');
 });
 
-it('says in the status that the nodes refuse its key', async () => {
+it('reports in the status that the nodes reject its key', async () => {
   const runtime = new ManualRuntime();
   const pod = { metadata: { name: 'shop-0', namespace: 'prod', uid: 'one', resourceVersion: '1' } };
   const objects: ClusterPorts['objects'] = {

@@ -1,5 +1,5 @@
-// Goal: the plan is empty for every converged world, and is the right one for worlds that differ from it in a few
-// things. Method: worlds that the simulation reaches; each row of a table changes some fields.
+// Goal: the plan is empty for every converged world, and has the right actions for worlds that differ in a few things.
+// Method: worlds that the simulation reaches; each row of a table changes some fields.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { World } from '../../../operator/src/cluster/index.ts';
@@ -164,8 +164,8 @@ function shown(action: ReturnType<typeof plan>[number]): string {
 }
 
 /**
- * Plans, and reasons of conditions. The cluster has the nodes 1 to 3 in shop-0 to shop-2. The first one has the most
- * leaderships.
+ * Changed worlds, their plans and the reasons of their conditions. The cluster has the nodes 1 to 3 in shop-0 to
+ * shop-2. Node 1 has the most leaderships.
  */
 const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reasons: readonly string[]])[] = [
   ['nothing', [], /^$/, 'Stable', 'Converged', 'AllNodesReady'],
@@ -359,7 +359,7 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
   ['larger claims', [sized('', '30Gi')], /^delete StatefulSet shop: .* Orphan$/],
 ];
 
-describe('the plan of a world that differs in few things', () => {
+describe('the plan of a world with a few differences', () => {
   let world: World;
   beforeAll(async () => {
     const leads = withDescribed('nodes', (node) => ({ ...node, leads: 4 - Number(node['id']), movableLeads: 1 }));
@@ -387,7 +387,7 @@ describe('the plan of a world that differs in few things', () => {
     ['a lagging node', [lagging], 5],
     ['a database without a leader', [leaderless], 5],
     ['no answer', [unanswered], 5],
-  ])('%s: it is observed again after $2 s', (_name, changes, seconds) => {
+  ])('%s: the world is observed again after $2 s', (_name, changes, seconds) => {
     expect(recheckMs(changes.reduce((found, change) => change(found), world))).toBe(1000 * seconds);
   });
 });

@@ -1,6 +1,6 @@
-// Goal: after any edits, faults, lagging caches and kills of the operator, a cluster converges to its spec, and the
-// plan is empty then; no safety rule is broken on the way.
-// Method: random runs of the simulation by seeds. Seeds that found a fault stay in the list.
+// Goal: after any edits, faults, lagging caches and kills of the operator, a cluster converges to its spec and the plan
+// is empty; no safety rule is violated. Method: random runs of the simulation by seeds. Seeds that found a fault stay
+// in the list.
 import { expect, it } from 'vitest';
 import { runs } from '../../support/runs.ts';
 import { calm, disturb, disturbPods, recover } from './model/disturbances.ts';
@@ -14,10 +14,10 @@ const STEPS_TO_CONVERGE = 1_500;
 const STEPS_TO_RECOVER = 200;
 const STEPS_TO_SETTLE = 60;
 const STEPS_OF_SILENCE = 20;
-/** Seeds of found faults. */
+/** Seeds that found faults. */
 const FOUND: readonly number[] = [9, 38, 41, 46, 51, 137];
 
-/** Whether the cluster has what its spec wants. */
+/** True when the cluster meets its spec. */
 function hasConverged(run: Run): boolean {
   const { cluster, cairn, kube, objects } = run;
   if (!run.isStable || cluster?.status.observedGeneration !== cluster?.metadata.generation) return false;
@@ -34,7 +34,7 @@ function hasConverged(run: Run): boolean {
   );
 }
 
-/** Whether its volumes are gone with the cluster, or kept. */
+/** True when its volumes are deleted with the cluster, or kept, by its policy. */
 async function hasEnded(run: Run): Promise<boolean> {
   const { reclaimPolicy } = run.cluster?.spec ?? {};
   const before = run.kube.list('persistentvolumeclaims').length;
@@ -46,7 +46,7 @@ async function hasEnded(run: Run): Promise<boolean> {
   return isReleased() && length === (reclaimPolicy === 'Delete' ? 0 : before);
 }
 
-/** Returns what went wrong. */
+/** Returns undefined when the run converges and ends, and otherwise a description of the failure. */
 async function randomRun(run: Run): Promise<unknown> {
   const { chance } = run.runtime;
   for (let count = 0; count < DISTURBANCES; count += 1) {

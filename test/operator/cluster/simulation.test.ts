@@ -1,4 +1,4 @@
-// Goal: from any reachable state the controller brings a cluster to its spec, and breaks no safety rule on the way.
+// Goal: from any reachable state the controller brings a cluster to its spec without a violation of a safety rule.
 // Method: the real controller against naive models of Kubernetes and of a cluster. The rules KC1 to KC6 and KC8 are
 // checked against the models at each write (model/safety.ts). Each rule of the plan has its rows in plan.test.ts.
 import { describe, expect, it } from 'vitest';
@@ -49,7 +49,7 @@ describe('installation', () => {
     });
   });
 
-  it('applies everything once more and restarts no pod when the operator restarts', async () => {
+  it('applies all objects again and restarts no pod when the operator restarts', async () => {
     const run = await installed();
     const [pods, { writes }] = [podsOf(run), run.kube];
     run.restart();
@@ -89,7 +89,7 @@ describe('number of nodes', () => {
     expect(run.cairn.nodes.flatMap(({ id, state }) => (state === 'removed' ? [] : [id]))).toEqual([1, 6, 7]);
   });
 
-  it('goes down while a pod is being replaced', async () => {
+  it('decreases while a pod is being replaced', async () => {
     const run = await installed({ replicas: 5 });
     run.edit({ restartKey: 'again' });
     await run.until(() => [...run.cairn.processes.values()].some(({ isDraining }) => isDraining), STEPS);
@@ -97,7 +97,7 @@ describe('number of nodes', () => {
     expect(membersOf(run)).toHaveLength(3);
   });
 
-  it('reports the reason when the cluster refuses that a node leaves', async () => {
+  it('reports the reason when the cluster refuses to remove a node', async () => {
     const run = await installed();
     run.cairn.decommission = () => Promise.reject(new Error('without node 3 there would be no quorum of shop'));
     run.edit({ replicas: 1 });
@@ -120,7 +120,7 @@ describe('replacement of pods', () => {
     expect(run.log.filter((line) => line.startsWith('drain'))).toHaveLength(3);
   });
 
-  it('rolls an upgrade back before it is final, and refuses to afterwards', async () => {
+  it('rolls an upgrade back before it is final, and refuses to roll back afterwards', async () => {
     const run = await installed({ 'update.finalizeAfterSeconds': 3600 });
     run.edit({ version: '0.2.0' });
     await run.until(
@@ -145,7 +145,7 @@ describe('replacement of pods', () => {
     expect(run.log.filter((line) => line.startsWith('delete Pod'))).toHaveLength(1);
   });
 
-  it('stops at the first pod that does not become ready, and replaces that one when the spec is fixed', async () => {
+  it('stops at the first pod that does not become ready, and replaces that pod when the spec is fixed', async () => {
     const run = await installed();
     run.edit({ config: { isBad: 'yes' } });
     await run.until(() => false, 150);
@@ -184,7 +184,7 @@ describe('recovery', () => {
 });
 
 describe('volumes', () => {
-  it('grows claims and makes the StatefulSet anew under its pods', async () => {
+  it('grows claims and re-creates the StatefulSet without a restart of its pods', async () => {
     const run = await installed();
     const pods = podsOf(run);
     const set = run.kube.get('statefulsets', 'shop')?.metadata.uid;

@@ -1,4 +1,4 @@
-// Goal: a component is judged by the calls of its nodes. Method: a table of calls.
+// Goal: the calls of its nodes decide whether a component exceeds its limits. Method: a table of calls.
 import { describe, expect, it } from 'vitest';
 import type { StateView } from '../../../operator/src/api/index.ts';
 import { verdictOf } from '../../../operator/src/components/analysis.ts';

@@ -10,7 +10,7 @@ const LAYER = { mediaType: 'application/wasm', digest: digestOf(WASM), size: WAS
 interface Plan {
   readonly layers?: readonly object[];
   readonly blob?: Buffer;
-  /** Whether a token is needed, which takes a password. */
+  /** True when the registry requires a token, which requires a password. */
   readonly isPrivate?: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Goal: the plan for a component is what its spec and its databases ask for. Method: a table of worlds, and random
-// converged worlds.
+// Goal: the plan for a component has the actions that its spec and its databases require. Method: a table of worlds,
+// and random converged worlds.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StateView } from '../../../operator/src/api/index.ts';
@@ -19,7 +19,7 @@ interface Sketch {
   readonly spec?: Partial<StateView['spec']>;
   readonly versions?: readonly ComponentVersion[];
   readonly holders?: readonly Holder[];
-  /** Version that was published of the wanted component. */
+  /** Published version of the wanted component. */
   readonly version?: number;
   readonly publication?: string;
   readonly isHeld?: boolean;
@@ -82,7 +82,7 @@ function canary(onFailure: 'RollBack' | 'Pause'): Partial<StateView['spec']> {
   return { rollout: { strategy: 'Canary', timeoutSeconds: 60, steps, analysis: { maxTraps: 0, onFailure } } };
 }
 
-/** A version of which the status says that it has exceeded a limit. */
+/** A version that has exceeded a limit, by its status. */
 const FAILED: Sketch = {
   spec: canary('RollBack'),
   status: {

@@ -1,6 +1,6 @@
 // Goal: databases have the component of the source, active once all nodes can run it, under faults of both APIs and
 // kills of the operator. Method: random edits of a State View, its source and its databases by a seed, and a naive
-// Cairn whose nodes compile after a while, or refuse.
+// model of Cairn whose nodes compile with a delay, or fail to.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { StateView } from '../../../operator/src/api/index.ts';
@@ -12,7 +12,7 @@ import { BAD } from '../../support/operator/naive-components.ts';
 import { runs } from '../../support/runs.ts';
 
 const WASM = ['one', 'two', 'three'].map((text) => Buffer.from(text));
-/** Half of the databases first. */
+/** A canary with half of the databases first. */
 const PERCENT = { strategy: 'Canary', steps: [{ percent: 50, observeSeconds: 60 }] };
 const DATABASES = ['audit', 'ledger', 'shop'];
 
@@ -79,7 +79,7 @@ function judge(world: ComponentWorld, wasm: Buffer): void {
   }
 }
 
-it('components converge under faults and kills, and none is active that a node cannot run (KP1, KP2, KP4)', async () => {
+it('components converge under faults and kills, and are active only when every node can run them (KP1, KP2, KP4)', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const world = new ComponentWorld(seed, EVERY_FAULT);
     const { runtime, components } = world;
@@ -106,7 +106,7 @@ const CANARY = {
   ],
 };
 
-it('a canary is observed before the next databases get the version, and a bad one stays the only one (KP1, KP6)', async () => {
+it('a canary is observed before the next databases get the version, and a failing one goes no further (KP1, KP6)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
   world.begin(DATABASES);
@@ -141,7 +141,7 @@ it('a canary is observed before the next databases get the version, and a bad on
   expect(step()).toEqual([1, 3, 2, 5]);
 });
 
-it('a rollout whose nodes do not compile is reported as stuck, and continues when they do (KP1)', async () => {
+it('a rollout is reported as stuck while nodes do not compile, and continues when they do (KP1)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
   components.isCompiling = false;
@@ -239,7 +239,7 @@ it('a database that refuses a publication does not hold up the others (KP2)', as
   expect(world.view('view')?.status?.databasesReady).toBe(3);
 });
 
-it('an older resource keeps its component, and a younger one follows when it is deleted (KP1)', async () => {
+it('the older of two resources with one component keeps it, and the younger one takes over when it is deleted (KP1)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
   world.begin(['shop'], { contentType: 'text/html' });
@@ -255,7 +255,7 @@ it('an older resource keeps its component, and a younger one follows when it is 
   expect(ready()).toBe('Active');
 });
 
-it('a rollout reports its progress, goes back to the version that there is, and deletes by policy (KP2, KP4)', async () => {
+it('a rollout reports its progress, goes back to an existing version, and deletes by policy (KP2, KP4)', async () => {
   const world = new ComponentWorld(1);
   const { runtime, components } = world;
   const operator = world.begin(['shop'], { reclaimPolicy: 'Delete' });
@@ -285,7 +285,7 @@ it('a rollout reports its progress, goes back to the version that there is, and 
   const { sent } = components;
   world.start();
   await runtime.advance(60_000);
-  // The status remembers what was published.
+  // The status has the published version.
   expect(components.sent).toBe(sent);
   world.withdraw('view');
   await runtime.advance(60_000);

@@ -1,4 +1,4 @@
-// Goal: the plan for an EventDatabase is what its policies say. Method: a table of worlds, and random converged worlds.
+// Goal: the plan for an EventDatabase follows its policies. Method: a table of worlds, and random converged worlds.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventDatabase } from '../../../operator/src/api/index.ts';

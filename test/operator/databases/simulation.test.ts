@@ -1,6 +1,6 @@
-// Goal: databases become what EventDatabases say, under faults of both APIs and kills of the operator, and no database
-// of another party is deleted. Method: random edits of objects, clusters and databases by a seed, an API server in
-// memory, a naive Cairn, and checks of each write of an id and of each deletion.
+// Goal: databases converge to their EventDatabases, under faults of both APIs and kills of the operator, and no
+// database of another party is deleted. Method: random edits of objects, clusters and databases by a seed, an API
+// server in memory, a naive model of Cairn, and checks of each write of an id and of each deletion.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { EVENT_DATABASE, type EventDatabase } from '../../../operator/src/api/index.ts';
@@ -13,7 +13,7 @@ const NAMES = ['shop', 'ledger', 'audit'];
 const ADOPTION = ['Create', 'Adopt', 'Either'];
 const RECLAIM = ['Retain', 'Delete'];
 
-/** Collects objects that take a database which their policy does not give them (KD1), and wrong deletions (KD2). */
+/** Collects objects that adopt a database against their policy (KD1), and wrong deletions (KD2). */
 function watch(world: DatabaseWorld): readonly string[] {
   const { server, cairn } = world;
   const faults: string[] = [];
@@ -96,7 +96,7 @@ it('databases converge under faults and kills, and none of another party is dele
   await fc.assert(property, { numRuns: runs(60), endOnFailure: true });
 });
 
-it('a first creation that finds the name taken leaves the database to its party (KD1)', async () => {
+it('a first creation that finds the name in use does not adopt the database (KD1)', async () => {
   const world = new DatabaseWorld(1);
   const { runtime, cairn } = world;
   world.setCluster('True');
@@ -116,7 +116,7 @@ it('a first creation that finds the name taken leaves the database to its party 
   expect([shop?.status?.databaseID, reasonsOf(shop)]).toEqual([undefined, { Created: exists, Ready: exists }]);
 });
 
-it('a deletion gives up when the cluster is deleted, and an unreachable cluster delays it for an hour (KD4)', async () => {
+it('a deletion is abandoned when the cluster is deleted, or unreachable for an hour (KD4)', async () => {
   for (const [isGone, ms] of [
     [true, 30_000],
     [false, 3_600_000 + 600_000],

@@ -1,4 +1,4 @@
-// An API server by HTTPS for a test, which answers each request.
+// An HTTPS API server for tests that answers each request.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -17,7 +17,7 @@ export interface Received {
 }
 
 interface ServerPlan {
-  /** Path of a proxy before that of the API. */
+  /** Path of a proxy, a prefix of the path of the API. */
   readonly behind?: string;
   /** Alternative name in its certificate. */
   readonly name?: string;

@@ -1,5 +1,5 @@
 // Goal: every request ends, is retried only when that is safe, and arrives complete. Method: a transport with scripted
-// responses and a manual clock; for HTTPS a real server.
+// responses and a manual clock; a real server for HTTPS.
 import { describe, expect, it } from 'vitest';
 import { Api, ApiError, type TransportRequest, unless } from '../../../operator/src/kube/index.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
@@ -83,15 +83,18 @@ describe('a request', () => {
     },
     { code: 500, reason: 'InternalError', message: 'etcdserver: leader changed', isTerminal: false },
     { code: 409, reason: 'Conflict', message: 'Apply failed', isTerminal: false },
-  ])('has a terminal error or not when the server returns $code $message', ({ code, isTerminal, ...status }) => {
-    const error = new ApiError('PATCH /x', code, JSON.stringify(status));
-    expect([error.isTerminal, error.reason, error.message]).toEqual([
-      isTerminal,
-      status.reason,
-      `PATCH /x: ${code} ${status.message}`,
-    ]);
-    expect(error.retryAfterMs).toBe(isTerminal ? 60_000 : 0);
-  });
+  ])(
+    'has a terminal or a transient error when the server returns $code $message',
+    ({ code, isTerminal, ...status }) => {
+      const error = new ApiError('PATCH /x', code, JSON.stringify(status));
+      expect([error.isTerminal, error.reason, error.message]).toEqual([
+        isTerminal,
+        status.reason,
+        `PATCH /x: ${code} ${status.message}`,
+      ]);
+      expect(error.retryAfterMs).toBe(isTerminal ? 60_000 : 0);
+    },
+  );
 
   it('treats only the named codes as success', async () => {
     const error = new ApiError('GET /x', 404, 'not JSON', 'Wed, 21 Oct 2026 07:28:00 GMT');
@@ -112,7 +115,7 @@ describe('HTTPS', () => {
     expect(headers).toEqual(['24', 'Bearer a-token', '{"gracePeriodSeconds":0}']);
   });
 
-  it('reaches a server behind the path of a proxy, by the name in its certificate', async () => {
+  it('reaches a server through a path of a proxy, and verifies its certificate by the given name', async () => {
     const plan = { behind: '/clusters/one/', name: 'DNS:kubernetes.example', tlsServerName: 'kubernetes.example' };
     const api = await startApiServer(({ path }, response) => reply(response, { path }), plan);
     expect(await api.get(PATH)).toEqual({ path: `/clusters/one${PATH}` });

@@ -1,5 +1,5 @@
 // Goal: a loop observes again after an irreversible action, only reports when nothing is left to do, and retries a pass
-// that failed. Method: a controller whose plans are given, and a manual clock. The simulations of the controllers of
+// that failed. Method: a controller with scripted plans, and a manual clock. The simulations of the controllers of
 // Cairn run the loop under faults of the API server and kills of the operator.
 import { expect, it, onTestFinished } from 'vitest';
 import { untilCheck } from '../../../operator/src/kube/controller.ts';

@@ -1,5 +1,5 @@
-// Finalizers, owners and preconditions of versions as an API server has them: the same requests go to the server in
-// memory and to a real one.
+// Requests that test finalizers, owners and preconditions of versions. The tests send them to the server in memory and
+// to a real API server.
 import {
   type Api,
   apply,
@@ -14,7 +14,7 @@ const DEPLOYMENT: Kind = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'd
 const NAMESPACE = 'default';
 const OURS = 'example.dev/ours';
 
-/** Answers of both servers. */
+/** Expected answers of both servers. */
 export const DELETIONS: object = {
   marked: [true, 1],
   again: true,

@@ -49,12 +49,12 @@ function put({ store }: MemoryApi, name: string, spec: Thing['spec'] | undefined
   store[known ? 'replace' : 'create'](target(name), { metadata: { name }, spec }, 'test');
 }
 
-/** `key@version` of each. */
+/** `key@version` of each item. */
 function versions(items: Iterable<KubeObject>): readonly string[] {
   return [...items].map((item) => `${keyOf(item)}@${item.metadata.resourceVersion}`).toSorted();
 }
 
-/** A copy made of what the handlers receive, with the faults in it (KM6). */
+/** A copy that the handlers build, with the faults that they find (KM6). */
 class Mirror {
   readonly items = new Map<string, Thing>();
   readonly faults: string[] = [];
@@ -118,7 +118,7 @@ describe('an informer', () => {
     expect([...informer.items.keys()]).toEqual(['default/one']);
   });
 
-  it('watches again at once after each of many black-holed watches', async () => {
+  it('watches again without delay after each of many black-holed watches', async () => {
     const { runtime, informer } = world(1, { rates: { requests: {}, messages: { 'black-hole': 100 } } });
     let stalestMs = 0;
     for (let second = 0; second < 1_800; second += 1) {
@@ -143,7 +143,7 @@ describe('an informer', () => {
     expect(server.requests.length).toBeLessThan(300);
   });
 
-  it('repairs the loss of a message by its next list (KM5)', async () => {
+  it('repairs a lost message at its next list (KM5)', async () => {
     const { runtime, server, informer } = world(1);
     await runtime.advance(1_000);
     const { onChange } = server.store;

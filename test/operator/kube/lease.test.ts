@@ -53,7 +53,7 @@ class Candidate {
   }
 }
 
-/** A candidate that leads. */
+/** Starts a candidate that leads. */
 async function leading() {
   const runtime = new ManualRuntime();
   const server = new MemoryApi(runtime);

@@ -1,4 +1,4 @@
-// Goal: a queue works on every added key, with one worker for each, in order, and with backoff. Method: seeded keys,
+// Goal: a queue processes every added key, with one worker per key, in order, and with backoff. Method: seeded keys,
 // delays and failures, compared with the adds; and examples.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ function queueOf(work: Work, { seed = 1, ...options }: Partial<QueueOptions> & {
   return { runtime, queue };
 }
 
-it('a queue works on each key after its last add, with one worker, until it is closed (KM9, KM12)', async () => {
+it('a queue processes each key after its last add, with one worker, until it is closed (KM9, KM12)', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const working = new Set<string>();
     const [added, begun] = [new Map<string, number>(), new Map<string, number>()];
@@ -110,7 +110,7 @@ describe('a queue', () => {
     expect(count).toBeLessThan(125);
   });
 
-  it('works on a key once, at the earliest of several times', async () => {
+  it('processes a key once, at the earliest of several times', async () => {
     const begunMs: number[] = [];
     const { runtime, queue } = queueOf(async () => {
       begunMs.push(runtime.nowMs());

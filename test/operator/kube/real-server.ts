@@ -1,5 +1,5 @@
-// A program in the cluster of `npm run kube`: it uses the machinery of the operator with a real API server, and prints
-// the results as a line of JSON. The tests beside this file expect the same of the server in memory.
+// A program in the cluster of `npm run kube`: it uses the `kube` layer of the operator with a real API server, and
+// prints the results as a line of JSON. The tests beside this file expect the same results from the server in memory.
 import {
   type Api,
   ApiError,
@@ -22,7 +22,7 @@ import { deletions } from './deletions.ts';
 const DEPLOYMENT: Kind = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments' };
 const EVENT: Kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events' };
 const NAMESPACE = 'default';
-/** More than a page. */
+/** More than one page. */
 const COUNT = 520;
 const AT_ONCE = 20;
 
@@ -30,7 +30,7 @@ const { api } = new Cluster();
 const over = new AbortController();
 const errors: string[] = [];
 const onError = (error: unknown): void => void errors.push(String(error));
-/** The garbage collector takes a second or two. */
+/** The garbage collector needs a second or two. */
 const collects = (): Promise<void> =>
   eventually('the garbage collector', () =>
     api.get(pathOf(CONFIG_MAP, { namespace: NAMESPACE, name: 'owned' })).then(
@@ -124,7 +124,7 @@ async function reported() {
   const wanted = { conditions: [{ type, status, reason, message, lastTransitionTime }], collisionCount: 3 };
   const write = { kind: DEPLOYMENT, manager: 'status' };
   const read = (): Promise<Reported> => api.get<Reported>(pathOf(DEPLOYMENT, metadata));
-  // The controller of deployments writes the status, too, and a write to an older version is not done.
+  // The controller of deployments writes the status as well, and a write to an outdated version fails.
   await eventually('the status', async () => applyStatus(api, { ...write, object: await read(), status: wanted }));
   const written = await read();
   const isAgain = await applyStatus(api, { ...write, object: written, status: { ...written.status } });

@@ -1,6 +1,6 @@
-// Goal: a CairnCluster is as good as the chart (KO1). Method: for pairs of a spec and values that mean the same, helm
-// renders the chart; its objects are those of the operator, but for the differences that are named here. The checks of
-// every render of the chart hold for the objects of the operator, too: the node itself reads its variables.
+// Goal: a CairnCluster has the same objects as the chart (KO1). Method: for pairs of an equivalent spec and values,
+// helm renders the chart; its objects equal those of the operator, except for the differences that are listed here. The
+// checks of every render of the chart also apply to the objects of the operator: the node itself reads its variables.
 import { describe, expect, it } from 'vitest';
 import { CAIRN_CLUSTER, SET_BY_OPERATOR } from '../../../operator/src/api/index.ts';
 import { mountedSecrets, objectsOf } from '../../../operator/src/objects/index.ts';
@@ -12,10 +12,10 @@ import { lacksTool } from '../../support/needed-tools.ts';
 import { clusterOf, factsOf } from './clusters.ts';
 import { PAIRS, type Pair } from './pairs.ts';
 
-/** Values for every cluster: its name, and TLS by a Secret as the operator makes it. */
+/** Values of every cluster: its name, and TLS by a Secret that the operator creates. */
 const ALWAYS = { fullnameOverride: 'shop', tls: { security: 'tlsSecret', existingSecret: 'shop-tls' } };
 
-/** Lines that only one of them has, with the reason. */
+/** Lines that only one side has, by reason. */
 const DIFFERENCES: Readonly<Record<string, RegExp>> = {
   'the operator is not Helm': /\.labels\['(?:helm\.sh\/chart|app\.kubernetes\.io\/managed-by)'\] = /,
   'a CairnCluster owns its objects': /\.metadata\.ownerReferences/,
@@ -38,14 +38,14 @@ function ofChart({ values, served = [] }: Pair): readonly KubeObject[] {
   return parseObjects(rendered(...apis, ...withValues(Object.fromEntries(merged))));
 }
 
-/** Without Secrets, which are made elsewhere, and the Pod of helm test. */
+/** Omits Secrets, which another controller creates, and the Pod of helm test. */
 function lines(objects: readonly KubeObject[]): readonly string[] {
   return objects
     .filter(({ kind }) => kind !== 'Secret' && kind !== 'Pod')
     .flatMap((object) => linesOf(parsed(object), idOf(object)));
 }
 
-/** The JSON in ConfigMaps as a value: its spaces and the order of its members do not count. */
+/** The JSON in ConfigMaps as a value, so that spaces and the order of members do not count. */
 function parsed({ data, ...object }: KubeObject): object {
   if (data === undefined) return object;
   const values = Object.entries(data).map(([file, text]): [string, unknown] => [
@@ -65,7 +65,7 @@ function isNamed(line: string): boolean {
 }
 
 describe.skipIf(lacksTool('kube'))('objects of a CairnCluster', () => {
-  it.each(Object.entries(PAIRS))('are those of the chart, of %s (KO1)', (_name, pair) => {
+  it.each(Object.entries(PAIRS))('are those of the chart, for %s (KO1)', (_name, pair) => {
     const [own, chart] = [lines(objectsOfPair(pair)), lines(ofChart(pair))];
     const found = { more: only(own, chart), less: only(chart, own) };
     const unnamed = {
@@ -75,7 +75,7 @@ describe.skipIf(lacksTool('kube'))('objects of a CairnCluster', () => {
     expect(unnamed).toEqual({ more: [], less: [] });
   });
 
-  it('have no difference that is named and no longer there (KO1)', () => {
+  it('have every difference that is listed (KO1)', () => {
     const all = Object.values(PAIRS).flatMap((pair) => {
       const [own, chart] = [lines(objectsOfPair(pair)), lines(ofChart(pair))];
       return [...only(own, chart), ...only(chart, own)];
@@ -86,7 +86,7 @@ describe.skipIf(lacksTool('kube'))('objects of a CairnCluster', () => {
 });
 
 describe('each object of a CairnCluster', () => {
-  it.each(Object.entries(PAIRS))('is one that a cluster and a node take, of %s', (_name, pair) => {
+  it.each(Object.entries(PAIRS))('passes the checks of a cluster and of a node, for %s', (_name, pair) => {
     const objects = objectsOfPair(pair);
     const secrets = Object.values(mountedSecrets(clusterOf({ ...pair.spec })));
     const render = {
@@ -98,7 +98,7 @@ describe('each object of a CairnCluster', () => {
     expect(faults).toEqual([]);
   });
 
-  it('has the owner and the labels by which it is found when it is not wanted any more', () => {
+  it('has an owner, and labels by which the operator finds it when the spec no longer wants it', () => {
     const owners = Object.values(PAIRS)
       .flatMap(objectsOfPair)
       .map(({ metadata }) => metadata);
@@ -114,7 +114,7 @@ describe('each object of a CairnCluster', () => {
 });
 
 describe('the settings of a CairnCluster', () => {
-  it('are variables of the node, whatever the setting', () => {
+  it('set variables of the node, for every setting', () => {
     expect(SET_BY_OPERATOR).toEqual(SET_BY_CHART);
     const config = Object.fromEntries(ownSettings().map(({ key, defaultText }) => [key, defaultText]));
     const [pod] = ofKind(objectsOfPair({ spec: { config }, values: {} }), 'StatefulSet');

@@ -1,4 +1,4 @@
-// CairnClusters as the API server answers them: a spec with the defaults of its schema.
+// CairnClusters as the API server returns them: with the defaults of the schema.
 import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterSpec } from '../../../operator/src/api/index.ts';
 import type { ClusterFacts } from '../../../operator/src/objects/index.ts';
 import { type OpenApi, openApiOf } from '../api/walk.ts';
@@ -23,7 +23,7 @@ export function clusterOf(spec: Members = {}): CairnCluster {
   };
 }
 
-/** Facts of a cluster that is as its spec says. */
+/** Facts of a cluster that meets its spec. */
 export function factsOf({ spec }: CairnCluster, facts: Partial<ClusterFacts> = {}): ClusterFacts {
   const { replicas, storage } = spec;
   return { replicas, storageSize: storage.size, servedGroups: new Set(), defaultImage: 'cairn', ...facts };

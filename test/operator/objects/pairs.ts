@@ -1,4 +1,4 @@
-// Pairs of a spec of a CairnCluster and values of the chart that mean the same.
+// Pairs of an equivalent spec of a CairnCluster and values of the chart.
 
 export interface Pair {
   readonly spec: object;

@@ -1,4 +1,4 @@
-// Goal: podTemplate is merged as `kubectl patch` merges it. Method: a table of patches of one template.
+// Goal: podTemplate is merged like a patch of `kubectl patch`. Method: a table of patches of one template.
 import { describe, expect, it } from 'vitest';
 import { merged } from '../../../operator/src/objects/strategic-merge.ts';
 

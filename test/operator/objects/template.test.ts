@@ -27,7 +27,7 @@ function templateOf(...[spec, facts]: readonly [spec?: object, facts?: Parameter
   return (found as { readonly spec?: { readonly template: unknown } } | undefined)?.spec?.template;
 }
 
-/** Does not depend on the order of members. */
+/** Independent of the order of members. */
 function digestOf(value: unknown): string {
   const sorted = JSON.stringify(value, (_key, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
@@ -41,7 +41,7 @@ describe('the template of the pods', () => {
   it.each([
     ['of the smallest cluster', {}, 'a267fbee968e70be'],
     ['of a cluster with every field that is in it', EVERYTHING, '5b5df3d5d580421e'],
-  ])('%s stays as it is in running clusters (KO2)', (_name, spec, digest) => {
+  ])('%s is unchanged in running clusters (KO2)', (_name, spec, digest) => {
     expect(digestOf(templateOf(spec))).toBe(digest);
   });
 
@@ -51,7 +51,7 @@ describe('the template of the pods', () => {
     expect(templateOf({}, others)).toEqual(templateOf());
   });
 
-  it('has the repository of the operator only where the spec names none (KO2)', () => {
+  it('has the repository of the operator only when the spec names none (KO2)', () => {
     const imageOf = (spec: object): string => JSON.stringify(templateOf(spec, { defaultImage: 'elsewhere/cairn' }));
     expect(imageOf({})).toContain('"image":"elsewhere/cairn:0.1.0"');
     expect(imageOf({ image: { repository: 'ours' } })).toContain('"image":"ours:0.1.0"');

@@ -1,6 +1,6 @@
-// Goal: the whole operator makes of a CairnCluster of a few lines what its pods need, requests only kinds that the API
-// server serves, and deletes what a spec no longer wants. Method: all controllers in one process, with an API server in
-// memory that has no pods.
+// Goal: the whole operator creates the objects that the pods of a short CairnCluster need, requests only kinds that the
+// API server serves, and deletes objects that a spec no longer wants. Method: all controllers in one process, with an
+// API server in memory that has no pods.
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import {
@@ -29,7 +29,7 @@ import { clusterOf } from '../objects/clusters.ts';
 const BUILT_IN = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
 const GROUP_PATH = /^\/(?:api|apis\/[^/]+)\/[^/]+$/;
 
-/** Answers which kinds there are; everything else is for the server. */
+/** Answers requests for the served kinds, and passes all others to the server. */
 function withDiscovery(server: MemoryApi, served: readonly string[]): Transport {
   const send = (request: TransportRequest): ReturnType<Transport['send']> => {
     if (!GROUP_PATH.test(request.path)) return server.send(request);
@@ -65,7 +65,7 @@ async function start(spec: object = {}, served: readonly string[] = BUILT_IN) {
   return { runtime, server, target, errors, namesOf };
 }
 
-it('the operator makes Secrets and objects of a CairnCluster, and says what it waits for', async () => {
+it('the operator creates Secrets and objects of a CairnCluster, and reports why it waits', async () => {
   const { runtime, server, errors, namesOf } = await start();
   await eventually(async () => {
     await runtime.advance(5_000);
@@ -116,7 +116,7 @@ it('the operator deletes objects of each kind when the spec no longer wants them
     await runtime.advance(60_000);
   };
   await runtime.advance(60_000);
-  // As after a scale-down, which needs nodes.
+  // The state after a scale-down, which would need nodes.
   const [set] = server.store.list(pathOf(OWNED_KINDS.StatefulSet));
   const budget = { ...target, collection: pathOf(OWNED_KINDS.PodDisruptionBudget) };
   const metadata = { labels: set?.metadata['labels'], ownerReferences: set?.metadata.ownerReferences };
@@ -127,7 +127,7 @@ it('the operator deletes objects of each kind when the spec no longer wants them
 });
 
 it.each([STATE_VIEW, STATE_CHANGE, PRESENTER])(
-  'the operator says of a $kind that its source is missing',
+  'the operator reports that the source of a $kind is missing',
   async (kind) => {
     const { runtime, server } = await start();
     const target = { namespace: 'prod', name: 'last', collection: pathOf(kind), isStatus: false };

@@ -1,5 +1,5 @@
-// Goal: one of two processes acts, and Kubernetes and Prometheus see how each does. Method: an API server in memory, a
-// controller that counts its passes, and requests to the endpoints.
+// Goal: only one of two processes acts, and their endpoints show their health and metrics. Method: an API server in
+// memory, a controller that counts its passes, and requests to the endpoints.
 import { expect, it, onTestFinished } from 'vitest';
 import { Api, type Controller, Informer, type KubeObject, pathOf, sourceOf } from '../../../operator/src/kube/index.ts';
 import { OperatorProcess, portOf, readOptions, Telemetry } from '../../../operator/src/process/index.ts';
@@ -51,7 +51,7 @@ async function start({ runtime, server }: ReturnType<typeof world>, identity: st
   return { passes, errors, page, run: () => operator.run(over.signal), stop: () => over.abort() };
 }
 
-it('one process acts, and another one when the first has stopped', async () => {
+it('one process acts, and the other one when the first has stopped', async () => {
   const found = world();
   const [first, second] = [await start(found, 'first'), await start(found, 'second')];
   const ended = first.run();
@@ -78,7 +78,7 @@ it('a process is healthy at once, and ready after its first lists', async () => 
   expect((await operator.page('/other')).status).toBe(404);
 });
 
-it('reports passes that fail, and counts them and the objects that wait', async () => {
+it('the operator reports and counts failed passes, and counts failing objects', async () => {
   const found = world();
   const operator = await start(found, 'first', new Error('refused'));
   void operator.run();
@@ -90,7 +90,7 @@ it('reports passes that fail, and counts them and the objects that wait', async 
   expect(text).toMatch(/\ncairn_operator_watch_stale_seconds\{resource="things"\} \d/);
 });
 
-it('flags are read, and unknown ones refused', () => {
+it('flags are read, and unknown flags are refused', () => {
   expect(readOptions(['--pod-name=a-1', '--pod-namespace', 'operators', '--image=registry.example.com/cairn'])).toEqual(
     {
       image: 'registry.example.com/cairn',

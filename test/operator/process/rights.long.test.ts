@@ -1,5 +1,5 @@
-// Goal: the operator has the rights that it needs, and no others. Method: the other tests of the operator run with API
-// servers that record their requests, and the table of rights is compared with them.
+// Goal: the operator has exactly the permissions that it needs. Method: the other tests of the operator run with API
+// servers that record their requests, and the table of permissions is compared with them.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -10,14 +10,14 @@ import { testDir } from '../../support/test-scope.ts';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const FOLDERS = ['access', 'certificates', 'cluster', 'components', 'databases', 'process'];
 /**
- * Owners block the deletion of what they own, and some API servers grant that only to clients that may update the
- * finalizers of the owner. No request of the operator does.
+ * Owners block the deletion of their objects, and some API servers require for it the permission to update the
+ * finalizers of the owner. No request of the operator does that.
  */
 const WITHOUT_REQUEST = ['cairn.dev cairnclusters/finalizers update', 'cairn.dev eventaccesses/finalizers update'];
-/** Kinds of tests of the process. */
+/** Kinds that only the tests use. */
 const OF_TESTS = /^example\.dev /;
 
-it('the rights of the operator are the requests of its tests', { timeout: 600_000 }, () => {
+it('the permissions of the operator equal the requests of its tests', { timeout: 600_000 }, () => {
   const file = join(testDir(), 'requests');
   const args = ['node_modules/vitest/vitest.mjs', 'run', ...FOLDERS.map((folder) => `test/operator/${folder}/`)];
   const env = { ...process.env, TEST_REQUESTS: file };

@@ -1,6 +1,6 @@
-// Goal: the controllers of databases, access and components write what a real API server takes: finalizers, statuses
-// over the observed version, Secrets and events. Method: a real API server with the definitions of charts/cairn-crds,
-// and a node in this process that authenticates its clients.
+// Goal: a real API server accepts the writes of the controllers of databases, access and components: finalizers,
+// statuses of the observed version, Secrets and events. Method: a real API server with the definitions of
+// charts/cairn-crds, and a node in this process that authenticates its clients.
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -51,7 +51,7 @@ const OBJECTS = [
 ] as const;
 
 describe.skipIf(lacksTool('kube'))('controllers on a real API server', () => {
-  it('make a database, a key and a State View, and end them (KD1, KE1, KP1)', { timeout: 240_000 }, async () => {
+  it('create a database, a key and a State View, and delete them (KD1, KE1, KP1)', { timeout: 240_000 }, async () => {
     const { api, helm } = await startRealServer();
     await helm('install', 'crds', CHART);
     for (const kind of KINDS) await eventually(() => api.list(pathOf(kind)));

@@ -1,5 +1,5 @@
-// Goal: the controllers of databases, access and components do with a real node what the simulations do with a naive
-// one. Method: an API server in memory, and a node in this process that authenticates its clients.
+// Goal: the controllers of databases, access and components have the same effects on a real node as on the naive model
+// of the simulations. Method: an API server in memory, and a node in this process that authenticates its clients.
 import { afterAll, expect, it } from 'vitest';
 import { EVENT_ACCESS, EVENT_DATABASE, type EventDatabase, STATE_VIEW } from '../../../operator/src/api/index.ts';
 import { Channel, GrpcComponents, GrpcDatabases, GrpcKeys } from '../../../operator/src/client/index.ts';
@@ -38,7 +38,7 @@ function becomes(check: () => void | Promise<void>): Promise<void> {
   });
 }
 
-it('a database, a key and a State View are made at a node, and end with their objects (KD1, KD2, KE1, KE4, KP1)', async () => {
+it('a database, a key and a State View are created on a node, and deleted with their objects (KD1, KD2, KE1, KE4, KP1)', async () => {
   const wasm = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
   const { store } = server;
   world.setCluster('True');

@@ -1,5 +1,5 @@
 // A naive model of a cluster of Cairn: processes on volumes, membership, replicas and leaderships. One step changes one
-// thing. It refuses orders by rules of its own, which follow docs/operations/cluster.md.
+// thing. It rejects admin requests by its own rules, which follow docs/operations/cluster.md.
 import { Metadata, status } from '@grpc/grpc-js';
 import {
   CallError,
@@ -10,7 +10,7 @@ import {
 } from '../../../../operator/src/client/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
 
-/** Contents of a volume. */
+/** Content of a volume. */
 export interface Volume {
   node?: number;
   usedGi?: number;
@@ -21,11 +21,11 @@ export interface Process {
   readonly volume: Volume;
   readonly release: string;
   readonly levelMax: number;
-  /** The pods that must be there when a cluster is founded. */
+  /** Pods that must exist when a cluster is founded. */
   readonly founders: readonly string[];
   isDraining: boolean;
   isCaughtUp: boolean;
-  /** It is ready, and far behind the leaders that it follows. */
+  /** True when it is ready but lags far behind the leaders of its replicas. */
   isLagging: boolean;
 }
 
@@ -43,7 +43,7 @@ interface Database {
   leader: number | undefined;
 }
 
-/** Outdated: a node without a leader answers with what it knew some time ago. */
+/** Reachable nodes of the admin requests. With "Outdated", a node without a leader answers with an old state. */
 export type Reach = 'All' | 'Outdated' | 'None';
 
 const COPIES = 3;
@@ -56,9 +56,9 @@ export class CairnModel implements ClusterAdmin {
   readonly voters: Set<number> = new Set();
   readonly databases: Database[] = [];
   level = 0;
-  /** What the admin requests of the operator reach. */
+  /** Reachable nodes of the operator's admin requests. */
   reach: Reach = 'All';
-  /** Nothing happens by itself while it is set. */
+  /** Stops all changes that happen by themselves. */
   isFrozen = false;
   /** Called before an upgrade is finalized. */
   onFinalize: () => void = () => undefined;
@@ -75,7 +75,7 @@ export class CairnModel implements ClusterAdmin {
     this.#random = random;
   }
 
-  /** The process of a node, when it runs as a member. */
+  /** The process of a node that runs as a member. */
   processOf(id: number): Process | undefined {
     return [...this.processes.values()].find(({ volume }) => volume.node === id && this.isMember(id));
   }
@@ -88,7 +88,7 @@ export class CairnModel implements ClusterAdmin {
     return this.processOf(id) !== undefined;
   }
 
-  /** Whether a node, and each of its replicas, has caught up. */
+  /** True when a node and each of its replicas have caught up. */
   hasCaughtUp(id: number | undefined): boolean {
     const process = this.processOf(id ?? 0);
     return (
@@ -104,7 +104,7 @@ export class CairnModel implements ClusterAdmin {
     return this.hasMajority(this.voters);
   }
 
-  /** Whether a pod may be ready. */
+  /** True when a pod may become ready. */
   isReady(pod: string): boolean {
     const process = this.processes.get(pod);
     return process !== undefined && this.isMember(process.volume.node) && process.isCaughtUp && !process.isDraining;
@@ -180,7 +180,7 @@ export class CairnModel implements ClusterAdmin {
     }
   }
 
-  /** Adds a replica where one is missing; removes one only when enough others are there. */
+  /** Adds a replica when one is missing; removes one only when the others suffice. */
   #place(database: Database): void {
     const { replicas, behind } = database;
     if (!this.hasMajority(replicas)) return;
@@ -215,7 +215,7 @@ export class CairnModel implements ClusterAdmin {
     return active.map(({ id }) => id);
   }
 
-  /** A leaving node, or a lost one whose volume another node of its name has replaced. */
+  /** True for a node that leaves, and for a lost one that another node of the same name has replaced. */
   #goes(id: number): boolean {
     const node = this.nodes.find((each) => each.id === id);
     const isReplaced = this.nodes.some((each) => each.name === node?.name && each.id > id && this.isUp(each.id));
@@ -231,7 +231,7 @@ export class CairnModel implements ClusterAdmin {
     if (!reached || this.reach === 'None') throw refusal('UNAVAILABLE', 'no node answers');
     if (this.reach === 'All' && this.hasQuorum) return this.#describe();
     const remembered = this.#random.pick(this.#remembered);
-    // A node knows its own disk.
+    // A node measures its own disk.
     const nodes = remembered.nodes.map((node) => ({ ...node, diskUsedPercent: this.#usageOf(node.id) }));
     return { ...remembered, nodes, isConfirmed: false };
   }

@@ -1,5 +1,4 @@
-// Random edits of a CairnCluster and faults of its surroundings. Faults that last leave a quorum of the catalog; others
-// may not.
+// Random edits of a CairnCluster and random faults. Lasting faults leave a quorum of the catalog; short ones may not.
 import type { Random } from '../../../model/generate/random.ts';
 import type { Reach } from './cairn.ts';
 import { gibOf, LEVELS, NAME } from './kube.ts';
@@ -81,7 +80,7 @@ function cause(run: Run, name: string): void {
   run.log.push(`${name}: ${FAULTS[name]?.(run, run.runtime.chance) ?? ''}`);
 }
 
-/** The faults end, and the spec can be reached. */
+/** Ends the faults and makes the spec reachable. */
 export function calm(run: Run): void {
   const { kube, cairn, cluster } = run;
   for (const { metadata } of kube.list('nodes')) kube.setNode(metadata.name, true);
@@ -112,7 +111,7 @@ export function recover(run: Run): string | undefined {
   });
 }
 
-/** All nodes are in service, so one of them can be lost. */
+/** True when all nodes are in service, so that one may be lost. */
 function isWhole({ kube, cairn, cluster }: Run): boolean {
   const pods = kube.list('pods');
   const isInService = pods.every(

@@ -1,5 +1,5 @@
 // A naive model of Kubernetes: an API server, the StatefulSet controller, kubelets, volumes and Kubernetes nodes. One
-// step changes one thing, so that the operator can be anywhere in between.
+// step changes one thing, so that the operator runs between any two changes.
 import type { CairnClusterSpec } from '../../../../operator/src/api/index.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../../operator/src/kube/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
@@ -27,7 +27,7 @@ interface StateOf {
   readonly lastTransitionTime: string;
 }
 
-/** Fields of all kinds: an item has those of its kind. */
+/** Fields of the specs of all kinds. */
 interface Spec extends Omit<CairnClusterSpec, 'resources'> {
   readonly template: { readonly metadata: Meta; readonly spec: Spec };
   readonly volumeClaimTemplates: readonly Item[];
@@ -56,7 +56,7 @@ export interface Item {
   spec: Spec;
   status: Status;
   readonly data?: { readonly join: string };
-  /** Names in the ConfigMap when the pod started. */
+  /** Names in the ConfigMap at the start of the pod. */
   readonly founders?: readonly string[];
 }
 
@@ -80,7 +80,7 @@ const NODE_LOST_MS = 40_000;
 
 export class KubeModel implements Transport {
   readonly cairn: CairnModel;
-  /** A process ends at once when its volume is full. */
+  /** When set, a process ends at once if its volume is full. */
   needsRoom = false;
   readonly #runtime: ManualRuntime;
   readonly #random: Random;
@@ -182,7 +182,7 @@ export class KubeModel implements Transport {
     this.put('pods', pod);
   }
 
-  /** The pod is gone, and what was deleted while it used it. */
+  /** Ends a pod, and removes what was deleted while the pod used it. */
   #end(name: string): void {
     this.cairn.processes.delete(name);
     this.remove('pods', name);
@@ -293,7 +293,7 @@ export class KubeModel implements Transport {
     this.#setCondition(pod, 'PodScheduled', 'True');
   }
 
-  /** Pods of a Kubernetes node that is gone are deleted; those of one that is not ready are terminated. */
+  /** Deletes the pods of a lost Kubernetes node, and terminates those of one that is not ready. */
   #collect(pod: Item): void {
     const { nodeName } = pod.spec;
     if (nodeName === undefined) return;
@@ -316,7 +316,7 @@ export class KubeModel implements Transport {
     if (pod === undefined) return;
     const isUp = this.#isUp(pod.spec.nodeName);
     const isRunning = isUp && this.cairn.processes.has(name);
-    // A kubelet that is silent leaves what it said last.
+    // A silent kubelet does not change its last report.
     const state = isRunning ? { running: {} } : {};
     if (isUp) pod.status = { ...pod.status, containerStatuses: [{ ...pod.status.containerStatuses?.[0], state }] };
     const isReady = isRunning && this.cairn.isReady(name) && pod.metadata.deletionTimestamp === undefined;
@@ -328,7 +328,7 @@ export class KubeModel implements Transport {
     if (!isReady) this.#stopOn(name);
   }
 
-  /** The kubelet stops to report, and its pods continue. */
+  /** Stops the reports of a kubelet while its pods continue. */
   silence(name: string): void {
     this.#setNodeReady(name, 'False');
   }
@@ -338,7 +338,7 @@ export class KubeModel implements Transport {
     this.#setCondition(node, 'Ready', state, 'nodes');
   }
 
-  /** The Kubernetes node and its volumes are lost. */
+  /** Removes a Kubernetes node with its volumes. */
   loseNode(name: string): void {
     this.#stopOn(name);
     this.remove('nodes', name);
@@ -350,13 +350,13 @@ export class KubeModel implements Transport {
     }
   }
 
-  /** A user deletes a pod. */
+  /** Deletes a pod as a user does. */
   terminate(pod: string): void {
     const found = this.get('pods', pod);
     if (found !== undefined) this.#terminate(found);
   }
 
-  /** A user deletes the CairnCluster; its objects are collected, its claims are not. */
+  /** Deletes the CairnCluster as a user does. Its objects are garbage-collected, its claims are kept. */
   endCluster(): void {
     const cluster = this.get('cairnclusters', NAME);
     if (cluster === undefined) return;
@@ -427,7 +427,7 @@ function targetOf(path: string): { readonly collection: string; readonly name: s
   return { collection, name, isStatus: status === 'status' };
 }
 
-/** Server-side apply by the only manager of these fields. */
+/** Server-side apply with one manager for these fields. */
 function applied(found: Item | undefined, { metadata, ...fields }: Sent, isStatus: boolean): object {
   if (isStatus) return { ...found, status: fields.status };
   const labels = { ...found?.metadata.labels, ...metadata?.labels };

@@ -1,5 +1,5 @@
-// A run of the controller against the models: one seed decides the edits of the spec, the faults, how far the caches
-// lag behind, and when the operator is killed.
+// A run of the controller against the models. One seed decides the edits of the spec, the faults, the lag of caches,
+// and when the operator is killed.
 import type { CairnCluster } from '../../../../operator/src/api/index.ts';
 import {
   type ClusterPorts,
@@ -21,7 +21,7 @@ const OBSERVED = ['cairnclusters', 'nodes', 'pods', 'persistentvolumeclaims'] as
 const KEY = `${NAMESPACE}/${NAME}`;
 const KINDS = [OWNED_KINDS.ConfigMap, OWNED_KINDS.Service, OWNED_KINDS.StatefulSet];
 
-/** Part of a spec that is edited. */
+/** Edited part of a spec. */
 export type Edit = Readonly<Record<string, unknown>>;
 
 const SPEC = {
@@ -48,7 +48,9 @@ type AnyController = ReturnType<typeof clusterController>;
 type Plan = ReturnType<AnyController['plan']>;
 
 export interface RunOptions {
-  /** Percent of looks at a collection after which its cache lags, and of actions after which the operator is killed. */
+  /**
+   * Percentage of reads of a collection after which its cache lags, and of actions after which the operator is killed.
+   */
   readonly stalePercent?: number;
   readonly killPercent?: number;
   /** Called after an irreversible action. */
@@ -62,7 +64,7 @@ export class Run {
   readonly safety: Safety;
   /** Actions of the operator and disturbances, for a failed test. */
   readonly log: string[] = [];
-  /** The faults have ended. */
+  /** True after the faults have ended. */
   isCalm = false;
   readonly #options: RunOptions;
   readonly #ports: ClusterPorts;
@@ -98,7 +100,7 @@ export class Run {
     return this.cluster?.status?.conditions?.find((each) => each.type === type);
   }
 
-  /** The objects that the spec wants, and those that there are. */
+  /** Names of the objects that the spec requires, and of those that exist. */
   get objects(): { readonly wanted: readonly string[]; readonly found: readonly string[] } {
     const { cluster } = this;
     const nameOf = ({ kind, metadata, spec }: Item): string =>
@@ -116,7 +118,7 @@ export class Run {
       (whole, [path, value]) => withField(whole, path.split('.'), value),
       structuredClone(cluster.spec),
     );
-    // `put` compares with the state before.
+    // `put` compares with the present state.
     this.kube.remove('cairnclusters', NAME);
     const made = this.kube.put('cairnclusters', { ...cluster, spec });
     made.metadata.uid = 'uid-cluster';
@@ -124,7 +126,7 @@ export class Run {
     return JSON.stringify(edit);
   }
 
-  /** Time passes, Kubernetes and the cluster do something, and perhaps the operator. */
+  /** Advances the clock, makes steps of Kubernetes and of the cluster, and sometimes runs the operator. */
   async step(): Promise<void> {
     const { chance } = this.runtime;
     await this.runtime.advance(500 + chance.below(1_500));
@@ -134,7 +136,7 @@ export class Run {
     if (this.runtime.nowMs() >= this.#nextMs) await this.pass();
   }
 
-  /** One pass of the controller, which may end after any action. */
+  /** Runs the controller once; it may be killed after any action. */
   async pass(): Promise<Plan | undefined> {
     const { killPercent = 0 } = this.#options;
     const { chance } = this.runtime;
@@ -174,7 +176,7 @@ export class Run {
     return observed.world;
   }
 
-  /** Another operator takes over, with fresh caches. */
+  /** Replaces the operator by another one with fresh caches. */
   restart(): void {
     this.log.push('the operator is killed');
     this.#controller = this.#make();
@@ -182,7 +184,7 @@ export class Run {
     this.#nextMs = this.runtime.nowMs() + this.runtime.chance.below(20_000);
   }
 
-  /** Ends early after a violation, so that the log ends with what led to it. */
+  /** Ends early after a violation, so that the last lines of the log show its cause. */
   async until(isDone: () => boolean, stepsMax: number): Promise<boolean> {
     for (let steps = 0; steps < stepsMax && this.safety.violations.length === 0; steps += 1) {
       if (isDone()) return true;
@@ -206,7 +208,7 @@ export class Run {
     };
   }
 
-  /** Caches that lag behind, each by itself, and never go back. */
+  /** Caches that lag independently, and never go back in time. */
   #objects(): ObjectsOf {
     const listed = (collection: string): readonly Item[] => this.#caches.get(collection)?.items ?? [];
     const owned = (): OwnedObject[] => KINDS.flatMap((of) => listed(of.plural).map((item) => ({ ...item, of })));

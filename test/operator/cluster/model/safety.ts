@@ -1,5 +1,5 @@
-// The safety rules of operator/src/cluster/plan.ts, checked at each write of the operator against the models, and not
-// against what the operator observed.
+// Checks the safety rules of operator/src/cluster/plan.ts at each write of the operator, against the models instead of
+// the observations of the operator.
 import type { CairnModel } from './cairn.ts';
 import { gibOf, type Item, type KubeModel, LEVELS, NAME, ordinalOf, type Sent } from './kube.ts';
 
@@ -11,9 +11,9 @@ export class Safety {
   readonly #kube: KubeModel;
   readonly #cairn: CairnModel;
   readonly #nowMs: () => number;
-  /** Time at which a node was up for the last time. */
+  /** Time at which each node was last up. */
   readonly #upMs = new Map<number, number>();
-  /** Releases of the pods, and the time since which they are these. */
+  /** Releases of the pods, and the time since which they are unchanged. */
   #releases = '';
   #uniformMs = 0;
 
@@ -60,7 +60,7 @@ export class Safety {
       this.#note('KC3', 'the StatefulSet is deleted with its pods');
   }
 
-  /** KC10: what another party has set stays. */
+  /** KC10: finalizers of other parties are kept. */
   #checkFinalizers(item: Item | undefined, { metadata }: Sent): void {
     const lost = (item?.metadata.finalizers ?? []).filter(
       (each) => !each.startsWith('cairn.dev/') && metadata?.finalizers?.includes(each) === false,
@@ -68,7 +68,7 @@ export class Safety {
     if (lost.length > 0) this.#note('KC10', `the finalizer ${lost.join()} of another party is removed`);
   }
 
-  /** KC11: no size is above the cap, and a growth begins after the last one. */
+  /** KC11: no size exceeds the cap, and a growth begins only after the previous one has ended. */
   #checkGrowth({ spec }: Sent): void {
     if (spec === undefined) return;
     const { size, autoGrow } = this.#cluster?.spec.storage ?? {};
@@ -84,7 +84,7 @@ export class Safety {
     if (growing !== undefined) this.#note('KC11', `volumes grow again before ${growing.metadata.name} has grown`);
   }
 
-  /** KC1, KC2 and KC8: a pod in service is stopped. */
+  /** KC1, KC2 and KC8: checks the stop of a pod that is in service. */
   #checkPod({ metadata: { name, annotations } }: Item): void {
     const id = this.#cairn.processes.get(name)?.volume.node;
     if (id === undefined || !this.#cairn.isMember(id)) return;
@@ -116,7 +116,7 @@ export class Safety {
     if ((LEVELS[version] ?? 0) < this.#cairn.level) this.#note('KC5', `${name} is replaced by ${version}`);
   }
 
-  /** KC4, KC9 and KC2: a volume is lost. */
+  /** KC4, KC9 and KC2: checks the loss of a volume. */
   #checkClaim({ metadata }: Item): void {
     const name = metadata.name.replace('data-', '');
     const id = this.#kube.volumes.get(metadata.uid)?.node;
@@ -140,7 +140,7 @@ export class Safety {
     if (!groups.every((group) => this.#cairn.hasMajority(group, isUp))) this.#note('KC2', `${what} without a quorum`);
   }
 
-  /** KC3: nodes that still have replicas or a vote lose their pods. */
+  /** KC3: checks that pods are removed only when their nodes have no replicas and no vote. */
   #checkReplicas(replicas: number | undefined): void {
     const pods = this.#kube.list('pods').filter(({ metadata }) => ordinalOf(metadata.name) >= (replicas ?? Infinity));
     for (const { metadata } of pods) {
@@ -151,7 +151,7 @@ export class Safety {
     }
   }
 
-  /** KC3: a node in service leaves only when there are to be fewer. */
+  /** KC3: checks that a node in service leaves only when the number of replicas decreases. */
   #checkDecommission(id: number): void {
     const pod = this.#cairn.processOf(id)?.pod;
     const { replicas = 0 } = this.#cluster?.spec ?? {};
