@@ -1,11 +1,11 @@
-// Goal: base64 goes there and back and has one spelling for every byte sequence (B4).
-// Method: Node's Buffer is the oracle for random bytes; tables hold the spellings that must be refused.
+// Goal: base64 decodes to the bytes that were encoded, and each byte sequence has one spelling (B4). Method: Node's
+// Buffer is the oracle for random bytes; tables have the spellings that must be rejected.
 import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fromBase64, fromBase64Url, toBase64, toBase64Url } from '#base';
 
-it('base64 goes there and back, spelled as Node spells it', () => {
+it('base64 decodes what it encoded, and spells it like Node', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 50 }), (bytes) => {
       const node = Buffer.from(bytes);
@@ -18,12 +18,12 @@ it('base64 goes there and back, spelled as Node spells it', () => {
 });
 
 it.each(['a', 'TQ', 'TQ=', 'TQ===', 'TQ==TQ==', 'TR==', 'TWF-', 'TW F', 'TWE\n', '====', 'é234'])(
-  'base64 refuses %j with the standard alphabet',
+  'base64 rejects %j in the standard alphabet',
   (text) => {
     expect(fromBase64(text)).toBeUndefined();
   },
 );
 
-it.each(['a', 'TQ==', 'TR', 'TWE+', 'T WE', 'abcde'])('base64 refuses %j with the URL-safe alphabet', (text) => {
+it.each(['a', 'TQ==', 'TR', 'TWE+', 'T WE', 'abcde'])('base64 rejects %j in the URL-safe alphabet', (text) => {
   expect(fromBase64Url(text)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-// Goal: no number or text takes a brand that it does not deserve (B1). Method: tables of values at the edges.
+// Goal: the functions that brand numbers and texts reject invalid values (B1). Method: tables of values at the limits.
 import { describe, expect, it } from 'vitest';
 import {
   BrokenInvariant,
@@ -22,11 +22,11 @@ describe.each([
   ['term', isTerm, toTerm, Number.MAX_SAFE_INTEGER],
   ['group id', isGroupId, toGroupId, GROUP_MAX],
 ] as const)('%s (B1)', (_name, is, to, max) => {
-  it.each([0, 1, max])('takes the integer %d', (value) => {
+  it.each([0, 1, max])('accepts the integer %d', (value) => {
     expect([is(value), to(value)]).toEqual([true, value]);
   });
 
-  it.each([-1, 0.5, max + 1, Number.NaN, Number.POSITIVE_INFINITY])('refuses %d', (value) => {
+  it.each([-1, 0.5, max + 1, Number.NaN, Number.POSITIVE_INFINITY])('rejects %d', (value) => {
     expect(is(value)).toBe(false);
     expect(() => to(value)).toThrow(BrokenInvariant);
     expect(() => to(value)).toThrow(`found ${value}`);
@@ -36,7 +36,7 @@ describe.each([
 describe('database_id', () => {
   const good = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 
-  it('takes a UUIDv7 in lowercase', () => {
+  it('accepts a UUIDv7 in lowercase', () => {
     expect(isDatabaseId(good)).toBe(true);
     expect(toDatabaseId(good)).toBe(good);
   });
@@ -47,7 +47,7 @@ describe('database_id', () => {
     ['uppercase', good.toUpperCase()],
     ['a line break behind it', `${good}\n`],
     ['the empty text', ''],
-  ])('refuses %s', (_what, text) => {
+  ])('rejects %s', (_what, text) => {
     expect(isDatabaseId(text)).toBe(false);
     expect(() => toDatabaseId(text)).toThrow(`found ${JSON.stringify(text)}`);
   });

@@ -1,10 +1,10 @@
-// Goal: what a writer has given away nobody writes any more. Method: random lengths on both sides of the bound to which
-// bytes are cut from a shared buffer, held against what was written.
+// Goal: bytes that a writer has returned never change afterwards. Method: random lengths below and above the limit for
+// bytes in a shared buffer, compared with the written bytes.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ByteWriter } from '#base';
 
-it('what was cut stays as it was written, whatever is written behind it', () => {
+it('cut bytes keep their content while the writer writes more', () => {
   const lengths = fc.array(fc.oneof(fc.nat(40), fc.nat(3_000)), { minLength: 1, maxLength: 60 });
   fc.assert(
     fc.property(lengths, (all) => {
@@ -20,7 +20,7 @@ it('what was cut stays as it was written, whatever is written behind it', () => 
   );
 });
 
-it('short cuts share a buffer, long ones have one of their own', () => {
+it('short cuts share a buffer, long ones have their own', () => {
   const writer = new ByteWriter();
   const cut = (length: number): Uint8Array => {
     writer.bytes(new Uint8Array(length));

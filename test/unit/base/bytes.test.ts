@@ -1,5 +1,5 @@
-// Goal: what is written is read back (B3), and the checksums, digits and ids agree with the platform's own.
-// Method: properties against a second opinion: BigInt varints, Buffer, zlib, node:crypto.
+// Goal: written values are read back (B3), and checksums, digits and ids equal those of the platform. Method:
+// properties with a second implementation: BigInt varints, Buffer, zlib, node:crypto.
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -22,7 +22,7 @@ function slowVarint(value: number): number[] {
   return [...out, Number(rest)];
 }
 
-it('ByteWriter and ByteReader (B3) write and read varints as protobuf does', () => {
+it('ByteWriter and ByteReader (B3) write and read varints like protobuf', () => {
   fc.assert(
     fc.property(u53, (value) => {
       const writer = new ByteWriter(1);
@@ -35,7 +35,7 @@ it('ByteWriter and ByteReader (B3) write and read varints as protobuf does', () 
   );
 });
 
-it('ByteWriter and ByteReader (B3) read back everything they wrote, in order', () => {
+it('ByteWriter and ByteReader (B3) read back all values in order', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constantFrom('varint', 'u64be', 'u64le'), value: u53 }),
     fc.record({ kind: fc.constantFrom('u32be', 'u32le'), value: fc.nat(0xffffffff) }),
@@ -78,7 +78,7 @@ it.each([
   ['a negative count of bytes', [1, 2, 3], (r: ByteReader) => r.bytes(-1).length],
   ['text that is not UTF-8', [0xc3, 0x28], (r: ByteReader) => r.utf8(2).length],
   ['a skip past the end', [1], (r: ByteReader) => r.skip(2)],
-])('ByteWriter and ByteReader (B3) fail and stay failed at %s', (_name, input, read) => {
+])('ByteWriter and ByteReader (B3) fail at %s, and keep failing', (_name, input, read) => {
   const reader = new ByteReader(Uint8Array.from(input));
   read(reader);
   expect(reader.failed).toBe(true);
@@ -87,7 +87,7 @@ it.each([
   expect(reader.failed).toBe(true);
 });
 
-it('crc32 equals zlib for any bytes, whole or in parts', () => {
+it('crc32 equals zlib for any bytes, at once or in parts', () => {
   fc.assert(
     fc.property(bytes, fc.nat(200), (input, cut) => {
       const at = Math.min(cut, input.length);
@@ -97,7 +97,7 @@ it('crc32 equals zlib for any bytes, whole or in parts', () => {
   );
 });
 
-it('hexadecimal text goes both ways and refuses everything else', () => {
+it('hexadecimal text is encoded and decoded, and other text is rejected', () => {
   fc.assert(
     fc.property(bytes, (input) => {
       expect(parseHex(toHex(input))).toEqual(input);
@@ -106,7 +106,7 @@ it('hexadecimal text goes both ways and refuses everything else', () => {
   expect([parseHex('abc'), parseHex('zz'), parseHex('0A')]).toEqual([undefined, undefined, Uint8Array.of(10)]);
 });
 
-it('UUIDs of version 7 carry their time and their version', () => {
+it('UUIDs of version 7 contain their time and their version', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 2 ** 48 - 1 }),
@@ -120,7 +120,7 @@ it('UUIDs of version 7 carry their time and their version', () => {
   );
 });
 
-it('giveBack empties an array that has its buffer for itself, or all but a frame of it', () => {
+it('giveBack detaches an array that fills its buffer, except for a given header', () => {
   const own = new Uint8Array(5000);
   giveBack(own);
   const framed = new Uint8Array(5005);
@@ -128,7 +128,7 @@ it('giveBack empties an array that has its buffer for itself, or all but a frame
   expect([own.length, framed.length]).toEqual([0, 0]);
 });
 
-it('giveBack leaves small arrays alone, and those whose buffer holds more', () => {
+it('giveBack ignores small arrays, and arrays whose buffer has other content', () => {
   const small = new Uint8Array(4000);
   const part = new Uint8Array(10_000).subarray(0, 5000);
   giveBack(small);

@@ -1,8 +1,8 @@
-// Goal: the three kinds of failure stay apart and carry what their reader needs. Method: examples of each.
+// Goal: the three kinds of failure are distinct and carry the data that their handlers need. Method: examples of each.
 import { expect, it } from 'vitest';
 import { assert, BrokenInvariant, DatabaseError } from '#base';
 
-it('assert passes and narrows when the claim holds', () => {
+it('assert passes and narrows the type when the claim holds', () => {
   const found: number | undefined = [1, 2].at(0);
   assert(found !== undefined, 'There is a first number');
   expect(found.toFixed(1)).toBe('1.0');
@@ -14,13 +14,13 @@ it.each([
   [10n, '10'],
   [null, 'null'],
   [{ at: 3n }, '{"at":"3"}'],
-])('assert throws with the offending value %o when the claim is broken', (value, text) => {
+])('assert throws with the offending value %o when the claim does not hold', (value, text) => {
   expect(() => assert(false, 'A term never goes back', value)).toThrow(
     new BrokenInvariant(`A term never goes back; found ${text}`),
   );
 });
 
-it('assert names only the claim when no value is given', () => {
+it('assert reports only the claim when it gets no value', () => {
   expect(() => assert(false, 'A term never goes back')).toThrow(new BrokenInvariant('A term never goes back'));
 });
 

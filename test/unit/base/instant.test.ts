@@ -1,5 +1,5 @@
-// Goal: RFC 3339 is parsed strictly, to the nanosecond, and formatted in one way (B4).
-// Method: tables of spellings; the platform's own clock arithmetic as oracle for random instants and dates.
+// Goal: RFC 3339 is parsed strictly, to the nanosecond, and formatted in one way (B4). Method: tables of spellings; the
+// platform's clock arithmetic is the oracle for random instants and dates.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
@@ -30,7 +30,7 @@ it.each([
   ['2026-01-01T00:00:00.123456789012+01:00', 'its fraction has 12 digits, and nine are the most'],
   ['2026-01-01T00:00:00.1234567890', undefined],
   ['noon', undefined],
-])('instantFault says of %s: %s', (text, expected) => {
+])('instantFault reports for %s: %s', (text, expected) => {
   expect(parseInstant(text)).toBeUndefined();
   expect(instantFault(text)).toBe(expected);
 });
@@ -75,7 +75,7 @@ it.each([
   ['a sign before the year', '+2018-04-05T18:31:00Z'],
   ['a line break behind it', '2018-04-05T18:31:00Z\n'],
   ['nothing', ''],
-])('parseInstant refuses %s', (_what, text) => {
+])('parseInstant rejects %s', (_what, text) => {
   expect(parseInstant(text)).toBeUndefined();
 });
 
@@ -101,11 +101,11 @@ it.each([
   [{ seconds: -1, nanos: 1 }, '1969-12-31T23:59:59.000000001Z'],
   [{ seconds: INSTANT_SECONDS_MIN, nanos: 0 }, '0001-01-01T00:00:00Z'],
   [{ seconds: INSTANT_SECONDS_MAX, nanos: 999_999_999 }, '9999-12-31T23:59:59.999999999Z'],
-])('formatInstant writes %o as %s', (instant, text) => {
+])('formatInstant formats %o as %s', (instant, text) => {
   expect(formatInstant(instant)).toBe(text);
 });
 
-it('formatInstant writes milliseconds as the platform does, but for trailing zeros, and is read back', () => {
+it('formatInstant formats milliseconds like the platform, except for trailing zeros, and its text is parsed to the same instant', () => {
   fc.assert(
     fc.property(fc.integer({ min: MS_MIN, max: MS_MAX }), (ms) => {
       const instant = instantFromMs(ms);
@@ -118,7 +118,7 @@ it('formatInstant writes milliseconds as the platform does, but for trailing zer
   );
 });
 
-it('formatInstant is read back to the nanosecond', () => {
+it('formatInstant loses no nanosecond', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: INSTANT_SECONDS_MIN, max: INSTANT_SECONDS_MAX }),
@@ -149,6 +149,6 @@ it.each([
   [0.5, 0],
   [0, 0.5],
   [Number.NaN, 0],
-])('instants are not %d seconds and %d nanoseconds', (seconds, nanos) => {
+])('an instant does not have %d seconds and %d nanoseconds', (seconds, nanos) => {
   expect(isInstant(seconds, nanos)).toBe(false);
 });

@@ -1,5 +1,5 @@
-// Goal: a list keeps its order whatever goes in and out, and a link that is out holds nothing alive. Method: cases of
-// use, and random schedules against an array.
+// Goal: a list keeps its order under any changes, and a removed link references nothing of the list. Method: examples,
+// and random schedules compared with an array.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Link, LinkedList } from '#base';
@@ -13,7 +13,7 @@ function valuesOf<Value>(list: LinkedList<Value>): readonly Value[] {
   return values;
 }
 
-it('a linked list takes a link once, and lets go of what it does not have', () => {
+it('a linked list accepts a link only when it is in no list, and ignores the removal of a link that it does not have', () => {
   const [list, other] = [new LinkedList<string>(), new LinkedList<string>()];
   const link = new Link('one');
   list.append(link);
@@ -25,7 +25,7 @@ it('a linked list takes a link once, and lets go of what it does not have', () =
   expect(other.first).toBe('one');
 });
 
-it('a linked list leaves no way from a link that was taken out to its neighbours', () => {
+it('a linked list leaves no reference from a removed link to its neighbours', () => {
   const list = new LinkedList<number>();
   const links = [1, 2, 3].map((value) => new Link(value));
   for (const link of links) list.append(link);
@@ -34,7 +34,7 @@ it('a linked list leaves no way from a link that was taken out to its neighbours
     expect([of, previous, next]).toEqual([undefined, undefined, undefined]);
 });
 
-it('a linked list is in the order of an array that is treated alike', () => {
+it('a linked list has the order of an array after the same changes', () => {
   const step = fc.tuple(fc.constantFrom('append', 'remove', 'toEnd'), fc.nat({ max: 7 }));
   fc.assert(
     fc.property(fc.array(step), (steps) => {

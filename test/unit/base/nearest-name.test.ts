@@ -1,4 +1,4 @@
-// Goal: an error names what was probably meant, and nothing far-fetched. Method: a table.
+// Goal: an error suggests the known name that was probably meant, and none when no name is close. Method: a table.
 import { expect, it } from 'vitest';
 import { nearestName } from '#base';
 
@@ -15,11 +15,11 @@ it.each([
   ['cursor', undefined],
   ['', undefined],
   ['x'.repeat(10_000), undefined],
-])('%j stands for %j', (name, meant) => {
+])('for %j the suggestion is %j', (name, meant) => {
   expect(nearestName(name, KNOWN)).toBe(meant);
 });
 
-it('is no further away than it may be', () => {
+it('a suggestion is within the given distance', () => {
   expect(nearestName('x-min-revison', ['x-min-revision'], 1)).toBe('x-min-revision');
   expect(nearestName('x-revision', ['x-min-revision'], 2)).toBeUndefined();
 });

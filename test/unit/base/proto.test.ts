@@ -1,5 +1,5 @@
-// Goal: protobuf fields are read as they were written, and no bytes make the reader throw or leave its range (B3).
-// Method: golden bytes for each writer; random values there and back; random, truncated and hostile bytes.
+// Goal: protobuf fields are read as they were written, and no bytes make the reader throw or read beyond its range
+// (B3). Method: expected bytes for each writer; random values written and read; random, truncated and malicious bytes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -53,7 +53,7 @@ it('protobuf fields move a message when its length needs more than one byte', ()
   expect(message.subarray(6)).toEqual(new Uint8Array(200).fill(7));
 });
 
-it('protobuf fields are read back, whatever they hold', () => {
+it('protobuf fields are read back for any values', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary', maxLength: 300 }),
@@ -92,7 +92,7 @@ describe('ProtoReader (B3)', () => {
     ['2^64 - 2^53', '80808080808080f0ff01', 2n ** 64n - 2n ** 53n, -(2n ** 53n)],
     ['2^64 - 2^53 + 1', '81808080808080f0ff01', 2n ** 64n - 2n ** 53n + 1n, -Number.MAX_SAFE_INTEGER],
     ['2^64 + 5, of which 64 bits are kept', '85808080808080808002', 5, 5],
-  ] as const)('reads the uint64 %s as it is, and as an int64', (_what, hex, unsigned, signed) => {
+  ] as const)('reads the uint64 %s exactly, and as an int64', (_what, hex, unsigned, signed) => {
     const reader = new ProtoReader(bytes(hex));
     expect(reader.uint64()).toBe(unsigned);
     expect(reader).toMatchObject({ done: true, failed: false });
@@ -120,7 +120,7 @@ describe('ProtoReader (B3)', () => {
     ['8000', 0],
     ['ff00', 127],
     ['80808000', 0],
-  ])('reads the overlong varint %s and says so', (hex, value) => {
+  ])('reads the overlong varint %s and reports it', (hex, value) => {
     const unsigned = new ProtoReader(bytes(hex));
     expect([unsigned.varint(), unsigned.overlong, unsigned.failed]).toEqual([value, true, false]);
     const signed = new ProtoReader(bytes(hex));
@@ -135,7 +135,7 @@ describe('ProtoReader (B3)', () => {
     ['tag', (reader) => reader.tag()],
     ['length', (reader) => reader.lengthDelimited()],
     ['varint that is skipped', (reader) => reader.skipField(8 + WIRE_VARINT)],
-  ])('reads a %s of ten bytes, however few its value needs, and fails on one of eleven', (_what, read) => {
+  ])('reads a %s of ten bytes even for a small value, and fails on one of eleven', (_what, read) => {
     const padded = (count: number): ProtoReader =>
       new ProtoReader(bytes(`8a${'80'.repeat(count - 2)}00${'2a'.repeat(10)}`));
     const [ten, eleven] = [padded(10), padded(11)];
@@ -145,7 +145,7 @@ describe('ProtoReader (B3)', () => {
     expect(eleven.at).toBe(21);
   });
 
-  it('drops the bits beyond 64 of a signed varint and says so', () => {
+  it('drops the bits beyond 64 of a signed varint and reports it', () => {
     const reader = new ProtoReader(bytes('ffffffffffffffffff1f'));
     expect([reader.signedVarint(), reader.overlong, reader.failed]).toEqual([-1, true, false]);
   });
@@ -156,7 +156,7 @@ describe('ProtoReader (B3)', () => {
     ['a length and its bytes', 8 + WIRE_BYTES, '02aabb'],
     ['four bytes', 8 + 5, '01020304'],
     ['a group with a field and a group inside', 8 + 3, '10011b1c0c'],
-  ])('steps over %s', (_what, tag, hex) => {
+  ])('skips %s', (_what, tag, hex) => {
     const reader = new ProtoReader(bytes(`${hex}2a`));
     reader.skipField(tag);
     expect([reader.failed, reader.varint()]).toEqual([false, 0x2a]);
@@ -174,7 +174,7 @@ describe('ProtoReader (B3)', () => {
     expect(reader.failed).toBe(true);
   });
 
-  it('reads any bytes as fields without throwing or leaving its range', () => {
+  it('reads any bytes as fields without an exception and within its range', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(20), (random, margin) => {
         const padded = concatBytes([random, new Uint8Array(margin).fill(0x80)]);
@@ -188,7 +188,7 @@ describe('ProtoReader (B3)', () => {
   });
 });
 
-it('byte ranges hold a part only where all of it is', () => {
+it('byte ranges contain a part only when all of it is in the range', () => {
   const whole = bytes('01020304');
   expect(hasBytesAt(whole, 1, bytes('0203'))).toBe(true);
   expect(hasBytesAt(whole, 2, bytes('0203'))).toBe(false);

@@ -1,10 +1,10 @@
-// Goal: whatever somebody sent is shown on one line, without anything that acts on a terminal, and cut.
-// Method: tables, and a property over any text.
+// Goal: a quoted text is on one line, has a maximum length, and contains no characters that control a terminal. Method:
+// tables, and a property over any text.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { cut, quote } from '#base';
 
-/** In quotes, with each quote inside escaped as in JSON. */
+/** A quoted text, in which each quote is escaped as in JSON. */
 const QUOTED = /^"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"$/;
 
 it.each([
@@ -30,7 +30,7 @@ it('quote shows the beginning of a long text, and its length', () => {
   expect(cut(`${'x'.repeat(63)}🙂`, 64)).toBe(`${'x'.repeat(63)}… (65 characters)`);
 });
 
-it('quote shows any text on one line of characters that can be seen', () => {
+it('quote shows any text on one line of printable characters', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 100 }), fc.string({ maxLength: 5 }), (odd, plain) => {
       const shown = quote(odd + plain + odd);

@@ -1,11 +1,11 @@
-// Goal: what is in flight is found by its number, and by no number that was its place's before or will be after.
-// Method: cases of use, and random schedules against a Map.
+// Goal: a value in a slot is found by its number, and not by the earlier or later numbers of the same slot. Method:
+// examples, and random schedules compared with a Map.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Slots } from '#base';
 import { runs } from '../../support/runs.ts';
 
-it('Slots uses a place again under another number', () => {
+it('Slots reuses a slot with another number', () => {
   const slots = new Slots<string>();
   const first = slots.add('first');
   slots.remove(first);
@@ -21,7 +21,7 @@ it.each([Number.NaN, -1, 0.5, 2 ** 20, Number.POSITIVE_INFINITY])('Slots has not
   expect([slots.get(number), slots.remove(number), slots.size]).toEqual([undefined, undefined, 1]);
 });
 
-it('Slots holds what a Map holds, after any additions and removals', () => {
+it('Slots has the content of a Map after any additions and removals', () => {
   const step = fc.oneof(
     fc.constant<'add'>('add'),
     fc.nat({ max: 30 }).map((pick) => ({ pick })),

@@ -1,4 +1,5 @@
-// Goal: UTF-8 is judged in place exactly as the platform judges it. Method: the platform's fatal decoder as oracle.
+// Goal: UTF-8 is checked in place with the same result as the platform's decoder. Method: the platform's fatal decoder
+// is the oracle.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codePointAt, encodeUtf8, indexOfIllFormed, sequenceLength, toHex, utf8Length } from '#base';
@@ -18,7 +19,7 @@ function agreesWithThePlatform(bytes: Uint8Array): void {
 }
 
 describe('UTF-8 in place', () => {
-  it('is well-formed where the platform decodes it, for any bytes', () => {
+  it('is well-formed when the platform decodes it, for any bytes', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 50 }), agreesWithThePlatform));
     const edges = [
       0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc1, 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5,
@@ -31,14 +32,14 @@ describe('UTF-8 in place', () => {
     );
   });
 
-  it('reports the first byte that is ill-formed, inside the range only', () => {
+  it('reports the first ill-formed byte within the range', () => {
     const bytes = Uint8Array.of(0x61, 0xc3, 0xa9, 0xff, 0x62);
     expect(indexOfIllFormed(bytes)).toBe(3);
     expect(indexOfIllFormed(bytes, 0, 3)).toBe(-1);
     expect(indexOfIllFormed(bytes, 0, 2)).toBe(1);
   });
 
-  it('gives code points and lengths', () => {
+  it('returns code points and lengths', () => {
     const encoded = encodeUtf8('aé€😀');
     const points: number[] = [];
     for (let at = 0; at < encoded.length; ) {
@@ -49,7 +50,7 @@ describe('UTF-8 in place', () => {
     expect(points).toEqual([0x61, 0xe9, 0x20ac, 0x1f600]);
   });
 
-  it('has the length that encoding gives, lone surrogates included', () => {
+  it('has the length of its encoding, also with lone surrogates', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'é', '€', '😀', '\ud800', '\udc00'), { maxLength: 9 }), (parts) => {
         const text = parts.join('');

@@ -1,4 +1,5 @@
-// Goal and method are those of bootstrap.test.ts: here is what takes several processes, installs or builds (H2-H5).
+// Goal and method are those of bootstrap.test.ts; these tests need several processes, an installation or a build
+// (H2-H5).
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -21,7 +22,7 @@ import { endWithTest } from '../../support/test-scope.ts';
 
 const HELLO = ['run', 'hello.mjs'];
 
-it('installing happens once when several begin at once, and all of them continue (H5)', async () => {
+it('installing happens once when several start at the same time, and all of them continue (H5)', async () => {
   const project = freshProject({ NPM_MS: '1000' });
   const runs = Array.from({ length: 4 }, () => launch(project, HELLO));
   const codes = await Promise.all(runs.map(async (child) => (await once(child, 'close'))[0] as number));
@@ -29,7 +30,7 @@ it('installing happens once when several begin at once, and all of them continue
   expect([project.installs(), existsSync(join(project.path, '.installing'))]).toEqual([1, false]);
 });
 
-it('installing happens though an earlier install was killed, and waits for the npm that it left running (H5)', async () => {
+it('installing succeeds after an earlier one was killed, and waits for its npm that still runs (H5)', async () => {
   const project = freshProject();
   const dead = spawnSync(process.execPath, ['--version']).pid;
   const npm = spawn(process.execPath, ['--eval', 'setTimeout(() => {}, 1500)']);
@@ -45,7 +46,7 @@ it('installing happens though an earlier install was killed, and waits for the n
   expect(project.installs()).toBe(2);
 });
 
-it('installing ends npm with it when it is told to end (H3)', async () => {
+it('installing ends its npm when it gets SIGTERM (H3)', async () => {
   const project = freshProject({ NPM_MS: '30000' });
   const child = launch(project, HELLO);
   await expect.poll(() => project.installs(), { timeout: 10_000 }).toBe(1);
@@ -56,7 +57,7 @@ it('installing ends npm with it when it is told to end (H3)', async () => {
   expect([existsSync(`/proc/${npm}`), existsSync(join(project.path, '.installing'))]).toEqual([false, false]);
 });
 
-it('running is drained by a SIGTERM to npm start, with no shell in between to stop at (H3)', async () => {
+it('running drains on a SIGTERM to npm start, because no shell in between intercepts it (H3)', async () => {
   const npm = ['start', '--silent', '--', 'wait'];
   const child = spawn('npm', npm, { cwd: builtProject().path, stdio: OUTPUT_ONLY });
   endWithTest(child);
@@ -66,20 +67,20 @@ it('running is drained by a SIGTERM to npm start, with no shell in between to st
   expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
 });
 
-it('running has nothing on stdout but what the program writes, when npm is silent as README.md says', () => {
+it('running writes only the output of the program to stdout, when npm is silent as README.md says', () => {
   const npm = ['start', '--silent', '--', '3'];
   const { status, stdout } = spawnSync('npm', npm, { cwd: builtProject().path, encoding: 'utf8' });
   expect(status).toBe(3);
   expect(stdout.trimEnd().split('\n')).toEqual([expect.stringMatching(/^\{.*\}$/)]);
 });
 
-it('running reports the death of a child by a signal as the shell does (H3)', async () => {
+it('running reports the death of a child by a signal like the shell (H3)', async () => {
   const { child, ready } = await startWaiting(builtProject(), WITHOUT_EXECVE);
   process.kill(ready.pid, 'SIGKILL');
   expect((await once(child, 'close'))[0]).toBe(137);
 });
 
-it('building happens after a change, an addition and a removal, and whatever is wrong with dist (H2)', {
+it('building happens after a changed, added or removed source, and when anything in dist is wrong (H2)', {
   timeout: 120_000,
 }, () => {
   const project = builtProject();
@@ -107,7 +108,7 @@ it('building happens after a change, an addition and a removal, and whatever is 
   expect(filesIn(dist)).toEqual(files);
 });
 
-it('building keeps the old dist when a thread is started that is not built (H4)', () => {
+it('building keeps the old dist when a file of a thread was not built (H4)', () => {
   const project = builtProject();
   writeFileSync(join(project.path, 'src/main/main.ts'), `${SERVER} console.log('./lost-worker.js');`);
   const { status, stderr } = run(project, ['start']);
@@ -115,7 +116,7 @@ it('building keeps the old dist when a thread is started that is not built (H4)'
   expect(readFileSync(join(project.path, 'dist/main.js'), 'utf8')).not.toContain('lost-worker');
 });
 
-it('building gives two starts at once a whole dist each (H4)', async () => {
+it('building leaves a complete dist when two starts build at the same time (H4)', async () => {
   const project = builtProject();
   utimesSync(join(project.path, 'src/main/main.ts'), 1, 1);
   const starts = [launch(project, ['start', '0']), launch(project, ['start', '0'])];

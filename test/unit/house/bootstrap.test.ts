@@ -1,4 +1,4 @@
-// Goal: bootstrap installs and compiles exactly when it must, and leaves the process to the program (H1-H4). Method:
+// Goal: bootstrap installs and compiles exactly when it must, and then replaces itself by the program (H1-H4). Method:
 // small projects with a stand-in for npm; bootstrap.long.test.ts has the slow cases.
 import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import {
 const HELLO = ['run', 'hello.mjs'];
 
 describe('installing', () => {
-  it('runs npm ci once in a fresh clone, and not again, and has it speak of errors alone (H2)', () => {
+  it('runs npm ci once in a fresh clone, and lets it report only errors (H2)', () => {
     const project = freshProject();
     const { status, stdout, stderr } = run(project, HELLO);
     expect([status, stdout, stderr]).toEqual([0, 'hello\n', expect.stringContaining('npm at level error\n')]);
@@ -43,7 +43,7 @@ describe('installing', () => {
     expect(project.installs()).toBe(locks.length + 1);
   });
 
-  it('leaves a linked node_modules to its owner (H2)', () => {
+  it('does not change a linked node_modules (H2)', () => {
     const project = installedProject();
     const modules = join(project.path, 'node_modules');
     cpSync(modules, join(project.path, 'elsewhere'), { recursive: true, verbatimSymlinks: true });
@@ -63,7 +63,7 @@ describe('installing', () => {
   });
 });
 
-it('running uses the Node of node_modules, with it first on the path (H1)', () => {
+it('running uses the Node of node_modules, which is first on the path (H1)', () => {
   const project = installedProject();
   writeFileSync(join(project.path, 'hello.mjs'), 'console.log(process.env.NODE_COMES_FROM, process.env.PATH);');
   expect(run(project, HELLO).stdout).toMatch(`package ${project.path}/node_modules/.bin:`);
@@ -73,7 +73,7 @@ it('running uses the Node of node_modules, with it first on the path (H1)', () =
 it.each([
   ['in place of itself', undefined],
   ['as a child', WITHOUT_EXECVE],
-])('running hands over arguments, the exit code and SIGTERM when it runs the program %s (H3)', async (_how, option) => {
+])('running passes arguments, the exit code and SIGTERM when it runs the program %s (H3)', async (_how, option) => {
   const project = builtProject();
   const { status, stdout, stderr } = run(project, ['start', '3', '--http-port', '0'], option);
   expect(JSON.parse(stdout)).toMatchObject({ args: ['3', '--http-port', '0'] });
@@ -86,7 +86,7 @@ it.each([
   expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
 });
 
-it('building happens when a source or dist is not as it was, and not again (H2)', () => {
+it('building happens once after a source or a file of dist has changed (H2)', () => {
   const project = builtProject();
   const builds = (): boolean => run(project, ['start']).stderr.includes('Building');
   expect(builds()).toBe(false);

@@ -1,6 +1,6 @@
-// Goal: the commands of docs/cluster-tour.md do what the page shows: npm run dev starts three nodes of one cluster, one
-// of them is killed; SIGTERM stops the others. Method: the commands of the page in a shell, with free ports, a
-// temporary folder, and the sources as the command.
+// Goal: the commands of docs/cluster-tour.md have the results that the page shows: npm run dev starts three nodes of
+// one cluster, one of them is killed, and SIGTERM stops the others. Method: the commands of the page in a shell, with
+// free ports, a temporary folder, and the sources as the command.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -14,7 +14,7 @@ const PORTS = ['3000', '3010', '3020'];
 const STARTED = { timeout: 120_000 };
 const run = promisify(execFile);
 
-it('the commands of docs/cluster-tour.md do what the page shows', { timeout: 300_000 }, async () => {
+it('the commands of docs/cluster-tour.md have the results that the page shows', { timeout: 300_000 }, async () => {
   const dir = testDir();
   const args = ['--conditions=source', 'scripts/dev.ts', '--data', dir, '--free-ports'];
   const dev = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -50,7 +50,7 @@ it('the commands of docs/cluster-tour.md do what the page shows', { timeout: 300
   const ends = (): readonly string[] =>
     Array.from(output.matchAll(/^node-\d \| ended with (\S+)$/gm), ([, how = '']) => how);
   expect(ends()).toEqual(['SIGKILL']);
-  // A node that is started before the one before it has joined may get its number.
+  // A node that starts before the previous one has joined may get its number.
   expect(output.search(/^node-3 /m)).toBeGreaterThan(output.search(/^node-2 \| process/m));
   const pids = Array.from(output.matchAll(/process (\d+):/g), ([, pid]) => Number(pid));
   dev.kill('SIGTERM');

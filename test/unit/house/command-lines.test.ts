@@ -1,5 +1,5 @@
-// Goal: a tool that is called wrong says so in one line and ends with 2, before it starts anything. Method: real
-// processes, a few at a time.
+// Goal: a tool that is called with wrong arguments reports it in one line and exits with 2, before it starts anything.
+// Method: real processes, a few at a time.
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -36,7 +36,7 @@ it.concurrent.each([
   expect([code, stdout, rest, said?.slice(0, says.length)]).toEqual([2, '', [''], says]);
 });
 
-it('a tool with --help prints what it says of itself, and nothing begins', async () => {
+it('a tool with --help prints its description and starts nothing', async () => {
   const says =
     /^The command `npm run sim`: runs the simulation\.\n\n {2}npm run sim -- --seed 7 [^]*must be equal\.\n$/;
   const found = await ended('test/simulation/main.ts', '--seeds', '1', '--help');

@@ -1,11 +1,11 @@
-// Goal: generated code that is stale in any way is found. Method: two small folders.
+// Goal: any difference between generated code and its present generator is found. Method: two small folders.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { compareTrees } from '../../../scripts/support/compare-trees.ts';
 import { testDir } from '../../support/test-scope.ts';
 
-it('compareTrees names what is missing, left over and different, and nothing else', () => {
+it('compareTrees names missing, additional and different files, and no others', () => {
   const committed = folder({ 'same.ts': '1', 'b/left.ts': '1', 'b/differs.ts': '1' });
   const fresh = folder({ 'same.ts': '1', 'missing.ts': '1', 'b/differs.ts': '2' });
   const faults = ['b/differs.ts: differs', 'b/left.ts: left over', 'missing.ts: missing'];

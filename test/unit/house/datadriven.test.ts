@@ -1,5 +1,5 @@
-// Goal: a script that no longer matches is seen, and UPDATE=1 rewrites nothing but answers. Method: scripts in a
-// temporary folder, answered by a tiny calculator.
+// Goal: a difference between a script and its answers is found, and UPDATE=1 rewrites only the answers. Method: scripts
+// in a temporary folder, answered by a small calculator.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -12,13 +12,13 @@ const WRONG = SCRIPT.replace('\n3\n', '\n4\n5\n');
 afterEach(() => vi.unstubAllEnvs());
 
 describe('runScript', () => {
-  it('answers the same text when every answer is right, and shows the right one in the place of another', () => {
+  it('returns the same text when every answer is right, and otherwise the text with the right answers', () => {
     expect(runScript(script(SCRIPT), calculate)).toEqual({ expected: SCRIPT, actual: SCRIPT });
     expect(runScript(script(WRONG), calculate)).toEqual({ expected: WRONG, actual: SCRIPT });
     expect(runScript(script('add 2 2\n'), calculate).actual).toBe('add 2 2\n----\n4\n');
   });
 
-  it('leaves out the answer nothing, and shows an answer of a command that has another one below it', () => {
+  it('omits the answer "nothing", and shows an answer of a command that another command follows', () => {
     const answer = ({ name }: Command): string => (name === 'say' ? 'word' : 'nothing');
     const quiet = '# Why.\nwrite\nwrite\nsay\n----\nword\n\nwrite\n';
     expect(runScript(script(quiet), answer)).toEqual({ expected: quiet, actual: quiet });
@@ -26,7 +26,7 @@ describe('runScript', () => {
     expect(runScript(script('write\n----\nword\n'), answer).actual).toBe('write\n');
   });
 
-  it('rewrites the answers in the file with UPDATE=1 alone, and keeps comments and commands', () => {
+  it('rewrites the answers in the file only with UPDATE=1, and keeps comments and commands', () => {
     const path = script(WRONG);
     runScript(path, calculate);
     expect(readFileSync(path, 'utf8')).toBe(WRONG);
@@ -35,11 +35,11 @@ describe('runScript', () => {
     expect([actual, readFileSync(path, 'utf8')]).toEqual([expected, SCRIPT]);
   });
 
-  it.each(['a\n\nb', '\na', 'a\n'])('refuses the answer %j, which the next run could not read', (answer) => {
+  it.each(['a\n\nb', '\na', 'a\n'])('rejects the answer %j, which the next run could not read', (answer) => {
     expect(() => runScript(script('add\n'), () => answer)).toThrow('The answer to "add" has an empty line');
   });
 
-  it('hands over words and options apart, and keeps "=" inside a value', () => {
+  it('separates words from options, and keeps "=" inside a value', () => {
     const commands: Command[] = [];
     runScript(script('put  key a=b=c word\n'), (command) => (commands.push(command), 'ok'));
     expect(commands).toEqual([{ name: 'put', words: ['key', 'word'], options: new Map([['a', 'b=c']]) }]);

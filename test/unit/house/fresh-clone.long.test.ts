@@ -1,5 +1,5 @@
-// Goal: a clone starts by `npm start`, its second start builds nothing, and what was built runs with the packages of
-// production alone. Method: the files of this working tree in a folder of their own, real processes, gRPC and HTTP.
+// Goal: `npm start` starts a fresh clone, its second start builds nothing, and the built product runs with the packages
+// of production alone. Method: the files of this working tree in another folder, real processes, gRPC and HTTP.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,9 +17,9 @@ const SETTINGS = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-p
 interface Started {
   readonly grpc: string;
   readonly http: string;
-  /** What it has written to stderr. */
+  /** Returns its output on stderr. */
   log(): string;
-  /** By SIGTERM; the exit code. */
+  /** Stops it by SIGTERM and returns the exit code. */
   stop(): Promise<unknown>;
 }
 
@@ -45,7 +45,7 @@ async function start(cwd: string, program: string, args: readonly string[]): Pro
 
 const npmStart = (cwd: string): Promise<Started> => start(cwd, 'npm', ['start', '--silent', '--']);
 
-/** What a clone of this working tree would hold, with its packages installed. */
+/** Copies the files that a clone of this working tree would have, with installed packages. */
 function clone(): string {
   const dir = testDir();
   const parts = ['charts', 'operator/src', 'proto', 'scripts', 'src'];
@@ -57,14 +57,14 @@ function clone(): string {
   return dir;
 }
 
-/** The built product as an image has it: without sources, tools, and packages that only they need. */
+/** Copies the built product as into an image: without sources, tools, and packages that only they need. */
 function shipped(cloned: string): string {
   const dir = testDir();
   for (const part of ['package.json', 'dist']) cpSync(join(cloned, part), join(dir, part), { recursive: true });
   const { packages }: { packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean }> } =
     JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   for (const [path, { dev, devOptional, optional }] of Object.entries(packages)) {
-    // A package inside another one comes with it.
+    // A package inside another package is copied with it.
     if (!/^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) || dev || devOptional || optional) continue;
     mkdirSync(dirname(join(dir, path)), { recursive: true });
     cpSync(join(ROOT, path), join(dir, path), { recursive: true, dereference: true });
@@ -77,7 +77,7 @@ async function post(url: string, body: unknown): Promise<number> {
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
 }
 
-it('a fresh clone builds and starts, takes transactions, and has them after the next start', {
+it('a fresh clone builds and starts, accepts transactions, and has them after the next start', {
   timeout: 180_000,
 }, async () => {
   const cloned = clone();

@@ -1,4 +1,4 @@
-// Goal: every rule of the layer law bites, also for type-only imports, and the picture shows what the code imports.
+// Goal: each layer rule finds its violations, also in type-only imports, and the diagram shows the imports of the code.
 // Method: a small tree in a temporary folder with one violation of each rule, read by the real rules.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -14,7 +14,7 @@ const MANIFEST = {
   devDependencies: { vitest: '5.1.1' },
 };
 
-// What each file imports, and the rule that the import breaks.
+// Imports of each file, and the rule that each import violates.
 const VIOLATIONS = [
   ['src/raft/types.ts', "import type { storage } from '#storage';", 'layer-raft'],
   ['src/raft/disk.ts', "import { readFileSync } from 'node:fs';", 'pure-no-node'],
@@ -73,7 +73,7 @@ beforeAll(async () => {
 
 afterAll(() => tree[Symbol.dispose]());
 
-it('the layer law is broken by each of the files that break it, and by no other', () => {
+it('the layer rules find each file that violates them, and no others', () => {
   for (const [path, , rule] of VIOLATIONS) {
     expect(broken).toContainEqual(expect.stringMatching(`^${rule}: ${path.replaceAll('.', '\\.')} -> `));
   }
@@ -81,7 +81,7 @@ it('the layer law is broken by each of the files that break it, and by no other'
   expect(broken.filter((line) => !guilty.has(line.split(' ')[1] ?? ''))).toEqual([]);
 });
 
-it('the picture has a node for each layer and an arrow for each import, also of types', () => {
+it('the diagram has a node for each layer and an arrow for each import, also of types', () => {
   expect(picture.split('\n')).toEqual(
     expect.arrayContaining(['flowchart TD', '  base', '  raft --> base', '  raft --> storage', '  storage --> raft']),
   );

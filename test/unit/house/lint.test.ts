@@ -1,5 +1,5 @@
-// Goal: the linter and the pure compiler settings refuse what docs/style.md forbids; a setting that was lost by
-// accident fails here. Method: a tree with one violation of each rule, and the real configuration.
+// Goal: the linter and the pure compiler settings reject code that docs/style.md forbids, so that a lost setting is
+// found here. Method: a tree with one violation of each rule, and the real configuration.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -78,12 +78,12 @@ beforeAll(() => {
 
 afterAll(() => tree[Symbol.dispose]());
 
-it('the linter finds each violation, and nothing in what is allowed', () => {
+it('the linter finds each violation, and nothing in allowed code', () => {
   expect(found).toEqual(expect.arrayContaining(LINT_VIOLATIONS.map(([path, , rule]) => `${path} ${rule}`)));
   expect(found.filter((fault) => Object.keys(ALLOWED).some((path) => fault.startsWith(`${path} `)))).toEqual([]);
 });
 
-it('the pure compiler settings know neither Node nor the browser', () => {
+it('the pure compiler settings have the types of neither Node nor the browser', () => {
   const uses = AMBIENT.map((name) => `export const use_${name}: unknown = ${name};`);
   write(
     'src/kv/ambient.ts',

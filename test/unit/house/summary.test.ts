@@ -1,4 +1,5 @@
-// Goal: the last line of a run never says better than it was. Method: reports of vitest, and how suites ended.
+// Goal: the last line of a test run never reports a better result than the run had. Method: reports of vitest, and exit
+// codes of suites.
 import { expect, it } from 'vitest';
 import { type Suite, summary } from '../../../scripts/support/summary.ts';
 
@@ -21,14 +22,14 @@ it.each([
   ['tests, and each suite without a report as one', [test(0, report(5, sums(PASSED))), chaos(0)], '6 passed, 0 failed'],
   ['failed tests', [test(1, report(5, sums(PASSED, FAILED, FAILED))), chaos(0)], '6 passed, 2 failed'],
   ['a failed suite without a report', [test(0, report(5, sums(PASSED))), chaos(1)], '5 passed, 1 failed'],
-  ['a file that is not loaded', [test(1, report(5, BROKEN)), chaos(0)], '6 passed, 1 failed'],
+  ['a file that could not be loaded', [test(1, report(5, BROKEN)), chaos(0)], '6 passed, 1 failed'],
   ['a run that failed without a failed test', [test(1, report(5, sums(PASSED))), chaos(0)], '6 passed, 1 failed'],
   ['a run that ended without a report', [test('SIGKILL'), chaos(0)], '1 passed, 1 failed'],
 ])('the last lines of a run count %s', (_what, suites, last) => {
   expect(summary(suites, '/root').lines.at(-1)).toBe(last);
 });
 
-it('the last lines of a run count what was skipped', () => {
+it('the last lines of a run count skipped tests', () => {
   const skipping = JSON.stringify({ numPassedTests: 5, numPendingTests: 4, testResults: [sums(PASSED)] });
   expect(summary([test(0, skipping)], '/root').lines).toEqual(['4 skipped', '5 passed, 0 failed']);
 });

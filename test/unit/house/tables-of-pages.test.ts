@@ -1,4 +1,4 @@
-// Goal: tables of the pages name everything that there is, once. Method: each table against the code.
+// Goal: tables in the docs name each item of the code once. Method: each table is compared with the code.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -37,6 +37,6 @@ it.each<[string, readonly string[], readonly string[]]>([
   ['limits of docs/limits.md, with those that no client meets', [...shown, ...Object.keys(NOT_MET)], limits],
   ['refusals of docs/components.md', codesOf('Refusals'), REFUSAL_CODES],
   ['faults of docs/components.md', codesOf('Faults'), FAULT_CODES],
-])('the %s are those of the code', (_what, listed, known) => {
+])('the %s equal those of the code', (_what, listed, known) => {
   expect(listed.toSorted()).toEqual(known.toSorted());
 });

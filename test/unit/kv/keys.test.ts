@@ -1,5 +1,5 @@
-// Goal: keys sort as the tuples they were written from (K7), and a prefix is one range (K8). Method: random pairs of
-// tuples against a plain comparison of their parts, and tables of the edges.
+// Goal: keys sort like the tuples that they encode (K7), and a prefix is one range (K8). Method: random pairs of tuples
+// compared by their parts, and tables of the limits.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, compareBytes } from '#base';
@@ -39,7 +39,7 @@ function compareTuples(a: Tuple, b: Tuple): number {
 }
 
 describe('keys', () => {
-  it('sort as the tuples that they were written from do (K7)', () => {
+  it('sort like the tuples that they encode (K7)', () => {
     fc.assert(
       fc.property(tuples, tuples, (a, b) => {
         expect(Math.sign(compareBytes(write(a), write(b)))).toBe(Math.sign(compareTuples(a, b)));
@@ -48,7 +48,7 @@ describe('keys', () => {
     );
   });
 
-  it('give back the parts that were written', () => {
+  it('decode to the parts that were encoded', () => {
     fc.assert(
       fc.property(tuples, (tuple) => {
         const key = write(tuple);
@@ -69,7 +69,7 @@ describe('keys', () => {
     ['a negative u64', (writer: KeyWriter): unknown => writer.u64(-1)],
     ['a fraction', (writer: KeyWriter): unknown => writer.u32(0.5)],
     ['a term with a byte 00 inside', (writer: KeyWriter): unknown => writer.term(new Uint8Array([1, 0]))],
-  ])('refuse %s', (_name, attempt) => {
+  ])('reject %s', (_name, attempt) => {
     expect(() => attempt(new KeyWriter())).toThrow(BrokenInvariant);
   });
 
@@ -77,11 +77,11 @@ describe('keys', () => {
     ['a u16', readU16],
     ['a u32', readU32],
     ['a u64', readU64],
-  ] as const)('refuse to read %s past their end', (_name, read) => {
+  ] as const)('fail when %s is read past their end', (_name, read) => {
     expect(() => read(new Uint8Array([1]), 0)).toThrow('lies inside its key');
   });
 
-  it('refuse to read a term without its end', () => {
+  it('fail when a term without its end is read', () => {
     expect(() => readTerm(new Uint8Array([1, 2]), 0)).toThrow('A term is ended by a byte 00');
   });
 });
@@ -101,7 +101,7 @@ it.each([[[]], [[0xff]], [[0xff, 0xff]]])('the end of a prefix (K8) of %j does n
   expect(prefixEnd(Uint8Array.from(prefix))).toBeUndefined();
 });
 
-it('the end of a prefix (K8) divides the keys that begin with it from those above', () => {
+it('the end of a prefix (K8) separates the keys with the prefix from those above', () => {
   const key = fc.array(fc.constantFrom(0, 1, 0xfe, 0xff), { maxLength: 4 }).map((k) => Uint8Array.from(k));
   fc.assert(
     fc.property(key, key, (prefix, other) => {

@@ -1,5 +1,5 @@
-// Goal: the store in memory is a store like any other, and stays quick when it is large. Method: the conformance
-// suite of the port, and a count of the steps that a large store takes.
+// Goal: the store in memory implements the port like any other store, and stays fast when it is large. Method: the
+// conformance suite of the port, and a count of the steps in a large store.
 import { expect, it } from 'vitest';
 import { KeyWriter } from '#kv';
 import { drain, kvConformance } from '../../support/kv-conformance.ts';
@@ -15,7 +15,7 @@ it('the store in memory holds 20,000 rows put in mixed order and returns them so
   const rows = 20_000;
   const writer = new KeyWriter();
   const batch = store.batch();
-  // 77,773 has no factor in common with the number of rows, so that every key comes once.
+  // The number of rows and 77,773 have no common factor, so that every key occurs once.
   for (let n = 0; n < rows; n++) batch.put(writer.u32((n * 77_773) % rows).key(), new Uint8Array([n & 255]));
   await store.write(batch);
   const read = await drain(store, { gte: new Uint8Array([0]), lt: new Uint8Array([1]) });

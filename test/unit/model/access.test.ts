@@ -1,5 +1,5 @@
-// Goal: a grant says exactly which databases, and a role exactly which rights, that it gives.
-// Method: tables; patterns against a regular expression that says the same.
+// Goal: a grant applies to exactly the databases of its pattern, and a role to exactly its rights. Method: tables;
+// patterns compared with an equivalent regular expression.
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { boundsOf, formatGrant, hasRight, hasRightOnAll, hasRightOnAny, parseGrant, type Right, ROLES } from '#model';
@@ -7,7 +7,7 @@ import { runs } from '../../support/runs.ts';
 
 const RIGHTS: readonly Right[] = ['read', 'write', 'deploy', 'administer'];
 
-test('a role gives the rights of its row, and no others', () => {
+test('a role has the rights of its row, and no others', () => {
   const rows = ROLES.map((role) => [
     role,
     RIGHTS.filter((right) => hasRight([{ role, databases: '*' }], right, 'shop')).join(' '),
@@ -28,7 +28,7 @@ describe('a grant', () => {
     ['deployer:eu-*-shop*', { role: 'deployer', databases: 'eu-*-shop*' }, 'deployer:eu-*-shop*'],
     ['admin:eu-*:10', { role: 'admin', databases: 'eu-*', databasesMax: 10 }, 'admin:eu-*:10'],
     ['admin:*:1000000', { role: 'admin', databases: '*', databasesMax: 1_000_000 }, 'admin:*:1000000'],
-  ])('%s is read and written', (text, grant, written) => {
+  ])('%s is parsed and formatted', (text, grant, written) => {
     expect(parseGrant(text)).toEqual(grant);
     expect(formatGrant(grant as never)).toBe(written);
   });
@@ -36,11 +36,11 @@ describe('a grant', () => {
   const NONE =
     'root Reader reader: reader:Shop reader:a:b reader:%2a reader:a:1 admin:a: admin:a:0 admin:a:01 admin:a:-1 ' +
     'admin:a:1000001 admin:a:1:1 admin::1';
-  it.each(['', ' reader', 'reader: shop', ...NONE.split(' ')])('%j is none', (text) => {
+  it.each(['', ' reader', 'reader: shop', ...NONE.split(' ')])('%j is not a grant', (text) => {
     expect(parseGrant(text)).toBeUndefined();
   });
 
-  it('with a number bounds what it creates, and does not administer all databases', () => {
+  it('with a number limits the databases that it creates, and does not administer all databases', () => {
     const grants = ['admin:*:10', 'admin:eu-*:2', 'reader'].flatMap((text) => parseGrant(text) ?? []);
     expect(boundsOf(grants, 'eu-shop').map(formatGrant)).toEqual(['admin:*:10', 'admin:eu-*:2']);
     expect(boundsOf(grants, 'shop').map(formatGrant)).toEqual(['admin:*:10']);
@@ -48,7 +48,7 @@ describe('a grant', () => {
     expect(RIGHTS.filter((right) => hasRightOnAll(grants, right))).toEqual(['read', 'write', 'deploy']);
   });
 
-  it('counts on the databases of its pattern alone', () => {
+  it('applies only to the databases of its pattern', () => {
     const grants = [
       { role: 'writer', databases: 'shop' },
       { role: 'reader', databases: 'log-*' },
@@ -62,7 +62,7 @@ describe('a grant', () => {
     expect(hasRightOnAny(grants, 'deploy')).toBe(false);
   });
 
-  it('has a pattern in which a star stands for any characters', () => {
+  it('has a pattern in which a star matches any characters', () => {
     const part = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 3 });
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), fc.array(part, { maxLength: 6 }), (parts, name) => {

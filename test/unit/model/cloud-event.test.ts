@@ -1,5 +1,5 @@
-// Goal: io.cloudevents.v1.CloudEvent is read into canonical bytes with its types and payload (M1, M5).
-// Method: CloudEvents written field by field; the protobuf conformance cases by name.
+// Goal: io.cloudevents.v1.CloudEvent is converted to canonical bytes with its types and payload (M1, M5). Method:
+// CloudEvents written field by field; the protobuf conformance cases by name.
 import { describe, expect, it } from 'vitest';
 import {
   ByteWriter,
@@ -16,7 +16,7 @@ import { hex, textsOf } from '../../support/model-reading.ts';
 
 type Write = (writer: ByteWriter) => void;
 
-/** A CloudEvent of the required attributes (but for those in `without`) and whatever else is written. */
+/** Encodes a CloudEvent with the required attributes, except those in `without`, and further fields. */
 function cloudEvent(write: Write, without: readonly string[] = []): Uint8Array {
   const writer = new ByteWriter();
   const required = ['e-1', 'orders', '1.0', 'order.placed'];
@@ -27,7 +27,7 @@ function cloudEvent(write: Write, without: readonly string[] = []): Uint8Array {
   return writer.take();
 }
 
-/** One attribute, whose value is written by field number of CloudEventAttributeValue. */
+/** Encodes one attribute, whose value has a field number of CloudEventAttributeValue. */
 const attribute =
   (name: string, value: Write): Write =>
   (writer) => {
@@ -126,7 +126,7 @@ describe('a CloudEvent', () => {
 
   const at = (name: string, rule: string): string => `.attributes["${name}"] ${rule}`;
   it.each<[string, Write, string]>([
-    // Cases of the conformance tests that the rules of every event do not cover by themselves.
+    // Cases of the conformance tests that the rules of every event do not include.
     ['invalidEmptyId', text(1, ''), '.id is required'],
     ['invalidEmptySource', text(2, ''), '.source is required'],
     ['invalidEmptySpecVersion', text(3, ''), '.spec_version is required'],
@@ -148,13 +148,13 @@ describe('a CloudEvent', () => {
     ['an id that is no UTF-8', (w) => writeBytesField(w, 1, hex('ff')), '.id must be well-formed UTF-8'],
     ['half a message', (w) => w.bytes(hex('0a05')), ' must be a protobuf message of io.cloudevents.v1.CloudEvent'],
     ['half an attribute', (w) => w.bytes(hex('2a020a05')), ' must be a protobuf message of io.cloudevents.v1'],
-  ])('is refused as %s', (_name, write, expected) => {
+  ])('is rejected as %s', (_name, write, expected) => {
     const { event, faults } = read(cloudEvent(write));
     expect(event).toBeUndefined();
     expect(faults).toEqual([expect.stringContaining(`events[0]${expected}`)]);
   });
 
-  it('is refused with all its faults', () => {
+  it('is rejected with all its faults', () => {
     const wrong = all(
       attribute('subject', ceInt),
       attribute('time', ceString('noon')),

@@ -1,4 +1,4 @@
-// Goal: a command is one value in whatever way it is said, and its faults are named with their place. Method: tables.
+// Goal: each spelling of a command has the same result, and faults have the path of their field. Method: tables.
 import { describe, expect, it } from 'vitest';
 import {
   type AskedCommand,
@@ -44,7 +44,7 @@ describe('commandFrom', () => {
     ['a path that is encoded already', { path: '/a%2Fb/ä//' }, { path: '/a%2Fb/ä//' }],
     ['a header and a content type', { headers: [['X-One', 'a\tb é']], contentType: 'a/b' }, { headers: WITH_TYPE }],
     ['the content type as a header', { headers: [['Content-Type', 'a/b']] }, { headers: [['content-type', 'a/b']] }],
-  ])('takes %s', (_, asked, expected) => {
+  ])('accepts %s', (_, asked, expected) => {
     expect(read(asked)).toMatchObject(expected);
   });
 
@@ -75,11 +75,11 @@ describe('commandFrom', () => {
     ['a content type that is none', { contentType: 'json' }, 'content_type must be a media type'],
     ['two types', { contentType: 'a/b', headers: [['Content-type', 'a/b']] }, 'headers[0].name must not be the'],
     ['a large body', { body: new Uint8Array(COMMAND_BODY_BYTES_MAX + 1) }, 'body must be at most 1000000 bytes'],
-  ])('refuses %s', (_, asked, says) => {
+  ])('rejects %s', (_, asked, says) => {
     expect(read(asked)).toEqual([expect.stringContaining(`command.${says}`)]);
   });
 
-  it('says all that is wrong at once', () => {
+  it('reports all faults at once', () => {
     expect(read({ method: '', path: '/{a}', contentType: '' })).toHaveLength(3);
   });
 });

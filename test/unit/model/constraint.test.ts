@@ -1,5 +1,5 @@
-// Goal: each cell of the table of decisions 4 is kept (M7), and constraints are read from any wire form.
-// Method: the table, cell by cell, at and around its borders; wire bytes in hexadecimal.
+// Goal: each cell of the table of decisions 4 holds (M7), and constraints are decoded from any wire form. Method: the
+// table, cell by cell, at and around its limits; wire bytes in hexadecimal.
 import { describe, expect, it } from 'vitest';
 import {
   ALL,
@@ -45,7 +45,7 @@ it.each<[Constraint, number, string, string]>([
   [{ kind: 'max-revision', revision: 3, selector }, 7, 'at most 3', 'the latest matching event is at revision 7'],
   [{ kind: 'revision-range', start: 2, end: 4, selector }, 9, 'from 2 to 4', 'the latest matching event is at'],
   [{ kind: 'revision-range', start: 2, end: 4 }, 1, 'at least 4', 'the database is at revision 1'],
-])('decide (M7, decisions 4) says what %o needs when %d was found', (constraint, latest, required, found) => {
+])('decide (M7, decisions 4) describes what %o requires when %d was found', (constraint, latest, required, found) => {
   const violation = decide(constraint, latest);
   expect(violation).toMatchObject({ kind: constraint.kind, found: latest, required });
   expect(violation?.description).toContain(`needs revision ${required}; ${found}`);
@@ -69,7 +69,7 @@ describe('a constraint on the wire', () => {
     expect(faults.violations).toEqual([]);
   });
 
-  it('keeps revisions from 2^53 on as they were sent, and logs them as 2^53 - 1', () => {
+  it('keeps revisions from 2^53 on as they were sent, and stores them as 2^53 - 1 in the log', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const read = (bytes: Uint8Array): Constraint | undefined => decodeConstraint(bytes, 'constraints[2]', new Faults());
     for (const [text, asked, logged] of [
@@ -82,7 +82,7 @@ describe('a constraint on the wire', () => {
     }
   });
 
-  it('is told to be violated in the words in which it was asked', () => {
+  it('is reported as violated with the revision that the client sent', () => {
     const asked: Constraint = { kind: 'min-revision', revision: 2n ** 64n - 1n };
     const logged = decodeConstraint(encodeConstraint(asked), 'c', new Faults());
     const violation = logged === undefined ? undefined : decide(logged, 7);
@@ -97,7 +97,7 @@ describe('a constraint on the wire', () => {
     });
   });
 
-  it('has its ends in order also beyond 2^53', () => {
+  it('compares its ends also beyond 2^53', () => {
     const faults = new Faults();
     const crossed = '1a16 08 ffffffffffffffffff01 10 feffffffffffffffff01';
     expect(decodeConstraint(hex(crossed), 'constraints[2]', faults)).toBeUndefined();
@@ -114,7 +114,7 @@ describe('a constraint on the wire', () => {
     ['half a message', '0a05', ' must be a protobuf message'],
     ['half a number', '0a02 08 80', '.min_revision must be a protobuf message of that kind'],
     ['a bad selector', '0a04 1202 0a00', '.min_revision.selector.stream must not be empty'],
-  ])('is refused for %s', (_what, bytes, expected) => {
+  ])('is rejected for %s', (_what, bytes, expected) => {
     const faults = new Faults();
     expect(decodeConstraint(hex(bytes), 'constraints[2]', faults)).toBeUndefined();
     expect(textsOf(faults).join()).toContain(`constraints[2]${expected}`);
@@ -134,7 +134,7 @@ describe('the constraints of one transaction', () => {
     expect(faultsOf(many(1001, { kind: 'max-revision', revision: 0 }))).toEqual(['constraints must be at most 1000']);
   });
 
-  it('come to at most 4096 alternatives', () => {
+  it('have at most 4096 alternatives in total', () => {
     const any = (kind: 'by-stream' | 'by-subject') => or(Array.from({ length: 16 }, (_, i) => term(kind, `n${i}`)));
     const both = and([any('by-stream'), any('by-subject')]);
     const wide: Constraint = { kind: 'max-revision', revision: 0, selector: both };

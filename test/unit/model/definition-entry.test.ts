@@ -1,5 +1,5 @@
-// Goal: the entries that define components go into bytes and back, are stamped in place, and nothing else is read as
-// one. Method: one of each kind there and back; a table of what is refused; changed and random bytes.
+// Goal: the entries that define components are encoded and decoded, are stamped in place, and other bytes are rejected.
+// Method: one of each kind encoded and decoded; a table of rejected entries; changed and random bytes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -47,33 +47,36 @@ const ENTRIES: readonly DefinitionEntry[] = [
 ];
 
 describe('an entry of a definition', () => {
-  it.each([...ENTRIES, ...OF_INACTIVE])('comes back from its bytes with the time that was stamped: $kind', (entry) => {
+  it.each([...ENTRIES, ...OF_INACTIVE])('is decoded with the stamped time: $kind', (entry) => {
     const payload = encodeDefinitionEntry(entry);
     stampDefinitionEntry(payload, 1_767_225_600_123);
     expect(decodeDefinitionEntry(payload)).toStrictEqual({ recordedTimeMs: 1_767_225_600_123, entry });
   });
 
-  it('is of the format 2, which is its feature level', () => {
+  it('has format 2, which is its feature level', () => {
     expect(ENTRIES.map((entry) => encodeDefinitionEntry(entry)[0])).toStrictEqual(ENTRIES.map(() => 2));
   });
 
-  it('is of the format 7, which is its feature level, when it is about inactive versions', () => {
+  it('has format 7, which is its feature level, when it is about inactive versions', () => {
     expect(OF_INACTIVE.map((entry) => encodeDefinitionEntry(entry)[0])).toStrictEqual([7, 7]);
   });
 
-  it.each(ENTRIES.filter(({ kind }) => kind !== 'define' && kind !== 'delete'))('is not format 7: $kind', (entry) => {
-    const payload = encodeDefinitionEntry(entry);
-    payload[0] = 7;
-    expect(decodeDefinitionEntry(payload)).toBeUndefined();
-  });
+  it.each(ENTRIES.filter(({ kind }) => kind !== 'define' && kind !== 'delete'))(
+    'does not decode as format 7: $kind',
+    (entry) => {
+      const payload = encodeDefinitionEntry(entry);
+      payload[0] = 7;
+      expect(decodeDefinitionEntry(payload)).toBeUndefined();
+    },
+  );
 
-  it.each([...ENTRIES, ...OF_INACTIVE])('is none when a byte is missing or follows: $kind', (entry) => {
+  it.each([...ENTRIES, ...OF_INACTIVE])('does not decode when a byte is missing or added: $kind', (entry) => {
     const payload = encodeDefinitionEntry(entry);
     expect(decodeDefinitionEntry(payload.subarray(0, -1))).toBeUndefined();
     expect(decodeDefinitionEntry(new Uint8Array([...payload, 0]))).toBeUndefined();
   });
 
-  it('is read from any bytes without throwing', () => {
+  it('is decoded from any bytes without an exception', () => {
     const whole = [...ENTRIES, ...OF_INACTIVE].filter(({ kind }) => kind !== 'part');
     const changed = fc.tuple(fc.constantFrom(...whole), fc.nat(), fc.nat(255)).map(([entry, place, byte]) => {
       const payload = encodeDefinitionEntry(entry);
@@ -101,7 +104,7 @@ describe('an entry of a definition', () => {
     ['a component without bytes', part(0, 0, 0)],
     ['a component that is too large', { kind: 'define', blob: blobOf(2 ** 26 + 1), definition: change }],
     ['a long text', { kind: 'define', blob: blobOf(1), definition: { ...change, description: 'x'.repeat(4097) } }],
-  ])('is none with %s', (_what, entry) => {
+  ])('does not decode with %s', (_what, entry) => {
     expect(decodeDefinitionEntry(encodeDefinitionEntry(entry))).toBeUndefined();
   });
 });

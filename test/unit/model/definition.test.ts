@@ -1,5 +1,5 @@
-// Goal: the metadata that publishers send becomes the definition that it says, and everything that it must not say is a
-// fault with its path. Method: tables.
+// Goal: metadata of publishers becomes the definition that it describes, and each invalid member is reported with its
+// path. Method: tables.
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import {
@@ -27,7 +27,7 @@ function read(kind: ComponentKind, metadata: string | object): Definition | read
   return outcome((faults) => definitionFromJson(kind, encodeUtf8(text), faults));
 }
 
-/** Or in And in Or: as deep as it says, so that nothing of it is flattened. */
+/** Or in And in Or to the given depth, so that nothing is flattened. */
 function nested(depth: number): object {
   const leaf = { stream: `s${depth}` };
   return depth === 1 ? leaf : { [depth % 2 === 0 ? 'or' : 'and']: [leaf, nested(depth - 1)] };
@@ -101,7 +101,7 @@ describe('the metadata of a State View', () => {
     ['a key', { key_type: 'Int64' }, { keyType: 'int64', selector: and([accounts, byKey]) }],
     ['a key in its selector', { key_type: 'String', event_selector: KEYED }, { keyType: 'string', selector: byKey }],
     ['no key', { key_type: 'None', event_selector: {} }, { selector: ALL }],
-  ])('takes %s', (_what, metadata, expected) => {
+  ])('accepts %s', (_what, metadata, expected) => {
     expect(read('state-view', { ...VIEW, ...metadata })).toStrictEqual({ ...VIEW_READ, ...expected });
   });
 
@@ -131,7 +131,7 @@ describe('the metadata of a State View', () => {
     ['too deep', { key_type: 'String', ...selecting(nested(16)) }, '.event_selector must nest at most 16 deep, with'],
     ['two spellings', { contentType: 'text/html' }, ' must have only one of content_type, contentType'],
     ['an unknown member', { prioritty: 1 }, '.prioritty is unknown; known are state_view_name, stateViewName, '],
-  ])('refuses %s', (_what, metadata, expected) => {
+  ])('rejects %s', (_what, metadata, expected) => {
     const faults = read('state-view', typeof metadata === 'string' ? metadata : { ...VIEW, ...metadata });
     expect(faults).toStrictEqual([expect.stringContaining(`metadata${expected}`)]);
   });
@@ -142,7 +142,7 @@ describe('the metadata of a State View', () => {
   });
 });
 
-describe('a definition that was accepted', () => {
+describe('an accepted definition', () => {
   it.each<[string, object]>([
     ['has 255 event types', { event_selector: {}, events: many(255) }],
     ['is 16 deep', { event_selector: nested(16) }],
@@ -159,7 +159,7 @@ describe('a definition that was accepted', () => {
     { description: HALF },
     { event_selector: { stream: HALF } },
     { event_selector: { stream: { parameter: HALF } } },
-  ])('has no lone half of a surrogate pair: %j', (metadata) => {
+  ])('has no unpaired surrogate: %j', (metadata) => {
     expect(read('state-view', { ...VIEW, ...metadata })).toMatchObject([expect.stringContaining('metadata')]);
   });
 });
@@ -186,7 +186,7 @@ describe('the metadata of the other kinds', () => {
       { presenter_name: 'page', content_types: OFFERS, settings: { theme: 'dark' } },
       { ...head, kind: 'presenter', name: 'page', offers: TWO, settings: new Map([['theme', 'dark']]) },
     ],
-  ])('of a %s is taken', (kind, metadata, expected) => {
+  ])('of a %s is accepted', (kind, metadata, expected) => {
     expect(read(kind, metadata)).toStrictEqual(expected);
   });
 
@@ -198,7 +198,7 @@ describe('the metadata of the other kinds', () => {
     ['presenter', offering('text/*'), '.content_types[0].content_type must be one media type, without "*"'],
     ['presenter', offering('a/b', 'x'), '.content_types[1].content_type must be a media type such as application/json'],
     ['presenter', { ...offering('text/csv'), settings: { a: 1 } }, '.settings.a must be a string'],
-  ])('of a %s is refused when it is faulty', (kind, metadata, expected) => {
+  ])('of a %s is rejected when it is invalid', (kind, metadata, expected) => {
     expect(read(kind, metadata)).toStrictEqual([expect.stringContaining(`metadata${expected}`)]);
   });
 
@@ -207,7 +207,7 @@ describe('the metadata of the other kinds', () => {
   }
 });
 
-describe('what a read binds', () => {
+describe('the bindings of a read', () => {
   const ofId = parameter('by-subject', 'id');
   const template = and([ofId, parameter('by-type-prefix', 'family'), ofId]);
 
@@ -216,16 +216,16 @@ describe('what a read binds', () => {
     return outcome((faults) => bindTemplate(template, parameters, { field: 'parameters', faults }));
   }
 
-  it('is named by attribute and parameter', () => {
+  it('are named by attribute and parameter', () => {
     expect(parametersOf(template)).toStrictEqual(['event_type.family', 'subject.id']);
   });
 
-  it('stands for every place of its parameter', () => {
+  it('replace every occurrence of their parameter', () => {
     const bound = bind({ 'subject.id': 'a-1', 'event_type.family': 'account.' });
     expect(bound).toStrictEqual(and([term('by-subject', 'a-1'), term('by-type-prefix', 'account.')]));
   });
 
-  it('must be all of it, nothing else, and what the attribute may be', () => {
+  it('must be complete, have no other names, and be valid values of their attribute', () => {
     expect(bind({ 'subject.id': '', 'stream.id': 'a' })).toStrictEqual([
       'parameters["event_type.family"] is required by the State View',
       'parameters["stream.id"] is no parameter of the State View; they are event_type.family, subject.id',
@@ -233,7 +233,7 @@ describe('what a read binds', () => {
     ]);
   });
 
-  it('is no matter of a query', () => {
+  it('do not apply to a query', () => {
     const node = nodeOf('{"equals":{"subject":{"parameter":"id"}}}');
     const rule = 'must be a value: only what a State View selects has parameters';
     const found = outcome((faults) => selectorFromJson(node, 'selector', faults));
@@ -246,7 +246,7 @@ it.each(['0', '-1', '42', '9223372036854775807', '-9223372036854775808'])('a key
 });
 
 it.each(['', '-0', '01', '+1', '1.0', ' 1', '9223372036854775808', '-9223372036854775809'])(
-  'a key of 64 bits is not %j',
+  'a key of 64 bits must not be %j',
   (value) => {
     expect([isKeyOf('int64', value), isKeyOf('string', value)]).toStrictEqual([false, true]);
   },

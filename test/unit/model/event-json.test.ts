@@ -1,5 +1,5 @@
-// Goal: the CloudEvents JSON format is read into canonical bytes and written from them, payloads untouched (M1, M5).
-// Method: the conformance cases by name; tables of payloads and kinds; random events there and back.
+// Goal: the CloudEvents JSON format is converted to canonical bytes and back, with unchanged payloads (M1, M5). Method:
+// the conformance cases by name; tables of payloads and kinds; random events converted in both directions.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8, NO_BYTES } from '#base';
@@ -39,7 +39,7 @@ function accepted(json: string): Event {
 }
 
 const CORE = '"id":"e-1","source":"orders","specversion":"1.0","type":"order.placed"';
-/** Through JSON into bytes and out again, without what the server adds. */
+/** Converts JSON to bytes and back, without the members that the server adds. */
 function throughBytes(members: string): string {
   const { bytes, faults } = accept(`{${CORE},${members}}`);
   expect(faults).toEqual([]);
@@ -48,13 +48,13 @@ function throughBytes(members: string): string {
 }
 
 describe('CloudEvents conformance', () => {
-  it.each(VALID_CASES)('takes %s', (_name, json, event) => {
+  it.each(VALID_CASES)('accepts %s', (_name, json, event) => {
     expect(encodeEvent(accepted(json))).toEqual(encodeEvent(event));
     const again = eventToJson(encodeEvent(event), SERVER).replace(`,${SERVER_JSON}`, '');
     expect(encodeEvent(accepted(again))).toEqual(encodeEvent(event));
   });
 
-  it.each(INVALID_CASES)('refuses %s', (_name, json, faulty) => {
+  it.each(INVALID_CASES)('rejects %s', (_name, json, faulty) => {
     const { bytes, faults } = accept(json);
     expect(bytes).toBeUndefined();
     const paths = faults.map((fault) => fault.slice('events[0]'.length, fault.indexOf(' ')));
@@ -96,7 +96,7 @@ describe('an event from JSON', () => {
     [`{${CORE},"revision":1}`, '.revision must not have a name that the server sets'],
     [`{${CORE},"__proto__":"x"}`, '.__proto__ must be a name of lowercase letters'],
     [`{${CORE},"time":5}`, '.time must be a string'],
-  ])('is refused as %s', (json, expected) => {
+  ])('is rejected as %s', (json, expected) => {
     const { bytes, faults } = accept(json);
     expect(bytes).toBeUndefined();
     expect(faults).toEqual([expect.stringContaining(`events[0]${expected}`)]);
@@ -107,7 +107,7 @@ describe('an event from JSON', () => {
     ['type', 'must not be empty'],
     ['specversion', 'must be "1.0"'],
     ['source', 'must be a URI-reference (RFC 3986)'],
-  ])('is refused for an empty %s, which is not one that is missing', (name, description) => {
+  ])('is rejected for an empty %s, with another message than for a missing one', (name, description) => {
     const members: Record<string, string> = { id: 'a', source: 'a', specversion: '1.0', type: 't' };
     const faultsOf = (value: unknown): unknown => accept(JSON.stringify({ ...members, [name]: value })).faults;
     expect(faultsOf('')).toEqual([`events[0].${name} ${description}`]);
@@ -115,7 +115,7 @@ describe('an event from JSON', () => {
     expect([faultsOf(undefined), faultsOf(null)]).toEqual([missing, missing]);
   });
 
-  it('is refused with all its faults, those of JSON and those of the event', () => {
+  it('is rejected with all its faults, those of JSON and those of the event', () => {
     const { faults } = accept(
       '{"id":1,"source":" ","specversion":"1.0","subject":"","time":"noon","x":[],"data":1,"data_base64":"TWE="}',
     );
@@ -165,7 +165,7 @@ describe('an event to JSON', () => {
     '"subject":"\\"\\\\","time":"2018-04-05T18:31:00.120+01:00"',
     '"time":"2016-12-31T23:59:60Z"',
     '"dataschema":"https://x.example/s","x":true,"y":-5,"z":"é\\""',
-  ])('gives back %s as it was written (M5)', (members) => {
+  ])('returns %s as it was written (M5)', (members) => {
     expect(throughBytes(members)).toBe(members);
   });
 
@@ -193,7 +193,7 @@ describe('an event to JSON', () => {
     expect(JSON.parse(json)).toMatchObject({ id: 'e-1' });
   });
 
-  it('is JSON that is read back to the same attributes, for any event (M5)', () => {
+  it('is JSON that is parsed to the same attributes, for any event (M5)', () => {
     fc.assert(
       fc.property(arbEvent, (event) => {
         const json = eventToJson(encodeEvent(event), SERVER).replace(`,${SERVER_JSON}`, '');
@@ -213,14 +213,16 @@ describe('an event to JSON', () => {
   });
 });
 
-/** Whether JSON alone tells the kind of the payload: not where the kind contradicts the content type. */
+/**
+ * True when JSON alone determines the kind of the payload, which is not so when the kind contradicts the content type.
+ */
 function saysItsKind({ dataKind, dataContentType }: Event): boolean {
   const isJson = dataContentType === undefined || isJsonType(dataContentType);
   if (dataKind === DATA_KIND.TEXT) return !isJson;
   return dataKind !== DATA_KIND.JSON || isJson;
 }
 
-/** White space around a raw payload is read as that of the object around it, which is nobody's payload. */
+/** White space around a raw payload belongs to the object around it, not to the payload. */
 function withoutJsonSpace(event: Event): Event {
   const { data, dataKind, dataContentType } = event;
   const saysJson = dataKind === DATA_KIND.UNSPECIFIED && (dataContentType === undefined || isJsonType(dataContentType));

@@ -1,5 +1,5 @@
-// Goal: every rule about events is judged in one place, all at once (M1, M2, M3), and canonical bytes have one spelling
-// (M4). Method: tables of one fault each; raw wire bytes for what no builder makes.
+// Goal: one function checks all rules about events and reports all faults at once (M1, M2, M3), and canonical bytes
+// have one spelling (M4). Method: tables of one fault each; raw wire bytes for events that no builder can make.
 import { describe, expect, it } from 'vitest';
 import { concatBytes, decodeUtf8, type FieldViolation } from '#base';
 import {
@@ -44,14 +44,14 @@ describe('names in an event (M2)', () => {
     expect(faultsOfEvent({ id: name, type: name, subject: name })).toEqual(faults);
   });
 
-  it('must be there, but for the subject', () => {
+  it('are required, except for the subject', () => {
     const faults = faultsOfEvent({ id: '', type: '', source: '', specVersion: '' });
     const expected = ['id', 'specversion', 'type', 'source'].map((attribute) => `events[3].${attribute}`);
     expect(faults.map((text) => text.split(' ')[0])).toEqual(expected);
     expect(faultsOfEvent({ subject: '' })).toEqual(['events[3].subject must not be empty']);
   });
 
-  it('must be UTF-8, shown in hexadecimal when they are not', () => {
+  it('must be UTF-8, and are shown in hexadecimal otherwise', () => {
     const bytes = concatBytes([hex('0a02c328 1203312e30 1a0174 220173')]);
     expect(faultsOf(bytes)).toEqual([
       { field: 'events[3].id', description: 'must be well-formed UTF-8', value: '0xc328', found: '0xc328' },
@@ -102,7 +102,7 @@ describe('the stream of a source (M3, decisions 2.4)', () => {
     ['a\\b', NO_URI],
     [`orders/${'a'.repeat(256)}`, 'must name a stream of at most 255 bytes'],
     [`${'a/'.repeat(1024)}b`, 'must be at most 2048 bytes'],
-  ])('refuses the source %s', (source, rule) => {
+  ])('rejects the source %s', (source, rule) => {
     expect(faultsOfEvent({ source })).toEqual([`events[3].source ${rule}`]);
   });
 });
@@ -131,14 +131,14 @@ it.each<[string, Partial<Event>, string]>([
   ['10^9 nanoseconds', at(0, 1e9), 'time must lie in the years'],
   ['a spelling that is none', at(0, 0, 'noon'), 'time_text must be a time'],
   ['a spelling of another instant', at(0, 0, '1970-01-01T00:00:01.0Z'), 'time_text must name the instant of time'],
-])('the other attributes refuse %s', (_what, attributes, expected) => {
+])('the other attributes reject %s', (_what, attributes, expected) => {
   const faults = faultsOfEvent(attributes);
   expect(faults).toHaveLength(1);
   expect(faults[0]).toContain(`events[3].${expected}`);
 });
 
 it.each(['application/json', 'text/plain;charset=utf-8', 'a/b ; c="d\\"e" ;', 'application/vnd.x+json'])(
-  'the other attributes take the content type %s',
+  'the other attributes accept the content type %s',
   (dataContentType) => {
     expect(faultsOfEvent({ dataContentType })).toEqual([]);
   },
@@ -159,7 +159,7 @@ describe('extension attributes', () => {
     ['index', 'a name that the server sets'],
     ['recordedtime', 'a name that the server sets'],
     ['a'.repeat(65), 'a name of at most 64 bytes'],
-  ])('are not named %j', (name, rule) => {
+  ])('must not be named %j', (name, rule) => {
     const faults = faultsOfEvent(named(name));
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain(rule);
@@ -170,7 +170,7 @@ describe('extension attributes', () => {
     ['Foo', 'events[3].Foo', 'events[3].extensions["Foo"]'],
     ['a.b', 'events[3]["a.b"]', 'events[3].extensions["a.b"]'],
     ['', 'events[3][""]', 'events[3].extensions[""]'],
-  ])('named %j are where the request has them, in JSON and in a message', (name, inJson, inMessage) => {
+  ])('named %j are reported with their path in the request, in JSON and in a message', (name, inJson, inMessage) => {
     const bytes = encodeEvent(anEvent(named(name)));
     expect(faultsOf(bytes)).toMatchObject([{ field: inJson }]);
     expect(faultsOf(bytes, 'cairn.v1.Event')).toMatchObject([{ field: inMessage }]);
@@ -182,28 +182,28 @@ describe('extension attributes', () => {
     [{ kind: 'uri', value: '' }, 'must be a URI with a scheme'],
     [{ kind: 'uri-ref', value: 'a b' }, 'must be a URI-reference'],
     [{ kind: 'timestamp', value: { seconds: 1e12, nanos: 0 } }, 'must lie in the years 0001 to 9999'],
-  ])('do not hold %o', (value, rule) => {
+  ])('reject %o', (value, rule) => {
     const faults = faultsOfEvent({ extensions: new Map([['x', value]]) });
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain(`events[3].x ${rule}`);
   });
 
-  it('have a name of UTF-8', () => {
-    // 0x80 is no character of its own; shown in hexadecimal, it must not pass for one.
+  it('must have a name of UTF-8', () => {
+    // The byte 0x80 alone is not a character. Shown in hexadecimal, it must not be taken for one.
     const bytes = hex('0a0131 1203312e30 1a0174 220173 4207 0a0180 1202 0801');
     expect(faultsOf(bytes, 'cairn.v1.Event').map(({ field, description }) => `${field} ${description}`)).toEqual([
       'events[3].extensions["0x80"] must have a name of well-formed UTF-8',
     ]);
   });
 
-  it('have a value', () => {
+  it('must have a value', () => {
     const withoutValue = hex('0a0131 1203312e30 1a0174 220173 4205 0a0178 1200');
     expect(faultsOf(withoutValue)).toEqual([{ field: 'events[3].x', description: 'must have a value' }]);
     const noValueAtAll = hex('0a0131 1203312e30 1a0174 220173 4203 0a0178');
     expect(faultsOf(noValueAtAll)).toEqual([{ field: 'events[3].x', description: 'must have a value' }]);
   });
 
-  it('are at most 128', () => {
+  it('must be at most 128', () => {
     const many = (count: number): Event['extensions'] =>
       new Map(Array.from({ length: count }, (_, i) => [`x${i}`, { kind: 'integer', value: i }] as const));
     expect(faultsOfEvent({ extensions: many(128) })).toEqual([]);
@@ -211,7 +211,7 @@ describe('extension attributes', () => {
   });
 });
 
-it('faults of one event are reported together, each with its path and value', () => {
+it('all faults of one event are reported together, each with its path and value', () => {
   const event = anEvent({ id: '', type: ' ', source: 'a b', subject: '', dataContentType: 'xyz', dataSchema: 'b' });
   expect(faultsOf(encodeEvent(event)).map(({ field, value }) => [field, value])).toEqual([
     ['events[3].id', undefined],
@@ -230,7 +230,7 @@ it.each([
   ['a timestamp that is none', '3202ff'],
   ['an extension entry that is none', '4202ffff'],
   ['an extension value that is none', '4207 0a0178 120108'],
-])('faults of one event are one when the bytes are no message: %s', (_what, tail) => {
+])('an event reports invalid bytes of a message: %s', (_what, tail) => {
   const faults = faultsOf(concatBytes([hex('0a0131 1203312e30 1a0174 220173'), hex(tail)]));
   expect(faults.map(({ field, description }) => `${field} ${description}`)).toContain(
     'events[3] must be a protobuf message of cairn.v1.Event',
@@ -250,7 +250,7 @@ describe('canonical bytes (M4)', () => {
     ['an overlong tag', `8a000131 ${rest}`],
     ['an empty payload that is written', `${id} ${rest} 3a00`],
     ['data_kind 0 that is written', `${id} ${rest} 5800`],
-  ])('are made of %s', (_what, other) => {
+  ])('are written for %s', (_what, other) => {
     const bytes = hex(other);
     const place = { faults: new Faults(), list: 'events', index: 0 };
     expect(walkEvent(bytes, 0, bytes.length, place)).toBe('not-canonical');
@@ -258,7 +258,7 @@ describe('canonical bytes (M4)', () => {
     expect(acceptEvent(bytes, 0, bytes.length, place)).toEqual(canonical);
   });
 
-  it('are not made of fields that only the server sets', () => {
+  it('do not accept fields that only the server sets', () => {
     const faults = faultsOf(hex(`${id} ${rest} 6807 7001 7a00`));
     const description = 'must be absent: the server sets it';
     const fields = ['revision', 'index', 'recordedtime'].map((name) => `events[3].${name}`);
@@ -269,7 +269,7 @@ describe('canonical bytes (M4)', () => {
     ['an unknown field', 'f80101', 31, 0],
     ['a known field of another wire type', '3801', 7, 0],
     ['an empty group of unknown number', 'a301a401', 20, 3],
-  ])('are not made of %s, which nothing could be kept of', (_what, sent, number, type) => {
+  ])('do not accept %s, of which nothing could be stored', (_what, sent, number, type) => {
     const description = `must be absent: cairn.v1.Event has no field ${number} of wire type ${type}`;
     const faults = faultsOf(hex(`${id} ${rest} ${sent}`), 'cairn.v1.Event');
     expect(faults).toMatchObject([{ field: `events[3].${number}`, description }]);
@@ -287,7 +287,7 @@ describe('canonical bytes (M4)', () => {
     ['a value of two alternatives', '4209 0a0161 1204 1001 0801', '4207 0a0161 1202 0801'],
     ['true as 2', '4207 0a0161 1202 0802', '4207 0a0161 1202 0801'],
     ['an integer of more than 32 bits', '420b 0a0161 1206 108780808010', '4207 0a0161 1202 1007'],
-  ])('write in one way %s', (_what, given, wanted) => {
+  ])('have one spelling for %s', (_what, given, wanted) => {
     const bytes = concatBytes([canonical, hex(given)]);
     const place = { faults: new Faults(), list: 'events', index: 0 };
     expect(acceptEvent(bytes, 0, bytes.length, place)).toEqual(concatBytes([canonical, hex(wanted)]));

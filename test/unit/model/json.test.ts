@@ -1,5 +1,5 @@
-// Goal: JSON is read strictly and without loss (M8), and what is not JSON is refused by place and expectation.
-// Method: tables; the platform's JSON.parse as oracle for random texts and random damage.
+// Goal: JSON is parsed strictly and without loss (M8), and invalid JSON is rejected with its position and the expected
+// text. Method: tables; the platform's JSON.parse is the oracle for random texts and random damage.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
@@ -13,7 +13,7 @@ function faultOf(text: string | Uint8Array): string {
   return node.kind === 'fault' ? node.message : `parsed as ${node.kind}`;
 }
 
-/** As the platform would have it: numbers become floats, the last of a name wins. */
+/** Converts to the values of JSON.parse: numbers become floats, the last of repeated names wins. */
 function toPlatform(node: JsonNode): unknown {
   switch (node.kind) {
     case 'object':
@@ -46,14 +46,14 @@ describe('parseJson (M8)', () => {
     expect(parse('[9007199254740993, 1e400, -0, 1.10]')).toEqual({ kind: 'array', items });
   });
 
-  it('takes no name for special, and keeps the order of names', () => {
+  it('treats no name as special, and keeps the order of names', () => {
     const node = parse('{"__proto__":1,"constructor":2,"b":3,"1":4,"a":5}');
     const names = node.kind === 'object' ? [...node.members.keys()] : [];
     expect(names).toEqual(['__proto__', 'constructor', 'b', '1', 'a']);
     expect({}).not.toHaveProperty('b');
   });
 
-  it('keeps the values of raw members as their own bytes, wherever they stand', () => {
+  it('keeps the values of raw members as their original bytes, at any depth', () => {
     const text = '{"a":[{"data" : {"x":1, "x":2}  ,"b":1},{"data":"\\ud800"}]}';
     const node = parseJson(encodeUtf8(text), { raw: new Set(['data']) });
     const items = node.kind === 'object' ? node.members.get('a') : undefined;
@@ -100,11 +100,11 @@ describe('parseJson (M8)', () => {
     ['"\\u12g4"', 'line 1, column 6: expected four hexadecimal digits; found "g4\\""'],
     ['// a\n1', 'line 1, column 1: expected a value; found "// a\\n1"'],
     ['\ufeff1', 'line 1, column 1: expected a value; found "\\ufeff1"'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(faultOf(text)).toBe(message);
   });
 
-  it('refuses text that is no UTF-8', () => {
+  it('rejects text that is not UTF-8', () => {
     expect(faultOf(Uint8Array.of(0x22, 0xc3, 0x28, 0x22))).toBe(
       'line 1, column 2: expected well-formed UTF-8; found the byte 0xc3',
     );
@@ -113,7 +113,7 @@ describe('parseJson (M8)', () => {
   it.each([
     ['[', ']'],
     ['{"a":', '}'],
-  ])('refuses more than the limit of levels of %s', (open, close) => {
+  ])('rejects more levels than the limit of %s', (open, close) => {
     const nested = (depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
     expect(parse(nested(JSON_DEPTH_MAX)).kind).not.toBe('fault');
     expect(faultOf(nested(JSON_DEPTH_MAX + 1))).toContain(`expected at most ${JSON_DEPTH_MAX} levels`);
@@ -122,7 +122,7 @@ describe('parseJson (M8)', () => {
     expect(parseJson(raw, { raw: new Set(['data']) }).kind).toBe('fault');
   });
 
-  it('refuses more than the limit of values as too large, and counts a raw one once', () => {
+  it('rejects more values than the limit as too large, and counts a raw one once', () => {
     const list = (count: number): string => `[${'0,'.repeat(count - 1)}0]`;
     expect(parse(list(JSON_VALUES_MAX - 1)).kind).toBe('array');
     const many = parse(list(JSON_VALUES_MAX));
@@ -145,7 +145,7 @@ describe('parseJson (M8)', () => {
     );
   });
 
-  it('agrees with the platform about what is JSON, but for repeated names', () => {
+  it('agrees with the platform about valid JSON, except for repeated names', () => {
     const pieces = fc.constantFrom(...Array.from('{}[],:"\\a01-.e+ \n'), '\\u00e9', 'true', 'null', '"a"', '"b"');
     const damaged = fc
       .tuple(fc.json({ maxDepth: 3 }), fc.nat(40), pieces)

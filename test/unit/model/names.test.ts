@@ -1,4 +1,4 @@
-// Goal: names keep the grammar of decisions 3 and 2.8, faults are collected and cut short. Method: tables.
+// Goal: names follow the grammar of decisions 3 and 2.8, and faults are collected and shortened. Method: tables.
 import { describe, expect, it } from 'vitest';
 import {
   Faults,
@@ -13,7 +13,7 @@ import {
   parseTransactionId,
 } from '#model';
 
-/** As long as it may be, and a byte more. */
+/** The maximum length, and a byte more. */
 const [LONGEST, LONGER] = ['a'.repeat(255), 'a'.repeat(256)] as const;
 const ID = '0199a5c8-3c1e-4a2b-8f00-0123456789ab';
 
@@ -80,13 +80,13 @@ it('faults are reported in one error, the first in its message', () => {
   expect(() => new Faults().throwIfAny('Nothing')).not.toThrow();
 });
 
-it('faults name a field by so much of its path as is of use', () => {
+it('faults show a field with a limited part of its path', () => {
   const faults = new Faults();
   faults.add(`extensions["${'A'.repeat(1000)}"]`, 'must be shorter');
   expect(faults.violations[0]?.field).toBe(`extensions["${'A'.repeat(244)}… (1014 characters)`);
 });
 
-it('faults are counted beyond the hundred that are described, and their values cut short', () => {
+it('faults beyond one hundred are counted but not described, and values are shortened', () => {
   const faults = new Faults();
   for (let i = 0; i < 150; i++) faults.add(`events[${i}].id`, 'is wrong', 'x'.repeat(1000));
   expect([faults.count, faults.violations.length]).toEqual([150, 100]);

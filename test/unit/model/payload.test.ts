@@ -1,5 +1,5 @@
-// Goal: a transaction goes into a log entry's payload and a log record and is read there in place; unknown forms are
-// refused by name. Method: golden bytes for the layout, and random transactions there and back.
+// Goal: a transaction is encoded as the payload of a log entry and as a log record, and is read there in place; unknown
+// formats are reported by name. Method: expected bytes for the layout, and random transactions encoded and decoded.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, concatBytes, encodeUtf8, toHex } from '#base';
@@ -83,7 +83,7 @@ it('the payload of a transaction has the documented layout', () => {
   expect(payload).toEqual(hex(`01 01 05 04 12020803 ${body}`));
 });
 
-it('the payload of a transaction is read in place as it was written, wherever it lies', () => {
+it('the payload of a transaction is read in place as it was written, at any offset', () => {
   fc.assert(
     fc.property(arbPayload, fc.nat(2 ** 48 - 1), fc.nat(9), (payload, timeMs, margin) => {
       const bytes = encodeTransactPayload(payload);
@@ -107,7 +107,7 @@ it.each<[string, (bytes: Uint8Array) => Uint8Array, string]>([
   ['a body that begins otherwise', (bytes) => bytes.with(3, 8), 'A transaction body begins with its'],
   ['an unknown origin', (bytes) => bytes.with(31, 9), 'A transaction body holds known fields only'],
   ['a cut end', (bytes) => bytes.subarray(0, -1), 'A transaction body holds known fields only'],
-])('the payload of a transaction stops the reader at %s', (_what, damage, message) => {
+])('the payload of a transaction is not read when it has %s', (_what, damage, message) => {
   const damaged = damage(payloadOf([hex('0a0131')]));
   expect(() => readTransactPayload(damaged)).toThrow(BrokenInvariant);
   expect(() => readTransactPayload(damaged)).toThrow(message);
@@ -115,7 +115,7 @@ it.each<[string, (bytes: Uint8Array) => Uint8Array, string]>([
 
 const accepted = arbPayload.map(encodeTransactPayload);
 
-it('a payload that somebody else has put together has a fault, or can be stamped and read, whatever was changed in it', () => {
+it('a changed payload of another writer has a fault, or can be stamped and read', () => {
   const changed = fc
     .tuple(accepted, fc.nat(), fc.integer({ min: 1, max: 255 }), fc.boolean())
     .map(([good, at, flip, isCut]) => {
@@ -136,12 +136,13 @@ it('a payload that somebody else has put together has a fault, or can be stamped
 
 it('a payload has a fault when its transaction id is a byte short', () => {
   const [...bytes] = payloadOf([eventBytes()]);
-  // Behind format, kind, an empty list of constraints and nine bytes of the time: the tag of the id and its length.
+  // Offset after format, kind, an empty list of constraints and nine bytes of the time: the tag of the id and its
+  // length.
   expect(bytes.splice(13, 2, 15)).toEqual([16, 0]);
   expect(faultInTransactPayload(Uint8Array.from(bytes))).toBe('it is cut short or malformed');
 });
 
-it('the record of a transaction in the log is read in place, wherever it lies', () => {
+it('the record of a transaction in the log is read in place, at any offset', () => {
   fc.assert(
     fc.property(arbPayload, arbName, fc.nat(9), (payload, id, margin) => {
       const entry = encodeTransactPayload(payload);
@@ -166,7 +167,7 @@ it.each([
   ['a missing body', (bytes: Uint8Array) => bytes.subarray(0, 38)],
   ['a cut end', (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 1)],
   ['nothing', () => new Uint8Array(0)],
-])('the record of a transaction in the log is not read from %s', (_what, damage) => {
+])('the record of a transaction in the log is not read when it has %s', (_what, damage) => {
   const entry = payloadOf([]);
   const body = entry.subarray(readTransactPayload(entry).body.start);
   const damaged = damage(
@@ -176,7 +177,7 @@ it.each([
 });
 
 describe('the options of a transaction', () => {
-  it('are the same bytes in whatever order the attributes came', () => {
+  it('have the same bytes for any order of the attributes', () => {
     const entries: [string, string][] = [
       ['b', '1'],
       ['\u{1f600}', '2'],
@@ -205,7 +206,7 @@ describe('the options of a transaction', () => {
     ['a message that is no UTF-8', hex('1a01ff'), ''],
     ['half an attribute', hex('12020a05'), ''],
     ['half a revision', hex('0880'), ''],
-  ])('are refused for %s', (_what, bytes, expected) => {
+  ])('are rejected for %s', (_what, bytes, expected) => {
     const faults = new Faults();
     expect(decodeTransactionOptions(bytes, 'options', faults)).toBeUndefined();
     expect(textsOf(faults).join()).toContain(`options${expected}`);

@@ -1,4 +1,5 @@
-// Goal: EventQuery and Position are read from any protobuf, and faults name their place. Method: bytes in hexadecimal.
+// Goal: EventQuery and Position are decoded from any protobuf, and faults have the path of their field. Method: bytes
+// in hexadecimal.
 import { expect, it } from 'vitest';
 import { ALL, comparePositions, decodeEventQuery, decodePosition, type EventQuery, Faults, term } from '#model';
 import { hex, outcome } from '../../support/model-reading.ts';
@@ -24,7 +25,7 @@ it.each<[string, string, Partial<EventQuery>]>([
   ['a position', '3204 0803 1002', { after: { revision: 3, index: 2 } }],
   ['a position beyond 2^53', '3209 08 8080808080808010', { after: { revision: Number.MAX_SAFE_INTEGER, index: 0 } }],
   ['revisions to the end', '120d 0800 10 ffffffffffffffffff01', { revisions: { start: 0, end: 2n ** 64n - 1n } }],
-])('an EventQuery may hold %s', (_what, bytes, expected) => {
+])('an EventQuery may have %s', (_what, bytes, expected) => {
   expect(read(bytes)).toEqual({ ...plain, ...expected });
 });
 
@@ -42,11 +43,11 @@ it.each([
   ['a time after 9999', '1a0a 1208 08 80808080808020', 'query.effective_time_range.end must lie in the years 0001'],
   ['direction 2', '2002', 'query.direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)'],
   ['a limit beyond 32 bits', '28 8080808010', 'query.limit must be an integer from 0 to 2^32 - 1'],
-])('an EventQuery must not hold %s', (_what, bytes, expected) => {
+])('an EventQuery must not have %s', (_what, bytes, expected) => {
   expect(JSON.stringify(read(bytes))).toContain(expected);
 });
 
-it('a Position is read alone, or refused', () => {
+it('a Position is decoded alone, or rejected', () => {
   expect(decodePosition(hex('0803 1002'), 'after', new Faults())).toEqual({ revision: 3, index: 2 });
   expect(decodePosition(hex(''), 'after', new Faults())).toEqual({ revision: 0, index: 0 });
   const faults = new Faults();

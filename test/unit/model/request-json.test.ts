@@ -1,5 +1,5 @@
-// Goal: constraints, queries and transaction options are read from every JSON form that the specification shows, and
-// nothing is guessed. Method: tables; random queries there and back.
+// Goal: constraints, queries and transaction options are parsed from every JSON form that the specification shows, and
+// other forms are rejected. Method: tables; random queries formatted and parsed.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8, toBase64Url } from '#base';
@@ -71,7 +71,7 @@ describe('a constraint in JSON', () => {
     expect(JSON.stringify(read(json))).toContain(expected);
   });
 
-  it('stands in a list, each fault with its place', () => {
+  it('is parsed in a list, with the position in each fault', () => {
     const list = (json: string): unknown => outcome((into) => constraintsFromJson(nodeOf(json), 'conditions', into));
     expect(list('[]')).toEqual([]);
     expect(list('[{"max":{"revision":3}}]')).toEqual([{ kind: 'max-revision', revision: 3 }]);
@@ -114,7 +114,7 @@ describe('a query of the revision-scoped family', () => {
     expect(read(json)).toEqual({ query: { ...plain, ...expected }, endAtNow: false });
   });
 
-  it('may end now', () => {
+  it('may end at the present', () => {
     expect(read(effective('"endAtNow":true'))).toEqual({ query: { ...plain, effectiveTime: {} }, endAtNow: true });
     const query = { ...plain, effectiveTime: { start: seconds(5) } };
     expect(read(effective(`"endAtNow":true,"startAt":"${T5}"`))).toEqual({ query, endAtNow: true });
@@ -155,23 +155,23 @@ describe('a query of the revision-scoped family', () => {
       `"endAt":"${T5}","endAtNow":true,"startAt":"1970-01-01T00:00:00Z"`,
       `{endAt: "${T5}", endAtNow: true, startAt: "1970-0… (80 characters)`,
     ],
-  ])('is shown what it has of the cut that must be one: %s', (members, value) => {
+  ])('is shown with the members that it has when one of the ends is required: %s', (members, value) => {
     const faults = new Faults();
     expect(queryFromParameter(toBase64Url(encodeUtf8(effective(members))), faults)).toBeUndefined();
     expect(faults.violations).toMatchObject([{ field: 'q.range.effectiveTime', value, found: value }]);
   });
 
-  it.each(['e30=', 'e3 0', 'ä', 'abcde'])('must not be spelled %j', (q) => {
+  it.each(['e30=', 'e3 0', 'ä', 'abcde'])('must not be encoded as %j', (q) => {
     expect(outcome((faults) => queryFromParameter(q, faults))).toEqual(['q must be URL-safe base64 without padding']);
   });
 
-  it('is shown as it was sent where it holds no JSON', () => {
+  it('is shown as it was sent when it contains no JSON', () => {
     const faults = new Faults();
     queryFromParameter('9007199254740993', faults);
     expect(faults.violations).toMatchObject([{ field: 'q', value: '9007199254740993' }]);
   });
 
-  it('is written so that it is read back equal', () => {
+  it('is formatted so that it is parsed to an equal query', () => {
     const arbQuery: fc.Arbitrary<EventQuery> = fc.record({
       selector: arbSelector,
       revisions: fc.constantFrom({}, { start: 1 }, { end: 7 }, { start: 1, end: 7 }),
@@ -262,7 +262,7 @@ describe('the options of a transaction in JSON', () => {
     return outcome((faults) => (object.kind === 'object' ? optionsFromJson(object, { field: '', faults }) : undefined));
   };
 
-  it('are all optional, and other members are not theirs', () => {
+  it('are all optional, and other members are ignored', () => {
     expect(read('{"events":[]}')).toEqual({ principalAttributes: new Map() });
     const all: TransactionOptions = {
       lastReadRevision: 7,

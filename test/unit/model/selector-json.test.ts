@@ -1,5 +1,5 @@
-// Goal: every JSON shape of a selector that the specification shows is understood, equivalent ones are equal (M6), and
-// a typing error is a fault. Method: tables; random selectors there and back.
+// Goal: every JSON form of a selector that the specification shows is parsed, equivalent forms are equal (M6), and a
+// misspelling is a fault. Method: tables; random selectors formatted and parsed.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -30,7 +30,7 @@ const source = term('by-source', 'v');
 describe('a selector in JSON', () => {
   it.each<[string, Selector]>([
     ['{}', ALL],
-    // Revision-scoped family.
+    // The form of the revision-scoped family.
     ['{"equals":{"stream":"s"}}', stream],
     ['{"equals":{"eventType":"t"}}', type],
     ['{"equals":{"event_type":"t"}}', type],
@@ -49,12 +49,12 @@ describe('a selector in JSON', () => {
     ['{"or":{"selectors":[{"equals":{"stream":"s"}},{"stream":"x"}]}}', or([stream, term('by-stream', 'x')])],
     ['{"or":{"left":{"equals":{"stream":"s"}},"right":{"equals":{"eventType":"t"}}}}', or([stream, type])],
     ['{"and":[{"or":[{"stream":"s"},{"event_type":"t"}]},{"subject":"u"}]}', and([or([stream, type]), subject])],
-    // Collection style.
+    // The form of the collection-style family.
     ['{"stream":"s"}', stream],
     ['{"stream":"s","event_type":"t","subject":"u","source":"v"}', and([stream, type, subject, source])],
     ['{"subject":{"hasValue":false}}', NO_SUBJECT],
     ['{"stream":"s","subject":{"hasValue":true,"value":"u"}}', and([stream, subject])],
-    // State View metadata.
+    // The form of the metadata of State Views.
     ['{"type":"equals","attr":{"event_type":"t"}}', type],
     ['{"type":"equals","attr":{"subject":"u"}}', subject],
     ['{"attr":{"stream":"s"},"type":"Equals"}', stream],
@@ -62,7 +62,7 @@ describe('a selector in JSON', () => {
     ['{"type":"or","selectors":[{"type":"equals","attr":{"stream":"s"}},{"event_type":"t"}]}', or([stream, type])],
     ['{"type":"and","left":{"stream":"s"},"right":{"event_type":"t"}}', and([stream, type])],
     ['{"type":"no_subject"}', NO_SUBJECT],
-    // The kinds by name.
+    // Kinds by their name.
     ['{"ByType":"t"}', type],
     ['{"byTypePrefix":"t."}', term('by-type-prefix', 't.')],
     ['{"by_stream":"s"}', stream],
@@ -120,13 +120,13 @@ describe('a selector in JSON', () => {
     ['{"type":"equals"}', '{type: "equals"}'],
     ['{"type":"by_type","stream":"s"}', '{type: "by_type", stream: "s"}'],
     ['{"type":"by_type","":1,"a b":[],"c":{}}', '{type: "by_type", "": 1, "a b": an array, c: an object}'],
-  ])('shows what is not what its type needs: %s', (json, value) => {
+  ])('shows the members of a selector when they do not match its type: %s', (json, value) => {
     const faults = new Faults();
     expect(selectorFromJson(nodeOf(json), 'selector', faults)).toBeUndefined();
     expect(faults.violations).toMatchObject([{ field: 'selector', value, found: value }]);
   });
 
-  it('keeps the limits', () => {
+  it('has limits', () => {
     const nested = (depth: number): string => (depth === 1 ? '{"stream":"s"}' : `{"and":[${nested(depth - 1)}]}`);
     expect([read(nested(16)), read(nested(17))]).toEqual([stream, ['selector must nest at most 16 deep']]);
     const list = (count: number): string => Array.from({ length: count }, (_, i) => `{"stream":"s${i}"}`).join(',');
@@ -137,7 +137,7 @@ describe('a selector in JSON', () => {
     ]);
   });
 
-  it('is written so that it is read back equal (M6)', () => {
+  it('is formatted so that it is parsed to an equal selector (M6)', () => {
     fc.assert(
       fc.property(arbSelector, (selector) => {
         expect(read(selectorToJson(selector))).toEqual(selector);
@@ -156,7 +156,7 @@ it.each<[string, Selector]>([
   expect(read(json, selectionFromJson)).toEqual(expected);
 });
 
-it('a selection in JSON names the selector that is at fault', () => {
+it('a selection in JSON names the invalid selector', () => {
   expect(read('[{"stream":"s"},{"stream":""},5]', selectionFromJson)).toEqual([
     'selector[1].stream must not be empty',
     'selector[2] must be an object',

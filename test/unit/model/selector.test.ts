@@ -1,5 +1,5 @@
-// Goal: every form of a selector on the wire is understood, limits are kept, faults name their place.
-// Method: tables of wire bytes in hexadecimal, and of selectors with their disjunctive form.
+// Goal: every wire form of a selector is decoded, limits are checked, and faults have the path of their field. Method:
+// tables of wire bytes in hexadecimal, and of selectors with their disjunctive form.
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, beginMessage, writeTextField } from '#base';
 import {
@@ -77,11 +77,11 @@ it.each<[string, string, string]>([
   ['an empty or', '9a0100', 'selector.or must have at least one selector'],
   ['half a message inside', '9a0108 0a03520174 0a0112', 'selector.or.selectors[1] must be a protobuf message'],
   ['half a message', '5205', 'selector must be a protobuf message'],
-])('a selector on the wire is refused for %s', (_what, bytes, expected) => {
+])('a selector on the wire is rejected for %s', (_what, bytes, expected) => {
   expect(JSON.stringify(read(hex(bytes)))).toContain(expected);
 });
 
-it('a selector on the wire names the place of every fault inside it', () => {
+it('a selector on the wire names the path of every fault inside it', () => {
   const inner = compound(19, [hex('5200'), hex('0a0178'), hex('0a00')]);
   expect(read(compound(18, [hex('520174'), inner]))).toEqual([
     'selector.and.selectors[1].or.selectors[0].by_type must not be empty',
@@ -129,7 +129,7 @@ describe('the limits of a selector', () => {
   });
 });
 
-it('two sources of one stream have no event in common', () => {
+it('a conjunction of two different sources matches no event', () => {
   expect(normalise(and([term('by-source', 'a'), term('by-source', '/x/a')]))).toEqual([]);
 });
 
@@ -141,7 +141,7 @@ it.each<[string, Selector]>([
   expect(decodeSelection(hex(bytes), 'event_selection', new Faults())).toEqual(selector);
 });
 
-it('an event selection names the selector that is at fault', () => {
+it('an event selection names the invalid selector', () => {
   const faults = new Faults();
   expect(decodeSelection(hex('0a03520174 0a020a00'), 'event_selection', faults)).toBeUndefined();
   expect(faults.violations.map(({ field }) => field)).toEqual(['event_selection.selectors[1].stream']);

@@ -1,5 +1,5 @@
-// Goal: one JSON line per event, with a constant name, the fields, and no credentials (O2).
-// Method: the real logger writing to a file descriptor.
+// Goal: each event is one JSON line with a constant name and its fields, and without credentials (O2). Method: the real
+// logger writes to a file descriptor.
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -22,7 +22,7 @@ function writtenLines(level: LogLevel, write: (logger: Logger) => void): readonl
   return readFileSync(file, 'utf8').split('\n').filter(Boolean);
 }
 
-test('a line carries its event, level, time and fields, and those of its parents', () => {
+test('a line has its event, level, time and fields, and the fields of its parents', () => {
   const lines = logged('info', (logger) => {
     logger.with({ database: 'shop' }).info('database-created', { revision: 0 });
     logger.debug('unseen');
@@ -30,17 +30,20 @@ test('a line carries its event, level, time and fields, and those of its parents
   expect(lines).toEqual([{ level: 'info', time: TIME, event: 'database-created', database: 'shop', revision: 0 }]);
 });
 
-test.each<LogLevel>(['error', 'silent'])('why the process ends is logged as an error at the level %s', (level) => {
-  const lines = logged(level, (logger) => {
-    logger.warn('unseen');
-    logger.with({ node: 'a' }).fatal('cannot-start', { message: 'why' });
-  });
-  expect(lines).toEqual([
-    expect.objectContaining({ level: 'error', event: 'cannot-start', node: 'a', message: 'why' }),
-  ]);
-});
+test.each<LogLevel>(['error', 'silent'])(
+  'the reason for the end of the process is logged as an error at the level %s',
+  (level) => {
+    const lines = logged(level, (logger) => {
+      logger.warn('unseen');
+      logger.with({ node: 'a' }).fatal('cannot-start', { message: 'why' });
+    });
+    expect(lines).toEqual([
+      expect.objectContaining({ level: 'error', event: 'cannot-start', node: 'a', message: 'why' }),
+    ]);
+  },
+);
 
-test('a field named like a part of the line does not take its place, nor do those of its parents', () => {
+test('a field with the name of a part of the line gets a prefix, also when a parent has it', () => {
   const [line = ''] = writtenLines('info', (logger) => {
     logger.with({ level: 'soft' }).warn('disk-level', { time: 'never', event: 'other', group: 7 });
   });

@@ -1,5 +1,5 @@
-// Goal: the metrics port answers scrapes and probes alone, and a flood of requests costs one rendering. Method: the
-// real server, asked by fetch and plain sockets; a collector counts renderings.
+// Goal: the metrics port answers only scrapes and probes, and many requests cost one rendering. Method: the real server
+// with fetch and plain sockets; a collector counts renderings.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { createMetrics, type MetricsServer, silentLogger, startMetricsServer } f
 type Times = Pick<Parameters<typeof startMetricsServer>[0], 'keptMs' | 'connectionMs' | 'connectionsMax'>;
 
 let server: MetricsServer | undefined;
-/** Of the check of readiness. */
+/** Fault of the check of readiness. */
 let fault: string | undefined;
 afterEach(async () => {
   fault = undefined;
@@ -37,7 +37,7 @@ async function start(times: Times = {}): Promise<Started> {
 
 const GET = 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
-test('another path is 404, another method 405, a failing collector 500, and no browser sniffs a type', async () => {
+test('another path gets 404, another method 405, a failing collector 500, and browsers must not sniff the type', async () => {
   const { url, metrics } = await start();
   metrics.beforeScrape(() => Promise.reject(new Error('broken')));
   for (const [path, method, expected] of [
@@ -58,7 +58,7 @@ test.each([
   ['rebound.example:9464', 403],
   ['127.0.0.1.rebound.example', 403],
   ['10.0.0.1', 403],
-])('on loopback the Host %s is answered with %i, and probes are answered all the same', async (host, status) => {
+])('on loopback the Host %s gets %i, and probes are always answered', async (host, status) => {
   const { open } = await start();
   const ask = async (path: string): Promise<string> => {
     const socket = open().setEncoding('latin1');
@@ -92,7 +92,7 @@ test('probes are answered in the format of kube-apiserver, by GET and HEAD', asy
   expect((await fetch(`${url}/readyz`, { method: 'POST' })).status).toBe(405);
 });
 
-test('a connection gets one answer, however many requests are pipelined on it', async () => {
+test('a connection gets one answer, for any number of pipelined requests', async () => {
   const { open, renderings } = await start({ keptMs: 0 });
   const socket = open().setEncoding('latin1');
   socket.write(GET.repeat(100));
@@ -104,7 +104,7 @@ test('a connection gets one answer, however many requests are pipelined on it', 
   expect(renderings()).toBe(1);
 });
 
-test('all who ask within a second share one rendering', async () => {
+test('all requests within a second share one rendering', async () => {
   const { url, renderings } = await start({ keptMs: 60_000 });
   const scrape = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
   const bodies = await Promise.all(Array.from({ length: 20 }, scrape));
@@ -112,19 +112,22 @@ test('all who ask within a second share one rendering', async () => {
   expect(renderings()).toBe(1);
 });
 
-test.each(['', GET.slice(0, 20), GET])('a connection that sends %j and waits is closed in the end', async (sent) => {
-  const { open, metrics } = await start({ connectionMs: 20 });
-  metrics.beforeScrape(() => new Promise(() => undefined));
-  const socket = open().resume();
-  // Bytes that it has not read make it a reset.
-  socket.on('error', () => undefined);
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  socket.once('close', () => resolve(true));
-  socket.write(sent);
-  expect(await promise).toBe(true);
-});
+test.each(['', GET.slice(0, 20), GET])(
+  'a connection that sends %j and waits is closed after a timeout',
+  async (sent) => {
+    const { open, metrics } = await start({ connectionMs: 20 });
+    metrics.beforeScrape(() => new Promise(() => undefined));
+    const socket = open().resume();
+    // Unread bytes cause a reset.
+    socket.on('error', () => undefined);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    socket.once('close', () => resolve(true));
+    socket.write(sent);
+    expect(await promise).toBe(true);
+  },
+);
 
-test.each([32, 5])('a probe has the place of the oldest connection when there are %i', async (most) => {
+test.each([32, 5])('a probe evicts the oldest connection when there are %i', async (most) => {
   const { url, open } = await start(most === 32 ? {} : { connectionsMax: most });
   const [oldest = open(), ...others] = Array.from({ length: most }, open);
   const sockets = [oldest, ...others];
@@ -136,7 +139,7 @@ test.each([32, 5])('a probe has the place of the oldest connection when there ar
   for (const socket of sockets) socket.destroy();
 });
 
-test('connections that come at once do not exceed the most', async () => {
+test('connections that open at the same time do not exceed the maximum', async () => {
   const { open } = await start({ connectionsMax: 5 });
   const sockets = Array.from({ length: 20 }, () => open().resume());
   const closed = sockets.map((socket) => once(socket, 'close'));

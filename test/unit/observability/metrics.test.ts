@@ -1,5 +1,5 @@
-// Goal: what a layer counts is what Prometheus reads, and no label can grow without bound.
-// Method: the real registry, rendered as text.
+// Goal: Prometheus reads the counts of the layers, and the number of values of each label has a limit. Method: the real
+// registry, rendered as text.
 import { expect, test } from 'vitest';
 import { COUNTERS, createMetrics, GAUGES, HISTOGRAMS } from '#observability';
 import { BUCKETS } from '../../../src/observability/metric-catalogue.ts';
@@ -22,7 +22,7 @@ test('a counter, a gauge and a histogram are rendered with their labels', async 
   expect(body).toContain('cairn_wal_fsync_duration_seconds_bucket{le="0.002"} 0');
 });
 
-test('what has not happened yet is 0, and not absent (O1)', async () => {
+test('a count of events that have not happened is 0, and not absent (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   const { body } = await metrics.render();
   expect(body).toContain('cairn_transactions_total{origin="http",result="failed"} 0');
@@ -30,7 +30,7 @@ test('what has not happened yet is 0, and not absent (O1)', async () => {
   expect(body).toContain('cairn_raft_leader_changes_total 0');
   expect(body).toContain('cairn_raft_snapshot_duration_seconds_count{way="received"} 0');
   expect(body).toContain('cairn_wal_fsync_duration_seconds_bucket{le="+Inf"} 0');
-  // Of an open label nobody knows the values; a level that nobody has looked at is not 0.
+  // The values of an open label are unknown, and a gauge that was never set is not 0.
   expect(seriesOf('cairn_peer_sent_bytes_total', body)).toEqual([]);
   expect(seriesOf('cairn_disk_threshold_bytes', body)).toEqual([]);
 
@@ -41,7 +41,7 @@ test('what has not happened yet is 0, and not absent (O1)', async () => {
   expect(later).toContain('cairn_peer_round_trip_time_seconds_count{peer="2"} 0');
 });
 
-test('counts of the values beyond the bound of an open label are one: other (O1)', async () => {
+test('values beyond the limit of an open label are counted together as "other" (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   for (let i = 0; i < 70; i++) metrics.counter('cairn_peer_sent_bytes_total', { peer: `${i}` }).add(10);
 
@@ -51,7 +51,7 @@ test('counts of the values beyond the bound of an open label are one: other (O1)
   expect(series.at(-1)).toBe('cairn_peer_sent_bytes_total{peer="other"} 60');
 });
 
-test('a level beyond the bound of an open label is left out (O1)', async () => {
+test('a gauge beyond the limit of an open label is omitted (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   for (let i = 0; i < 70; i++) metrics.gauge('cairn_peer_active', { peer: `${i}` }).set(i);
 
@@ -61,7 +61,7 @@ test('a level beyond the bound of an open label is left out (O1)', async () => {
   expect(series.at(-1)).toBe('cairn_peer_active{peer="63"} 63');
 });
 
-test('series that are set together replace those before, as many as the label may name (O1)', async () => {
+test('series that are set together replace the previous ones, up to the limit of the label (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   const set = async (names: readonly string[]): Promise<readonly string[]> => {
     metrics.setSeries(
@@ -78,7 +78,7 @@ test('series that are set together replace those before, as many as the label ma
   ]);
 });
 
-test('a node that is gone has no series any more, and its place is free (O1)', async () => {
+test('a removed node has no series, and another node can have its place (O1)', async () => {
   const metrics = createMetrics({ runtime: false });
   const show = (peer: string): void => {
     metrics.counter('cairn_peer_sent_bytes_total', { peer }).add(10);
@@ -94,7 +94,7 @@ test('a node that is gone has no series any more, and its place is free (O1)', a
   expect(seriesOf('cairn_peer_active', body)).toHaveLength(64);
   expect(body).toContain('cairn_peer_active{peer="next"} 1');
   expect(body).not.toContain('peer="other"');
-  // Whoever comes back under the same name begins anew.
+  // A node that returns with the same name begins at zero.
   metrics.forgetPeer('8');
   show('8');
   expect((await metrics.render()).body).toContain('cairn_peer_sent_bytes_total{peer="8"} 10');
@@ -110,7 +110,7 @@ test('a value outside a closed label is a bug and throws (O1)', () => {
   expect(() => metrics.gauge('cairn_streams_open', { op: 'dance' })).toThrow('no value dance');
 });
 
-test('every metric is named by the rules that promtool checks (O1)', () => {
+test('the name of every metric follows the rules of promtool (O1)', () => {
   for (const [name, { help }] of Object.entries({ ...COUNTERS, ...GAUGES, ...HISTOGRAMS })) {
     expect(name).toMatch(/^[a-z][a-z0-9_]*[a-z0-9]$/);
     expect(help).toMatch(/^[A-Z0-9].*\.$/);

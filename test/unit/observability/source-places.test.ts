@@ -1,5 +1,5 @@
-// Goal: a trace of the product names the sources, and a map that cannot be used changes nothing.
-// Method: a real bundle of two files in a temporary folder, made as the product is; an error whose trace it prints.
+// Goal: a stack trace of the product names the sources, and an invalid source map changes nothing. Method: a real
+// bundle of two files in a temporary folder, built like the product; it prints the stack trace of an error.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import { inSources } from '../../../src/observability/source-places.ts';
 import { testDir } from '../../support/test-scope.ts';
 
-/** The trace of an error in line 3 of `cause.ts`, made in a bundle; and the folder. */
+/** Returns the stack trace of an error in line 3 of `cause.ts` in a bundle, and the folder. */
 async function traceOfBundle(before: (dir: string) => void = () => undefined): Promise<{ dir: string; stack: string }> {
   const dir = testDir();
   writeFileSync(join(dir, 'first.ts'), "interface Unused { a: 1 }\nexport const first: string = 'first';\n");
@@ -24,11 +24,11 @@ async function traceOfBundle(before: (dir: string) => void = () => undefined): P
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }');
   await bundled.write({ dir: join(dir, 'dist'), sourcemap: true, sourcemapExcludeSources: true });
   before(dir);
-  // In a process of its own, because the test runner would name the sources already.
+  // The bundle runs in another process, because the test runner would name the sources already.
   return { dir, stack: execFileSync(process.execPath, [join(dir, 'dist/entry.js')], { encoding: 'utf8' }) };
 }
 
-it('says where it was in the sources', async () => {
+it('names the positions in the sources', async () => {
   const { dir, stack } = await traceOfBundle();
   expect(stack).toContain('/dist/entry.js:');
   const told = inSources(stack);
@@ -41,6 +41,6 @@ it.each([
   '    at f (node:internal/modules/run_main:1:2)',
   '    at f (file:///a/node_modules/b/c.js:1:2)',
   '    at f (/a/node_modules/b/c.js:1:2)',
-])('leaves %s alone', (line) => {
+])('does not change the trace with %s', (line) => {
   expect(inSources(line)).toBe(line);
 });

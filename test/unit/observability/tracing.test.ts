@@ -1,5 +1,5 @@
-// Goal: spans leave in bounded batches and are counted, failed exports are logged, and closing waits for no collector
-// (O3). Method: a collector that accepts, refuses or does not answer; a processor that keeps spans.
+// Goal: spans are exported in bounded batches and counted, failed exports are logged, and closing waits for no
+// collector (O3). Method: a collector that accepts, refuses or does not answer; a processor that keeps spans.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -20,19 +20,19 @@ describe('the tracer', () => {
   it.each([
     ['nothing', {}],
     ['an empty one', { traceparent: '' }],
-    ['a version that is none', { traceparent: PARENT.replace('00-', 'ff-') }],
+    ['an invalid version', { traceparent: PARENT.replace('00-', 'ff-') }],
     ['a trace of zeros', { traceparent: `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01` }],
     ['a span of zeros', { traceparent: `00-${TRACE}-${'0'.repeat(16)}-01` }],
     ['capital letters', { traceparent: PARENT.toUpperCase() }],
-    ['more than it may be', { traceparent: `01-${PARENT.slice(3)}-${'x'.repeat(2_000)}` }],
-  ])('begins a trace of its own with %s', (_, headers) => {
+    ['a header beyond its maximum length', { traceparent: `01-${PARENT.slice(3)}-${'x'.repeat(2_000)}` }],
+  ])('begins its own trace with %s', (_, headers) => {
     const { tracer } = keptSpans();
     const span = tracer.begin('a request', from(headers));
     expect(span.traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/);
     expect(span.traceId).not.toBe(TRACE);
   });
 
-  it('keeps its share of new traces, and of those that came what their senders keep', () => {
+  it('samples its share of new traces, and follows the decision of the sender for others', () => {
     const none = keptSpans(0);
     expect(none.tracer.begin('new', NO_CONTEXT).isRecorded).toBe(false);
     expect(none.tracer.begin('kept', from({ traceparent: PARENT })).isRecorded).toBe(true);
@@ -47,7 +47,7 @@ describe('the tracer', () => {
     expect(kept.length).toBeLessThan(280);
   });
 
-  it('makes nothing of what is not kept, but hands its context on', () => {
+  it('records nothing of an unsampled trace, but propagates its context', () => {
     const { tracer, ended } = keptSpans(0);
     const span = tracer.begin('left', from({ traceparent: PARENT.replace(/01$/, '00') }));
     const child = span.child('work', 'client');
@@ -60,7 +60,7 @@ describe('the tracer', () => {
     expect(ended).toEqual([]);
   });
 
-  it('says of a failure its code and reason, never its message', async () => {
+  it('records the code and reason of a failure, never its message', async () => {
     const { tracer, ended } = keptSpans();
     const span = tracer.begin('a request', NO_CONTEXT);
     const failure = new DatabaseError('not_found', 'secret-name', { details: { reason: 'DatabaseNotFound' } });
@@ -84,12 +84,12 @@ describe('the tracer', () => {
 interface Collector {
   readonly endpoint: string;
   readonly requests: () => number;
-  /** Requests whose connection is open. */
+  /** Number of requests whose connection is open. */
   readonly waiting: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** Answers every export with the status, or never. */
+/** Answers every export with the status, or never without one. */
 async function collector(status?: number): Promise<Collector> {
   let [requests, waiting] = [0, 0];
   const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ interface Traced {
   readonly warnings: readonly string[];
 }
 
-/** Ends so many spans, and closes. */
+/** Ends the given number of spans and closes. */
 async function ending(spans: number, endpoint: string): Promise<Traced> {
   const counted = { ended: 0, exported: 0 };
   const count = (name: keyof typeof counted): Count => ({
@@ -129,7 +129,7 @@ async function ending(spans: number, endpoint: string): Promise<Traced> {
   return { counted, warnings };
 }
 
-/** More than one batch, and less than the queue holds. */
+/** More than one batch, and less than the capacity of the queue. */
 const SPANS = 700;
 
 it('tracing exports every span before it is closed, in batches, and counts them', async () => {
@@ -146,14 +146,14 @@ it('tracing drops spans beyond its queue', async () => {
   expect(counted.exported).toBeLessThan(5_000);
 });
 
-it('tracing logs one of several exports that fail', async () => {
+it('tracing logs a failed export once', async () => {
   await using server = await collector(400);
   const { counted, warnings } = await ending(SPANS, server.endpoint);
   expect(counted).toEqual({ ended: SPANS, exported: 0 });
   expect(warnings.filter((event) => event === 'spans-not-exported')).toHaveLength(1);
 });
 
-it('tracing is closed in its time when its collector never answers', async () => {
+it('tracing closes within its timeout when its collector never answers', async () => {
   await using server = await collector();
   const nothing: Count = { add: () => undefined, raiseTo: () => undefined };
   const counts = { ended: nothing, exported: nothing };
@@ -161,6 +161,6 @@ it('tracing is closed in its time when its collector never answers', async () =>
   const tracing = await startTracing({ ...shared, endpoint: server.endpoint });
   tracing.tracer.begin('a request', NO_CONTEXT).end();
   await tracing.close(10);
-  // The exporter would wait for longer.
+  // The exporter alone would wait longer.
   await expect.poll(server.waiting, { timeout: 10_000 }).toBe(1);
 });

@@ -1,4 +1,4 @@
-// Goal: a client decodes framed events to the stored event with the fields of the server (Q9), in every framing.
+// Goal: a client decodes framed events to the stored events with the fields of the server (Q9), in every framing.
 // Method: random events, encoded and decoded by the generated code of the protocol.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -50,7 +50,7 @@ function expected({ wire, stored }: Written, logScan: boolean): Event {
   };
 }
 
-/** The messages between the gRPC headers. */
+/** Returns the messages between the gRPC headers. */
 function messages(framed: Uint8Array): readonly Uint8Array[] {
   const found: Uint8Array[] = [];
   for (let at = 0; at < framed.length; ) {
@@ -74,18 +74,21 @@ const DECODE: Record<Framing, (framed: Uint8Array) => readonly (Event | undefine
 };
 
 describe.each(['messages', 'replies', 'batch'] as const)('events framed as %s', (framing) => {
-  it.each([true, false])('decode to what was stored and what the server adds (Q9), for a log scan: %s', (logScan) => {
-    fc.assert(
-      fc.property(fc.array(written, { minLength: 1, maxLength: 20 }), fc.nat(400), (events, startBytes) => {
-        const frames = new EventFrames({ framing, logScan, startBytes });
-        for (const { stored } of events) frames.append(stored);
-        expect(frames.eventCount).toBe(events.length);
-        expect(DECODE[framing](frames.take())).toEqual(events.map((event) => expected(event, logScan)));
-      }),
-    );
-  });
+  it.each([true, false])(
+    'decode to the stored event with the fields of the server (Q9), for a log scan: %s',
+    (logScan) => {
+      fc.assert(
+        fc.property(fc.array(written, { minLength: 1, maxLength: 20 }), fc.nat(400), (events, startBytes) => {
+          const frames = new EventFrames({ framing, logScan, startBytes });
+          for (const { stored } of events) frames.append(stored);
+          expect(frames.eventCount).toBe(events.length);
+          expect(DECODE[framing](frames.take())).toEqual(events.map((event) => expected(event, logScan)));
+        }),
+      );
+    },
+  );
 
-  it('start anew after each take, and leave the taken bytes alone', () => {
+  it('are empty after each take, and leave the taken bytes unchanged', () => {
     const [first, second] = fc.sample(written, { numRuns: 2, seed: 1 });
     if (first === undefined || second === undefined) throw new Error('Two samples were asked for');
     const frames = new EventFrames({ framing });
@@ -96,14 +99,14 @@ describe.each(['messages', 'replies', 'batch'] as const)('events framed as %s', 
     expect(DECODE[framing](taken)).toEqual([expected(first, false)]);
   });
 
-  it('are nothing at all when nothing was appended', () => {
+  it('have no bytes when nothing was appended', () => {
     const frames = new EventFrames({ framing });
     expect(frames.take()).toEqual(new Uint8Array(0));
     expect(frames.byteLength).toBe(0);
   });
 });
 
-it.each([1, 127, 128, 2 ** 53 - 1])('a batch says that it was read at %s', (readAt) => {
+it.each([1, 127, 128, 2 ** 53 - 1])('a batch contains the revision of its read, %s', (readAt) => {
   const [one] = fc.sample(written, { numRuns: 1, seed: 1 });
   if (one === undefined) throw new Error('A sample was asked for');
   const frames = new EventFrames({ framing: 'batch', readAt, startBytes: 0 });

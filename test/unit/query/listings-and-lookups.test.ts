@@ -1,5 +1,5 @@
-// Goal: names are listed in order as of a revision, and single answers are those of the log. Method: a small database
-// whose names begin one another; every prefix and page size against a sorted list.
+// Goal: names are listed in order as of a revision, and look-ups return the events of the log. Method: a small database
+// whose names are prefixes of one another; every prefix and page size is compared with a sorted list.
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   eventAt,
@@ -48,7 +48,7 @@ const LISTINGS: readonly Listing[] = [
 ];
 
 describe.each(LISTINGS)('a listing of subjects with %o', (listing) => {
-  it('gives their names in the order of their bytes, each with its first revision', async () => {
+  it('returns their names in the order of their bytes, each with its first revision', async () => {
     const wanted = NAMES.map((name, n) => ({ name, firstRevision: n + 1 }))
       .filter(({ firstRevision }) => firstRevision <= listing.at)
       .filter(({ name }) => name.startsWith(listing.prefix ?? '') && bytesOrder(name, listing.after ?? '') > 0)
@@ -59,12 +59,12 @@ describe.each(LISTINGS)('a listing of subjects with %o', (listing) => {
 });
 
 describe('a look-up', () => {
-  it('of a position gives its event, and nothing behind the last', () => {
+  it('of a position returns its event, and nothing after the last', () => {
     expect(eventAt(database.source, { revision: 3, index: 1 })).toEqual(database.events[5]?.stored);
     expect(eventAt(database.source, { revision: 3, index: 2 })).toBeUndefined();
   });
 
-  it('of a stream and an id gives the event that is known by it, as of a revision', () => {
+  it('of a stream and an id returns the event with that id, as of a revision', () => {
     const wanted = { stream: 'b', id: 'same' };
     expect(eventById(database.source, 1, wanted)).toEqual(database.events[1]?.stored);
     expect(eventById(database.source, 0, wanted)).toBeUndefined();
@@ -72,7 +72,7 @@ describe('a look-up', () => {
     expect(eventById(database.source, 9, { stream: 'none', id: 'same' })).toBeUndefined();
   });
 
-  it('of a transaction id gives its transaction, as of a revision', () => {
+  it('of a transaction id returns its transaction, as of a revision', () => {
     expect(transactionById(database.source, 9, transactionIdOf(4))?.revision).toBe(4);
     expect(transactionById(database.source, 3, transactionIdOf(4))).toBeUndefined();
     expect(transactionById(database.source, 9, transactionIdOf(99))).toBeUndefined();
@@ -86,13 +86,13 @@ describe('a look-up', () => {
     [1_000, 2],
     [7_500, 8],
     [1e9, 9],
-  ])('of a time %d ms after the creation gives revision %s', (passedMs, revision) => {
+  ])('of a time %d ms after the creation returns revision %s', (passedMs, revision) => {
     const ms = CREATED_AT_MS + passedMs;
     const time = { seconds: Math.floor(ms / 1000), nanos: (ms - Math.floor(ms / 1000) * 1000) * 1_000_000 + 999_999 };
     expect(revisionAtTimestamp(database.source, 9, time)).toBe(revision);
   });
 
-  it('of a time looks no further than the revision that is read at', () => {
+  it('of a time returns no revision after that of the read', () => {
     expect(revisionAtTimestamp(database.source, 4, { seconds: 1e10, nanos: 0 })).toBe(4);
     expect(() => revisionAtTimestamp(database.source, 10, { seconds: 0, nanos: 0 })).toThrow('it has applied');
   });

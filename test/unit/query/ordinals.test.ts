@@ -1,5 +1,5 @@
-// Goal: the number of an event among all events of its database, and the way back. Method: transactions of several
-// sizes, some of them in one page, beside a count by a loop.
+// Goal: EventOrdinals converts between the position of an event and its number among all events of the database.
+// Method: transactions of several sizes, some of them in one page, compared with a count in a loop.
 import { expect, it } from 'vitest';
 import { EventOrdinals } from '#query';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
@@ -16,7 +16,7 @@ async function database(): Promise<KnownDatabase> {
   return made;
 }
 
-it('EventOrdinals counts from 1 on, whatever order it is asked in', async () => {
+it('EventOrdinals counts from 1, for positions in any order', async () => {
   const known = await database();
   const ordinals = new EventOrdinals(known.source);
   const counted = known.events.map(({ stored }, index) => ({ position: stored.position, ordinal: index + 1 }));
@@ -25,7 +25,7 @@ it('EventOrdinals counts from 1 on, whatever order it is asked in', async () => 
   }
 });
 
-it('EventOrdinals finds the transaction of a number, and the last one for those that are not there yet', async () => {
+it('EventOrdinals finds the transaction of a number, and the last one for a number beyond the end', async () => {
   const known = await database();
   const ordinals = new EventOrdinals(known.source);
   const found = known.events.map((_, index) => ordinals.revisionOf(index + 1, known.revision));

@@ -1,5 +1,5 @@
-// Goal: what a read takes from the store grows with what it returns, not with what the database holds (Q4), each page
-// of a scan is read once (Q6), and a slice is bounded (Q8). Method: 20,000 events, a reader that counts.
+// Goal: the cost of a read grows with its result, not with the size of the database (Q4), each page of a scan is read
+// once (Q6), and a slice is bounded (Q8). Method: 20,000 events, and a reader that counts.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ALL, and, type EventQuery, or, type Selector, term } from '#model';
 import { pulled, queryEvents, type StoredEvent, scanLogBatches } from '#query';
@@ -13,7 +13,7 @@ const STREAMS = 2_000;
 const EVENTS = TRANSACTIONS * PER_TRANSACTION;
 const PAGE_BYTES = 20_000;
 
-/** Ten events: of 2,000 streams, each of which gets one event in every tenth of the history; of five types. */
+/** Ten events of 2,000 streams and five types. Each stream gets one event in every tenth of the history. */
 function transaction(n: number): readonly EventSketch[] {
   return Array.from({ length: PER_TRANSACTION }, (_, place) => {
     const stream = (n * PER_TRANSACTION + place) % STREAMS;
@@ -58,7 +58,7 @@ describe('reading 10 events among 20,000', () => {
     ['a stream and a prefix of types', and([stream, term('by-type-prefix', 'type')]), 10],
     ['a subject', and([term('by-subject', 'customer-711'), stream]), 10],
     ['one of two streams', or([stream, term('by-stream', 'order-13')]), 20],
-  ])('by %s takes one row for each event and one for each list (Q4)', async (_name, selector, count) => {
+  ])('by %s reads one row for each event and one for each list (Q4)', async (_name, selector, count) => {
     expect(await read({ selector })).toHaveLength(count);
     expect(counted.gets).toBeLessThanOrEqual(Math.max(count, 10) + 2);
     expect(counted.ranges).toBe(0);
@@ -67,23 +67,23 @@ describe('reading 10 events among 20,000', () => {
 });
 
 describe('reading the first 10 of many', () => {
-  it.each(['forward', 'reverse'] as const)('%s by a type with 4,000 events takes few rows (Q4)', async (direction) => {
+  it.each(['forward', 'reverse'] as const)('%s by a type with 4,000 events reads few rows (Q4)', async (direction) => {
     expect(await read({ selector: term('by-type', 'type-3'), direction, limit: 10 })).toHaveLength(10);
     expect(counted.gets).toBeLessThanOrEqual(11);
     expect(counted.rows).toBeLessThanOrEqual(2);
   });
 
-  it.each(['forward', 'reverse'] as const)('%s by nothing takes a few pages (Q4)', async (direction) => {
+  it.each(['forward', 'reverse'] as const)('%s without a selector reads a few pages (Q4)', async (direction) => {
     expect(await read({ selector: ALL, direction, limit: 10 })).toHaveLength(10);
     expect(counted.rows).toBeLessThanOrEqual(2);
   });
 
-  it.each(['forward', 'reverse'] as const)('%s by effective time takes a few rows (Q4)', async (direction) => {
+  it.each(['forward', 'reverse'] as const)('%s by effective time reads a few rows (Q4)', async (direction) => {
     expect(await read({ selector: ALL, effectiveTime: {}, direction, limit: 10 })).toHaveLength(10);
     expect(counted.rows + counted.gets).toBeLessThanOrEqual(60);
   });
 
-  it('of a rare stream by effective time takes what its list has, and a bounded search before (Q4)', async () => {
+  it('of a rare stream by effective time reads its list, after a bounded search (Q4)', async () => {
     expect(await read({ selector: term('by-stream', 'order-1999'), effectiveTime: {} })).toHaveLength(10);
     expect(counted.gets + counted.rows).toBeLessThan(120);
   });
@@ -95,12 +95,12 @@ it.each(['forward', 'reverse'] as const)('a scan going %s reads each page once (
   const first = pages - counted.rows;
   expect(first).toBeGreaterThanOrEqual(1);
   expect(first).toBeLessThanOrEqual(8);
-  // The first are found by the directory, and so is the beginning of each slice in reverse.
+  // The directory finds the first page, and in reverse the beginning of each slice.
   const found = direction === 'forward' ? 2 : 2 * (first + counted.ranges);
   expect(counted.gets).toBeLessThanOrEqual(first + found);
 });
 
-it('a scan holds about as many bytes in a slice as it was told (Q8)', async () => {
+it('a slice of a scan has about as many bytes as requested (Q8)', async () => {
   const sizes: number[] = [];
   const scan = { at: TRANSACTIONS, direction: 'forward', pace: pulled(100_000) } as const;
   for await (const slices of scanLogBatches(database.source, scan)) {
@@ -110,7 +110,7 @@ it('a scan holds about as many bytes in a slice as it was told (Q8)', async () =
   expect(sizes.length).toBeLessThan((EVENTS * 400) / 100_000);
 });
 
-it('a slice of a query ends after so many events, bytes and tests (Q8)', async () => {
+it('a slice of a query ends after a maximum of events, bytes and tests (Q8)', async () => {
   const query = { revisions: {}, direction: 'forward' } as const;
   const sizes = async (selector: Selector, sliceBytes?: number): Promise<readonly number[]> => {
     const found: number[] = [];

@@ -1,5 +1,5 @@
-// Goal: a scan gives the log as it is, in either direction, from any revision, with any limit, as transactions or as
-// events (Q6), and stops at a hole. Method: a database of pages of all sizes; LogBatch decoded by the generated code.
+// Goal: a scan returns the log in either direction, from any revision, with any limit, as transactions or as events
+// (Q6), and fails at a missing page. Method: a database of pages of all sizes; LogBatch decoded by the generated code.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader } from '#database';
 import type { KvStore } from '#kv';
@@ -16,7 +16,7 @@ const database = new KnownDatabase(store);
 
 beforeAll(async () => {
   for (let n = 0; n < TRANSACTIONS; n++) {
-    // Mostly small, sometimes larger than a page; the id comes again and again, so that most are stored differently.
+    // Mostly small, sometimes larger than a page. Ids repeat, so that most events are stored with another id.
     const data = new Uint8Array(n % 10 === 0 ? 30_000 : 400);
     const id = n % 3 === 0 ? {} : { id: 'again' };
     database.apply(
@@ -53,7 +53,7 @@ const SCANS: readonly LogScan[] = (['forward', 'reverse'] as const).flatMap((dir
 ]);
 
 describe.each(SCANS)('a scan with %o', (scan) => {
-  it('gives the transactions in order, in their stored form, in slices that are lent (Q6, D12)', async () => {
+  it('returns the transactions in order, in their stored form, in slices that are lent (Q6, D12)', async () => {
     const revisions: number[] = [];
     const ids: string[] = [];
     const lending = new LendingReader(database.source.kv);
@@ -73,7 +73,7 @@ describe.each(SCANS)('a scan with %o', (scan) => {
     expect(lending.releases > 0).toBe(revisions.length > 0);
   });
 
-  it('gives the events in order', async () => {
+  it('returns the events in order', async () => {
     const events = [];
     for await (const slice of scanLogEvents(database.source, scan)) events.push(...slice);
     const { limit, ...unlimited } = scan;

@@ -1,4 +1,5 @@
-// Goal: the checkers of R1 to R8 notice what they are for. Method: a sound step, bent in one place at a time.
+// Goal: the checkers of R1 to R12 find violations of their invariants. Method: a valid state or step, altered at one
+// point at a time.
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {
@@ -71,7 +72,7 @@ function leader(): RaftState {
   };
 }
 
-/** The same as a follower of replica 2, with a vote for it. */
+/** The same state as a follower that has voted for replica 2. */
 function follower(bend: Partial<RaftState> = {}): RaftState {
   const voted = hardState(2, OTHER);
   return { ...leader(), hardState: voted, durable: voted, timers: { election: 9 }, role: FOLLOWER, ...bend };
@@ -181,11 +182,11 @@ function withState(sound: Step, bend: Partial<RaftState>): Step {
   return { ...sound, state: { ...sound.state, ...bend } };
 }
 
-it('checkState passes a sound state', () => {
+it('checkState accepts a valid state', () => {
   expect(() => checkState(leader())).not.toThrow();
 });
 
-it.each(bentStates)('checkState names %s for a state bent by %o', (name, bend) => {
+it.each(bentStates)('checkState names %s for a state altered by %o', (name, bend) => {
   expect(() => checkState({ ...leader(), ...bend })).toThrow(name);
 });
 
@@ -193,16 +194,16 @@ describe('checkStep', () => {
   const before = leader();
   const input: Input = { kind: 'propose', payloads: [new Uint8Array(1)] };
 
-  it('passes a sound step', () => {
+  it('accepts a valid step', () => {
     expect(() => checkStep(before, input, step(before, input, 0))).not.toThrow();
   });
 
-  it.each(bentSteps)('names %s for a bent step', (name, bend) => {
+  it.each(bentSteps)('names %s for an altered step', (name, bend) => {
     const sound = step(before, input, 0);
     expect(() => checkStep(before, input, bend(sound))).toThrow(name);
   });
 
-  it('names R8 when a new term is not persisted, and R9 when votes are asked for before its own is on disk', () => {
+  it('names R8 when a new term is not persisted, and R9 when a candidate requests votes before its own is on disk', () => {
     const campaign: Input = { kind: 'campaign' };
     const waiting = follower();
     const sound = step(waiting, campaign, 0);
@@ -236,7 +237,7 @@ describe('checkStep', () => {
     expect(() => checkStep(waiting, beat, withState(sound, { log: other }))).toThrow('R10');
   });
 
-  it('names R11 when a change is not next to the membership that holds', () => {
+  it('names R11 when a change is not adjacent to the present membership', () => {
     const change: Input = { kind: 'change-membership', target: { voters: [SELF], learners: [OTHER] } };
     const sound = step(before, change, 0);
     expect(() => checkStep(before, change, sound)).not.toThrow();
@@ -245,7 +246,7 @@ describe('checkStep', () => {
     expect(() => checkStep(jumped, change, withState(sound, { membership: jumped.membership, role }))).toThrow('R11');
   });
 
-  it('names R12 when what a member holds goes back', () => {
+  it('names R12 when the progress of a member decreases', () => {
     const held: RaftState = { ...before, ...leaderOf({ match: index(2) }) };
     const tick: Input = { kind: 'tick' };
     const bent: RaftState = { ...before, ...leaderOf({}) };
@@ -257,7 +258,7 @@ describe('checkStep', () => {
     ['R1', { applied: index(3) }],
     ['R4', { commit: index(3) }],
     ['R7', { hardState: hardState(9, SELF) }],
-  ] as const)('names %s when the state before was already further', (name, further) => {
+  ] as const)('names %s when the previous state was ahead', (name, further) => {
     const sound = step(before, input, 0);
     expect(() => checkStep({ ...before, ...further }, input, sound)).toThrow(name);
   });

@@ -1,5 +1,6 @@
-// Goal: each situation of the algorithm reads as a document. Method: scripts in test/testdata/raft; R1 to R12, R15 and
-// R16 after every step, those of a group after every command. UPDATE=1 rewrites them.
+// Goal: scripts document each situation of the algorithm with its states and messages. Method: scripts in
+// test/testdata/raft are replayed, with R1 to R12, R15 and R16 checked after every step, and the invariants of a group
+// after every command. UPDATE=1 rewrites their answers.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

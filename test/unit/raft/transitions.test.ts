@@ -1,5 +1,5 @@
-// Goal: every role has a decided answer to every input and message, and every progress to every event. Method: total
-// tables: a new role, input or message does not compile without its cells.
+// Goal: every role has a specified reaction to every input and message, and every progress to every event. Method:
+// complete tables: a new role, input or message does not compile without its cells.
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {
@@ -35,17 +35,17 @@ const CONFIG = {
   replication: REPLICATION,
 };
 
-/** Columns of the tables: a role that has none does not compile. */
+/** Columns of the tables. A role without a column does not compile. */
 const ROLES: Readonly<Record<RoleKind, number>> = { follower: 0, 'pre-candidate': 1, candidate: 2, leader: 3 };
-/** The role and the effects that follow, or the invariant that says that this cannot happen; '' is no change. */
+/** The role and the effects afterwards, or the invariant that excludes the case; '' means no change. */
 type Row = readonly [follower: string, preCandidate: string, candidate: string, leader: string];
 
 const ASKS = 'pre-candidate fact send send';
 const UNCHANGED: Row = ['', '', '', ''];
 
-/** One voter of three, long after every deadline. */
+/** The reactions of one voter of three, long after every deadline. */
 const INPUTS: Readonly<Record<Exclude<InputKind, 'receive'>, Row>> = {
-  // Nobody has answered the leader for a window: it steps down.
+  // No follower has answered the leader for a window, so it steps down.
   tick: [ASKS, ASKS, '', 'follower fact fact'],
   campaign: [ASKS, 'pre-candidate send send', 'candidate fact', 'leader fact'],
   'forget-leader': UNCHANGED,
@@ -68,14 +68,14 @@ const INPUTS: Readonly<Record<Exclude<InputKind, 'receive'>, Row>> = {
   owe: ['', 'follower fact', 'follower fact', 'follower fact'],
 };
 
-/** What a leader of the term says: everybody follows, but a second leader does not listen to it (R13). */
+/** Reaction to a message of the leader of the term: all others follow it, but a second leader ignores it (R13). */
 const follows = (effect?: Effect['kind']): Row => {
   const cell = ['follower', 'fact', ...(effect === undefined ? [] : [effect])].join(' ');
   return [cell, cell, cell, 'leader fact'];
 };
 const CAMPAIGNS = 'candidate fact fact persist';
 
-/** A message of the replica's own term; none of them is one that the replica could have sent itself. */
+/** Reactions to a message of the replica's own term that the replica cannot have sent itself. */
 const MESSAGES: Readonly<Record<Message['kind'], Row>> = {
   'pre-vote-request': ['follower send', 'pre-candidate send', 'candidate send', 'leader fact'],
   'vote-request': ['follower persist', 'follower fact persist', 'candidate send', 'leader fact'],
@@ -94,7 +94,7 @@ const MESSAGES: Readonly<Record<Message['kind'], Row>> = {
   'term-notice': UNCHANGED,
 };
 
-/** A voter of three, just after it took the role; what a candidate wrote is on disk once it leads or is asked to be. */
+/** A voter of three just after it took the role. The write of a candidate is on disk when it leads, or by request. */
 function replicaAs(role: RoleKind, isVoteDurable: boolean): RaftState {
   const recovered = { hardState: { term: toTerm(0), vote: undefined }, base: ORIGIN, entries: [] };
   const voters = [SELF, OTHER, toReplicaId(3)];
@@ -202,7 +202,7 @@ function cells(
 }
 
 describe('table of roles and inputs', () => {
-  it.each(cells(ROLES, INPUTS))('a %s answers %s', (role, kind, answer) => {
+  it.each(cells(ROLES, INPUTS))('a %s reacts to %s', (role, kind, answer) => {
     const before = replicaAs(role as RoleKind, false);
     const isInstalling = kind === 'snapshot-installed';
     const snapshot = { last: ORIGIN, membership: before.membership };
@@ -213,14 +213,17 @@ describe('table of roles and inputs', () => {
 });
 
 describe('table of roles and messages', () => {
-  it.each(cells(ROLES, MESSAGES))('a %s takes %s in', (role, kind, answer) => {
+  it.each(cells(ROLES, MESSAGES))('a %s receives %s in', (role, kind, answer) => {
     const state = replicaAs(role as RoleKind, true);
     const input = from(OTHER, messages(state)[kind as Message['kind']]);
     expect(outcome(state, input, 0)).toBe(answer === '' ? role : answer);
   });
 });
 
-/** Before each event: match 3, next 6 and an append in flight, or a snapshot of 5 under way. The cell: what is next. */
+/**
+ * State before each event: match 3, next 6 and an append in flight, or a snapshot of 5 in progress. Cells: state after
+ * it.
+ */
 const STATES: Readonly<Record<Progress['kind'], number>> = { probe: 0, replicate: 1, snapshot: 2 };
 const PROGRESS: Readonly<Record<ProgressEvent['kind'], readonly [probe: string, replicate: string, snapshot: string]>> =
   {
@@ -264,7 +267,7 @@ const EVENTS: { readonly [K in ProgressEvent['kind']]: Extract<ProgressEvent, { 
 };
 
 describe('table of progress and events (R12)', () => {
-  it.each(cells(STATES, PROGRESS))('%s goes on after %s', (kind, event, cell) => {
+  it.each(cells(STATES, PROGRESS))('%s continues after %s', (kind, event, cell) => {
     expect(next(PROGRESSES[kind as Progress['kind']], EVENTS[event as ProgressEvent['kind']])).toBe(cell);
   });
 });

@@ -1,4 +1,5 @@
-// Every admin operation has one audit record where it is decided, without secrets (V19).
+// Goal: every admin operation has one audit record, on the node that decides it, without secrets (V19). Method: each
+// operation on a service with scripted answers.
 import { expect, test } from 'vitest';
 import { DatabaseError } from '#base';
 import { type AuditRecord, auditService, OPERATIONS, type Operation, PERMISSIONS, type Service } from '#service';
@@ -41,7 +42,7 @@ async function recordsOf(operation: Operation, answer: () => unknown): Promise<r
   return records;
 }
 
-/** Whoever has a right may hand it out. */
+/** A principal may issue tokens with its own rights, so these operations need no admin right. */
 const HANDED_OUT: readonly Operation[] = ['issueToken', 'revokeToken'];
 
 const isAct = (operation: Operation): boolean =>
@@ -49,7 +50,7 @@ const isAct = (operation: Operation): boolean =>
   (['administer', 'deploy'].includes(PERMISSIONS[operation]) && !READS.includes(operation));
 
 test.each(OPERATIONS)(
-  '%s has one record when it changes what administrators decide, and else none (V19)',
+  '%s has one record when it changes settings of administrators, and none otherwise (V19)',
   async (name) => {
     const records = await recordsOf(name, () => replyOf(name));
     expect(records).toHaveLength(isAct(name) ? 1 : 0);
@@ -79,7 +80,7 @@ test.each([
   ['issueToken', { key: '0123', name: 'balances', roles: ['reader:shop-*'] }],
   ['revokeToken', { key: '0123' }],
   ['administerCluster', { onNode: 3, mode: 'stay' }],
-] as const)('the record of %s says what it was done to', async (operation, about) => {
+] as const)('the record of %s names its objects', async (operation, about) => {
   expect((await recordsOf(operation, () => replyOf(operation)))[0]?.about).toEqual(about);
 });
 
@@ -87,7 +88,7 @@ test.each([
   ['permission_denied', 'denied'],
   ['not_found', 'failed'],
   ['unavailable', 'failed'],
-] as const)('an act that ends with %s is %s, and nothing of a reply is known', async (code, outcome) => {
+] as const)('an operation that fails with %s is recorded as %s, without data of a reply', async (code, outcome) => {
   const records = await recordsOf('createDatabase', () => {
     throw new DatabaseError(code, 'no', { details: { reason: 'Because' } });
   });
@@ -104,14 +105,14 @@ test.each([
   ]);
 });
 
-test('what another node decides has its record there (V19)', async () => {
+test('an operation that another node decides is recorded there (V19)', async () => {
   const records = await recordsOf('publishComponent', () => {
     throw new DatabaseError('unavailable', 'elsewhere', { details: { holders: { group: 7, nodes: [2] } } as never });
   });
   expect(records).toEqual([]);
 });
 
-test('an order to the cluster has the record of what it was answered, and what changes nothing has none', async () => {
+test('an admin request to the cluster is recorded with its result, and a request that changes nothing is not recorded', async () => {
   const refused = { kind: 'faulty', code: 'failed_precondition', reason: 'no quorum' };
   const [record] = await recordsOf('administerCluster', () => refused);
   const about = { onNode: 3, mode: 'stay', why: 'no quorum' };

@@ -1,4 +1,5 @@
-// A node compiles components of active versions ahead, each once and one at a time.
+// Goal: a node compiles components of active versions ahead of their use, each once and one at a time. Method: the
+// service on one node, with a scripted compiler.
 import { beforeEach, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError } from '#base';
 import type { ComponentSource, NoArtifact } from '#components';
@@ -53,7 +54,7 @@ async function looks(count = 3): Promise<void> {
   }
 }
 
-it('compiles what is defined, by the bytes that the database holds, once for all databases', async () => {
+it('compiles each defined component once for all databases', async () => {
   for (const name of ['shop', 'bank', 'empty']) await world.database(name, 1);
   await publish('shop', 'one', 10);
   await looks();
@@ -79,7 +80,7 @@ it('compiles one at a time, and inactive versions only after the last active one
   expect(new Set(asked.map(({ bytes }) => bytes))).toEqual(new Set([1, 3, 4]));
 });
 
-it('says once which it cannot run, and compiles the others', async () => {
+it('reports each component that it cannot run once, and compiles the others', async () => {
   answer = async ({ digest }) => (digest === asked[0]?.digest ? { kind: 'failure', reason: REFUSED } : OK);
   await world.database('shop', 1);
   await publish('shop', 'bad', 1);
@@ -93,7 +94,7 @@ it('says once which it cannot run, and compiles the others', async () => {
   expect(own?.own?.refused).toEqual([{ digest: asked[0]?.digest, fault: 'TooLarge: it is' }]);
 });
 
-it('tries again where others publish, and begins nothing when it is stopped', async () => {
+it('tries again when others publish, and starts nothing after it was stopped', async () => {
   answer = async () => {
     throw new DatabaseError('busy', 'others publish', { details: { reason: 'Busy' } });
   };

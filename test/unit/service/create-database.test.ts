@@ -1,4 +1,5 @@
-// A grant with a number bounds databases of its pattern, also with concurrent creations (V22).
+// Goal: a grant with a number limits the databases of its pattern, also with concurrent creations (V22). Method:
+// principals with such grants on the service of one node.
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
@@ -33,7 +34,7 @@ async function created(service: Service, databaseName: string): Promise<string> 
 const FULL = 'storage_full DatabaseCountQuota';
 
 describe('createDatabase by a grant with a number (V22)', () => {
-  it('counts the databases of the pattern, no matter who created them, and those that are left', async () => {
+  it('counts the existing databases of the pattern, regardless of their creator', async () => {
     const [tenant, operator] = [seenBy('admin:acme-*:2'), seenBy('admin')];
     expect(await created(operator, 'acme-1')).toBe('created');
     expect(await created(operator, 'other')).toBe('created');
@@ -48,13 +49,13 @@ describe('createDatabase by a grant with a number (V22)', () => {
     expect(await created(tenant, 'acme-4')).toBe('created');
   });
 
-  it('lets one of many that come at once through where one is left', async () => {
+  it('accepts one of many concurrent creations when one is left', async () => {
     const tenant = seenBy('admin:burst-*:1');
     const all = await Promise.all(Array.from({ length: 20 }, (_, at) => created(tenant, `burst-${at}`)));
     expect(all.toSorted()).toEqual(['created', ...Array.from({ length: 19 }, () => FULL)]);
   });
 
-  it('is left room by any of its grants, and by one without a number at all', async () => {
+  it('is accepted when one of its grants has room, or has no number', async () => {
     const both = seenBy('admin:two-*:1', 'admin:two-b*:1');
     expect(await created(both, 'two-b1')).toBe('created');
     expect(await created(both, 'two-b2')).toBe(FULL);

@@ -1,4 +1,5 @@
-// A node that cannot confirm the catalog answers for no database (V11).
+// Goal: a node that cannot confirm the catalog answers no request for a database (V11). Method: three nodes in a
+// simulated network that isolates one of them.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, toRevision } from '#base';
 import { LIMITS } from '#cluster';
@@ -45,7 +46,7 @@ describe('a node that is cut off (V11)', () => {
     await world.pass(1000);
   });
 
-  it('answers from what it has as long as its lease holds, and nothing afterwards, until it is heard again', async () => {
+  it('answers from its replica while its lease holds, rejects requests afterwards, and answers again after it has reconnected', async () => {
     expect(await told(here.databaseAt({ ...shop, at: 'cached' }))).toBe('answered');
     cutOff();
     await world.pass(LIMITS.leaseMs / 2);

@@ -1,4 +1,5 @@
-// No operation begins without its right (V16), and streams end with their principal (V17).
+// Goal: no operation starts without its right (V16), and streams end with their principal (V17). Method: each operation
+// for each role on a service that records its calls.
 import { expect, test } from 'vitest';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
@@ -40,7 +41,7 @@ const isOnAll = (operation: Operation): boolean =>
 
 const isOnAny = (operation: Operation): boolean => operation === 'listDatabases' || /Tokens?$/.test(operation);
 
-test('keys are administered by who administers all databases (V16)', async () => {
+test('only a principal that administers all databases administers keys (V16)', async () => {
   for (const operation of OPERATIONS.filter(isOnAll)) {
     const grants = ['shop', 'bank', 's*', '*-*', '**', '*:10'].flatMap((each) => parseGrant(`admin:${each}`) ?? []);
     expect([operation, await outcome(grants, operation, 'shop')]).toEqual([operation, 'permission_denied']);
@@ -48,7 +49,7 @@ test('keys are administered by who administers all databases (V16)', async () =>
 });
 
 test.each(ROLES)(
-  '%s may do what its rights say and nothing else, where it is granted and nowhere else (V16)',
+  'a %s has the rights of its role and no others, on the databases of its grant and no others (V16)',
   async (role) => {
     for (const operation of OPERATIONS) {
       const may = RIGHTS_OF_ROLE[role].includes(PERMISSIONS[operation]) ? `done: ${operation}` : 'permission_denied';
@@ -85,7 +86,7 @@ test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
   [['admin:shop-*:10'], 'admin:shop-eu-*:10', false],
   [['admin:**'], 'admin', false],
   [['admin:*-*', 'admin:*a', 'admin:a*'], 'admin', false],
-])('whoever has %j may issue a token with %s: %s (V21)', async (own, asked, isGiven) => {
+])('a principal with %j may issue a token with %s: %s (V21)', async (own, asked, isGiven) => {
   const done: string[] = [];
   const guarded = guardService(noting(done), principalOf(grantsOf(...own)));
   const { signal } = new AbortController();
@@ -99,7 +100,7 @@ test.each<[own: readonly string[], asked: string, isGiven: boolean]>([
   expect(done).toEqual(isGiven ? ['issueToken'] : []);
 });
 
-test('a list shows what may be read, and no leader is named of what may not', async () => {
+test('a list shows only readable databases, and the leader of others is not disclosed', async () => {
   const guarded = guardService(noting([]), principalOf([{ role: 'reader', databases: 'shop' }]));
   const { signal } = new AbortController();
   expect(await guarded.listDatabases({ signal })).toEqual([{ databaseName: 'shop' }]);
@@ -109,7 +110,7 @@ test('a list shows what may be read, and no leader is named of what may not', as
 });
 
 test.each(['transact', 'executeCommand'] as const)(
-  'what %s is asked to commit is signed, and nobody signs for somebody else (V20)',
+  '%s commits with the attributes of its own principal, which a request cannot forge (V20)',
   async (operation) => {
     let asked: { readonly options: { readonly principalAttributes: ReadonlyMap<string, string> } } | undefined;
     const service: Service = {
@@ -137,7 +138,7 @@ test.each([
   ['scanLog', 'chunks'],
   ['scanLogBatches', 'batches'],
   ['subscribe', 'items'],
-] as const)('a stream of %s ends before the slice behind the end of its principal (V17)', async (operation, name) => {
+] as const)('a stream of %s ends before the next slice when its principal has ended (V17)', async (operation, name) => {
   let holds = true;
   async function* slices(): AsyncGenerator<number> {
     yield 1;

@@ -1,4 +1,4 @@
-// Goal: a node that writes nothing of its own is not said to be whole. Method: a table.
+// Goal: the health of a node reports whether it accepts reads and writes, and why it is degraded. Method: a table.
 import { expect, it } from 'vitest';
 import type { NodeHealth } from '#cluster';
 import type { ServiceContext } from '../../../src/service/context.ts';
@@ -14,7 +14,7 @@ it.each<
   ['its disk is full', { disk: 'refusing-writes' }, { status: 'degraded', readable: true, writable: false }],
   ['a replica has diverged', { hasDiverged: true }, { status: 'degraded', readable: true, writable: true }],
   ['its clock is far', { isClockFar: true }, { status: 'degraded', readable: true, writable: false }],
-])('a node is described by what it refuses: %s', (_name, found, said) => {
+])('the status of a node shows what it accepts: %s', (_name, found, said) => {
   const node = { health: () => ({ ...WELL, ...found }) };
   const context = { node, release: '1', startedAtMs: 1_000, timers: { monotonicMs: () => 6_000 } };
   expect(health(context as unknown as ServiceContext)).toMatchObject({ ...said, uptimeSeconds: 5 });

@@ -1,4 +1,5 @@
-// Cleared rows under a read mean that the replica moved; damage of a kept replica is fatal (V6, V10).
+// Goal: rows that are missing in a read mean that the replica moved; damage of a replica that is kept is fatal (V6,
+// V10). Method: reads that fail, with each later state of the catalog.
 import { describe, expect, it } from 'vitest';
 import {
   BrokenInvariant,
@@ -51,13 +52,13 @@ async function judged({ binding, latest }: Now, met: Error): Promise<unknown> {
   return reads.read(bound(COPY, ELSEWHERE), () => Promise.reject(met)).catch((failure: unknown) => failure);
 }
 
-describe.each([DAMAGE, MISSING, BROKEN])('a read that meets %s', (met) => {
+describe.each([DAMAGE, MISSING, BROKEN])('a read that fails with %s', (met) => {
   it.each<readonly [string, Now, string | undefined]>([
     ['of a replica that is kept', { binding: bound(COPY, ELSEWHERE), latest: undefined }, undefined],
-    ['while nobody leads', { binding: bound(COPY, ELSEWHERE), latest: NOT_HERE }, undefined],
+    ['while there is no leader', { binding: bound(COPY, ELSEWHERE), latest: NOT_HERE }, undefined],
     ['of a database that is deleted', { binding: undefined, latest: GONE }, 'DatabaseNotFound'],
-    ['of a replica that was given up', { binding: bound(ELSEWHERE), latest: NOT_HERE }, 'NotReplica'],
-    ['of a replica after which another began', { binding: bound(NEXT_COPY), latest: undefined }, 'CopyMoved'],
+    ['of a replica that was removed', { binding: bound(ELSEWHERE), latest: NOT_HERE }, 'NotReplica'],
+    ['of a replica that another one has replaced', { binding: bound(NEXT_COPY), latest: undefined }, 'CopyMoved'],
   ])('%s', async (_what, now, reason) => {
     const failure = await judged(now, met);
     const found = failure instanceof DatabaseError && failure !== met ? failure.details.reason : failure;

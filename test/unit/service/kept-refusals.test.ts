@@ -1,4 +1,5 @@
-// The refusal of an asynchronous transaction is found by its id until a repeat commits (V3, D25, ADR 0142).
+// Goal: the refusal of an asynchronous transaction is found by its id until a repeat commits (V3, D25, ADR 0142).
+// Method: asynchronous transactions on one node, followed by reads of their outcome.
 import { describe, expect, it } from 'vitest';
 import { LEVEL_FIRST } from '#base';
 import { refusalError } from '#service';
@@ -10,7 +11,7 @@ const VIOLATED = { transactionId: ID, constraints: [{ kind: 'min-revision', revi
 async function later(world: ServiceWorld, attempt: Attempt): Promise<void> {
   const decided = world.service.transact({ ...transactRequest('shop', attempt), onAdmitted: () => undefined });
   await decided.catch(() => undefined);
-  // What a read shows that is committed behind it is in the store behind it.
+  // The store contains everything up to a revision that a read has returned.
   await world.transact('shop');
 }
 
@@ -24,8 +25,8 @@ async function started(world = new ServiceWorld()): Promise<ServiceWorld> {
   return world;
 }
 
-describe('the refusal of a transaction whose outcome nobody waited for', () => {
-  it('is found as it would have been answered, with when that was', async () => {
+describe('the refusal of a transaction for whose outcome no client waited', () => {
+  it('is found with its error and its time', async () => {
     const world = await started();
     const reply = await world.transact('shop', VIOLATED);
     if (reply.kind !== 'refused') throw new Error('Its constraint does not hold');
@@ -39,7 +40,7 @@ describe('the refusal of a transaction whose outcome nobody waited for', () => {
     await expect(found(world)).rejects.toMatchObject({ code, message, details });
   });
 
-  it('is not kept in a cluster of an earlier level, whose other releases could not read it (ADR 0047)', async () => {
+  it('is not stored in a cluster at an earlier level, whose older releases could not read it (ADR 0047)', async () => {
     const world = await started(new ServiceWorld({}, undefined, { min: LEVEL_FIRST, max: 3 }));
     await later(world, VIOLATED);
     await expect(found(world)).rejects.toMatchObject({ code: 'not_found' });

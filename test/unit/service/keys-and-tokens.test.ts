@@ -1,4 +1,5 @@
-// API keys and tokens over a catalog in memory: feature levels, rotations that are overtaken, ends and limits (V21).
+// Goal: API keys and tokens respect feature levels, concurrent changes, expiry and limits (V21). Method: the functions
+// of the service with a catalog in memory.
 import { describe, expect, it, test } from 'vitest';
 import { type DatabaseError, LEVELS } from '#base';
 import type { KeyOutcome } from '#cluster';
@@ -19,13 +20,13 @@ interface World {
 
 interface Refusals {
   readonly level: number;
-  /** The leader's level; the same as the node's unless it is given. */
+  /** Level of the leader; by default that of the node. */
   readonly levelAtLeader: number;
   readonly isFull: boolean;
   readonly unmoved: number;
 }
 
-/** The catalog refuses as many keys as `unmoved` says: another request was first. */
+/** A catalog that refuses the first `unmoved` writes, as if another request had changed the key before. */
 function world(
   known: readonly ApiKey[] = [],
   { level = LEVELS.max, isFull = false, unmoved = 0, ...leader }: Partial<Refusals> = {},
@@ -83,7 +84,7 @@ const SECRETS = [
 const KEY = tokenOf(1, { version: 4, expiresAtMs: undefined, token: undefined, secrets: SECRETS });
 const ID = KEY.id;
 
-test('a cluster that is not finalized keeps no keys, and says what to do', async () => {
+test('a cluster that is not finalized stores no keys, and the error names the command', async () => {
   const { context, kept } = world([], { level: 2 });
   const issuing = issueApiKey(context, { name: 'x', grants: GRANTS, signal });
   await expect(issuing).rejects.toThrow(/feature level 3, and this cluster is at 2: run cairn cluster finalize/);
@@ -91,7 +92,7 @@ test('a cluster that is not finalized keeps no keys, and says what to do', async
   expect(kept).toEqual([]);
 });
 
-test('keys that bound databases are kept from level 6 on, and others before', async () => {
+test('keys that limit databases are stored from level 6 on, others before', async () => {
   const { context, kept } = world([], { level: 5 });
   const grants = [{ role: 'admin', databases: 'acme-*', databasesMax: 10 }] as const;
   const issuing = issueApiKey(context, { name: 'x', grants, signal });
@@ -100,13 +101,13 @@ test('keys that bound databases are kept from level 6 on, and others before', as
   expect(kept.map((key) => key.grants)).toEqual([GRANTS]);
 });
 
-test('a node that has not applied the level yet asks for it before it refuses', async () => {
+test('a node that has not applied the level yet asks the leader before it refuses', async () => {
   const { context, kept } = world([], { level: 2, levelAtLeader: LEVELS.max });
   await issueApiKey(context, { name: 'x', grants: GRANTS, signal });
   expect(kept.length).toBe(1);
 });
 
-test('a rotation keeps the secret of before for as long as it is asked, and none that has expired', async () => {
+test('a rotation keeps the previous secret for the requested time, but no expired one', async () => {
   const { context, kept } = world([KEY]);
   const { text } = await rotateApiKey(context, { id: ID, overlapSeconds: 5, signal });
   expect(text).toMatch(new RegExp(`^cairn_${ID}_`));
@@ -118,7 +119,7 @@ test('a rotation keeps the secret of before for as long as it is asked, and none
   expect(kept[1]?.secrets.length).toBe(1);
 });
 
-test('a rotation that is overtaken is done on what is there then, a few times', async () => {
+test('a rotation that conflicts with another change is repeated with the new state, a few times', async () => {
   const { context, kept } = world([KEY], { unmoved: 2 });
   await rotateApiKey(context, { id: ID, overlapSeconds: 0, signal });
   expect(kept.map(({ version }) => version)).toEqual([5, 6, 7]);
@@ -142,7 +143,7 @@ describe('a token', () => {
     expect(key).toMatchObject({ createdBy: 'oidc:ann', expiresAtMs: ends, token: { keyId: undefined } });
   });
 
-  it('that is past for a minute, or whose key is gone, leaves when another is issued, a few at a time', async () => {
+  it('that has expired a minute ago, or whose key was deleted, is removed when another is issued, a few at a time', async () => {
     const past = [1, 2, 3].map((id) => tokenOf(id, { expiresAtMs: NOW_MS - 60_000 }));
     const others = [tokenOf(4, { expiresAtMs: NOW_MS - 59_999 }), tokenOf(5), tokenOf(6, { token: undefined })];
     const orphans = [7, 8, 9].map((id) => tokenOf(id, { token: { keyId: 'ffffffffffffffff' } }));
@@ -153,14 +154,14 @@ describe('a token', () => {
     expect(removed.slice(4)).toEqual([8, 9].map((id) => tokenOf(id).id));
   });
 
-  it('is no older than the secrets of its key, which another node may have made by its own clock', async () => {
+  it('is not older than the secrets of its key, which another node may have made by its own clock', async () => {
     const secrets = [{ hash: new Uint8Array(32), createdAtMs: NOW_MS + 50, expiresAtMs: undefined }];
     const key = tokenOf(7, { token: undefined, expiresAtMs: undefined, secrets });
     const issued = await issueToken(world([key]).context, { ...asked, issuer: { id: 'key:7', keyId: key.id } });
     expect(issued.key).toMatchObject({ createdAtMs: NOW_MS + 50, expiresAtMs: NOW_MS + 900_000 });
   });
 
-  it('is refused where there are as many as there may be, of all or of one issuer', async () => {
+  it('is refused when the limit of all tokens or of its issuer is reached', async () => {
     expect(await reasonOf(issueToken(world([], { isFull: true }).context, asked))).toBe('too_large TooManyTokens');
     const own = Array.from({ length: 100 }, (_, id) => tokenOf(id));
     const byAnn = { ...asked, issuer: { id: 'oidc:ann' } };
@@ -169,7 +170,7 @@ describe('a token', () => {
     await issueToken(world([...own.slice(1), tokenOf(0, { expiresAtMs: NOW_MS })]).context, byAnn);
   });
 
-  it('is refused where the catalog cannot keep it', async () => {
+  it('is refused when the catalog cannot store it', async () => {
     expect(await reasonOf(issueToken(world([], { level: 2 }).context, asked))).toBe('unavailable LevelNotReached');
     const long = { ...asked, issuer: { id: `certificate:${'x'.repeat(512)}` } };
     await expect(issueToken(world().context, long)).rejects.toMatchObject({

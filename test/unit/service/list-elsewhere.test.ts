@@ -1,4 +1,5 @@
-// Databases on other nodes are listed from the fewest nodes, also when some are silent (V9, V10).
+// Goal: databases on other nodes are listed with requests to the fewest nodes, also when some do not answer (V9, V10).
+// Method: a catalog with five nodes and scripted answers.
 import { expect, it } from 'vitest';
 import { replicaOf, toDatabaseId, toGroupId, toNodeId } from '#base';
 import type { Binding } from '#cluster';
@@ -41,15 +42,15 @@ function description(databaseName: string, revision: number): DatabaseDescriptio
   return { databaseName, databaseId: idOf(databaseName), revision } as DatabaseDescription;
 }
 
-it('databases that are held elsewhere are asked for at the fewest nodes that hold them all', async () => {
+it('databases on other nodes are listed by the fewest nodes that have them all', async () => {
   expect(await listed(() => false)).toEqual({ asked: [3, 4], described: ['a7', 'b7', 'c7', 'd7'] });
 });
 
-it('databases that are held elsewhere are asked for at others, too, when a node does not answer', async () => {
+it('databases on other nodes are listed by further nodes when a node does not answer', async () => {
   expect(await listed((node) => node === 3)).toEqual({ asked: [3, 4, 2, 5], described: ['a7', 'b7', 'c7', 'd7'] });
 });
 
-it('databases that are held elsewhere are there at revision 0 when nobody answers who holds them', async () => {
+it('databases on other nodes are listed at revision 0 when none of their nodes answers', async () => {
   const { described } = await listed((node) => node === 3 || node === 5);
   expect(described).toEqual(['a7', 'b7', 'c7', 'd0']);
 });

@@ -1,4 +1,5 @@
-// Which State Views are maintained as definitions, databases and the node change (F41, F43).
+// Goal: eager State Views are maintained across changes of definitions, databases and the node (F41, F43). Method: the
+// service on one node, with components that it compiles.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DatabaseError } from '#base';
 import { type Event, encodeDefinitionEntry, type MaintenanceMode, toVersionNumber } from '#model';
@@ -98,7 +99,7 @@ function maintained(): unknown {
   return guests.figures()?.maintenance.maintained ?? { eager: 0, scheduled: 0 };
 }
 
-/** The view that is furthest behind has come to the end of its log. */
+/** True when the view that lags most has reached the end of its log. */
 function isFollowed(databaseName: string): boolean {
   const { node } = world.core;
   const { group } = node.catalog.lookup(databaseName) ?? {};
@@ -123,7 +124,7 @@ async function foldedByRead(
 }
 
 describe('a State View', { timeout: 60_000 }, () => {
-  it('that is eager follows its log, so that a read folds nothing; one that is lazy does not', async () => {
+  it('in eager mode follows its log, so that a read folds no event; in lazy mode it does not', async () => {
     const name = await database(300);
     await defineView(name);
     await looked(() => expect(maintained()).toEqual({ eager: 0, scheduled: 0 }));
@@ -138,7 +139,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(await foldedByRead(name)).toEqual({ folded: 20, count: 2_320 });
   });
 
-  it('is not kept up while this node has no copy that can answer, and is again when it has', async () => {
+  it('is not maintained while this node has no replica that can answer, and is maintained again afterwards', async () => {
     const name = await database(20);
     await defineView(name);
     await setStatus(name, { mode: 'eager' });
@@ -153,7 +154,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(advancedEvents() - before).toBe(30);
   });
 
-  it('is kept up with the values that it was read with, also after a restart', async () => {
+  it('is maintained for the values of earlier reads, also after a restart', async () => {
     const name = await database();
     await defineView(name, { event_selector: BY_ACCOUNT });
     await setStatus(name, { mode: 'eager' });

@@ -1,4 +1,7 @@
-/** What a node answers of databases that it does not know yet, and of those that other nodes hold. */
+/**
+ * Goal: a node answers for databases that it does not know yet, and for those on other nodes. Method: three nodes in a
+ * simulated network, one of which does not receive the entries of the catalog.
+ */
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, replicaOf, toNodeId, toRevision } from '#base';
 import { clusterOf } from '#cluster';
@@ -20,7 +23,7 @@ function started(holders: readonly NodeId[] = [FIRST]): Promise<ReplicaWorld> {
 const reasonOf = (failure: unknown): string | undefined =>
   failure instanceof DatabaseError ? failure.details.reason : String(failure);
 
-/** A node beside the first, to which the catalog comes only when the network is told so. */
+/** Returns a node other than the first, whose catalog lags until the network delivers its entries. */
 function leaveBehind(world: ReplicaWorld, leader: NodeId): NodeId {
   const behind = world.nodes.find((node) => node !== leader && node !== FIRST) ?? THIRD;
   world.network.isHeld = (_from, to, { group, message }) =>
@@ -28,7 +31,7 @@ function leaveBehind(world: ReplicaWorld, leader: NodeId): NodeId {
   return behind;
 }
 
-it('a node among others (V9, V10) says of a name that it does not know yet what the leader of the catalog knows', async () => {
+it('a node among others (V9, V10) asks the leader of the catalog about a name that it does not know yet', async () => {
   const world = await started();
   const leader = await world.leader(CATALOG_GROUP);
   const behind = leaveBehind(world, leader.node);
@@ -38,12 +41,12 @@ it('a node among others (V9, V10) says of a name that it does not know yet what 
   await world.pass(100);
   expect(world.at(behind).front.catalog.lookup('shop')).toBeUndefined();
   world.network.isHeld = () => false;
-  // It holds no copy, and says so; it does not say that there is none.
+  // The answer is that the database is on other nodes, not that it does not exist.
   expect(await world.answer(told)).toBe('NotReplica');
   expect(world.at(behind).front.catalog.lookup('shop')?.databaseId).toBe(databaseId);
 });
 
-it('a node among others (V9, V10) takes a transaction to the instance that has the name now, whichever it knows', async () => {
+it('a node among others (V9, V10) sends a transaction to the present database of the name, even when it knows only an earlier one', async () => {
   const world = await started(ALL);
   const leader = await world.leader(CATALOG_GROUP);
   const service = serviceOf(world, leader.node);
@@ -63,7 +66,7 @@ it.each([
   ['a name that it does not know yet', false],
   ['an instance that it does not know yet', true],
 ])(
-  'a node among others (V9, V10) deletes nothing below the least revision that was asked for, by %s',
+  'a node among others (V9, V10) deletes nothing below the requested minimum revision, by %s',
   async (_what, isKnown) => {
     const world = await started(ALL);
     const leader = await world.leader(CATALOG_GROUP);

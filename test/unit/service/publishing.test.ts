@@ -1,4 +1,5 @@
-// Publishing checks a component first and stores its bytes once (V15).
+// Goal: a component is checked before it is published, and its bytes are stored once (V15). Method: components are
+// published to databases of one node.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GroupId } from '#base';
 import { type Definition, Faults } from '#model';
@@ -62,7 +63,7 @@ async function listed({ name }: Database): Promise<readonly string[]> {
 }
 
 describe('publishing (V15)', () => {
-  it('brings the bytes that the digest names, and them alone once', async () => {
+  it('stores the bytes of the digest once', async () => {
     const shop = await database();
     const bytes = padded(component, 2 * MIB);
     const { version, isNew } = await publish(shop, view('one'), bytes);
@@ -76,7 +77,7 @@ describe('publishing (V15)', () => {
     expect(await listed(shop)).toEqual(['one 1', 'other 1']);
   });
 
-  it('refuses a State Change that names State Views that are not published, all of them at once', async () => {
+  it('rejects a State Change that names unpublished State Views, and names all of them', async () => {
     const shop = await database();
     const named = { state_change_name: 'decides', state_view_names: ['orders', 'stock', 'totals'] };
     const decides = definitionOf('state-change', named);
@@ -92,7 +93,7 @@ describe('publishing (V15)', () => {
     });
   });
 
-  it('refuses a State View whose presenter, or version of it, is not published', async () => {
+  it('rejects a State View whose presenter, or its version, is not published', async () => {
     const shop = await database();
     const shown = (presenter: object): Promise<PublishComponentReply> =>
       publish(shop, viewOf({ state_view_name: 'shown', events: ['t'], presenter }), component);
@@ -115,7 +116,7 @@ describe('publishing (V15)', () => {
     expect(await listed(shop)).toEqual(['shown 1', 'shown 2', 'pages 1']);
   });
 
-  it('goes on where another publisher of the same bytes has ended', async () => {
+  it('continues the upload of another publisher of the same bytes', async () => {
     const shop = await database();
     const bytes = padded(component, 2 * MIB);
     const [first, second] = definingPayloads(view('one'), bytes);

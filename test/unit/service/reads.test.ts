@@ -1,4 +1,5 @@
-// Reads answer at the named revision (V4), include answered writes (C6), wait a bounded time, end with the database.
+// Goal: reads answer at the requested revision (V4), include acknowledged writes (C6), wait a bounded time, and end
+// with the database. Method: the service of one node with a manual clock.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import { ALL } from '#model';
@@ -31,7 +32,7 @@ async function soFar(promise: Promise<unknown>): Promise<unknown> {
   return Promise.race([promise, Promise.resolve('pending')]);
 }
 
-it('facts that are kept of a revision are those of the instance that the name means', async () => {
+it('cached data of a revision belongs to the present database of the name', async () => {
   const [old, again] = [await databaseAt(revision(1)), await databaseAt(revision(1))];
   expect([again.chainHash === old.chainHash, again]).toEqual([true, old]);
   await world.service.deleteDatabase({ databaseName: 'shop' });
@@ -41,7 +42,7 @@ it('facts that are kept of a revision are those of the instance that the name me
   expect(current.chainHash).not.toEqual(old.chainHash);
 });
 
-it('a read at a number (V5) waits for a revision that this node is about to apply', async () => {
+it('a read at a number (V5) waits for a revision that this node will apply soon', async () => {
   const read = databaseAt(revision(3));
   expect(await soFar(read)).toBe('pending');
   await world.transact('shop', { events: [{ id: 'late' }] });
@@ -49,7 +50,7 @@ it('a read at a number (V5) waits for a revision that this node is about to appl
   expect(world.timers.count).toBe(0);
 });
 
-it('a read at a number (V5) asks the leader after its wait, and answers RevisionNotFound beyond the database', async () => {
+it('a read at a number (V5) asks the leader after its wait, and returns RevisionNotFound beyond the end of the database', async () => {
   const read = failureOf(databaseAt(revision(4)));
   await settle();
   world.timers.pass(249);
@@ -68,7 +69,7 @@ it('a read at a number (V5) ends with its signal, and leaves no timer behind (V8
   expect(world.timers.count).toBe(0);
 });
 
-it('what a node has shown that relays the read (TM5) is awaited, if it was of the instance that the name means here', async () => {
+it('a read waits for the revision that the relaying node has shown (TM5), if it was of the same database', async () => {
   const { databaseId } = await databaseAt('cached');
   const read = world.service.databaseAt({ ...SHOP, at: 'cached', shown: { databaseId, revision: toRevision(3) } });
   expect(await soFar(read)).toBe('pending');
@@ -76,7 +77,7 @@ it('what a node has shown that relays the read (TM5) is awaited, if it was of th
   expect(await read).toMatchObject({ revision: 3 });
 });
 
-it('a deleted database (V6) ends what waits for it', async () => {
+it('a deleted database (V6) ends the waits for it', async () => {
   const waits = [
     failureOf(databaseAt(revision(9))),
     failureOf(world.service.awaitDatabase({ ...SHOP, revision: toRevision(9) })),
@@ -87,7 +88,7 @@ it('a deleted database (V6) ends what waits for it', async () => {
   for (const failure of await Promise.all(waits)) expect(failure).toMatchObject(gone);
 });
 
-it('a deleted database (V6) ends a stream between two slices, also when another has its name', async () => {
+it('a deleted database (V6) ends a stream between two slices, also when another database has its name', async () => {
   for (let n = 0; n < 20; n++) {
     await world.transact('shop', { events: [{ id: `big-${n}`, data: new Uint8Array(100_000) }] });
   }
@@ -106,7 +107,7 @@ it('a deleted database (V6) ends a stream between two slices, also when another 
   expect(failure).toMatchObject({ code: 'not_found', details: { reason: 'DatabaseNotFound' } });
 });
 
-describe('after an answer whose rows are not in the store yet', () => {
+describe('after an acknowledged write whose rows are not in the store yet', () => {
   const reads = [
     ['at the number', () => databaseAt(revision(3)), { revision: 3 }],
     ['at latest', () => databaseAt('latest'), { revision: 3 }],
@@ -126,7 +127,7 @@ describe('after an answer whose rows are not in the store yet', () => {
     return resolve;
   }
 
-  it.each(reads)('a read %s waits for them, and shows it (C6)', async (_name, run, expected) => {
+  it.each(reads)('a read %s waits for them, and returns the write (C6)', async (_name, run, expected) => {
     const openStore = await answeredEarly();
     const read = run();
     expect(await soFar(read)).toBe('pending');
@@ -134,7 +135,7 @@ describe('after an answer whose rows are not in the store yet', () => {
     expect(await read).toMatchObject(expected);
   });
 
-  it('a subscription begins with it', async () => {
+  it('a subscription begins with the write', async () => {
     const openStore = await answeredEarly();
     const opened = world.service.subscribe({ ...SHOP, selector: ALL, heartbeatMs: 1000 });
     expect(await soFar(opened)).toBe('pending');
@@ -142,7 +143,7 @@ describe('after an answer whose rows are not in the store yet', () => {
     expect(await opened).toMatchObject({ revision: 3 });
   });
 
-  it('an earlier revision is read at once, and says what the latest is', async () => {
+  it('an earlier revision is read without a wait, and the answer has the latest revision', async () => {
     const openStore = await answeredEarly();
     expect(await databaseAt(revision(2))).toMatchObject({ revision: 2, latestRevision: 3 });
     openStore();

@@ -1,4 +1,5 @@
-// Which version of a State View is read, at which revision, with which values (V13, V14).
+// Goal: a read of a State View uses the right version, revision and values (V13, V14). Method: the service of one node
+// with a compiled component.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DatabaseError, toRevision } from '#base';
 import { type DefinitionEntry, type Event, encodeDefinitionEntry, toVersionNumber } from '#model';
@@ -43,7 +44,7 @@ async function define(...payloads: readonly Uint8Array[]): Promise<unknown> {
   return (await world.define('bank', ...payloads)).at(-1);
 }
 
-it('a State View is served by its latest active version, or by the one that is asked for', async () => {
+it('a State View is read in its latest active version, or in the requested one', async () => {
   const keyed = viewOf({ state_view_name: 'balances', event_selector: SUBJECT, description: 'another one' });
   const wanted = { kind: 'defined', version: 2, isNew: true };
   expect(await define(...definingPayloads(keyed, bytes))).toEqual(wanted);
@@ -72,8 +73,8 @@ it('a State View is served by its latest active version, or by the one that is a
   expect([await versionOf(), await versionOf(2)]).toEqual([1, 'StateViewNotFound']);
 });
 
-it('a State View is folded by the function that its definition names, though another one of the same component is, too', async () => {
-  // `query` has the shape of a fold, and puts what it is given behind the state.
+it('a State View is folded by the function that its definition names, when other views fold by another one of the same component', async () => {
+  // The signature of `query` is that of a fold. It appends its argument to the state.
   const texts = viewOf({ state_view_name: 'texts', event_selector: SUBJECT, reduce_fn: 'query' });
   await define(...definingPayloads(texts, bytes));
   const asked = { databaseName: 'bank', at: 'latest', signal: NEVER } as const;

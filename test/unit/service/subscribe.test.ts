@@ -1,4 +1,5 @@
-// Subscriptions read only what is pulled, and leave nothing behind (V6 to V8).
+// Goal: subscriptions read only on demand, and release everything at their end (V6 to V8). Method: the service of one
+// node.
 import { beforeEach, expect, it } from 'vitest';
 import { ALL, type Selector } from '#model';
 import type { SubscriptionItem } from '#service';
@@ -36,7 +37,7 @@ async function pull(items: AsyncIterator<SubscriptionItem>): Promise<string> {
   return value.events.map(({ position }) => `${position.revision}.${position.index}`).join(' ');
 }
 
-it('a subscription leaves nothing behind when its reader stops', async () => {
+it('a subscription releases everything when its reader stops', async () => {
   const items = await subscribe();
   await pull(items);
   expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(1);
@@ -45,7 +46,7 @@ it('a subscription leaves nothing behind when its reader stops', async () => {
   expect(await world.metric('cairn_streams_open{op="subscribe"}')).toBe(0);
 });
 
-it('a subscription is refused when too many are open', async () => {
+it('a subscription is rejected when too many are open', async () => {
   const open = [await subscribe(), await subscribe()];
   for (const items of open) await pull(items);
   const third = await subscribe();
@@ -54,7 +55,7 @@ it('a subscription is refused when too many are open', async () => {
   expect(await pull(await subscribe())).toBe('1.0 2.0');
 });
 
-it('a subscription reads nothing that is not pulled (V7)', async () => {
+it('a subscription reads only what its reader pulls (V7)', async () => {
   const items = await subscribe();
   await pull(items);
   const returned = await world.metric('cairn_query_events_returned_total');

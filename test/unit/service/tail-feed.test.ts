@@ -1,4 +1,5 @@
-// Followers of the shared feed get every matching event once, in order, within its bound (V7).
+// Goal: followers of the shared feed get every matching event once, in order, within its memory limit (V7). Method:
+// random commits, selectors and followers, compared with a plain list.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { matcherOf, type Position, type Selector } from '#model';
@@ -43,7 +44,7 @@ function naivelyBehind(database: KnownDatabase, { selector, position }: Follower
 
 async function follow(feed: TailFeed, database: KnownDatabase, follower: Follower, countMax: number): Promise<void> {
   if (!feed.covers(follower.position)) {
-    // Behind the feed: by the store, of which the plain list stands in for.
+    // The follower lags beyond the feed: it would read from the store, here from the plain list.
     follower.seen.push(...naivelyBehind(database, follower).map(placeOf));
     follower.position = endOf(database.revision);
     follower.missed++;
@@ -61,7 +62,7 @@ async function follow(feed: TailFeed, database: KnownDatabase, follower: Followe
   follower.position = position;
 }
 
-it('TailFeed (V7) gives every follower what it selects, once and in order', async () => {
+it('TailFeed (V7) gives every follower the events that it selects, once and in order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(arbSelector, { minLength: 3, maxLength: 3 }),
@@ -92,7 +93,7 @@ it('TailFeed (V7) gives every follower what it selects, once and in order', asyn
   );
 });
 
-it('TailFeed (V7) forgets the oldest revisions, whole ones, when it has too many bytes', async () => {
+it('TailFeed (V7) forgets the oldest revisions as a whole when it has too many bytes', async () => {
   const database = new KnownDatabase(memoryKv());
   const feed = new TailFeed(database.source, 0, LIMITS);
   const count = 40;
@@ -112,7 +113,7 @@ it('TailFeed (V7) forgets the oldest revisions, whole ones, when it has too many
   expect(events.reduce((sum, event) => sum + event.bytes.length, 0)).toBeLessThanOrEqual(LIMITS.tailBytesMax);
 });
 
-it('TailFeed (V7) does not cover a position within the revision before the first that it keeps', async () => {
+it('TailFeed (V7) does not cover a position within the revision before its first one', async () => {
   const database = new KnownDatabase(memoryKv());
   database.apply([SKETCH, SKETCH], CREATED_AT_MS);
   await database.flush();

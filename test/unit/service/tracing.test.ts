@@ -1,4 +1,4 @@
-// Each operation begins its span.
+// Goal: each operation starts its span. Method: each operation on a service with a tracer that keeps spans.
 import { expect, it } from 'vitest';
 import type { Span } from '#observability';
 import { OPERATIONS, type Operation, type Service } from '#service';
@@ -31,7 +31,7 @@ function begin(service: Service, operation: Operation, request: object): void {
   run(request).catch(() => undefined);
 }
 
-it.each(OPERATIONS)('each operation has its span, which begins with it: %s', async (operation) => {
+it.each(OPERATIONS)('each operation starts with its span: %s', async (operation) => {
   const { span, names } = watched();
   const { service } = await new ServiceWorld().start();
   begin(service, operation, { span, signal: AbortSignal.abort() });

@@ -1,4 +1,5 @@
-// The order of checks, repeats and counters of transactions (V2, V3).
+// Goal: transactions are checked in order (V2), repeats return the first outcome (V3), and outcomes are counted.
+// Method: the service of one node.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { Faults, or, type Selector, term } from '#model';
@@ -46,14 +47,14 @@ describe('the order of checks (V2)', () => {
     ['no events', 'shop', { events: [] }, 'invalid_argument'],
     ['a violated constraint', 'shop', violated, 'refused'],
     ['nothing', 'shop', {}, 'committed'],
-  ] as const)('finds first: %s', async (_what, name, attempt, expected) => {
+  ] as const)('reports first: %s', async (_what, name, attempt, expected) => {
     await world.transact('shop', { events: [{ id: 'first' }], transactionId: ID });
     expect(await outcomeOf(name, attempt)).toBe(expected);
   });
 });
 
-describe('constraints that ask for too much (D13)', () => {
-  it('are a transaction that is too large: nothing is committed or recorded, and each is named', async () => {
+describe('constraints that are too broad (D13)', () => {
+  it('make a transaction too large: nothing is committed or recorded, and each constraint is named', async () => {
     await world.transact('shop');
     const constraints = [0, 1, 2].map((place) => ({
       kind: 'max-revision' as const,
@@ -74,13 +75,13 @@ describe('constraints that ask for too much (D13)', () => {
     expect(await outcomeOf('shop', { transactionId: ID })).toBe('committed');
   });
 
-  /** The walks for 200 prefixes are within the limit, those for 400 are not. */
+  /** The ranges of 200 prefixes are within the limit, those of 400 are not. */
   function many(place: number): Selector {
     return or(Array.from({ length: 200 }, (_, n) => term('by-subject-prefix', `${place}-${100 + n}-`)));
   }
 });
 
-it('a selector that no transport would have let in is refused before it is an entry that no replica can read', async () => {
+it('a selector beyond the limits of a transport is rejected before it becomes an entry that no replica can read', async () => {
   const selector = or(Array.from({ length: 400 }, (_, n) => term('by-subject-prefix', `a-${n}-`)));
   const constraints = [
     { kind: 'max-revision', revision: 9 } as const,
@@ -97,7 +98,7 @@ it('a selector that no transport would have let in is refused before it is an en
   expect(await outcomeOf('shop', {})).toBe('committed');
 });
 
-it('what is counted is every outcome, and every constraint', async () => {
+it('every outcome and every constraint is counted', async () => {
   await world.transact('shop', { transactionId: ID, constraints: [{ kind: 'max-revision', revision: 9 }] });
   await world.transact('shop', { transactionId: ID });
   await outcomeOf('shop', { constraints: [{ kind: 'min-revision', revision: 9 }] });

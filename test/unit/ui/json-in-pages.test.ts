@@ -1,4 +1,5 @@
-// What modules of pages show of JSON is what was sent (TH5).
+// Goal: the module that formats JSON in pages changes no value (TH5). Method: random JSON, compared with JavaScript's
+// own functions.
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -11,7 +12,7 @@ interface JsonText {
 const ASSETS = join(import.meta.dirname, '../../../src/ui/html/assets');
 const { laidOut, partsOf } = (await import(join(ASSETS, 'json-text.js'))) as JsonText;
 
-it('JSON in pages is laid out as JavaScript would', () => {
+it('JSON in pages is indented like JSON.stringify', () => {
   fc.assert(
     fc.property(fc.jsonValue({ noUnicodeString: false }), fc.constantFrom(0, 1, 3), (value, spaces) => {
       expect(laidOut(JSON.stringify(value, undefined, spaces))).toBe(JSON.stringify(value, undefined, 2));
@@ -24,7 +25,7 @@ it('JSON in pages keeps numbers, names and their order as they were written', ()
   expect(laidOut(text).replaceAll(/\n\s*|(?<=:) /g, '')).toBe(text);
 });
 
-it('JSON in pages is taken apart into the texts of its members', () => {
+it('JSON in pages is split into the texts of its members', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 2), (value, spaces) => {
       const parts = partsOf(JSON.stringify(value, undefined, spaces));

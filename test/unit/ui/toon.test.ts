@@ -1,4 +1,5 @@
-// TOON says what JSON says, falls back to JSON where it cannot, and is made in pieces.
+// Goal: a page of TOON has the data of its JSON, falls back to JSON when TOON cannot express a value, and is rendered
+// in pieces. Method: random and given data, decoded by a TOON decoder.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { bodyJson, listBody, objectBody, type ReplyBody } from '../../../src/transport/http/reply-body.ts';
@@ -58,7 +59,7 @@ const arbRow = fc.record(
   { requiredKeys: ['id'] },
 );
 
-it('a page of TOON says what its JSON says', async () => {
+it('a page of TOON has the data of its JSON', async () => {
   const arbRows = fc.oneof(fc.array(arbRow, { maxLength: 40 }), sameShape());
   await fc.assert(
     fc.asyncProperty(arbRows, arbText, async (rows, text) => {
@@ -101,7 +102,7 @@ it.each([
   ['-0', 'data_json', '-0'],
   ['"9007199254740993"', 'data', '9007199254740993'],
   ['"007"', 'data', '007'],
-])('a page of TOON loses nothing of the number %s', async (number, name, shown) => {
+])('a page of TOON keeps the number %s exactly', async (number, name, shown) => {
   expect((await rowsOf(row(number)))[0]).toMatchObject({ [name]: shown });
   const nested = (await dataOf(objectBody({ data: `{"n":${number}}` }))) as Readonly<Record<string, unknown>>;
   expect(nested[name]).toEqual(name === 'data' ? { n: shown } : `{"n":${number}}`);
@@ -122,7 +123,7 @@ function sameShape(): fc.Arbitrary<readonly object[]> {
   });
 }
 
-it('a long page of TOON is made in many pieces', async () => {
+it('a long page of TOON is rendered in many pieces', async () => {
   let pieceCount = 0;
   const sizes: number[] = [];
   const counted: InTurn = (work) => {
