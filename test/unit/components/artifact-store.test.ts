@@ -1,4 +1,4 @@
-// Goal: an artifact is made once, and again unless the file is of this component, policy and limits (F3). Method: a
+// Goal: an artifact is built once, and again when the file is not of this component, policy and limits (F3). Method: a
 // real folder, a count of reads of the component, and files changed from outside.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { LIMITED } from '../../support/wasm/executors.ts';
 const FORM = { hasBatch: true, hasQuery: true };
 
 describe('the artifacts of a node', { timeout: 60_000 }, () => {
-  it('are made once, whoever asks at the same time, and found by the next process', async () => {
+  it('are built once for concurrent requests, and found by the next process', async () => {
     const path = testDir();
     const view = await hashingView(FORM);
     const store = await storeIn(path);
@@ -26,7 +26,7 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     expect(view.asked).toBe(1);
   });
 
-  it('are made again where the file is damaged, or of another policy', async () => {
+  it('are built again when the file is damaged, or of another policy', async () => {
     const path = testDir();
     const view = await hashingView(FORM);
     const first = made(await (await storeIn(path)).artifact(view));
@@ -47,7 +47,7 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     expect(view.asked).toBe(4);
   });
 
-  it('that are only prepared leave nothing in memory, unless somebody waits for them', async () => {
+  it('are not kept in memory when they are only prepared, unless a call waits for them', async () => {
     const path = testDir();
     const view = await hashingView(FORM);
     const given: Uint8Array[] = [];
@@ -72,20 +72,20 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     const found = made(await (await store()).artifact(component));
     expect(found.bytes.length).toBeGreaterThan(100_000);
     expect(given.length).toBe(1);
-    // Of both who wait for the same one runs it.
+    // One of the two calls runs the component, so that its artifact is kept.
     const other = await store();
     const bytes = filled(big, new Uint8Array(100_000));
     const second = { ...component, digest: createHash('sha256').update(bytes).digest('hex'), bytes: async () => bytes };
     const [, run] = await Promise.all([other.prepare(second), other.artifact(second)]);
     expect(made(run).bytes.length).toBeGreaterThan(200_000);
-    // Made, found by the next process, and made for both.
+    // The first was built, then found by the next process; the second was built for both calls.
     expect(ready).toEqual([digest, digest, second.digest]);
     const broken = { ...component, digest: 'ab'.repeat(32), bytes: async () => new Uint8Array(8) };
     expect(await other.prepare(broken)).toMatchObject({ kind: 'failure' });
     expect(ready).toHaveLength(3);
   });
 
-  it('are other ones under other limits (F3)', async () => {
+  it('are separate for other limits (F3)', async () => {
     const path = testDir();
     const view = await hashingView(FORM);
     const [one, other] = [await storeIn(path, 1000), await storeIn(path, 999)];
@@ -94,7 +94,7 @@ describe('the artifacts of a node', { timeout: 60_000 }, () => {
     expect(view.asked).toBe(2);
   });
 
-  it('are not made of bytes with another digest, and not of what is refused', async () => {
+  it('are not built of bytes with another digest, nor of a refused component', async () => {
     const view = await hashingView(FORM);
     const store = await storeIn(testDir());
     expect(await store.artifact({ ...view, digest: '0'.repeat(64) })).toMatchObject({ reason: { kind: 'damaged' } });

@@ -1,5 +1,5 @@
-// Goal: the values that a State View was read with are remembered over a restart, those that were read last and no more
-// than so many (F43), and whatever is lost is only forgotten. Method: real folders, opened again.
+// Goal: the values with which a State View was read last are remembered across a restart, up to a maximum (F43), and
+// lost ones do no harm. Method: real folders, opened again.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ async function accounts(asked: AskedBindings, view: string = VIEW): Promise<read
   return (await asked.of(view)).map((parameters) => parameters.get('subject.account') ?? '');
 }
 
-it('remembers each once, those of each view by themselves, also when the folder is opened again', async () => {
+it('remembers the values of each view once, also when the folder is opened again', async () => {
   const other = viewKey('a-database', 'balances', 2);
   const asked = new AskedBindings(await open('each'), 10);
   expect(await asked.of(VIEW)).toEqual([]);
@@ -38,14 +38,14 @@ it('remembers each once, those of each view by themselves, also when the folder 
   expect(await again.of(other)).toEqual([values('d')]);
 });
 
-it('forgets those that were not read for longest when there are too many (F43)', async () => {
+it('forgets the values that were not read for the longest time when there are too many (F43)', async () => {
   const asked = new AskedBindings(await open('many'), 3);
   for (const account of ['a', 'b', 'c', 'a', 'd']) await asked.add(VIEW, values(account));
   expect(await accounts(asked)).toEqual(['c', 'a', 'd']);
   expect((await accounts(new AskedBindings(await open('many'), 3))).toSorted()).toEqual(['a', 'c', 'd']);
 });
 
-it('does not miss what the folder has lost', async () => {
+it('continues without the values that the folder has lost', async () => {
   const asked = new AskedBindings(await open('lost'), 3);
   await asked.add(VIEW, values('a'));
   const folder = await open('lost');

@@ -1,5 +1,5 @@
-// Goal: batches that are made on the loop take the memory of those before them, and none that anybody looks at (F9).
-// Method: folds at once over one memory, each looking at a batch while its next one is made, as a view does.
+// Goal: batches that are built on the event loop reuse the memory of earlier ones, but not while it is in use (F9).
+// Method: concurrent folds over one memory; each uses a batch while its next one is built, as a view does.
 import { expect, it } from 'vitest';
 import { ALL } from '#model';
 import { BatchMemory } from '../../../src/components/batch-memory.ts';
@@ -27,9 +27,9 @@ function asked(start: number, eventsMax: number): BatchedQuery {
 }
 
 interface Looked {
-  /** As they were when they came. */
+  /** Batches at the time of their arrival. */
   readonly batches: readonly string[];
-  /** The same when the next one had come. */
+  /** The same batches after the arrival of the next one. */
   readonly later: readonly string[];
   readonly memories: readonly ArrayBuffer[];
 }
@@ -50,7 +50,7 @@ async function looked(memory: BatchMemory, query: BatchedQuery): Promise<Looked>
   return { batches, later, memories };
 }
 
-it('memory of batches is that of batches which nobody looks at any more (F9)', async () => {
+it('memory of batches is reused only when no fold uses it any more (F9)', async () => {
   const memory = new BatchMemory();
   const folds = Array.from({ length: FOLDS }, (_, n) => asked(n, n + 1));
   const alone = [];

@@ -1,5 +1,5 @@
-// Goal: a cache gives what was put there, or nothing, and keeps within its bounds (F1, F2). Method: real folders, with
-// files that are changed from outside, and folders that are opened again.
+// Goal: a cache returns what was stored, or nothing, and keeps its limits (F1, F2). Method: real folders, with files
+// that are changed from outside, and folders that are opened again.
 import { readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { CacheFolder } from '#components';
 import { testDir } from '../../support/test-scope.ts';
 
 const SMALL = { bytesMax: 10_000, memoryBytesMax: 0 };
-/** Of each file, besides its name and content. */
+/** Bytes of each file beside its name and content. */
 const HEAD_BYTES = 34;
 
 function content(of: number, length: number = 100): Uint8Array {
@@ -15,7 +15,7 @@ function content(of: number, length: number = 100): Uint8Array {
 }
 
 describe('a cache folder', () => {
-  it('gives what was put there, also when it is opened again', async () => {
+  it('returns what was stored, also when it is opened again', async () => {
     const path = testDir();
     const folder = await CacheFolder.open({ path, ...SMALL });
     await folder.put('a_1', content(1));
@@ -32,7 +32,7 @@ describe('a cache folder', () => {
     }
   });
 
-  it('has nothing where a file is cut at any byte, changed in any byte, or stands under another name (F1)', async () => {
+  it('has nothing when a file is cut or changed at any byte, or has another name (F1)', async () => {
     const path = testDir();
     const file = join(path, 'a_1');
     const folder = await CacheFolder.open({ path, ...SMALL });
@@ -58,7 +58,7 @@ describe('a cache folder', () => {
     expect(readdirSync(path)).toEqual(['a_2']);
   });
 
-  it('lets go of what is used least, and stays within its bounds (F2)', async () => {
+  it('evicts the entries that were not used for the longest time, and keeps its limits (F2)', async () => {
     const path = testDir();
     const folder = await CacheFolder.open({ path, bytesMax: 3 * (HEAD_BYTES + 3 + 100), memoryBytesMax: 150 });
     for (const n of [1, 2, 3]) await folder.put(`a_${n}`, content(n));
@@ -79,7 +79,7 @@ describe('a cache folder', () => {
     expect(readdirSync(path)).toEqual(['a_1']);
   });
 
-  it('takes away what a crash has left unfinished, and leaves what is not its own', async () => {
+  it('removes incomplete files of a crash, and no files of others', async () => {
     const path = testDir();
     writeFileSync(join(path, '7.part'), 'half');
     writeFileSync(join(path, 'README'), 'of somebody');
@@ -88,7 +88,7 @@ describe('a cache folder', () => {
     expect(folder.figures()).toMatchObject({ files: 0, bytes: 0 });
   });
 
-  it('goes on where the disk refuses', async () => {
+  it('continues when the disk refuses writes', async () => {
     const path = testDir();
     const folder = await CacheFolder.open({ path, ...SMALL });
     await folder.put('a_1', content(1));
@@ -99,7 +99,7 @@ describe('a cache folder', () => {
     expect(folder.figures()).toMatchObject({ files: 0, refused: 2, damaged: 1 });
   });
 
-  it('holds in memory what has no file, as long as there is room', async () => {
+  it('keeps entries without a file in memory while there is room', async () => {
     const path = testDir();
     let mayWrite = false;
     const folder = await CacheFolder.open({ path, ...SMALL, memoryBytesMax: 1000, mayWrite: () => mayWrite });

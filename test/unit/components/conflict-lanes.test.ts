@@ -1,4 +1,4 @@
-// Goal: whoever has lost tries again in his turn, in the order in which the others have lost, and leaves nothing behind
+// Goal: commands that have lost a conflict try again one at a time, in the order of their loss, and leave no entries
 // (F23). Method: turns that the test takes and ends, and signals that it aborts.
 import { expect, it } from 'vitest';
 import { type Constraint, term } from '#model';
@@ -10,7 +10,7 @@ function guard(subject: string, revision: number = 7): Constraint {
   return { kind: 'max-revision', revision, selector: term('by-subject', subject) };
 }
 
-/** Asks for turns, and says whose it is. */
+/** Requests turns, and lists the names that have one. */
 class Turns {
   readonly lanes: ConflictLanes = new ConflictLanes();
   readonly #given: Map<string, LaneTurn> = new Map();
@@ -31,7 +31,7 @@ class Turns {
 
   async end(name: string): Promise<readonly string[]> {
     const turn = this.#given.get(name);
-    // A turn ends once.
+    // Ending a turn again has no effect.
     for (const _ of ['ends', 'again']) turn?.[Symbol.dispose]();
     this.#given.delete(name);
     return this.having();
@@ -42,7 +42,7 @@ async function settled(): Promise<void> {
   for (let n = 0; n < 5; n++) await Promise.resolve();
 }
 
-it('lanes of those who have lost give turns in the order in which they were asked for, one at a time (F23)', async () => {
+it('lanes of commands after a conflict give turns in the order of requests, one at a time (F23)', async () => {
   const turns = new Turns();
   for (const name of ['first', 'second', 'third']) void turns.ask(name, A);
   void turns.ask('in another lane', laneOf('db', guard('b')));
@@ -57,7 +57,7 @@ it('lanes of those who have lost give turns in the order in which they were aske
   expect(turns.lanes.size).toBe(0);
 });
 
-it('lanes of those who have lost are left by those for whom nobody waits any longer', async () => {
+it('lanes of commands after a conflict drop a command when its signal fires while it waits', async () => {
   const turns = new Turns();
   const [early, late, never] = [new AbortController(), new AbortController(), new AbortController()];
   void turns.ask('first', A, late.signal);
@@ -66,7 +66,7 @@ it('lanes of those who have lost are left by those for whom nobody waits any lon
   await settled();
   const gone = new Error('gone');
   early.abort(gone);
-  // Who has a turn keeps it until he ends it: his work is told by itself.
+  // A command that has a turn keeps it until it ends: its work gets the signal itself.
   late.abort('late');
   expect(await turns.having()).toEqual(['first']);
   expect(turns.refused).toEqual([['gone', gone]]);
@@ -81,7 +81,7 @@ it('lanes of those who have lost are left by those for whom nobody waits any lon
   expect(turns.lanes.size).toBe(0);
 });
 
-it('lanes of those who have lost are those of a selector in a database, whatever the revision, or of a whole database', async () => {
+it('lanes of commands after a conflict are those of a selector in a database, for any revision, or of a whole database', async () => {
   const lanes = new ConflictLanes();
   expect(lanes.busy('db', [guard('a')])).toBeUndefined();
   const turn = await lanes.turn(A, undefined);

@@ -1,5 +1,5 @@
-// Goal: what `decide` answers becomes events as the database takes them, or a refusal, and what is neither is told.
-// Method: tables of values as they leave a guest.
+// Goal: the results of `decide` become events or a refusal, and invalid results are reported. Method: tables of values
+// as they leave a guest.
 import { describe, expect, it } from 'vitest';
 import { eventToJson } from '#model';
 import { tagged, type Value } from '#wasm';
@@ -24,8 +24,8 @@ function refused(kind: string, val: Value): ReturnType<typeof emittedFrom> {
   return emittedFrom(tagged('err', tagged(kind, val)), String);
 }
 
-describe('what is emitted', () => {
-  it('has all attributes of an event, with their types', () => {
+describe('emitted events', () => {
+  it('have all attributes of an event, with their types', () => {
     const attributes = [
       ['subject', tagged('string', 's')],
       ['time', tagged('timestamp', { seconds: 1_700_000_000n, nanoseconds: 5 })],
@@ -60,7 +60,7 @@ describe('what is emitted', () => {
     ]);
   });
 
-  it('gets an id where it has none, and may be bytes, or nothing', () => {
+  it('get an id when they have none, and may have bytes or no payload', () => {
     const found = jsonOf(emitted({ ...EVENT, id: '' }, EVENT, { ...EVENT, id: '' }));
     expect(found).toMatchObject([{ id: 'minted-0' }, { id: 'e' }, { id: 'minted-2' }]);
     const bytes = tagged('binary', Uint8Array.of(1));
@@ -102,11 +102,11 @@ describe('what is emitted', () => {
     ['a record of another type', { id: 'x' }, /events\[0\] must be a record cloudevent/],
     ['no record', 'event', /events\[0\] must be a record cloudevent/],
     ['data of another type', { ...EVENT, data: tagged('string', 5) }, /events\[0\] must be a record cloudevent/],
-  ])('is not %s', (_, event, says) => {
+  ])('are not %s', (_, event, says) => {
     expect(emitted(event)).toEqual({ kind: 'failed', code: 'ValidationError', message: expect.stringMatching(says) });
   });
 
-  it('is judged as a whole', () => {
+  it('are checked as a whole', () => {
     const wrong = emitted(EVENT, { ...EVENT, type: '' }, { ...EVENT, source: '' });
     expect(wrong).toMatchObject({ message: expect.stringMatching(/events\[1\]\.type .* \(and 1 more\)$/) });
     const many = emitted(...Array.from({ length: 1001 }, () => EVENT));
@@ -121,7 +121,7 @@ describe('what is emitted', () => {
     ['an error without a message', tagged('err', tagged('internal-error', {}))],
     ['a text', tagged('err', tagged('internal-error', 'text'))],
     ['a code of another type', tagged('err', tagged('internal-error', { message: '', code: 5 }))],
-  ])('is not %s', (_, answer) => {
+  ])('cannot be %s', (_, answer) => {
     const message = expect.stringContaining('as cairn.wit does not have it');
     expect(emittedFrom(answer, String)).toMatchObject({ code: 'WasmExecutionError', message });
   });

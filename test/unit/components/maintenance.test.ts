@@ -1,5 +1,5 @@
-// Goal: which State View is brought further when, and what one that fails, is lost or is slow costs the others (F40,
-// F41, F42). Method: a clock of the test, and views that are numbers: a step moves one as far as the test says.
+// Goal: State Views are maintained in the right order and pace, and a failing, lost or slow one does not delay the
+// others (F40, F41, F42). Method: a manual clock, and views that are numbers: a step advances one by a given amount.
 import { describe, expect, it } from 'vitest';
 import {
   type AdvanceStep,
@@ -37,7 +37,7 @@ class FakeView implements MaintainedView {
   readonly #world: World;
   log: number;
   folded = 0;
-  /** What the next steps answer in place of moving on. */
+  /** Results of the next steps, which then do not advance. */
   answers: MaintenanceOutcome[] = [];
   isLost = false;
   readonly dropped: string[] = [];
@@ -77,7 +77,7 @@ class FakeView implements MaintainedView {
   }
 }
 
-/** Each step takes `stepMs`, and they are done one after the other. */
+/** Runs steps one after the other, each for `stepMs`. */
 class World {
   readonly timers = new ManualTimers();
   readonly heard: string[] = [];
@@ -113,7 +113,7 @@ class World {
     return move();
   }
 
-  /** Lets time pass, a tick after the other, with all that it brings about. */
+  /** Advances the clock tick by tick, with all effects. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += SETTINGS.eagerMs) {
       this.timers.pass(SETTINGS.eagerMs);
@@ -127,7 +127,7 @@ class World {
     await this.timers.turn();
   }
 
-  /** The steps since it was last asked. */
+  /** Returns the steps since the last call. */
   taken(): string {
     return this.steps.splice(0).join(' ');
   }
@@ -149,7 +149,7 @@ describe('Maintenance', () => {
     expect([world.taken(), view.folded, world.maintenance.figures().lags.get('bank')]).toEqual(['a', 27, 0]);
   });
 
-  it('rests for as long as it took to come to the end, so that it has at most half of the time', async () => {
+  it('pauses for as long as it took to reach the end, so that it uses at most half of the time', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 30 });
     world.stepMs = 300;
@@ -163,7 +163,7 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('a');
   });
 
-  it('takes those of high priority first, and of the same whoever waits for longest', async () => {
+  it('takes views of high priority first, and of equal priority the one that waits longest', async () => {
     const world = new World();
     const sketches = [
       { name: 'low', priority: 'low' },
@@ -178,7 +178,7 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('high high normal other normal other low low');
   });
 
-  it('goes to the end with a scheduled view at equal times, and not between them', async () => {
+  it('advances a scheduled view to its end at regular times, and not between them', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 5, mode: 'scheduled' });
     world.keep(view);
@@ -189,7 +189,7 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('');
     await world.pass(1_000);
     expect([world.taken(), view.folded]).toEqual(['a a', 20]);
-    // Nothing has come when its next time does; what comes later waits for the one after it.
+    // Nothing has been added at its next time. Later events wait for the time after that.
     await world.pass(61_000);
     view.log = 21;
     await world.pass(58_000);
@@ -198,7 +198,7 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('a');
   });
 
-  it('begins at once in another mode, and stops a step of a view that is not kept up any more', async () => {
+  it('starts without delay in another mode, and stops the step of a view that is no longer maintained', async () => {
     const world = new World();
     world.keep(world.view({ name: 'a', applied: 5, mode: 'scheduled' }));
     await world.rest();
@@ -213,7 +213,7 @@ describe('Maintenance', () => {
     expect(world.taken()).toBe('b');
   });
 
-  it('tries a view that fails after longer and longer, says so once, and goes on with the others (F41)', async () => {
+  it('retries a failing view with growing delays, reports it once, and continues with the others (F41)', async () => {
     const world = new World();
     const bad = world.view({ name: 'bad', applied: 5, priority: 'high' });
     const good = world.view({ name: 'good', applied: 5 });
@@ -236,7 +236,7 @@ describe('Maintenance', () => {
     expect([world.heard.at(-1), world.maintenance.figures().troubled, bad.folded]).toEqual(['bad again', 0, 5]);
   });
 
-  it('rests for ten times as long after a step that began anew, for what was kept is lost each time (F41)', async () => {
+  it('pauses ten times as long after a step that started over, because the stored state is lost each time (F41)', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 15 });
     world.keep(view);
@@ -253,7 +253,7 @@ describe('Maintenance', () => {
     expect([world.taken(), view.folded]).toEqual(['a a', 30]);
   });
 
-  it('drops what it has kept when there are two newer ones, but for one each so many events', async () => {
+  it('drops a stored state when two newer ones exist, except one per number of events', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 60 });
     world.keep(view);
@@ -261,7 +261,7 @@ describe('Maintenance', () => {
     expect(view.dropped).toEqual(['10', '20', '40']);
   });
 
-  it('begins nothing after it was stopped, and ends with the steps that run (F42)', async () => {
+  it('starts nothing after it was stopped, and ends with the running steps (F42)', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 50 });
     world.keep(view);

@@ -1,5 +1,5 @@
-// Goal: a reader gets every byte once and in order, in however many turns they are made, and bytes that differ from
-// those made before are noticed (F31). Method: random writes, ends of turns and reads; the bytes are their places.
+// Goal: a reader gets every byte once and in order, when the body is generated in any number of runs, and a run with
+// different bytes is detected (F31). Method: random writes, restarts and reads; each byte depends on its position.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DatabaseError } from '#base';
@@ -17,7 +17,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('read' as const) }) },
 );
 
-it('a presented body is read once and in order, however often it is made', async () => {
+it('a presented body is read once and in order, when it is generated repeatedly', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { maxLength: 60 }), async (steps) => {
       const body = new PresentedBody();
@@ -56,7 +56,7 @@ it.each([
   ['at once', [100]],
   ['byte by byte', Array.from({ length: 100 }, () => 1)],
   ['with more behind it', [99, 20]],
-])('a presented body that is made otherwise is noticed where it was made to before, %s', (_, sizes) => {
+])('a presented body with different bytes is detected within the part that was generated before, %s', (_, sizes) => {
   const body = new PresentedBody();
   expect(body.write(BODY.subarray(0, 100))).toBe(true);
   body.beginAgain();
@@ -68,7 +68,7 @@ it.each([
   expect([said.includes(false), body.madeCount]).toEqual([true, 100]);
 });
 
-it('a presented body that fails is not read to where it failed, even when it was whole', async () => {
+it('a presented body that fails is not read any further, even when it was complete', async () => {
   const error = new DatabaseError('unavailable', 'late');
   const body = new PresentedBody();
   body.write(BODY);

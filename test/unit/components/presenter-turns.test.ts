@@ -1,5 +1,5 @@
-// Goal: presentations of one component do not wait behind several of another (F34). Method: turns that are ended one by
-// one, and the order in which others were given theirs.
+// Goal: presentations of one component do not wait for several of another (F34). Method: turns that are ended one by
+// one, and the order in which others get theirs.
 import { expect, it } from 'vitest';
 import { PresenterTurns, type Turn } from '../../../src/components/presenter-turns.ts';
 
@@ -51,7 +51,7 @@ class Given {
     await settled();
   }
 
-  /** Ends each as soon as it has been given. */
+  /** Ends each turn when it was given. */
   async endAll(): Promise<void> {
     for (let at = 0; at < this.order.length; at++) await this.end(this.order[at] ?? '');
   }
@@ -67,14 +67,14 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-it('components take turns, each in the order of its own', async () => {
+it('components take turns, each in the order of its own requests', async () => {
   const given = new Given(1);
   await given.ask('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1');
   await given.endAll();
   expect(given.order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
 });
 
-it('components that ask again and again keep nobody who waits for a second turn', async () => {
+it('a component with new requests does not delay a component that waits for a second turn', async () => {
   const given = new Given(1);
   await given.ask('a1', 'a2', 'b1');
   await given.end('a1');
@@ -83,7 +83,7 @@ it('components that ask again and again keep nobody who waits for a second turn'
   expect(given.order).toEqual(['a1', 'b1', 'a2']);
 });
 
-it('components lose no turn by one that waits no longer', async () => {
+it('a request that was aborted takes no turn', async () => {
   const given = new Given(1);
   await given.ask('a1', 'b1', 'b2', 'a2');
   await given.leave('b1');

@@ -1,5 +1,5 @@
-// Goal: a reader gets the whole presentation in order, or a failure (F31); a slow reader costs others nothing (F30,
-// F32); nothing outlives its reader or its time (F33). Method: presenters as text in real executors.
+// Goal: a reader gets the whole presentation in order, or a failure (F31); a slow reader does not delay others (F30,
+// F32); each presentation ends with its reader or its time (F33). Method: presenters as text in real executors.
 import { afterAll, describe, expect, it } from 'vitest';
 import type { DatabaseError } from '#base';
 import { DEFAULT_PRESENTERS, type OpenBody, type Opened } from '#components';
@@ -41,7 +41,7 @@ describe('a presentation', { timeout: 60_000 }, () => {
     [0, 'invalid_argument'],
     [1, 'not_found'],
     [2, 'internal'],
-  ])('fails as its presenter says, case %i, before its first part and behind it', async (number, code) => {
+  ])('fails with the error of its presenter, case %i, before and after its first part', async (number, code) => {
     const own = presenters(shared);
     const failing = `(call $no (i32.const ${number}))`;
     const error = { code, message: 'The presenter refuses: because' };
@@ -54,12 +54,12 @@ describe('a presentation', { timeout: 60_000 }, () => {
   it.each([
     ['a write', { writeBytesMax: 9 }, 'It writes 10 bytes at once; 9 is the most'],
     ['a body', { bodyBytesMax: 29 }, 'Its body has more than 29 bytes'],
-  ])('fails behind the limit of %s', async (_, settings, message) => {
+  ])('fails beyond the limit of %s', async (_, settings, message) => {
     const opened = await presenters(shared, settings).open(await asking(COUNTING));
     expect(await readIfBegun(opened)).toMatchObject({ code: 'internal', message: expect.stringContaining(message) });
   });
 
-  it('is refused when there is no room for what it holds', async () => {
+  it('is refused when there is no memory for its parts', async () => {
     const own = presenters(shared, { heldBytesMax: 512 * KIB + 8 });
     const asked = await asking(COUNTING);
     const first = begun(await own.open({ ...asked, state: counted(1000, 16 * KIB) }));
@@ -70,7 +70,7 @@ describe('a presentation', { timeout: 60_000 }, () => {
 });
 
 describe('readers', { timeout: 60_000 }, () => {
-  it('that stand still leave the executor to others, and get all of it when they go on', async () => {
+  it('that pause free the executor for others, and get the whole body when they continue', async () => {
     const own = presenters(shared, { idleMs: 60_000 });
     const asked = await asking(COUNTING, { state: counted(200, 16 * KIB) });
     const standing = begun(await own.open(asked));
@@ -83,7 +83,7 @@ describe('readers', { timeout: 60_000 }, () => {
     expect(shared.figures()).toMatchObject({ kills: 0 });
   });
 
-  it('that go while the guest computes end it, and it is not to blame', async () => {
+  it('that leave while the guest computes end it, without a quarantine of the component', async () => {
     await using alone = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     const own = presenters(alone);
     const asked = await asking(presenterText(`${WRITE} (loop $l (br $l)) (call $ok)`));
@@ -95,11 +95,11 @@ describe('readers', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a time', { timeout: 60_000 }, () => {
-  it('for the first part ends a guest that writes none, and counts against it', async () => {
+describe('a time limit', { timeout: 60_000 }, () => {
+  it('for the first part ends a guest that writes none, and counts towards its quarantine', async () => {
     await using alone = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     const own = presenters(alone);
-    // So that the time is not that of a process that starts.
+    // An executor runs already, so that the time does not include the start of a process.
     await own.open(await asking(COUNTING));
     const opened = await own.open(await asking(LOOPING, { firstMs: 300 }));
     expect(errorOf(opened)).toMatchObject({ code: 'unavailable', message: expect.stringContaining('300 ms') });
@@ -110,7 +110,7 @@ describe('a time', { timeout: 60_000 }, () => {
   it.each([
     ['before its first write', LOOPING],
     ['behind a write', presenterText(`${WRITE} (loop $l (br $l)) (call $ok)`)],
-  ])('to compute without a write ends a guest that loops %s, and counts against it', async (_, text) => {
+  ])('for computing without a write ends a guest that loops %s, and counts towards its quarantine', async (_, text) => {
     await using alone = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     const { guest } = DEFAULT_PRESENTERS;
     const own = presenters(alone, { guest: { ...guest, time: { ...guest.time, quietCpuMs: 300 } } });
@@ -124,7 +124,7 @@ describe('a time', { timeout: 60_000 }, () => {
     expect(errorOf(await own.open(looping))).toMatchObject({ code: 'unavailable', details });
   });
 
-  it('for all of it ends one whose reader stands still, and what was ahead of it', async () => {
+  it('for the whole body ends a presentation whose reader pauses, and drops the parts that were not read', async () => {
     const own = presenters(shared, { graceMs: 60_000 });
     const { body } = begun(await own.open(await asking(COUNTING, { state: counted(1000, 16 * KIB), wholeMs: 1000 })));
     await until(() => own.figures().heldBytes === 0);
@@ -148,7 +148,7 @@ function errorOf(opened: Opened): DatabaseError | undefined {
   return opened.kind === 'failed' ? opened.error : undefined;
 }
 
-/** How it ends, whether it fails before its head is out or behind it: the node may be quicker than the guest. */
+/** Returns the final failure, before or after the first part: the node may be faster than the guest. */
 async function readIfBegun(opened: Opened): Promise<unknown> {
   return opened.kind === 'failed' ? opened.error : readAll(opened.body);
 }

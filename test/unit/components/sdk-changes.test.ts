@@ -1,5 +1,5 @@
-// Goal: an SDK-shaped State Change reads one revision, and is guarded by its reads and conditions (F20, F21, F50, F51).
-// Method: a scripted function as the guest; other commits come before its own.
+// Goal: a State Change with the SDK's interfaces reads one revision, and is guarded by its reads and conditions (F20,
+// F21, F50, F51). Method: a scripted function as the guest; other commits precede its own.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -40,7 +40,7 @@ afterAll(async () => {
 const A: EventSketch = { source: 'a', type: 't', subject: 's' };
 const B: EventSketch = { source: 'b', type: 'u', subject: 'x' };
 
-/** Five events in three transactions: a a, b, a b; the first of a is 1, the last of b is 5. */
+/** Five events in three transactions: a a, b, a b. The first event of a is 1, the last event of b is 5. */
 async function database(): Promise<KnownDatabase> {
   const known = new KnownDatabase(memoryKv());
   for (const [index, events] of [[A, A], [B], [A, B]].entries()) known.apply(events, CREATED_AT_MS + 1000 * index);
@@ -54,7 +54,7 @@ const OF_A = [equals('stream', 'a')];
 const OF_B = [equals('stream', 'b')];
 const OF_A_AND_S = and([term('by-stream', 'a'), term('by-subject', 's')]);
 
-/** A question of the database: a method and its arguments. */
+/** A call on the database: a method and its arguments. */
 type Question = readonly [method: string, ...values: readonly Value[]];
 
 const events = (more: Readonly<Record<string, Value>> = {}): Question => [
@@ -73,7 +73,7 @@ interface Script {
 }
 
 interface Around extends Partial<ExecutionAsk> {
-  /** What others commit in front of each commit. */
+  /** Commits of others, one before each commit. */
   readonly before?: readonly EventSketch[];
   readonly tried?: TransactPayload[];
 }
@@ -81,7 +81,7 @@ interface Around extends Partial<ExecutionAsk> {
 interface Ran {
   readonly execution: Execution;
   readonly known: KnownDatabase;
-  /** What it was told in the last attempt. */
+  /** Results of its calls in the last attempt. */
   readonly answers: readonly Value[];
   /** The command and the metadata. */
   readonly given: readonly Value[];
@@ -89,7 +89,7 @@ interface Ran {
 
 const EMITTED = { id: '', source: 'decisions', specversion: '1.0', type: 'decided', data: undefined, attributes: [] };
 
-/** Asks its questions, of the database that the last `at-effective-timestamp` has given, and emits one event. */
+/** Makes its calls on the database, or on the result of the last `at-effective-timestamp`, and emits one event. */
 async function ran({ asks = [], conditions = [], refusal }: Script, around: Around = {}): Promise<Ran> {
   const { before = [], tried, ...more } = around;
   const known = await database();
@@ -130,7 +130,7 @@ async function answersTo(...asks: readonly Question[]): Promise<readonly Value[]
   return (await ran({ asks })).answers;
 }
 
-/** The constraints that its events are committed under. */
+/** Constraints with which its events are committed. */
 async function guardsOf(script: Script): Promise<readonly unknown[]> {
   const tried: TransactPayload[] = [];
   await ran(script, { tried });
@@ -145,8 +145,8 @@ const WHOLE = { kind: 'max-revision', revision: 3 };
 const guard = (stream: string): object => ({ ...WHOLE, selector: term('by-stream', stream) });
 const SECONDS = CREATED_AT_MS / 1000;
 
-describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
-  it('commits what it decides, and knows its command and itself', async () => {
+describe('a State Change with the interfaces of the SDK', { timeout: 60_000 }, () => {
+  it('commits the events that it decides, and receives its command and metadata', async () => {
     const { execution, given } = await ran({}, { basis: { kind: 'last-seen', revision: 3 } });
     expect(execution).toMatchObject({ kind: 'committed', attempts: 1, transaction: { revision: 4, eventCount: 1 } });
     expect(given).toEqual([
@@ -154,7 +154,7 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
       {
         'state-change-name': 'change',
         'state-change-version': 2,
-        // The number of the last event of the revision that was seen.
+        // Number of the last event of the revision that the client has seen.
         'last-seen-revision': 5,
         'command-received-at': time(SECONDS),
         'command-headers': [
@@ -173,17 +173,17 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
     ['those from a number on, inside a transaction', { range: fromNumber(2) }, ['1-1', '3-0']],
     ['so many from a number on', { range: fromNumber(2), limit: 1n }, ['1-1']],
     ['those down to a number', { range: fromNumber(2), direction: 'reverse' }, ['3-0', '1-1']],
-    ['those behind the last', { range: fromNumber(6) }, []],
+    ['those after the last one', { range: fromNumber(6) }, []],
     ['those up to a time', { range: upToTime(SECONDS + 1) }, ['1-0', '1-1']],
     ['of none of two', nodes(...OF_A, ...OF_B, tagged('and', [0, 1])), []],
     ['of one of two', { ...nodes(...OF_A, ...OF_B, tagged('or', [0, 1])), limit: 3n }, ['1-0', '1-1', '2-0']],
     ['by a prefix', nodes(tagged('starts-with', tagged('event-type', 'u'))), ['2-0', '3-1']],
     ['without a subject', nodes(equals('subject')), []],
-  ])('is told events: %s', async (_, question, ids) => {
+  ])('reads events: %s', async (_, question, ids) => {
     expect((await answersTo(events(question))).map(idsIn)).toEqual([ids]);
   });
 
-  it('is told a State View as of its last event, or that it has none', async () => {
+  it('reads a State View as of its last event, or nothing', async () => {
     const [view, none] = await answersTo(viewOf('s'), viewOf('nobody'));
     const context = { database: 'shop', name: 'view', version: 1, 'database-revision': 4 };
     expect(view).toMatchObject({ context, 'last-modified-revision': 4, 'last-modified-timestamp': time(SECONDS + 2) });
@@ -192,7 +192,7 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
     expect(none).toBeUndefined();
   });
 
-  it('is told the database up to an effective time', async () => {
+  it('reads the database up to an effective time', async () => {
     const at: Question = ['at-effective-timestamp', time(SECONDS)];
     const [effective, found] = await answersTo(at, ['effective-timestamp'], events());
     expect([effective, idsIn(found)]).toEqual([time(SECONDS), ['1-0', '1-1']]);
@@ -218,7 +218,7 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
       { asks: [events()], conditions: [condition('max', OF_A, { revision: 9n })] },
       [guard('a')],
     ],
-  ])('that was told %s is guarded by it', async (_, script, guards) => {
+  ])('is guarded after it has read %s', async (_, script, guards) => {
     expect(await guardsOf(script)).toEqual(guards);
   });
 
@@ -231,21 +231,21 @@ describe('a State Change of the shape of the SDK', { timeout: 60_000 }, () => {
     ],
     ['nothing at all', condition('max', OF_A, { revision: 0n }), /behind 0; the latest of its selector is 4/],
     ['range', condition('range', OF_A, { min: 1n, max: 3n }), /behind 3/],
-  ])('whose condition on the %s does not hold commits nothing', async (_, wrong, says) => {
+  ])('commits nothing when its condition on the %s does not hold', async (_, wrong, says) => {
     const { execution, known } = await ran({ conditions: [wrong] });
     expect(execution).toMatchObject({ kind: 'refused', code: 'Conflict', message: expect.stringMatching(says) });
     expect(known.revision).toBe(3);
   });
 
   it.each<readonly [string, Question, RegExp]>([
-    ['a State View that is none', ['view-state', 'none', 1n, []], /no State View none v1/],
+    ['a State View that does not exist', ['view-state', 'none', 1n, []], /no State View none v1/],
     ['another version', ['view-state', 'view', 2n, []], /no State View view v2/],
     ['a State View without its parameter', ['view-state', 'view', 1n, []], /subject\.id/],
     ['a selector without nodes', events(nodes()), /one node at least/],
     ['a node above its parent', events(nodes(tagged('and', [0, 1]))), /do not come before it/],
-    ['more than there is room for', events({ limit: 10_001n }), /10000 are the most/],
+    ['more events than the maximum', events({ limit: 10_001n }), /10000 are the most/],
     ['a tree without end', events(nodes(...doubled(40))), /more parts than a selector may have|at most/],
-  ])('that asks for %s is ended', async (_, question, says) => {
+  ])('fails when it requests %s', async (_, question, says) => {
     const { execution } = await ran({ asks: [question] });
     expect(execution).toMatchObject({ kind: 'failed', message: expect.stringMatching(says) });
   });
@@ -255,7 +255,7 @@ function condition(kind: string, selected: readonly Value[], bounds: Readonly<Re
   return tagged(kind, { selector: { nodes: selected }, ...bounds });
 }
 
-/** Each node joins the one before it with itself. */
+/** Each node joins the previous one with itself. */
 function doubled(levels: number): readonly Value[] {
   return [...OF_A, ...Array.from({ length: levels }, (_, n) => tagged(n % 2 === 0 ? 'and' : 'or', [n, n]))];
 }

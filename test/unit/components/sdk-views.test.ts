@@ -1,5 +1,6 @@
-// Goal: an SDK-shaped State View gets each part of an event as it was written, and its faults are reported (F5, F6, F7,
-// F50, G20). Method: a component that hashes its input in real executors, beside a hash by a loop.
+// Goal: a State View with the SDK's interfaces receives each part of an event as it was written, and its faults are
+// reported (F5, F6, F7, F50, G20). Method: a component that hashes its input in real executors, compared with a hash in
+// a loop.
 import { afterAll, describe, expect, it } from 'vitest';
 import { formatInstant, instantFromMs } from '#base';
 import { DEFAULT_STATE_VIEWS, type RunnableArtifact, type ViewAnswer, type ViewTitle } from '#components';
@@ -37,7 +38,7 @@ function database(count: number): Promise<KnownDatabase> {
 
 const text = (name: string, value: string): NaiveAttribute => ({ name, kind: 'string', value });
 
-/** The events in the SDK's record, numbered one after the other. */
+/** The events in the SDK's record, numbered consecutively. */
 function naive(
   events: readonly KnownEvent[],
   own: (event: KnownEvent) => Pick<NaiveEvent, 'data' | 'attributes'>,
@@ -119,8 +120,8 @@ function asText(value: string): Partial<NaiveEvent> {
   return { data: { kind: 'string', value } };
 }
 
-describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
-  it.each(PAYLOADS)('is given an event with %s', async (_, given, expected) => {
+describe('a State View with the interfaces of the SDK', { timeout: 60_000 }, () => {
+  it.each(PAYLOADS)('receives an event with %s', async (_, given, expected) => {
     const known = new KnownDatabase(memoryKv());
     known.apply([{ ...given, source: 'a', type: 't' }], CREATED_AT_MS);
     await known.flush();
@@ -132,19 +133,19 @@ describe('a State View of the shape of the SDK', { timeout: 60_000 }, () => {
   it.each([
     ['traps', 'unreachable', /^Trap: .* \(the event "[^"]+" of type "[^"]+" at revision \d+\)$/],
     ['never ends', '(loop $l (br $l)) (i32.const 16)', /^FuelExhausted: /],
-    ['answers outside of its memory', '(i32.const 33554430)', /^AbiViolation: /],
-    ['answers a case that is none', '(i32.store8 (i32.const 16) (i32.const 2)) (i32.const 16)', /^AbiViolation: /],
+    ['returns a pointer outside its memory', '(i32.const 33554430)', /^AbiViolation: /],
+    ['returns an unknown case', '(i32.store8 (i32.const 16) (i32.const 2)) (i32.const 16)', /^AbiViolation: /],
     [
-      'answers more than there is',
+      'returns more bytes than its memory has',
       `(i32.store8 (i32.const 16) (i32.const 1)) (i32.store (i32.const 20) (i32.const 0))
        (i32.store (i32.const 24) (i32.const 33554432)) (i32.const 16)`,
       /^OutputTooLarge: /,
     ],
-  ])('that %s fails, and says so', async (_, evolve, says) => {
+  ])('that %s fails with a message', async (_, evolve, says) => {
     const known = await database(2);
     const { guest } = DEFAULT_STATE_VIEWS;
     const own = await world.views({ guest: { ...guest, limits: { ...guest.limits, fuel: 1_000_000 } } });
-    // It is published, for it answers none where there is a state, as in the call by which it is tried.
+    // The trial call at publishing has a state, for which the component returns none, so that it is published.
     const later = `(if (i32.load8_u offset=72 (local.get $p))
       (then (i32.store8 (i32.const 16) (i32.const 0)) (return (i32.const 16)))) ${evolve}`;
     const rendered = await own.render(readOf(known, await artifactOf(sdkViewText(later)), { title: TITLE }));

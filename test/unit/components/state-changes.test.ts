@@ -1,5 +1,5 @@
-// Goal: a command is decided, decided again after a conflict, refused or unanswered, and committed once under its id
-// (F22). Method: the accounts of the bank beside a view as text; components that misbehave.
+// Goal: a command is decided, decided again after a conflict, refused or failed, and committed once under its id (F22).
+// Method: the accounts of the bank with a view as text; components that misbehave.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -25,7 +25,7 @@ import { memoryKv } from '../../support/memory-kv.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { executors } from '../../support/wasm/executors.ts';
 
-/** A component of 12 MB is built and started, on a machine with other things to do. */
+/** A component of 12 MB is built and started on a busy machine. */
 const BUILD_MS = 300_000;
 const dir = tempDir();
 const deciding = executors({ quarantine: { killsMax: 1e6, windowMs: 1000 } });
@@ -55,7 +55,7 @@ function artifact(name: keyof typeof built): RunnableArtifact {
   return found;
 }
 
-/** They are these whatever happens, so that no test waits for another component of 12 MB. */
+/** Constant, so that no test waits for another component of 12 MB. */
 const BALANCES = {
   first: '[{"account":"a","owner":"Ada","cents":500},{"account":"b","owner":"Bo","cents":0}',
   line: ' ',
@@ -66,7 +66,7 @@ function bankEvent(type: string, data: object, subject: string = 'a'): EventSket
   return { source: 'accounts', type, subject, data: new TextEncoder().encode(JSON.stringify(data)), dataKind: 1 };
 }
 
-/** An account with five Euros. */
+/** An account with a balance of five euros. */
 async function bank(): Promise<KnownDatabase> {
   const known = new KnownDatabase(memoryKv());
   known.apply([bankEvent('account.opened', { owner: 'Ada' })], CREATED_AT_MS);
@@ -83,7 +83,7 @@ interface Sent {
 
 const WITHDRAWAL: Sent = { path: '/accounts/a/withdrawals', json: { cents: 400 } };
 
-/** A command to the bank. `before` holds what others commit in front of each of its commits. */
+/** A command to the bank. `before` has the commits of others, one before each of its own commits. */
 function asked(
   known: KnownDatabase,
   sent: Sent,
@@ -116,7 +116,7 @@ function eventsIn(execution: Execution): readonly unknown[] {
 }
 
 describe('a State Change', { timeout: 120_000 }, () => {
-  it('commits what it decides, with ids, where it came from, and what it was decided at', async () => {
+  it('commits the events that it decides with ids, origin, and the revision of the decision', async () => {
     const tried: TransactPayload[] = [];
     const principalAttributes = new Map([['sub', 'ada']]);
     const options = { principalAttributes, commitMessage: 'rent', lastReadRevision: 1 };
@@ -136,7 +136,7 @@ describe('a State Change', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('refuses in the words of the component', async () => {
+  it('refuses a command with the code and message of the component', async () => {
     const known = await bank();
     const sent = { ...WITHDRAWAL, json: { cents: 501 } };
     expect(await changes().execute(asked(known, sent))).toEqual({
@@ -152,7 +152,7 @@ describe('a State Change', { timeout: 120_000 }, () => {
     expect(known.revision).toBe(2);
   });
 
-  it('reads a State View while it decides, in an executor that does not wait for it', async () => {
+  it('reads a State View during the decision, in an executor that is not blocked by the read', async () => {
     const known = await bank();
     const execution = await changes().execute(asked(known, { method: 'DELETE', path: '/accounts/a' }));
     expect(eventsIn(execution)).toMatchObject([{ type: 'account.withdrawn', data: { cents: 500 } }]);
@@ -161,7 +161,7 @@ describe('a State Change', { timeout: 120_000 }, () => {
     expect(again).toEqual({ kind: 'nothing', at: 3, attempts: 1 });
   });
 
-  it('ends in a conflict when it was decided as often as it may be', async () => {
+  it('ends in a conflict after the maximum number of attempts', async () => {
     const known = await bank();
     const before = Array.from({ length: 3 }, () => bankEvent('account.deposited', { cents: 1 }));
     const execution = await changes({ attemptsMax: 3 }).execute(asked(known, WITHDRAWAL, { before }));
@@ -175,11 +175,11 @@ describe('a State Change', { timeout: 120_000 }, () => {
     expect(known.revision).toBe(5);
   });
 
-  it('is committed however many are for the same account at once, by a few attempts (F23)', async () => {
+  it('is committed within a few attempts, for many concurrent commands on one account (F23)', async () => {
     const known = await bank();
     const own = changes();
     const deposit = { path: '/accounts/a/deposits', json: { cents: 1 } };
-    // Each is committed later than it is tried, so that all those who decide meanwhile lose.
+    // A commit is delayed, so that all decisions made in the meantime conflict.
     const commits = Array.from({ length: 40 }, (_, number) => {
       const ask = asked(known, deposit, { transactionId: idOf(number + 1) });
       const commit: typeof ask.log.commit = async (payload) => {
@@ -201,10 +201,10 @@ describe('a State Change that misbehaves', { timeout: 60_000 }, () => {
   it.each<readonly [string, string, number, string, RegExp]>([
     ['traps', 'unreachable', 2, 'WasmExecutionError', /^Trap: /],
     ['does not end', '(loop $l (br $l)) unreachable', 2, 'WasmExecutionError', /^FuelExhausted: /],
-    ['answers from outside of its memory', '(i32.const 65532)', 1, 'WasmExecutionError', /^AbiViolation: /],
+    ['returns a pointer outside its memory', '(i32.const 65532)', 1, 'WasmExecutionError', /^AbiViolation: /],
     ['emits no event', ONE_EVENT, 1, 'ValidationError', /events\[0\] must be a record cloudevent of cairn\.wit/],
     ['refuses without a reason', ERROR, 1, 'WasmExecutionError', /answers an error internal-error, as cairn\.wit/],
-  ])('and %s has decided nothing', async (...[, body, calls, code, says]) => {
+  ])('that %s commits nothing', async (...[, body, calls, code, says]) => {
     const known = await bank();
     const text = await textArtifact(join(dir.path, 'artifacts'), 'state-change', changeText(body));
     const before = deciding.figures().calls;
@@ -215,7 +215,7 @@ describe('a State Change that misbehaves', { timeout: 60_000 }, () => {
     expect([deciding.figures().calls - before, known.revision]).toEqual([calls, 2]);
   });
 
-  it('and is not waited for any longer has decided nothing', async () => {
+  it('that is aborted commits nothing', async () => {
     const known = await bank();
     const signal = AbortSignal.abort();
     const execution = await changes().execute(asked(known, WITHDRAWAL, { signal }));
@@ -223,7 +223,7 @@ describe('a State Change that misbehaves', { timeout: 60_000 }, () => {
     expect(known.revision).toBe(2);
   });
 
-  it('and finds no executor is told so', async () => {
+  it('that gets no executor fails with Busy', async () => {
     await using idle = executors({ waitingMax: 0 });
     const full = new StateChanges(idle, views);
     expect(await full.execute(asked(await bank(), WITHDRAWAL))).toMatchObject({ kind: 'failed', code: 'Busy' });

@@ -1,5 +1,5 @@
-// Goal: what a decision reads, which mistakes it is told of, which end it (F21), and the guards that follow (F20).
-// Method: questions as they leave a guest, and views that cannot all be rendered.
+// Goal: reads of a decision return data or an error for the component, or end the decision (F21), and result in guards
+// (F20). Method: calls as they leave a guest, and views of which some cannot be rendered.
 import { describe, expect, it } from 'vitest';
 import type { RunnableArtifact, ViewAnswer, ViewRead } from '#components';
 import { and, CONSTRAINTS_MAX, parameter, type Selector, term } from '#model';
@@ -17,7 +17,7 @@ const OPEN = and([term('by-type', 't'), parameter('by-subject', 'id')]);
 const LIMITS = { eventsMax: 5, bytesMax: 2000 };
 
 interface Given {
-  /** What the view is rendered to. */
+  /** Result of rendering the view. */
   readonly rendered?: ViewAnswer;
   readonly limits?: Partial<typeof LIMITS>;
   readonly findView?: () => Promise<never>;
@@ -32,7 +32,7 @@ async function known(): Promise<KnownDatabase> {
   return made;
 }
 
-/** A reader at revision 3, and what was asked of the views. */
+/** A reader at revision 3, and the reads of views. */
 async function reading({ rendered, limits, findView }: Given = {}): Promise<{
   readonly reader: StateReader;
   readonly reads: readonly ViewRead[];
@@ -79,7 +79,7 @@ function eventsIn(answer: Value): readonly string[] {
   return val.map((bytes) => (bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : ''));
 }
 
-/** What the answer says to be wrong with the question. */
+/** Returns the fault that the answer reports about the call. */
 function wrongIn(answer: Value): Value {
   const { tag, val } = isRecord(answer) ? answer : { tag: undefined, val: undefined };
   if (tag !== 'err' || !isRecord(val) || val['tag'] !== 'invalid-input') throw new Error('There is no error');
@@ -92,35 +92,35 @@ describe('StateReader', () => {
     [2, 2, []],
     [3, 3, []],
     [4, 3, [guard(SELECTED.selector)]],
-  ])('tells events up to the limit of %d, and guards what may still come', async (limit, count, guards) => {
+  ])('returns events up to the limit of %d, and guards those that may follow', async (limit, count, guards) => {
     const { reader, ask } = await reading();
     expect(eventsIn(await ask('query-events', SELECTED.json, limit))).toHaveLength(count);
     expect(reader.record.guards(3)).toEqual(guards);
   });
 
   it.each<readonly [string, readonly Value[], RegExp]>([
-    ['a parameter too few', ['view', []], /subject\.id.* is required/],
-    ['a parameter too many', ['view', [...PAIR, ['subject.x', 's']]], /is no parameter/],
-    ['a parameter twice', ['view', [...PAIR, ...PAIR]], /the same name/],
-    ['a value that is no subject', ['view', [['subject.id', '']]], /must not be empty/],
-    ['a key that is no integer', ['keyed', [...PAIR, ['subject.key', '01']]], /must be an integer of 64 bits/],
-  ])('tells what is wrong with %s, and guards nothing', async (_, values, says) => {
+    ['a missing parameter', ['view', []], /subject\.id.* is required/],
+    ['an unknown parameter', ['view', [...PAIR, ['subject.x', 's']]], /is no parameter/],
+    ['a repeated parameter', ['view', [...PAIR, ...PAIR]], /the same name/],
+    ['a value that is not a subject', ['view', [['subject.id', '']]], /must not be empty/],
+    ['a key that is not an integer', ['keyed', [...PAIR, ['subject.key', '01']]], /must be an integer of 64 bits/],
+  ])('reports a fault of %s, and guards nothing', async (_, values, says) => {
     const { reader, ask } = await reading();
     expect(wrongIn(await ask('get-state-view', ...values))).toMatch(says);
     expect(reader.record.guards(3)).toEqual([]);
   });
 
   it.each<readonly [string, readonly Value[], RegExp]>([
-    ['no JSON', ['{', 1], /^The selector is no JSON: /],
-    ['no selector', ['{"typ":"t"}', 1], /typ is unknown/],
-    ['for too many events', ['{}', 6], /^The limit is 6; it is at most 5$/],
-  ])('tells that a question is %s, and guards nothing', async (_, values, says) => {
+    ['a selector that is not JSON', ['{', 1], /^The selector is no JSON: /],
+    ['an unknown member of a selector', ['{"typ":"t"}', 1], /typ is unknown/],
+    ['a limit above the maximum', ['{}', 6], /^The limit is 6; it is at most 5$/],
+  ])('reports a call with %s, and guards nothing', async (_, values, says) => {
     const { reader, ask } = await reading();
     expect(wrongIn(await ask('query-events', ...values))).toMatch(says);
     expect(reader.record.guards(3)).toEqual([]);
   });
 
-  it('tells when it is too much, and guards only what may become less', async () => {
+  it('reports a result that is too large, and guards it only if it can become smaller', async () => {
     const events = await reading({ limits: { bytesMax: 300 } });
     const tooMuch = tagged('err', tagged('invalid-input', 'A decision reads at most 300 bytes'));
     expect(await events.ask('query-events', '{}', 5)).toEqual(tooMuch);
@@ -135,7 +135,7 @@ describe('StateReader', () => {
     ['Busy', 'Busy'],
     ['WasmExecutionError', 'WasmExecutionError'],
     ['InvalidParameters', 'WasmExecutionError'],
-  ] as const)('ends the decision where a view is %s (F21)', async (code, expected) => {
+  ] as const)('ends the decision when a view fails with %s (F21)', async (code, expected) => {
     const { reader, ask } = await reading({ rendered: { kind: 'failed', code, message: 'why' } });
     const message = 'The State View view/v1 is not rendered: why';
     await expect(ask('get-state-view', 'view', PAIR)).rejects.toThrow('view/v1 is not rendered: why');
@@ -144,10 +144,10 @@ describe('StateReader', () => {
 
   it.each<readonly [string, string, readonly Value[]]>([
     ['another function', 'put-state-view', []],
-    ['a name that is none', 'get-state-view', [5, []]],
-    ['parameters that are no list', 'get-state-view', ['view', 5]],
-    ['a parameter that is no pair', 'get-state-view', ['view', [['a']]]],
-    ['a limit that is none', 'query-events', ['{}', '1']],
+    ['an invalid name', 'get-state-view', [5, []]],
+    ['parameters that are not a list', 'get-state-view', ['view', 5]],
+    ['a parameter that is not a pair', 'get-state-view', ['view', [['a']]]],
+    ['an invalid limit', 'query-events', ['{}', '1']],
   ])('ends the decision by %s', async (_, functionName, values) => {
     const { reader, ask } = await reading();
     await expect(ask(functionName, ...values)).rejects.toThrow(/The component/);
@@ -155,7 +155,7 @@ describe('StateReader', () => {
   });
 });
 
-it('ReadRecord guards the database where there are too many selectors, or they are too large together', () => {
+it('ReadRecord guards the whole database when there are too many selectors, or they are too large together', () => {
   const many = new ReadRecord();
   for (let n = 0; n < CONSTRAINTS_MAX; n++) many.sawAll(term('by-subject', String(n)));
   expect(many.guards(7)).toHaveLength(CONSTRAINTS_MAX);

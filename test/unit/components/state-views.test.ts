@@ -1,5 +1,5 @@
-// Goal: a State View answers right with little fuel, another history, many readers, background steps and a quarantine
-// (F4, F5). Method: real executors and folders, a component that hashes its input, and endless ones.
+// Goal: a State View has the right state with little fuel, another history, many readers, background steps and a
+// quarantine (F4, F5). Method: real executors and folders, a component that hashes its input, and endless ones.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toRevision } from '#base';
 import {
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe('a State View', { timeout: 60_000 }, () => {
-  it('stops when no reader waits for it any longer, and the next one goes on from there', async () => {
+  it('stops folding when no reader waits, and the next reader continues from there', async () => {
     const known = await databaseOf(40);
     const leaving = [new AbortController(), new AbortController()];
     let folds = 0;
@@ -52,7 +52,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(next).toMatchObject({ foldedCount: 25, isFromFirst: false, bytes: naiveState(known.events) });
   });
 
-  it('ends a call that goes on when no reader waits for it any longer', async () => {
+  it('ends a running call when no reader waits any longer', async () => {
     const known = await databaseOf(5);
     const reader = new AbortController();
     const endless: FoldExecutors = {
@@ -71,7 +71,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(await own.render(readOf(known, artifact), reader.signal)).toMatchObject({ kind: 'failed' });
   });
 
-  it('folds with fuel for each event where there is none for all of them (F5)', async () => {
+  it('folds with the fuel of each event when that of one call is not enough for all (F5)', async () => {
     const known = await databaseOf(60);
     const { guest } = DEFAULT_STATE_VIEWS;
     const limits = { ...guest.limits, fuel: 2000 };
@@ -97,7 +97,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(rendered).toMatchObject({ bytes: naiveState(known.events) });
   });
 
-  it('folds with a guest that takes memory for each event and gives none back (F5)', async () => {
+  it('folds with a guest that allocates memory for each event and frees none (F5)', async () => {
     const known = await databaseOf(400, (n) => [numbered(n, `"${'x'.repeat(300)}"`)]);
     const greedy = { ...artifact, ...(await artifactOf(viewText())), key: 'greedy', pool: 'greedy' };
     const read = (at: number): ViewRead => readOf(known, greedy, { at: toRevision(at) });
@@ -117,7 +117,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     ['traps at', 'unreachable', /^Trap: .* \(the event "[^"]+" of type "t" at revision 2, index 0\)$/],
   ])('names the event that it %s', async (what, evolve, says) => {
     const known = await databaseOf(3);
-    // The state of the first event is four bytes, and no event is folded on top of one.
+    // The state of the first event is four bytes, and no later event is folded.
     const first = `(if (i32.eqz (local.get $sn)) (then ${answering('64', '4')} return))`;
     const text = viewText({ core: '(data (i32.const 64) "no")', evolve: `${first} ${evolve}` });
     const failing = { ...artifact, ...(await artifactOf(text)), key: what, pool: what };
@@ -125,7 +125,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(rendered).toMatchObject({ kind: 'failed', message: expect.stringMatching(says) });
   });
 
-  it('passes over what was folded in a history that is no longer there (F4)', async () => {
+  it('ignores states of a history that does not exist any more (F4)', async () => {
     const [lost, found] = [
       await databaseOf(30, (n) => [numbered(n, `"${n}"`, 'lost')]),
       await databaseOf(40, (n) => [numbered(n, `"${n}"`, 'found')]),
@@ -147,7 +147,7 @@ describe('a State View', { timeout: 60_000 }, () => {
     expect(world.running.figures().calls - before).toBe(1);
   });
 
-  it('is busy when as many folds run as may', async () => {
+  it('is busy when the maximum number of folds runs', async () => {
     const known = await databaseOf(50);
     const own = await world.views({ foldsMax: 1 });
     const [first, second] = await Promise.all([
@@ -159,23 +159,26 @@ describe('a State View', { timeout: 60_000 }, () => {
 });
 
 describe('a step of a State View', { timeout: 60_000 }, () => {
-  it.each(['revision', 'effective-time'] as const)('folds so many events and keeps the state, by %s', async (order) => {
-    const known = await databaseOf(25);
-    const own = await world.views({ batch });
-    const read = readOf(known, artifact, { order, cut: { seconds: CREATED_AT_MS / 1000 + 1000, nanos: 0 } });
-    const steps = [await own.advance(read, STEP), await own.advance(read, STEP), await own.advance(read, STEP)];
-    const kept = { kind: 'advanced', place: expect.any(String) };
-    expect(steps).toMatchObject([
-      { ...kept, foldedCount: 10, isFromFirst: true, isWhole: false },
-      { ...kept, foldedCount: 10, isFromFirst: false, isWhole: false },
-      { ...kept, foldedCount: 5, isFromFirst: false, isWhole: true },
-    ]);
-    expect(await own.advance(read, STEP)).toMatchObject({ foldedCount: 0, isWhole: true, place: undefined });
-    expect(await own.render(read)).toMatchObject({ foldedCount: 0, bytes: naiveState(known.events) });
-    expect(own.figures()).toEqual({ readEvents: 0, advancedEvents: 25 });
-  });
+  it.each(['revision', 'effective-time'] as const)(
+    'folds a given number of events and stores the state, by %s',
+    async (order) => {
+      const known = await databaseOf(25);
+      const own = await world.views({ batch });
+      const read = readOf(known, artifact, { order, cut: { seconds: CREATED_AT_MS / 1000 + 1000, nanos: 0 } });
+      const steps = [await own.advance(read, STEP), await own.advance(read, STEP), await own.advance(read, STEP)];
+      const kept = { kind: 'advanced', place: expect.any(String) };
+      expect(steps).toMatchObject([
+        { ...kept, foldedCount: 10, isFromFirst: true, isWhole: false },
+        { ...kept, foldedCount: 10, isFromFirst: false, isWhole: false },
+        { ...kept, foldedCount: 5, isFromFirst: false, isWhole: true },
+      ]);
+      expect(await own.advance(read, STEP)).toMatchObject({ foldedCount: 0, isWhole: true, place: undefined });
+      expect(await own.render(read)).toMatchObject({ foldedCount: 0, bytes: naiveState(known.events) });
+      expect(own.figures()).toEqual({ readEvents: 0, advancedEvents: 25 });
+    },
+  );
 
-  it('stops when it is told to, and keeps what it has folded', async () => {
+  it('stops on its signal, and stores what it has folded', async () => {
     const known = await databaseOf(20);
     const stop = new AbortController();
     const stopping: FoldExecutors = {
@@ -191,7 +194,7 @@ describe('a step of a State View', { timeout: 60_000 }, () => {
     expect(await own.render(readOf(known, artifact))).toMatchObject({ foldedCount: 15, isFromFirst: false });
   });
 
-  it('lets a reader by who comes while it is on its way, behind the batch that it is at', async () => {
+  it('yields to a reader that arrives meanwhile, after its present batch', async () => {
     const known = await databaseOf(40);
     const calls: boolean[] = [];
     const reads: Promise<unknown>[] = [];
@@ -225,7 +228,7 @@ describe('a component in quarantine', { timeout: 60_000 }, () => {
     details: { reason: 'Quarantined', retryAfterMs: 60_000 },
   };
 
-  it('is not called, and readers and commands are told for how long', async () => {
+  it('is not called, and readers and commands receive the remaining time', async () => {
     await using own = new ViewWorld({ quarantine: { killsMax: 1, windowMs: 60_000 } }, () => 1000.5);
     const [known, views] = [await databaseOf(1), await own.views({ guest })];
     const read = readOf(known, await textArtifact(own.artifacts, 'state-view', guestText(`${LOOPING} (i32.const 16)`)));

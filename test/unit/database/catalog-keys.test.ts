@@ -1,5 +1,5 @@
-// Goal: the catalog changes API keys only by the version that follows (D31), keeps them, and each has one form in
-// bytes (M13). Method: a machine over memory, its export and import, random keys.
+// Goal: the catalog changes an API key only from the previous version (D31), stores keys, and each key has one encoding
+// (M13). Method: a machine over memory, its export and import, random keys.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter, CATALOG_GROUP, DatabaseError } from '#base';
@@ -36,7 +36,7 @@ function keyOf(id: number, more: Partial<ApiKey> = {}): ApiKey {
 const keep = (key: ApiKey): CatalogEntry => ({ kind: 'keep-key', key });
 
 describe('API keys of the catalog', () => {
-  it('are changed only by what follows their version (D31)', () => {
+  it('change only to the next version (D31)', () => {
     const host = new CatalogHost();
     expect(host.apply(keep(keyOf(1)))).toEqual({ kind: 'key-kept', key: keyOf(1) });
     expect(host.apply(keep(keyOf(1)))).toEqual({ kind: 'key-unmoved', isFull: false });
@@ -48,11 +48,11 @@ describe('API keys of the catalog', () => {
     expect(host.apply({ kind: 'remove-key', id: changed.id })).toEqual({ kind: 'key-unmoved', isFull: false });
     expect(host.apply(keep(keyOf(1, { version: 3 })))).toEqual({ kind: 'key-unmoved', isFull: false });
     expect(host.machine.apiKeys()).toEqual([]);
-    // What changed nothing is no change of the catalog.
+    // Rejected changes do not change the catalog.
     expect(host.machine.applied.revision).toBe(3);
   });
 
-  it('are as many as there may be, and can be changed and removed then', () => {
+  it('have a maximum number, at which they can still be changed and removed', () => {
     const host = new CatalogHost();
     for (let id = 0; id < API_KEYS_MAX; id++) host.apply(keep(keyOf(id)));
     expect(host.apply(keep(keyOf(API_KEYS_MAX)))).toEqual({ kind: 'key-unmoved', isFull: true });
@@ -61,7 +61,7 @@ describe('API keys of the catalog', () => {
     expect(host.apply(keep(keyOf(API_KEYS_MAX)))).toMatchObject({ kind: 'key-kept' });
   });
 
-  it('leave tokens their own places, and take none of theirs', async () => {
+  it('do not count against the maximum of tokens, nor tokens against theirs', async () => {
     const host = new CatalogHost();
     const token = (id: number): ApiKey => keyOf(id, { expiresAtMs: 1_700_000_900_000, token: { keyId: keyOf(1).id } });
     host.apply(keep(keyOf(1)));
@@ -76,7 +76,7 @@ describe('API keys of the catalog', () => {
     expect(host.apply(keep(token(0xfff)))).toEqual(full);
   });
 
-  it('are there after a restart, and those that were removed are not', async () => {
+  it('are stored across a restart, and removed ones are not', async () => {
     const host = new CatalogHost();
     const ids = [0x000, 0x0ff, 0x100, 0xfff];
     for (const id of ids) host.apply(keep(keyOf(id)));
@@ -87,7 +87,7 @@ describe('API keys of the catalog', () => {
     expect(host.open().apiKeys()).toEqual([keyOf(0x000), keyOf(0x0ff), keyOf(0xfff, { version: 2 })]);
   });
 
-  it('go to another replica with the state, which says what has changed for it and keeps it', async () => {
+  it('are part of an exported state, whose import reports the changes and stores them', async () => {
     const host = new CatalogHost();
     host.apply(keep(keyOf(1)));
     host.apply(keep(keyOf(2, { version: 1 })));
@@ -114,7 +114,7 @@ describe('API keys of the catalog', () => {
     expect(behind.open().apiKeys()).toEqual([keyOf(1), keyOf(2, { version: 2 })]);
   });
 
-  it('are entries of level 3, which another node may hand to the leader', () => {
+  it('are entries of level 3, which another node may forward to the leader', () => {
     for (const entry of [keep(keyOf(1)), { kind: 'remove-key', id: keyOf(1).id }] as const) {
       const payload = encodeCatalogEntry(entry);
       expect(payload[0]).toBe(3);
@@ -127,7 +127,7 @@ describe('API keys of the catalog', () => {
   });
 });
 
-it('a key that bounds databases is an entry of level 6, and kept as other keys are', async () => {
+it('a key that limits databases is an entry of level 6, and is stored like other keys', async () => {
   const key = keyOf(1, { grants: [{ role: 'admin', databases: 'acme-*', databasesMax: 10 }] });
   const payload = encodeCatalogEntry(keep(key));
   expect([payload[0], faultInForwardedEntry(payload)]).toEqual([6, undefined]);
@@ -135,12 +135,12 @@ it('a key that bounds databases is an entry of level 6, and kept as other keys a
   expect(host.applyPayload(payload)).toEqual({ kind: 'key-kept', key });
   await host.flush();
   expect(host.open().apiKeys()).toEqual([key]);
-  // Each key has one form: no other level takes it, and this level takes no other.
+  // Each key has one encoding: neither level accepts the entries of the other.
   const others = [payload.with(0, 3), encodeCatalogEntry(keep(keyOf(1))).with(0, 6), Uint8Array.of(...payload, 0)];
   for (const other of others) expect(faultInForwardedEntry(other)).toMatch(/malformed/);
 });
 
-describe('the bytes of a key (M13)', () => {
+describe('the encoding of a key (M13)', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'ß', '-', '€'), minLength: 1, maxLength: 20 });
   const time = fc.nat(2_000_000_000_000).map((ms) => ms || 1);
   const databases = fc.string({ unit: fc.constantFrom('a', '*', '-', '7'), minLength: 1, maxLength: 20 });
@@ -174,7 +174,7 @@ describe('the bytes of a key (M13)', () => {
     return writer.take();
   };
 
-  it('are read to the key, and whatever is read is written so', () => {
+  it('is decoded to the key, and all bytes that decode are what encoding returns', () => {
     fc.assert(
       fc.property(fc.oneof(key, token), fc.nat(), fc.nat(255), (each, place, byte) => {
         const bytes = bytesOf(each);
@@ -191,19 +191,19 @@ describe('the bytes of a key (M13)', () => {
   });
 
   it.each([
-    ['a name with a line', { name: 'a\nb' }],
-    ['a name of nothing', { name: '' }],
+    ['a name with a line break', { name: 'a\nb' }],
+    ['an empty name', { name: '' }],
     ['no issuer', { createdBy: '' }],
     ['a token that does not expire', { token: { keyId: undefined } }],
     ['no version', { version: 0 }],
     ['no secret', { secrets: [] }],
     ['three secrets', { secrets: [1, 2, 3].flatMap((byte) => keyOf(byte).secrets) }],
-    ['a time behind the year 9999', { createdAtMs: 253_402_300_800_000 }],
-    ['a pattern that is none', { grants: [{ role: 'reader', databases: 'Shop' }] as const }],
-    ['a reader that bounds databases', { grants: [{ role: 'reader', databases: '*', databasesMax: 1 }] as const }],
-    ['a bound of no database', { grants: [{ role: 'admin', databases: '*', databasesMax: 0 }] as const }],
+    ['a time after the year 9999', { createdAtMs: 253_402_300_800_000 }],
+    ['an invalid pattern', { grants: [{ role: 'reader', databases: 'Shop' }] as const }],
+    ['a reader with a limit of databases', { grants: [{ role: 'reader', databases: '*', databasesMax: 1 }] as const }],
+    ['a limit of zero databases', { grants: [{ role: 'admin', databases: '*', databasesMax: 0 }] as const }],
     ['33 grants', { grants: Array.from({ length: 33 }, () => ({ role: 'reader', databases: '*' }) as const) }],
-  ])('are not read with %s', (_what, more) => {
+  ])('does not decode with %s', (_what, more) => {
     expect(readApiKey(new ByteReader(bytesOf(keyOf(1, more))))).toBeUndefined();
   });
 });

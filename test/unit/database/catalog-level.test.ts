@@ -1,5 +1,5 @@
 // Goal: the level of a cluster only rises, to one that every node knows (D20), and any release can read it. Method: a
-// table of clusters; restarts, snapshots and rows that are broken.
+// table of clusters; restarts, snapshots and broken rows.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, toNodeId } from '#base';
 import { type CatalogOutcome, RowKeys, readLevel } from '#database';
@@ -24,10 +24,10 @@ describe('the level of a cluster (D20)', () => {
   it.each([
     ['that has no nodes yet', hostOf(), 2, 2],
     ['whose nodes know it', hostOf([1, 2], [1, 2]), 2, 2],
-    ['of which a node does not know it', hostOf([1, 2], [1, 1]), 2, 1],
-    ['by more than one', hostOf([1, 3], [1, 4]), 3, 3],
-    ['to where it is', hostOf([1, 2]), 1, 1],
-  ])('is raised, %s', (_name, host, level, after) => {
+    ['with a node that does not know it', hostOf([1, 2], [1, 1]), 2, 1],
+    ['that rises by more than one level', hostOf([1, 3], [1, 4]), 3, 3],
+    ['that has this level already', hostOf([1, 2]), 1, 1],
+  ])('is raised, or not, for a cluster %s', (_name, host, level, after) => {
     const { revision } = host.machine.applied;
     expect(raise(host, level)).toBe(after === level && level > 1 ? 'raised' : 'unmoved');
     expect(host.machine.level).toBe(after);
@@ -36,7 +36,7 @@ describe('the level of a cluster (D20)', () => {
     expect(host.machine.level).toBe(after);
   });
 
-  it('does not wait for a node that was removed, but for one that leaves', () => {
+  it('does not wait for a removed node, but for a leaving one', () => {
     const host = hostOf([1, 2], [1, 1]);
     host.apply({ kind: 'mark', node: toNodeId(2), state: 'leaving' });
     expect(raise(host, 2)).toBe('unmoved');
@@ -44,7 +44,7 @@ describe('the level of a cluster (D20)', () => {
     expect(raise(host, 2)).toBe('raised');
   });
 
-  it('keeps whoever does not know it from being registered, and a node from becoming one who does not', () => {
+  it('rejects registrations of nodes that do not know it, also of a node that knew it before', () => {
     const host = hostOf([1, 2]);
     raise(host, 2);
     const { revision } = host.machine.applied;
@@ -56,7 +56,7 @@ describe('the level of a cluster (D20)', () => {
     expect(register(host, 2, [2, 3])).toMatchObject({ kind: 'registered', node: { node: 2 } });
   });
 
-  it('is in a row of its own, through restarts, and goes with a snapshot', async () => {
+  it('is stored in a separate row, survives restarts, and is part of a snapshot', async () => {
     const host = hostOf([1, 9]);
     expect(readLevel(host.kv, KEY)).toBe(1);
     raise(host, 7);
@@ -68,7 +68,7 @@ describe('the level of a cluster (D20)', () => {
     expect(readLevel(behind.kv, KEY)).toBe(7);
   });
 
-  it('is not guessed where its row is broken', async () => {
+  it('is not guessed when its row is broken', async () => {
     const kv = memoryKv();
     const batch = kv.batch();
     batch.put(KEY, Uint8Array.of(1, 2, 0, 0, 0, 0));

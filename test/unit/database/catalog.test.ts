@@ -1,5 +1,5 @@
-// Goal: names are bound as the specification says, no id or group is used twice (D10), a store has one number (D14).
-// Method: a random run against a Map; broken and unknown entries.
+// Goal: names are bound as the specification requires, no id or group is used twice (D10), and a store has one number
+// (D14). Method: random runs compared with a Map; broken and unknown entries.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DatabaseError, type DatabaseId } from '#base';
@@ -29,13 +29,13 @@ class NaiveCatalog {
 
 const NODES = [1, 2, 2 ** 32 - 1];
 
-/** What the store number `n` says of itself when it has moved so many times. */
+/** Registration of store `n` after the given number of moves. */
 function movedTo(n: number, moved: number): Partial<NodeRegistration> {
   const mcp = n % 3 === 0 ? { mcp: `http://127.0.0.1:${40_000 + moved}` } : {};
   return { zone: n % 2 === 0 ? '' : 'zone-ä', grpc: `127.0.0.1:${50_000 + moved}`, ...mcp };
 }
 
-it('nodes of the CatalogMachine are as a list of stores says, whatever the order, the repeats and the restarts (D8, D14)', async () => {
+it('nodes of the CatalogMachine equal those of a list, for any order, repeats and restarts (D8, D14)', async () => {
   const register = fc.record({ store: fc.nat(12), moved: fc.nat(2) });
   const steps = fc.array(fc.oneof({ weight: 5, arbitrary: register }, fc.constant('reopen')), { maxLength: 80 });
   const property = fc.asyncProperty(steps, async (list) => {
@@ -68,7 +68,7 @@ it('nodes of the CatalogMachine are as a list of stores says, whatever the order
   await expect(fc.assert(property, { numRuns: runs(60) })).resolves.toBeUndefined();
 });
 
-it('nodes of the CatalogMachine stop the node, and never hang it, when their entry or row is any other bytes (D1, D9)', () => {
+it('nodes of the CatalogMachine fail, and never hang, on any other bytes of their entry or row (D1, D9)', () => {
   const intact = encodeCatalogEntry({ kind: 'register', registration: registrationOf(300) });
   const endOf = (payload: Uint8Array): unknown => {
     try {
@@ -85,7 +85,7 @@ it('nodes of the CatalogMachine stop the node, and never hang it, when their ent
   expect(() => fc.assert(property, { numRuns: runs(500) })).not.toThrow();
 });
 
-it('CatalogMachine answers as a Map does and never uses a group twice, whatever the restarts (D8, D10)', async () => {
+it('CatalogMachine has the results of a Map and never uses a group twice, with any restarts (D8, D10)', async () => {
   const name = fc.nat(30).map((n) => `db-${n}`);
   const create = fc.record({ kind: fc.constant('create' as const), name });
   const remove = fc.record({
@@ -135,13 +135,13 @@ it.each([
   ['a tail behind a level', [1, 27, 2, 2], 'cut short or malformed'],
   ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'names no replica'],
   ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'not a UUIDv7'],
-])('CatalogMachine stops at an entry with %s (D9)', (_name, payload, fault) => {
+])('CatalogMachine fails at an entry with %s (D9)', (_name, payload, fault) => {
   const host = new CatalogHost();
   expect(() => host.applyPayload(Uint8Array.from(payload))).toThrow(fault);
   expect(host.machine.applied.index).toBe(0);
 });
 
-it('CatalogMachine stops at a broken row (D1)', async () => {
+it('CatalogMachine fails at a broken row (D1)', async () => {
   const host = new CatalogHost();
   host.create('a', 1, NODES);
   host.register(1);

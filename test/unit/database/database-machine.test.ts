@@ -1,5 +1,5 @@
-// Goal: the rules of deciding and storing a transaction, each by itself (D2, D3, D4, D9).
-// Method: examples; test/property/database-machine.test.ts has the same rules at random.
+// Goal: single rules of deciding and storing a transaction hold (D2, D3, D4, D9). Method: examples;
+// test/property/database-machine.test.ts tests the same rules at random.
 import { expect, it } from 'vitest';
 import { toHex, toLogIndex, toTerm } from '#base';
 import { type TransactOutcome } from '#database';
@@ -18,7 +18,7 @@ function unless(selector: Selector): Constraint {
   return { kind: 'max-revision', revision: 0, selector };
 }
 
-it('a transaction extends the chain hash by its body as it is stored (D3)', async () => {
+it('a transaction extends the chain hash by its stored body (D3)', async () => {
   const host = new DatabaseHost();
   const before = host.machine.applied.chainHash;
   await transact(host);
@@ -28,7 +28,7 @@ it('a transaction extends the chain hash by its body as it is stored (D3)', asyn
   expect(host.machine.applied.chainHash).toEqual(chainHash);
 });
 
-it('constraints with a prefix are answered before the entry, and not without an answer (D4)', async () => {
+it('constraints with a prefix are answered before the entry is applied, which fails without the answers (D4)', async () => {
   const host = new DatabaseHost();
   await transact(host);
   await host.flush();
@@ -45,7 +45,7 @@ it('constraints with a prefix are answered before the entry, and not without an 
   expect(host.machine.needs(transactionOf([ORDER], [unless(term('by-type', 'placed'))]))).toEqual([]);
 });
 
-it('a taken event id goes on until it is free when somebody has stored that very id before (D2)', async () => {
+it('an event id that is taken gets further suffixes until it is free (D2)', async () => {
   const host = new DatabaseHost();
   await transact(host, [ORDER, { ...ORDER, id: 'a~2.0' }, { ...ORDER, id: 'a~2.0~2.0' }]);
   expect(await transact(host)).toMatchObject({ storedIds: [{ index: 0, id: 'a~2.0~2.0~2.0' }] });
@@ -55,7 +55,7 @@ it.each([
   ['a later format', 0, 2],
   ['a kind of the catalog', 1, 16],
   ['an unknown kind', 1, 9],
-])('the log stops at an entry of %s, before anything changes (D9)', (_name, at, byte) => {
+])('the log stops at an entry of %s before any change (D9)', (_name, at, byte) => {
   const host = new DatabaseHost();
   const bytes = transactionOf([ORDER]);
   bytes[at] = byte;

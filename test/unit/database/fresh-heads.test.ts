@@ -1,5 +1,6 @@
-// Goal: the head of a new subject costs nothing to keep, and says the same as any other. Method: the table by itself,
-// with hashes that collide, and the bytes of a row. Subjects come again in test/property/database-replicas.test.ts.
+// Goal: the head of a new subject needs no allocation, and has the content of any other head. Method: the table alone,
+// with hashes that collide, and the bytes of a row. test/property/database-replicas.test.ts has subjects that occur
+// again.
 import { expect, it } from 'vitest';
 import { ByteWriter, encodeUtf8, NO_BYTES } from '#base';
 import { FreshHeads } from '../../../src/database/fresh-heads.ts';
@@ -9,7 +10,7 @@ import { PostingPlace, writePosting } from '../../../src/database/posting.ts';
 
 const ENTRY = { revision: 300, index: 7, pageOffset: 2, offset: 900, seconds: 1_767_225_600, nanos: 5_000_000 };
 
-it('the table of fresh heads tells subjects with one hash apart, and grows', () => {
+it('the table of fresh heads distinguishes subjects with one hash, and grows', () => {
   const fresh = new FreshHeads();
   const names = Array.from({ length: 3000 }, (_, at) => encodeUtf8(`subject-${at}`));
   const hashOf = (at: number): number => (at % 500) - 250;
@@ -20,7 +21,7 @@ it('the table of fresh heads tells subjects with one hash apart, and grows', () 
   expect(fresh.find(hashOf(0), names[1] ?? NO_BYTES, 0, names[1]?.length ?? 0)).toBeUndefined();
 });
 
-it('the table of fresh heads uses the objects again, but for those that were asked for', () => {
+it('the table of fresh heads reuses its objects, except those that were kept', () => {
   const fresh = new FreshHeads();
   const [first, kept] = ['a', 'b'].map((name, at) => fresh.add(at, encodeUtf8(name), 0, 1));
   kept?.keep();
@@ -32,7 +33,7 @@ it('the table of fresh heads uses the objects again, but for those that were ask
   expect([again?.term, other?.term, kept?.term]).toEqual(['c', 'd', 'b'].map(encodeUtf8));
 });
 
-it('the row of a first event is what any head with it would write', () => {
+it('the row of a first event has the bytes of a general head with this event', () => {
   const tips = [3, 200, 70_000, ENTRY.revision];
   const short = new ByteWriter();
   writeFirstOfSubject(short, tips, ENTRY, new PostingPlace());

@@ -1,5 +1,5 @@
-// Goal: the filter never denies a key that was added and is bounded; the hash of stored rows never changes (D6).
-// Method: random keys; the error bound on a fixed set; golden hashes.
+// Goal: the filter never denies a key that was added and has a maximum size; the hash of stored rows never changes
+// (D6). Method: random keys; the error rate for a fixed set; expected hashes.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
@@ -33,7 +33,7 @@ it('KeyFilter (D6) never denies a key that was added, also over several sections
   );
 });
 
-it('KeyFilter (D6) looks up fewer than 1 in 100 new keys in vain', () => {
+it('KeyFilter (D6) causes a look-up without a match for fewer than 1 in 100 new keys', () => {
   const filter = new KeyFilter(1 << 22);
   filter.complete();
   const hash = new KeyHash();
@@ -50,7 +50,7 @@ it('KeyFilter (D6) looks up fewer than 1 in 100 new keys in vain', () => {
   expect(found).toBeLessThan(count / 100);
 });
 
-it('KeyFilter (D6) says maybe to everything until it is complete, and again when it has outgrown its bound', () => {
+it('KeyFilter (D6) answers "maybe" for every key until it is complete, and after it has reached its maximum size', () => {
   const filter = new KeyFilter(16 * 1024);
   expect([filter.mayHold(1, 2), filter.isComplete]).toEqual([true, false]);
   filter.complete();
@@ -61,7 +61,7 @@ it('KeyFilter (D6) says maybe to everything until it is complete, and again when
   expect(filter.mayHold(0xffffffff, 0xffffffff)).toBe(true);
 });
 
-it('KeyHash gives what stored event-id rows are keyed by: these values never change', () => {
+it('KeyHash returns the keys of stored event-id rows: these values never change', () => {
   expect(hashOf(1, '')).toBe('3fb09b5785dc4844');
   expect(hashOf(1, 'orders', 'a')).toBe('933e3621efd7c2d8');
   expect(hashOf(2, 'orders', 'a')).toBe('803f4bbbcab6adf1');

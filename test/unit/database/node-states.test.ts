@@ -1,5 +1,5 @@
-// Goal: a node leaves step by step, holds nothing when it is removed, and is never a node again (D17). Method: the
-// table of the states, entries that come too late, and a restart after each.
+// Goal: a node leaves step by step, has no replicas when it is removed, and is never a node again (D17). Method: the
+// table of the states, entries that arrive too late, and a restart after each.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { nodeOf, toGroupId, toNodeId } from '#base';
 import type { NodeState } from '#database';
@@ -44,7 +44,7 @@ describe('the state of a node (D17)', () => {
     expect(await states()).toBe(`active active ${after ?? before.at(-1) ?? 'active'}`);
   });
 
-  it('stays active for one at least, and is that of no node that is not there', async () => {
+  it('stays active for at least one node, and cannot be set for an unknown node', async () => {
     const outcomes = [1, 2, 3, 4].map((node) => mark(node, 'leaving'));
     expect(outcomes).toEqual(['registered', 'registered', 'unmoved', 'unmoved']);
     expect(await states()).toBe('leaving leaving active');
@@ -61,16 +61,16 @@ describe('the state of a node (D17)', () => {
     expect(host.machine.list()[0]?.replicas.map(nodeOf)).toEqual([2, 3]);
   });
 
-  it('keeps copies from a node that is not active, but for those that it has', () => {
+  it('prevents new replicas on a node that is not active, except those that it had', () => {
     mark(3, 'leaving');
     expect(place(0, [1, 3])).toBe('unmoved');
     mark(2, 'leaving');
-    // It is leaving the node, and is to stay there for now.
+    // Its replica is leaving the node, and the new placement keeps it there.
     expect(place(0, [2])).toBe('moved');
     expect(place(1, [1, 2])).toBe('moved');
   });
 
-  it('stays when the node says where it is, and a removed one is not heard', async () => {
+  it('is unchanged when the node registers a new address, and a removed node cannot register', async () => {
     const at = (port: number) => ({ peer: { host: 'a', port } });
     mark(3, 'leaving');
     expect(host.register(3, at(7))).toMatchObject({ kind: 'registered', node: { state: 'leaving', ...at(7) } });
@@ -81,7 +81,7 @@ describe('the state of a node (D17)', () => {
   });
 });
 
-it('a placement is settled once, by the word for it, also when nobody leaves', async () => {
+it('a placement is settled once, by the entry for it, also when no replica leaves', async () => {
   expect(host.machine.list()[0]?.isSettled).toBe(true);
   expect(place(0, [1, 2, 3])).toBe('moved');
   await host.reopen();

@@ -1,5 +1,5 @@
-// Goal: readers that lend share pages: each page is read from the store once, is whole for as long as one of them looks
-// at it (D12), and never one of another owner (D18). Method: a store whose values are spoilt when they are released.
+// Goal: readers that lend pages share them: each page is read from the store once, is unchanged while a reader uses it
+// (D12), and belongs to one owner (D18). Method: a store whose values are overwritten when they are released.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, PageCache } from '#database';
 import { CountingReader } from '../../support/counting-reader.ts';
@@ -7,7 +7,7 @@ import { KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 
-/** More pages than the cache has places. */
+/** More pages than the capacity of the cache. */
 const TRANSACTIONS = 400;
 const PAGES_KEPT_MAX = 128;
 const LARGE = 100;
@@ -33,12 +33,12 @@ function readerOf({ source }: Pick<World, 'source'>): DatabaseReader {
   return new DatabaseReader(source, { lends: true });
 }
 
-/** The data of the event that a page of one event holds, by the byte that it repeats. */
+/** The data of the only event of a page, as the byte that it repeats. */
 function byteOf(reader: DatabaseReader, revision: number): number | undefined {
   return reader.page(revision).body().at(-1);
 }
 
-describe('pages that are shared', () => {
+describe('shared pages', () => {
   it('are read from the store once', () => {
     const shared = world();
     const first = readerOf(shared);
@@ -49,7 +49,7 @@ describe('pages that are shared', () => {
     expect({ gets: shared.counting.gets, releases: shared.lending.releases }).toEqual({ gets, releases: 0 });
   });
 
-  it('are whole while somebody reads them, and given back when they have lost their place (D12)', () => {
+  it('are unchanged while a reader uses them, and are released after their eviction (D12)', () => {
     const shared = world();
     const slow = readerOf(shared);
     const page = slow.page(7);
@@ -65,7 +65,7 @@ describe('pages that are shared', () => {
     expect(shared.lending.releases).toBe(releases + 1);
   });
 
-  it('are those of their owner (D18)', () => {
+  it('belong to their owner (D18)', () => {
     const shared = world();
     const before = byteOf(readerOf(shared), 7);
     const { gets } = shared.counting;
@@ -74,7 +74,7 @@ describe('pages that are shared', () => {
     expect(shared.counting.gets).toBe(gets + 1);
   });
 
-  it('are not given to readers that do not lend', () => {
+  it('are not used by readers that do not lend', () => {
     const shared = world();
     byteOf(readerOf(shared), 7);
     const { gets } = shared.counting;

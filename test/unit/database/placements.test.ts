@@ -1,5 +1,5 @@
-// Goal: a database moves once at a time, keeps each replica until its group is without it, and gives no replica id
-// twice (D15). Method: steps of a move; random moves against a model; broken entries.
+// Goal: a database moves once at a time, keeps each replica until its group is without it, and uses no replica id twice
+// (D15). Method: steps of a move; random moves compared with a model; broken entries.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, type NodeId, nodeOf, toGroupId, toNodeId } from '#base';
@@ -31,7 +31,7 @@ class Host extends CatalogHost {
 }
 
 describe('the placement of a database (D15)', () => {
-  it('changes in two steps: others come, and who was there leaves when the group is without it', async () => {
+  it('changes in two steps: replicas are added, and others are removed when the group is without them', async () => {
     const host = new Host([1, 2, 3]);
     expect(host.place(0, 1, 4, 2)).toBe('moved');
     const founders = replicasOn([1, 2, 3]);
@@ -47,7 +47,7 @@ describe('the placement of a database (D15)', () => {
     expect(host.placed(1)).toBe('unmoved');
   });
 
-  it('ends where it was last decided to be, with every id given once, whatever is overtaken', async () => {
+  it('equals the last decision, uses each replica id once, and ignores outdated entries', async () => {
     const node = fc.integer({ min: 1, max: 6 });
     const step = fc.oneof(
       fc.record({ nodes: fc.uniqueArray(node, { minLength: 1, maxLength: 4 }), behind: fc.constantFrom(0, 0, 0, 1) }),
@@ -85,7 +85,7 @@ describe('the placement of a database (D15)', () => {
     await expect(fc.assert(property, { numRuns: runs(200) })).resolves.toBeUndefined();
   });
 
-  it('is decided by whole entries only (D9)', () => {
+  it('is changed only by complete entries (D9)', () => {
     const endOf = (payload: Uint8Array): unknown => {
       try {
         return new Host([1]).applyPayload(payload).kind;

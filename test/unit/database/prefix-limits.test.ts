@@ -11,11 +11,11 @@ import { transactionOf } from '../../support/database-requests.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 import { withMethods } from '../../support/with-methods.ts';
 
-/** More than a transaction may look at: of subjects, and of the events after theirs. */
+/** More subjects, and more later events, than a transaction may read. */
 const SUBJECTS = 2400;
 const NEWER = 30;
 const EVENTS_OF_ONE = 20;
-/** The revision of the last of them. */
+/** Revision of the last of these transactions. */
 const FILLED = SUBJECTS / 600 + NEWER;
 const ROWS_MAX = 2048;
 const ROWS_OF_A_WAIT = 256;
@@ -54,7 +54,7 @@ function ask(host: DatabaseHost, ...constraints: readonly Constraint[]): Promise
   return transact(host, ['asked'], constraints);
 }
 
-/** Revisions 1 to 4: 600 subjects `old-…` each. The others: events of `new`. */
+/** Revisions 1 to 4 have 600 subjects `old-…` each, the others have events of `new`. */
 async function manySubjects(kv: KvStore = memoryKv()): Promise<DatabaseHost> {
   const host = new DatabaseHost({}, kv);
   await fill(host);
@@ -76,7 +76,7 @@ function least(revision: number, selector: Selector = old): Constraint {
   return { kind: 'min-revision', revision, selector };
 }
 
-it('a prefix of more heads than a transaction may look at, none of them new is refused where the revision decides, with the places of these constraints', async () => {
+it('a prefix of more heads than a transaction may read, none of them new, is refused when the revision decides, with the positions of these constraints', async () => {
   const host = await manySubjects();
   const never = least(10_000, term('by-subject', 'new'));
   const range = { kind: 'revision-range', start: 2, end: 5, selector: old } as const;
@@ -92,19 +92,16 @@ it.each([
   ['stream', term('by-stream', 'nosuch')],
   ['combination', and([term('by-stream', 'orders'), term('by-type', 'nosuch')])],
   ['combination of two that exist', and([term('by-stream', 'quiet'), term('by-type', 'placed')])],
-])(
-  'an equality beside a prefix of too many heads says that there is nothing where its %s has no event',
-  async (_what, equality) => {
-    const host = await manySubjects();
-    await transactQuietly(host, ['other']);
-    await transact(host, ['new']);
-    expect(await ask(host, most(0, besides(equality)))).toMatchObject({ kind: 'committed' });
-    const never = await ask(host, least(1, besides(equality)));
-    expect(never).toMatchObject({ kind: 'violated', violations: [{ found: 0 }] });
-  },
-);
+])('an equality beside a prefix of too many heads finds nothing when its %s has no event', async (_what, equality) => {
+  const host = await manySubjects();
+  await transactQuietly(host, ['other']);
+  await transact(host, ['new']);
+  expect(await ask(host, most(0, besides(equality)))).toMatchObject({ kind: 'committed' });
+  const never = await ask(host, least(1, besides(equality)));
+  expect(never).toMatchObject({ kind: 'violated', violations: [{ found: 0 }] });
+});
 
-it('what is read for prefixes has a bound, however many alternatives there are and however large the database is', async () => {
+it('the rows that are read for prefixes are bounded, for any number of alternatives and any size of the database', async () => {
   const store = memoryKv();
   const reader = new CountingReader(store);
   const counted = withMethods<KvStore>(store, {

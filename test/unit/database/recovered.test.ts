@@ -1,4 +1,4 @@
-// Goal: a recovered instance has the unchanged history of its origin, and its name alone (D10, D19). Method: the entry
+// Goal: a recovered database has the unchanged history of its origin, and takes its name (D10, D19). Method: the entry
 // through restarts; copied rows compared with those of the origin.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -31,7 +31,7 @@ function recovery(group: number, node: NodeId, databaseId = NEW_ID): CatalogEntr
   return { kind: 'recover', ...what };
 }
 
-it('a recovery in the catalog gives the name to a new instance in a group of its own, and keeps where it comes from (D10, D19)', async () => {
+it('a recovery in the catalog binds the name to a new database in its own group, and stores its origin (D10, D19)', async () => {
   const host = new CatalogHost();
   const recover = (...what: Parameters<typeof recovery>): CatalogOutcome => host.apply(recovery(...what));
   host.create('other', 1, [1, 2]);
@@ -81,14 +81,14 @@ async function recoveredFrom({ kv, source }: DatabaseHost): Promise<void> {
   await kv.write(batch);
 }
 
-/** What replicas share, without the keys' groups and the applied row's identity. */
+/** Content that replicas share, without the group in keys and the identity in the applied row. */
 async function contentOf(kv: KvStore, group: number): Promise<unknown> {
   const rows = await sharedContent(kv, toGroupId(group));
   const text = (name: unknown): string => String(name).replace(/^01000000../, '');
   return rows.slice(1).map((row) => (Array.isArray(row) && row.length === 2 ? [text(row[0]), row[1]] : row));
 }
 
-it('the rows of a recovered instance (D19) are those of its origin, and its log goes on where that one ended', async () => {
+it('the rows of a recovered database (D19) are those of its origin, and its log continues that of the origin', async () => {
   const host = await originHost();
   const before = host.machine.applied;
   await recoveredFrom(host);

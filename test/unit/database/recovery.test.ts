@@ -1,5 +1,5 @@
-// Goal: a history with a gap or a fault above the durable point is noticed, and a rebuild that was cut short is
-// finished (D11). Method: each fault in turn; a store that fails at each write.
+// Goal: a gap or fault in a history above the durable point is found, and an interrupted rebuild is finished (D11).
+// Method: each fault in turn; a store that fails at each write.
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, DatabaseError, toHex, toLogIndex } from '#base';
 import { type DurablePoint, rebuildDerived, verifyHistory } from '#database';
@@ -50,13 +50,13 @@ describe('verifyHistory (D11)', () => {
     ['its first page', 13, 13],
     ['a page in the middle', 19, 19],
     ['its last page', 28, 28],
-  ])('says broken when %s is missing', async (_name, page, revision) => {
+  ])('reports that %s is missing', async (_name, page, revision) => {
     const { host, durable } = await fullHost();
     await change(host.kv, host.reader().keys.page(page).slice(), () => undefined);
     expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision });
   });
 
-  it('says broken when a byte of a page is wrong, wherever it is', async () => {
+  it('reports a wrong byte of a page at any offset', async () => {
     const { host, durable } = await fullHost();
     const key = host.reader().keys.page(16).slice();
     const length = host.kv.get(key)?.length ?? 0;
@@ -69,7 +69,7 @@ describe('verifyHistory (D11)', () => {
     expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
   });
 
-  it("says broken when a page is another database's, though it is whole in itself", async () => {
+  it('reports a page of another database, although it is valid in itself', async () => {
     const { host, durable } = await fullHost();
     const other = new DatabaseHost();
     for (let n = 1; n <= 18; n++) {
@@ -96,7 +96,7 @@ describe('rebuildDerived (D11)', () => {
   }
 
   it.each([2, 3])(
-    'cut short at write %i leaves a history that is seen as broken, and is finished later',
+    'leaves a history that is reported as broken when it is interrupted at write %i, and is finished later',
     async (fatal) => {
       const { host, durable, durableRows } = await fullHost();
       const failing = failingAt(host.kv, fatal);
@@ -109,10 +109,10 @@ describe('rebuildDerived (D11)', () => {
   );
 
   it.each([
-    ['by the log, with where it was said', 0, 29],
-    ['by a snapshot that the log knows, with where it was said', DURABLE, 29],
-    ['by a snapshot that the log does not know, at the durable point', 29, DURABLE],
-  ])('keeps who belongs to the group of a state that came %s (C9)', async (_how, logStart, expected) => {
+    ['by the log, with the index of its entry', 0, 29],
+    ['by a snapshot that the log covers, with the index of its entry', DURABLE, 29],
+    ['by a snapshot that the log does not cover, at the durable point', 29, DURABLE],
+  ])('keeps the members of the group of a state that arrived %s (C9)', async (_how, logStart, expected) => {
     const { host, durable } = await fullHost();
     const row = host.reader().applied();
     if (row === undefined) throw new Error('It has applied something');
@@ -130,7 +130,7 @@ describe('rebuildDerived (D11)', () => {
     });
   });
 
-  it('stops at a durable page that is broken or missing', async () => {
+  it('fails at a durable page that is broken or missing', async () => {
     const { host, durable } = await fullHost();
     const key = host.reader().keys.page(7).slice();
     await change(host.kv, key, (value) => value.with(60, (value[60] ?? 0) ^ 1));

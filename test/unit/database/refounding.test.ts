@@ -1,5 +1,5 @@
-// Goal: the catalog of another cluster names one node, and a new instance and group for each database that continues
-// (D21, D10). Method: bindings in two blocks, begun anew, flushed and opened.
+// Goal: the catalog of a refounded cluster has one node, and a new database id and group for each database that
+// continues (D21, D10). Method: bindings in two blocks, refounded, flushed and opened.
 import { expect, it } from 'vitest';
 import { toGroupId, toNodeId, toRevision } from '#base';
 import type { Refounding } from '#database';
@@ -11,7 +11,7 @@ const HASH = new Uint8Array(32).fill(7);
 const NODE = toNodeId(3);
 const NEW_STORE = idOf(9);
 
-/** Three nodes, of which one leaves, and so many databases that their bindings stand in two rows. */
+/** Three nodes, of which one leaves, and enough databases that their bindings need two rows. */
 async function catalogOfThree(): Promise<CatalogHost> {
   const host = new CatalogHost();
   for (const node of [1, 2, 3]) host.register(node);
@@ -21,7 +21,10 @@ async function catalogOfThree(): Promise<CatalogHost> {
   return host;
 }
 
-/** Each group goes on as the instance 1000 + `origin`, which is its own number, from the revision of that number. */
+/**
+ * Lets each group continue as the database 1000 + `origin`, from the revision `origin`. By default the origin is the
+ * group itself.
+ */
 function orderFor(groups: readonly number[], origin?: number): Refounding {
   const successors = groups.map((group) => {
     const from = origin ?? group;
@@ -31,7 +34,7 @@ function orderFor(groups: readonly number[], origin?: number): Refounding {
   return { node: NODE, storeId: NEW_STORE, membership: MEMBERSHIP, successors: new Map(successors) };
 }
 
-it('a catalog that begins another cluster has what goes on in new groups, nothing else, and one node', async () => {
+it('the catalog of a refounded cluster has the continued databases in new groups, nothing else, and one node', async () => {
   const host = await catalogOfThree();
   const { applied, level } = host.machine;
   const groups = [2, 64, 70];
@@ -64,7 +67,7 @@ it('a catalog that begins another cluster has what goes on in new groups, nothin
   expect(after.level).toBe(level);
 });
 
-it('a catalog that begins another cluster gives numbers of nodes and groups on, and never one twice (D10, D14)', async () => {
+it('the catalog of a refounded cluster never uses a node number or group number twice (D10, D14)', async () => {
   const host = await catalogOfThree();
   host.machine.refound(orderFor([1]));
   await host.reopen();
@@ -72,7 +75,7 @@ it('a catalog that begins another cluster gives numbers of nodes and groups on, 
   expect(host.create('database-2', 7000, [3])).toMatchObject({ kind: 'created', binding: { group: COUNT + 2 } });
 });
 
-it('a catalog that begins another cluster names the first instance as the root of one that goes on once more (D19)', async () => {
+it('the catalog of a refounded cluster names the first database as the root of one that continues again (D19)', async () => {
   const host = await catalogOfThree();
   host.machine.refound(orderFor([5]));
   const [again] = host.machine.refound(orderFor([COUNT + 1], 5));

@@ -1,5 +1,5 @@
-// Goal: the last 1,000 refusals that are looked up are kept through flushes, restarts and replicas, and decide nothing
-// (D25, ADR 0142). Method: a machine that keeps fewer; rows compared and taken away.
+// Goal: the last 1,000 refusals that clients can look up are kept across flushes, restarts and replicas, and decide
+// nothing (D25, ADR 0142). Method: a machine that keeps fewer; rows compared and removed.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
 import { DatabaseMachine, rebuildDerived, refusalOf, verifyRefusals } from '#database';
@@ -33,7 +33,7 @@ async function refusalRows(host: DatabaseHost): Promise<readonly string[]> {
   return (await dump(host.kv)).filter((row) => /^01000000070c|^0100000007f2/.test(row));
 }
 
-it('a refused transaction is kept if somebody will look it up, and not otherwise', async () => {
+it('a refused transaction is kept only if a client will look it up', async () => {
   const host = new DatabaseHost();
   await host.apply(payload(1, []));
   const unique: Constraint = { kind: 'revision-range', start: 0, end: 0, selector: ALL };
@@ -58,7 +58,7 @@ it('a refused transaction is kept if somebody will look it up, and not otherwise
   expect(host.machine.applied.refusals).toEqual({ number: 1, index: 2 });
 });
 
-it('a refused transaction says where its constraints were too broad to decide', () => {
+it('a refused transaction has the positions of the constraints that were too broad to decide', () => {
   const place = { index: toLogIndex(9), term: toTerm(2) };
   const given = { place, transactionId: idOf(4), recordedTimeMs: 5, revision: 6 };
   const cause = { kind: 'too-broad', constraints: [0, 3] } as const;
@@ -71,15 +71,15 @@ it('a refused transaction says where its constraints were too broad to decide', 
   }
 });
 
-describe('the refusals that are kept (D25)', () => {
-  it('are the last ones, the oldest out first; of an id that was refused again the last counts', async () => {
+describe('the kept refusals (D25)', () => {
+  it('are the latest ones; of an id that was refused again only the last one counts', async () => {
     const host = new DatabaseHost({ refusalsKept: 3 });
     for (const id of [1, 2, 3]) await host.apply(payload(id, [NEVER]));
     await host.flush();
     expect(kept(host)).toEqual([1, 2, 3]);
     for (const id of [1, 4]) await host.apply(payload(id, [NEVER]));
     await host.flush();
-    // Numbers 3 to 5 are of 3, 1 and 4: the first refusal of 1 has gone without the second.
+    // Numbers 3 to 5 are those of 3, 1 and 4: the first refusal of 1 was removed without the second.
     expect(kept(host)).toEqual([1, 3, 4]);
     expect(refusalOf(host.reader(), idOf(1))?.place.index).toBe(4);
     expect(await refusalRows(host)).toHaveLength(6);
@@ -89,7 +89,7 @@ describe('the refusals that are kept (D25)', () => {
     expect(await refusalRows(host)).toHaveLength(6);
   });
 
-  it('are the same whenever the machine flushes and restarts (D8)', async () => {
+  it('are the same for any times of flushes and restarts (D8)', async () => {
     const hosts = [1, 2, 5, 100].map((every) => ({ every, host: new DatabaseHost({ refusalsKept: 4 }) }));
     const different: number[] = [];
     for (const { every, host } of hosts) {
@@ -107,7 +107,7 @@ describe('the refusals that are kept (D25)', () => {
     expect(JSON.stringify(first)).toContain('refusal');
   });
 
-  it('go to a replica that takes the history over, in parts of any size, also if they are gone by then (D16)', async () => {
+  it('are part of a history that another replica imports, in parts of any size, also if they were removed by then (D16)', async () => {
     const one = new DatabaseHost({ refusalsKept: 5 });
     const other = new DatabaseHost({ refusalsKept: 5 });
     for (const host of [one, other]) for (const id of [1, 2]) await host.apply(payload(id, id === 1 ? [NEVER] : []));
@@ -123,7 +123,7 @@ describe('the refusals that are kept (D25)', () => {
     expect(await sharedContent(other.kv)).toEqual(mark);
   });
 
-  it('that are missing behind a durable entry are noticed, and come again by the log (D11)', async () => {
+  it('are found missing after a durable entry, and are restored from the log (D11)', async () => {
     const host = new DatabaseHost();
     const entries = [payload(1, []), payload(2, [NEVER]), payload(3, [NEVER]), payload(2, [NEVER]), payload(4, [])];
     for (const entry of entries) await host.apply(entry);

@@ -1,5 +1,5 @@
-// Goal: every row says again what was written into it, and a flipped bit anywhere in it is noticed (D1).
-// Method: properties over random contents, then each single bit of the row in turn.
+// Goal: every row decodes to what was encoded, and any flipped bit in it is found (D1). Method: properties over random
+// contents, then each single bit of the row in turn.
 import { crc32 as nativeCrc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -94,7 +94,7 @@ function written(write: (into: ByteWriter) => void): Uint8Array {
   return writer.take();
 }
 
-/** The bits of the row that may be flipped without a CorruptRecord at the next read: there must be none. */
+/** Bits of the row that can be flipped without a CorruptRecord at the next read: there must be none. */
 function unnoticedFlips(row: Uint8Array, read: (row: Uint8Array) => unknown): number[] {
   return Array.from({ length: row.length * 8 }, (_, bit) => bit).filter((bit) => {
     const flipped = row.slice();
@@ -108,7 +108,7 @@ function unnoticedFlips(row: Uint8Array, read: (row: Uint8Array) => unknown): nu
   });
 }
 
-it('posting entries are read back as they were written', () => {
+it('posting entries decode to what was encoded', () => {
   fc.assert(
     fc.property(entries(100), (list) => {
       const bytes = packed(list);
@@ -117,7 +117,7 @@ it('posting entries are read back as they were written', () => {
   );
 });
 
-it('posting entries are refused when their count is a lie', () => {
+it('posting entries are rejected when their count is wrong', () => {
   const bytes = packed([{ revision: 1, index: 0, pageOffset: 0, offset: 9, seconds: 1, nanos: 0 }]);
   for (const count of [2, 2 ** 40]) expect(PostingBlock.read(new ByteReader(bytes), count)).toBeUndefined();
 });
@@ -127,7 +127,7 @@ const names: fc.Arbitrary<HeadName> = fc.oneof(
   fc.constantFrom(...Object.values(HEAD_KIND)).map((kind) => ({ kind, term: encodeUtf8('a-term') })),
 );
 
-it('heads are read back as they were written', () => {
+it('heads decode to what was encoded', () => {
   const numbers = fc.record({
     id: fc.nat(),
     first: u48,
@@ -163,7 +163,7 @@ it('heads are read back as they were written', () => {
   );
 });
 
-it('heads and chunks notice every flipped bit (D1)', () => {
+it('every flipped bit of heads and chunks is found (D1)', () => {
   const list = [1, 2, 3].map((revision) => ({ ...ENTRY, revision }));
   const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };
   const inline = packed(list);
@@ -179,7 +179,7 @@ function flat(list: readonly PostingEntry[]): number[] {
   return list.flatMap(({ nanos, revision, index, offset }) => [nanos, revision, index, offset]);
 }
 
-it('small rows are read back as they were written', () => {
+it('small rows decode to what was encoded', () => {
   const place = fc.record({ revision: u48, pageOffset: fc.nat(), index: fc.nat(999), offset: fc.nat() });
   fc.assert(
     fc.property(u48, fc.nat(), fc.array(place), (a, b, places) => {
@@ -195,7 +195,7 @@ it('small rows are read back as they were written', () => {
   );
 });
 
-it('small rows of the page directory find the page that begins at or before a place', () => {
+it('small rows of the page directory find the page that begins at or before a position', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(255)), fc.nat(255), (starts, from) => {
       const bits = small.emptyDirectoryBits();
@@ -207,7 +207,7 @@ it('small rows of the page directory find the page that begins at or before a pl
   );
 });
 
-it('small rows notice every flipped bit (D1)', () => {
+it('every flipped bit of small rows is found (D1)', () => {
   const bits = new Uint8Array(32);
   const tip = { lastRevision: 300, lastWithoutSubject: 5 };
   const time = { seconds: 7, firstRevision: 8 };
@@ -251,7 +251,7 @@ describe('the applied row', () => {
     ),
   });
 
-  it('is read back as it was written', () => {
+  it('decodes to what was encoded', () => {
     fc.assert(
       fc.property(applied, (content) => {
         const row = written((into) => writeApplied(into, content));
@@ -260,7 +260,7 @@ describe('the applied row', () => {
     );
   });
 
-  it('notices every flipped bit (D1)', () => {
+  it('is rejected with any flipped bit (D1)', () => {
     const [content] = fc.sample(applied, { numRuns: 1, seed: 1 });
     const row = written((into) => content !== undefined && writeApplied(into, content));
     expect(row.length).toBeGreaterThan(100);
@@ -269,7 +269,7 @@ describe('the applied row', () => {
 });
 
 describe('pages', () => {
-  /** A page of these transactions; their records are opaque here, one byte a fill. */
+  /** A page of these transactions. Their records are opaque here and repeat one byte each. */
   function makePage(sizes: readonly number[]): { readonly value: Uint8Array; readonly body: Uint8Array } {
     const last = { index: toLogIndex(0), term: toTerm(0) };
     const outline = { firstRevision: 100, eventsBefore: 7, numbers: [], last };
@@ -289,7 +289,7 @@ describe('pages', () => {
     return { value: written((into) => writePage(into, outline, bytes, nativeCrc32)), body: bytes };
   }
 
-  it('give their transactions back by revision, whatever their sizes', () => {
+  it('return their transactions by revision, for any sizes', () => {
     const sizes = fc.array(fc.oneof(fc.nat(300), fc.constantFrom(127, 128, 129, 16_383, 16_384)), {
       minLength: 1,
       maxLength: 9,
@@ -315,12 +315,12 @@ describe('pages', () => {
     );
   });
 
-  it('notice every flipped bit when the body is read (D1)', () => {
+  it('are rejected with any flipped bit when the body is read (D1)', () => {
     const { value } = makePage([20, 30]);
     expect(unnoticedFlips(value, (flipped) => new Page(KEY, flipped, nativeCrc32).body())).toEqual([]);
   });
 
-  it('verify only the blocks that a slice covers (D1)', () => {
+  it('verify only the blocks of a slice (D1)', () => {
     const { value } = makePage([20_000]);
     const start = value.length - 20_000;
     value[start + 9000] = 0xee;

@@ -1,5 +1,5 @@
-// Goal: missing or wrong rows of definitions are noticed after a crash and between replicas; a component may go while
-// it is sent (D11, D16, D23). Method: three components, each fault in turn.
+// Goal: missing or wrong rows of definitions are found after a crash and between replicas; a component may be removed
+// while it is sent (D11, D16, D23). Method: three components, each fault in turn.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
 import { componentBytes, componentPart, ReadDefinitions, rebuildDerived, verifyDefinitions } from '#database';
@@ -18,14 +18,14 @@ if (FIRST === undefined || SECOND === undefined) throw new Error('there are two 
 const { kind: component, name } = SECOND;
 const DELETE_LARGE: DefinitionEntry = { kind: 'delete', component, name, version: undefined };
 
-/** Entries 1 to 9: two transactions, then the components; each has a batch of its own. */
+/** Entries 1 to 9: two transactions, then the components; each has its own batch. */
 const ENTRIES: readonly DefinitionEntry[] = [
   partOf(SMALL, 0),
   { kind: 'define', blob: SMALL, definition: FIRST },
   partOf(LARGE, 0),
   partOf(LARGE, 1),
   { kind: 'define', blob: LARGE, definition: SECOND },
-  // Refused: there is no record of it.
+  // This entry is refused, so it has no record.
   partOf(LARGE, 0),
 ];
 const LARGE_BYTES = new Uint8Array(LARGE.size).fill(0x63, 0, BLOB_PART_BYTES).fill(0x64, BLOB_PART_BYTES);
@@ -54,25 +54,22 @@ async function put(kv: KvStore, key: Uint8Array, value: Uint8Array | undefined):
   await kv.write(batch);
 }
 
-it.each([4, 7])(
-  'verifyDefinitions (D11) says broken when the record of entry %i is missing or another one',
-  async (index) => {
-    const host = await fullHost();
-    const key = host.reader().keys.definition(index).slice();
-    const whole = host.kv.get(key)?.slice() ?? NO_BYTES;
-    for (const value of [undefined, whole.with(7, (whole[7] ?? 0) ^ 1)]) {
-      await put(host.kv, key, value);
-      expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
-    }
-    const { keys } = host.reader();
-    await put(host.kv, key, host.kv.get(keys.definition(index === 4 ? 5 : 4).slice()));
+it.each([4, 7])('verifyDefinitions (D11) reports a missing or different record of entry %i', async (index) => {
+  const host = await fullHost();
+  const key = host.reader().keys.definition(index).slice();
+  const whole = host.kv.get(key)?.slice() ?? NO_BYTES;
+  for (const value of [undefined, whole.with(7, (whole[7] ?? 0) ^ 1)]) {
+    await put(host.kv, key, value);
     expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
-    await put(host.kv, key, whole);
-    expect(await verifyDefinitions(host.reader(), DURABLE)).toEqual({ kind: 'whole' });
-  },
-);
+  }
+  const { keys } = host.reader();
+  await put(host.kv, key, host.kv.get(keys.definition(index === 4 ? 5 : 4).slice()));
+  expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
+  await put(host.kv, key, whole);
+  expect(await verifyDefinitions(host.reader(), DURABLE)).toEqual({ kind: 'whole' });
+});
 
-it('verifyDefinitions (D11) says broken when a part that came behind the durable entry is missing or has other bytes', async () => {
+it('verifyDefinitions (D11) reports a missing or different part after the durable entry', async () => {
   const host = await fullHost();
   const key = host.reader().keys.componentPart(digestBytes(LARGE.digest), 1).slice();
   const small = host.kv.get(host.reader().keys.componentPart(digestBytes(SMALL.digest), 0));
@@ -86,7 +83,7 @@ it('verifyDefinitions (D11) says broken when a part that came behind the durable
 });
 
 it.each([4, 7])(
-  'ReadDefinitions (D24) throws for a record of entry %i that is missing, and goes on when it is there',
+  'ReadDefinitions (D24) throws for a missing record of entry %i, and continues when it exists',
   async (index) => {
     const host = await fullHost();
     const definitions = new ReadDefinitions(host.source);
@@ -104,7 +101,7 @@ it.each([4, 7])(
 );
 
 describe('the parts of a component (D23)', () => {
-  it('are given back as they came, and go with the last version that names them', async () => {
+  it('are returned as they arrived, and are removed with the last version that names them', async () => {
     const host = await fullHost();
     const part = componentPart(host.reader(), LARGE.digest, 1);
     expect(part && toHex(part)).toBe('64'.repeat(5));
@@ -118,7 +115,7 @@ describe('the parts of a component (D23)', () => {
     expect(componentPart(host.reader(), SMALL.digest, 0)).toHaveLength(30);
   });
 
-  it('may be removed while they are sent: the record goes alone, and the log says why', async () => {
+  it('may be removed while they are sent: the record is sent alone, and the log has the reason', async () => {
     const host = await fullHost();
     const other = new DatabaseHost();
     const history = historyFor(host, other);
@@ -132,7 +129,7 @@ describe('the parts of a component (D23)', () => {
     expect(await sharedContent(other.kv)).toEqual(await sharedContent(host.kv));
   });
 
-  it('that are missing without a reason are not passed on', async () => {
+  it('are not sent when they are missing without a reason', async () => {
     const host = await fullHost();
     const other = new DatabaseHost();
     const early = historyFor(host, other);
@@ -142,7 +139,7 @@ describe('the parts of a component (D23)', () => {
     await expect(early.next(1e7)).rejects.toThrow('a part of a component is missing');
   });
 
-  it('that went behind a checkpoint are not offered until the log has said so again', async () => {
+  it('that were removed after a checkpoint are not offered until the log has repeated the removal', async () => {
     const host = await fullHost();
     const durable = host.machine.applied;
     host.define(stamped(DELETE_LARGE, 3000));

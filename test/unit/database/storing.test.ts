@@ -1,5 +1,5 @@
-// Goal: what is large, many or old is stored and found like everything else: chunks, pages, spilled tips, forgotten
-// heads. Method: examples at the borders, each read back through the readers.
+// Goal: large, numerous or old data is stored and found like any other: chunks, pages, spilled tips, evicted heads.
+// Method: examples at the limits, each read back through the readers.
 import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import { DatabaseReader, eventsOf, HEAD_KIND, PostingCursor, type PostingEntry } from '#database';
@@ -21,7 +21,7 @@ function orders(count: number, from = 0): OracleEvent[] {
   }));
 }
 
-/** L, as a constraint that never holds reports it. */
+/** Latest revision of the selector, as a constraint that never holds reports it. */
 async function latestOf(host: DatabaseHost, selector: Selector): Promise<number> {
   const never = { kind: 'min-revision' as const, revision: 9999, selector };
   const outcome = await host.apply(transactionOf(orders(1), [never]));
@@ -32,7 +32,7 @@ function postings(reader: DatabaseReader, at: number): Promise<readonly PostingE
   return walkPostings(reader, ORDERS, { at, direction: 'forward' });
 }
 
-it.each([63, 64, 65, 1000])('posting lists hold %i events of one transaction, in order', async (count) => {
+it.each([63, 64, 65, 1000])('posting lists have %i events of one transaction, in order', async (count) => {
   const host = new DatabaseHost();
   await host.apply(transactionOf(orders(count)));
   await host.flush();
@@ -70,7 +70,7 @@ it('pages of one flush end at about 16 KiB and at 128 transactions, and every re
 });
 
 it.each(['kept in memory', 'read again after a restart'])(
-  'spilled tips (D4) answer for every combination, %s',
+  'spilled tips (D4) give the right answer for every combination, %s',
   async (how) => {
     const host = new DatabaseHost();
     const reopen = how !== 'kept in memory';
@@ -105,7 +105,7 @@ it.each(['kept in memory', 'read again after a restart'])(
 );
 
 it.each([false, true])(
-  'spilled tips of streams and sources (D4) know the latest event without a subject, from before they spilled and after (reopened: %s)',
+  'spilled tips of streams and sources (D4) have the latest event without a subject, from before and after they spilled (reopened: %s)',
   async (reopen) => {
     const host = new DatabaseHost();
     const event = (n: number, type: number, subject: string | undefined): OracleEvent => {
@@ -114,7 +114,7 @@ it.each([false, true])(
     for (let n = 1; n <= 40; n++) await host.apply(transactionOf([event(n, n, n % 2 === 0 ? 's' : undefined)]));
     await host.flush();
     if (reopen) await host.reopen(false);
-    // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 was there before the head
+    // Types 3 and 35 had their first event without a subject, 4 and 36 with one; type 3 existed before the head
     // spilled.
     for (const [n, type] of [3, 4, 35, 36].entries()) await host.apply(transactionOf([event(100 + n, type, 's')]));
     await host.apply(transactionOf([event(200, 36, undefined)]));
@@ -129,7 +129,7 @@ it.each([false, true])(
   },
 );
 
-it('broken rows (D1) stop the machine that needs them', async () => {
+it('broken rows (D1) stop a machine that needs them', async () => {
   const host = new DatabaseHost();
   await host.apply(transactionOf(orders(3)));
   await host.flush();

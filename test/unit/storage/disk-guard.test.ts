@@ -1,4 +1,4 @@
-// Goal: the guard follows the free space of its file system and notices that a directory is gone (W15). Method: a probe
+// Goal: the guard follows the free space of its file system and notices a missing directory (W15). Method: a probe
 // whose free space the test sets.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ it('the disk guard reports the level of each check (W15)', () => {
   expect(guard.report).toEqual({ level: 'open', availableBytes: 60 * MIB, capacityBytes: CAPACITY_BYTES });
 });
 
-it('the disk guard names a directory that is gone', () => {
+it('the disk guard names a missing directory', () => {
   using directory = tempDir();
   const log = join(directory.path, 'log');
   mkdirSync(log);

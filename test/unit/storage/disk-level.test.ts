@@ -1,5 +1,5 @@
-// Goal: the level follows the free space by the rules of disk-level.ts (W15, W16). Method: random walks of
-// a disk that fills and empties, whose every step is held against the rules.
+// Goal: the level follows the free space by the rules of disk-level.ts (W15, W16). Method: random walks of a disk that
+// fills and empties; each step is compared with the rules.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compactionBytesMax, type DiskLevel, type DiskThresholds, defaultThresholds } from '#storage';
@@ -9,8 +9,8 @@ const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 const THRESHOLDS: DiskThresholds = { softBytes: 800, hardBytes: 400 };
 
-it('decideDisk keeps its rules on every walk of the free space (W15, W16)', () => {
-  // Each bound, an eighth above it, and the byte below each.
+it('decideDisk follows its rules on every walk of the free space (W15, W16)', () => {
+  // Each threshold, an eighth above it, and the byte below each.
   const available = fc.constantFrom(0, 399, 400, 449, 450, 799, 800, 899, 900, 2000);
   const walk = fc.array(available, { minLength: 1, maxLength: 40 });
   fc.assert(
@@ -41,17 +41,17 @@ describe('defaultThresholds', () => {
   it.each([
     ['by default', { segmentBytes: 64 * MIB, compactionBytes: compactionBytesMax() }, 640 * MIB],
     ['with the smallest settings', { segmentBytes: 4 * MIB, compactionBytes: SMALLEST }, 47 * MIB],
-  ])('say which disk is large enough, %s', (_what, needs, aboutBytes) => {
+  ])('make a disk large enough exactly when its free space allows writes, %s', (_what, needs, aboutBytes) => {
     const capacityBytes = capacityNeeded(needs);
     expect(Math.floor(capacityBytes / MIB) * MIB).toBe(aboutBytes);
-    // With the log of an empty node there is just room for writes; with less there is none.
+    // With the log of an empty node the free space just allows writes; with one byte less it does not.
     const opensWith = (bytes: number): string => {
       return decideDisk(bytes - 3 * needs.segmentBytes, defaultThresholds(bytes, needs), 'open');
     };
     expect([opensWith(capacityBytes), opensWith(capacityBytes - MIB)]).toEqual(['open', 'refusing-writes']);
   });
 
-  it('always leave room for two segments and a compaction', () => {
+  it('always reserve space for two segments and a compaction', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 2 ** 50 }),

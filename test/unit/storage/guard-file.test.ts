@@ -1,5 +1,5 @@
-// Goal: the guard says how far the log is synced, survives the loss or damage of either slot, and is never believed
-// when it is not its own (W8). Method: a guard on a disk in memory, every bit of it flipped, one slot or both.
+// Goal: the guard records how far the log is synced, survives the loss or damage of either slot, and is rejected when
+// both are damaged (W8). Method: a guard on a disk in memory, with every bit flipped, in one slot or both.
 import { describe, expect, it } from 'vitest';
 import { GuardFile } from '../../../src/storage/guard-file.ts';
 import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
@@ -10,14 +10,14 @@ const SLOT_BYTES = 4096;
 const USED_BYTES = 64;
 
 describe('the guard file', () => {
-  it('starts with nothing synced, and has its name for good before a segment can have one', () => {
+  it('starts with nothing synced, and is durable under its name before a segment exists', () => {
     const disk = new MemoryDisk();
     expect(GuardFile.create(disk, PATH, IDENTITY).syncedThrough).toBe(0);
     expect(reopen(disk.afterPowerLoss(NOTHING_SURVIVES)).syncedThrough).toBe(0);
     expect(disk.file(PATH)).toHaveLength(2 * SLOT_BYTES);
   });
 
-  it('says what it was last told, to the next process and, once synced, after a power loss (W8)', () => {
+  it('has its last note in the next process, and after a power loss the last synced note (W8)', () => {
     const disk = new MemoryDisk();
     const guard = GuardFile.create(disk, PATH, IDENTITY);
     guard.advance(5);
@@ -29,7 +29,7 @@ describe('the guard file', () => {
     expect(reopen(disk.afterPowerLoss(NOTHING_SURVIVES)).syncedThrough).toBe(5);
   });
 
-  it('writes its slots in turn, so that a torn write leaves the note before', () => {
+  it('writes its slots alternately, so that a torn write keeps the previous note', () => {
     const disk = new MemoryDisk();
     const guard = GuardFile.create(disk, PATH, IDENTITY);
     for (let seq = 1; seq <= 10; seq++) {
@@ -42,7 +42,7 @@ describe('the guard file', () => {
     }
   });
 
-  it('falls back on its other slot for any one bit flipped in one (W8)', () => {
+  it('uses its other slot when any one bit of a slot is flipped (W8)', () => {
     const disk = new MemoryDisk();
     const guard = GuardFile.create(disk, PATH, IDENTITY);
     guard.advance(7);
@@ -54,7 +54,7 @@ describe('the guard file', () => {
         const at = slot * SLOT_BYTES + (bit >> 3);
         bytes[at] = (bytes[at] ?? 0) ^ (1 << (bit & 7));
         const { syncedThrough } = reopen(disk);
-        // Generation 3 and with it the newest note stands in slot 1.
+        // Generation 3, with the newest note, is in slot 1.
         if (syncedThrough !== (slot === 1 ? 7 : 8)) wrong.push(bit);
         bytes[at] = (bytes[at] ?? 0) ^ (1 << (bit & 7));
       }
@@ -62,7 +62,7 @@ describe('the guard file', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('is refused when neither slot is whole, or the file is cut', () => {
+  it('is rejected when both slots are damaged, or the file is cut', () => {
     const disk = new MemoryDisk();
     GuardFile.create(disk, PATH, IDENTITY);
     disk.file(PATH)[20] = 0xff;

@@ -1,5 +1,5 @@
-// Goal: a bit that flips in one of LevelDB's logs is noticed before LevelDB drops what it belongs to (W17).
-// Method: logs written by LevelDB itself; every bit of a small one, some of a large one, every cut.
+// Goal: a flipped bit in a log of LevelDB is found before LevelDB drops the records after it (W17). Method: logs
+// written by LevelDB; every bit of a small one, some bits of a large one, every cut.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -23,7 +23,7 @@ function* blocksOf(log: Uint8Array): Generator<Uint8Array> {
   for (let from = 0; from < log.length; from += BLOCK_BYTES) yield log.subarray(from, from + BLOCK_BYTES);
 }
 
-test('logs as LevelDB writes them are whole, also over many blocks, and however they are cut (W17)', async () => {
+test('logs of LevelDB are valid, also over many blocks, and cut at any length (W17)', async () => {
   using dir = tempDir();
   const { bytes } = await writtenLog(dir.path, 1000);
   expect(bytes.length).toBeGreaterThan(3 * 32 * 1024);
@@ -32,7 +32,7 @@ test('logs as LevelDB writes them are whole, also over many blocks, and however 
     expect(walkLog(blocksOf(bytes.subarray(0, length))).damagedAt).toBeUndefined();
 });
 
-test('every bit in front of the last record is guarded (W17)', async () => {
+test('every flipped bit before the last record is found (W17)', async () => {
   using dir = tempDir();
   const { bytes } = await writtenLog(dir.path, 12);
   const lastRecord = 11 * Math.floor(bytes.length / 12);
@@ -43,7 +43,7 @@ test('every bit in front of the last record is guarded (W17)', async () => {
   }
 });
 
-test('the logs are told with where their whole records end', async () => {
+test('logs are reported with the end of their complete records', async () => {
   using dir = tempDir();
   const { path, bytes } = await writtenLog(dir.path, 10);
   expect(verifyLevelLogs(dir.path)).toEqual([{ path, bytes: bytes.length, isTorn: false }]);

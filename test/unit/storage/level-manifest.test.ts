@@ -1,5 +1,5 @@
-// Goal: a MANIFEST is read on while LevelDB writes it, and says what a whole reading says (W18). Method: logs of edits
-// that grow byte by byte; a store that is opened again.
+// Goal: a MANIFEST can be read while LevelDB appends to it, with the same result as a complete reading (W18). Method:
+// logs of edits that grow byte by byte; a store that is opened again.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -58,13 +58,13 @@ function storeWith(manifest: Uint8Array): { readonly dir: string; readonly path:
   return { dir, path };
 }
 
-test('a MANIFEST that grows is read on, and a record that is not whole yet is waited for (W18)', () => {
+test('a growing MANIFEST is read further, and an incomplete record is read when it is complete (W18)', () => {
   const log = logOf(edits(400));
   expect(log.length).toBeGreaterThan(2 * BLOCK_BYTES);
   const { dir, path } = storeWith(log.subarray(0, 500));
   const reader = new ManifestReader(dir);
   const logNumbers = new Set<number>();
-  // Steps of one byte around each border of blocks, and longer ones elsewhere.
+  // Steps of one byte around each boundary of blocks, and longer ones elsewhere.
   for (let end = 500; end < log.length; ) {
     const isNearBorder = (end + 300) % BLOCK_BYTES < 600;
     const next = Math.min(log.length, end + (isNearBorder ? 1 : 97));
@@ -80,7 +80,7 @@ test('a MANIFEST that grows is read on, and a record that is not whole yet is wa
   expect(new ManifestReader(dir).readOn()).toEqual(reader.readOn());
 });
 
-test('a record that was read in part and is broken in front of a good one is damage, in this block or the next', () => {
+test('a record that was read in part and is broken before a valid one is damage, in this block or the next', () => {
   const long = Uint8Array.from([...edit(101), 1, ...varint(BLOCK_BYTES), ...new Uint8Array(BLOCK_BYTES)]);
   const before = edits(100);
   for (const behind of [[edit(101), edit(102)], [long]]) {
@@ -95,7 +95,7 @@ test('a record that was read in part and is broken in front of a good one is dam
   }
 });
 
-test('a MANIFEST that CURRENT names anew is read from its begin', async () => {
+test('a MANIFEST that CURRENT names instead of another one is read from its beginning', async () => {
   const dir = testDir();
   const reader = new ManifestReader(dir);
   const paths = new Set<string>();

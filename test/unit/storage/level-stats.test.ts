@@ -1,5 +1,5 @@
-// Goal: what LevelDB says of its levels is read as it means it, and another form is not taken for it. Method: a store
-// that is compacted, and text.
+// Goal: the statistics of LevelDB about its levels are parsed correctly, and another format is rejected. Method: a
+// store that is compacted, and text.
 import { expect, test } from 'vitest';
 import { readLevelStats } from '../../../src/storage/level-stats.ts';
 
@@ -8,7 +8,7 @@ Level  Files Size(MB) Time(sec) Read(MB) Write(MB)
 --------------------------------------------------
 `;
 
-test('a row is a level: its tables, and what compactions into it have cost', () => {
+test('a row describes a level: its tables, and the cost of compactions into it', () => {
   expect(readLevelStats(HEADING)).toEqual([]);
   expect(readLevelStats(`${HEADING}  0       10        9         0        0        26\n  1 9 17 3 43 44\n`)).toEqual([
     { level: 0, tables: 10, seconds: 0, readBytes: 0, writtenBytes: 26 * 2 ** 20 },
@@ -16,7 +16,7 @@ test('a row is a level: its tables, and what compactions into it have cost', () 
   ]);
 });
 
-test('another form is a bug, and throws with what was found', () => {
+test('another format throws a bug with the text that was found', () => {
   expect(() => readLevelStats('')).toThrow('as a table');
   expect(() => readLevelStats(`${HEADING}  0  10  9\n`)).toThrow('a row of six numbers');
   expect(() => readLevelStats(`${HEADING}  0  10  9  x  0  26\n`)).toThrow('a row of six numbers');

@@ -1,5 +1,5 @@
-// Goal: LevelDB keeps the contract of the kv port through several handles, and its failures have our words. Method:
-// the conformance suite; damaged, held and watched directories.
+// Goal: LevelDB implements the kv port through several handles, and its failures become errors of Cairn. Method: the
+// conformance suite; damaged, locked and missing directories.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
@@ -44,7 +44,7 @@ describe('the LevelDB store', () => {
     onTestFinished(closeAll);
   });
 
-  it('says of rows that LevelDB finds damaged that they are', async () => {
+  it('reports rows that LevelDB finds damaged as damaged', async () => {
     const first = await openAt(directory);
     const batch = first.batch();
     const key = Buffer.from('a key that stands once');
@@ -54,7 +54,7 @@ describe('the LevelDB store', () => {
     await closeAll();
     const [table = ''] = (await readdir(directory)).filter((name) => name.endsWith('.ldb'));
     const bytes = readFileSync(join(directory, table));
-    // Behind the key stands what kind of a row it is.
+    // The kind of the row follows its key.
     const place = bytes.indexOf(key) + key.length;
     bytes.writeUInt8(bytes.readUInt8(place) ^ 0x40, place);
     await writeFile(join(directory, table), bytes);
@@ -66,7 +66,7 @@ describe('the LevelDB store', () => {
     expect(isStoreDamage(new DatabaseError('internal', 'a bug'))).toBe(false);
   });
 
-  it('keeps no more tables mapped than it may', async () => {
+  it('keeps at most the allowed number of tables mapped', async () => {
     const store = await openLevelStore(directory, { writeBufferBytes: 8 * MIB, maxFileBytes: MIB });
     opened.push(store);
     const keys = Array.from({ length: 100 }, (_, number) => Uint8Array.of(number));
@@ -82,7 +82,7 @@ describe('the LevelDB store', () => {
     expect(mapped.length).toBeLessThanOrEqual(64);
   }, 60_000);
 
-  it('shows a thread of its own what another thread has written (K4)', async () => {
+  it('shows a thread the writes of another thread (K4)', async () => {
     const store = await openAt(directory);
     const worker = new Worker(new URL('../../support/level-reader-worker.ts', import.meta.url), {
       workerData: directory,
@@ -105,7 +105,7 @@ describe('the LevelDB store', () => {
     }
   });
 
-  it('makes a checkpoint while log files come and go', async () => {
+  it('makes a checkpoint while log files are created and deleted', async () => {
     const store = await openAt(directory);
     const value = new Uint8Array(4_000);
     const checkpoints: Promise<void>[] = [];
@@ -120,7 +120,7 @@ describe('the LevelDB store', () => {
     expect((await readdir(directory)).some((name) => name.endsWith('.ldb'))).toBe(true);
   });
 
-  it('refuses a checkpoint with a DatabaseError when its directory is gone', async () => {
+  it('refuses a checkpoint with a DatabaseError when its directory is missing', async () => {
     const store = await openAt(join(directory, 'store'));
     await closeAll();
     await rm(join(directory, 'store'), { recursive: true });
@@ -137,7 +137,7 @@ describe('the LevelDB store', () => {
     expect((failure as DatabaseError).message).toContain(path);
   });
 
-  it('answers with a DatabaseError when it is used after it was closed', async () => {
+  it('fails with a DatabaseError when it is used after it was closed', async () => {
     const store = await openAt(directory);
     await closeAll();
     expect(() => store.get(Uint8Array.of(1))).toThrow(DatabaseError);

@@ -1,5 +1,5 @@
-// Goal: any flipped bit of a table is found, with its position; a table as LevelDB wrote it passes (W19). Method:
-// every bit and cut of a small table, one bit of each class in a large one.
+// Goal: any flipped bit of a table is found, with its position, and a table of LevelDB is valid (W19). Method: every
+// bit and cut of a small table, one bit of each class in a large one.
 import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -47,7 +47,7 @@ function withBit(bytes: Uint8Array, bit: number): Uint8Array {
   return bytes.with(bit >> 3, (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7)));
 }
 
-test('every bit of a table is guarded, and so is its length (W19)', async () => {
+test('every flipped bit of a table is found, and so is a wrong length (W19)', async () => {
   using dir = tempDir();
   const { path, bytes } = await writtenTable(dir.path, 2);
   expect(found(path, bytes.length)).toBeUndefined();
@@ -70,7 +70,7 @@ test('every bit of a table is guarded, and so is its length (W19)', async () => 
 });
 
 test.each<[string, boolean, (rowBlock: number, rowsEnd: number, end: number) => number]>([
-  // What leads to the rows is whole where a row is not, so opening finds nothing.
+  // Opening checks the index and not the rows, so it finds nothing here.
   ['a row', false, () => 100],
   ['the restarts of rows', false, (rowBlock) => rowBlock - 5],
   ['the type of a block', false, (rowBlock) => rowBlock],
@@ -80,7 +80,7 @@ test.each<[string, boolean, (rowBlock: number, rowsEnd: number, end: number) => 
   ['a handle of the footer', true, (_, __, end) => end - 47],
   ['the zeros of the footer', true, (_, __, end) => end - 12],
   ['the magic number', true, (_, __, end) => end - 1],
-])('a bit of %s is found, by opening the table: %s (W19)', async (_part, byOpening, at) => {
+])('a flipped bit of %s is found, when the table is opened: %s (W19)', async (_part, byOpening, at) => {
   using dir = tempDir();
   const { path, bytes } = await writtenTable(dir.path, 2000);
   const table = LevelTable.open(path, bytes.length);

@@ -1,5 +1,5 @@
-// Goal: records decode to what was encoded, their bytes stay what docs/formats/wal.md says, and nothing malformed is
-// guessed at (W1). Method: one example of each type, random records, and records with one field spoilt.
+// Goal: records decode to the values that were encoded, their bytes follow docs/formats/wal.md, and malformed bytes are
+// rejected (W1). Method: one example of each type, random records, and records with one wrong field.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
@@ -33,11 +33,11 @@ const EXAMPLES: readonly LogRecord[] = [
   { kind: 'tombstones', groups: [toGroupId(1), toGroupId(2 ** 32 - 1)] },
 ];
 
-it('a log record decodes to itself, and follows the one before it without a gap (W1)', () => {
+it('a log record decodes to itself, and follows the previous record without a gap (W1)', () => {
   expect(decodeAll(encode(EXAMPLES))).toEqual(EXAMPLES);
 });
 
-it('a log record decodes to itself whatever its numbers are (W1)', () => {
+it('a log record decodes to itself for any numbers (W1)', () => {
   const u64 = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
   const someGroup = fc.nat(2 ** 32 - 1).map(toGroupId);
   const someEntry = fc
@@ -69,7 +69,7 @@ it.each<[string, number, readonly [offset: number, byte: number], RegExp]>([
   ['a revision beyond 2^53', 5, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
   ['a revision of a start beyond 2^53', 6, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
   ['a number of a summary beyond 2^53', 8, [RECORD_HEADER_BYTES + 31, 1], /number \d+/],
-])('a log record is refused with %s (W1)', (_name, example, [offset, byte], message) => {
+])('a log record is rejected with %s (W1)', (_name, example, [offset, byte], message) => {
   const bytes = encode(EXAMPLES.slice(example, example + 1));
   bytes[offset] = byte;
   expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(message);
@@ -84,18 +84,18 @@ describe('a record with a membership', () => {
     ['a voter twice', 2, 1, /named once/],
     ['a voter that is 0', 1, 0, /four lists/],
     ['more lists', 5, 1, /four lists/],
-  ])('is refused with %s (W1)', (_name, place, byte, message) => {
+  ])('is rejected with %s (W1)', (_name, place, byte, message) => {
     const bytes = encode([record]);
     bytes[RECORD_HEADER_BYTES + place] = byte;
     expect(decodeRecord(bytes, new DataView(bytes.buffer), 0)).toMatch(message);
   });
 
-  it('is not written with a payload beside it', () => {
+  it('cannot be written together with a payload', () => {
     expect(() => encode([{ ...record, payload }])).toThrow('An entry with a membership has no payload');
   });
 });
 
-it('RecordWriter refuses an entry before index 1 and a payload beyond the limit, as bugs of its caller', () => {
+it('RecordWriter throws for an entry before index 1 and for a payload beyond the limit, as bugs of its caller', () => {
   const writer = new RecordWriter();
   const large = new Uint8Array(PAYLOAD_BYTES_MAX + 1);
   expect(() => writer.entry(group, { term: toTerm(1), index: toLogIndex(0), payload })).toThrow('index 1');

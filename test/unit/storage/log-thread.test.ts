@@ -1,5 +1,5 @@
-// Goal: both log writers keep their contract: order, one sync for what waits, nothing after a failure (W14). Method:
-// the direct log with counted flushes; the thread with real files.
+// Goal: both log writers keep order, sync waiting batches once, and do nothing after a failure (W14). Method: the
+// direct log with counted flushes; the thread with real files.
 import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
 import { DirectLog, type EncodedRecords, LogThread, type LogWriter, type RecoveredLog, StorageFailure } from '#storage';
@@ -15,7 +15,7 @@ const OPTIONS = {
   segmentBytes: 256 * 1024,
 };
 
-it('the log on the thread of its caller writes everything that waits by one write and one sync (W14)', () => {
+it('the log on the thread of its caller writes all waiting batches by one write and one sync (W14)', () => {
   const { disk, log, flush } = openDirect();
   const reported: number[] = [];
   log.onPersisted((through) => reported.push(through));
@@ -32,7 +32,7 @@ it('the log on the thread of its caller writes everything that waits by one writ
   expect(reported).toEqual([31, 32]);
 });
 
-it('the log on the thread of its caller reports a failure once, and nothing as persisted from then on (W14)', () => {
+it('the log on the thread of its caller reports a failure once, and nothing as persisted afterwards (W14)', () => {
   const { disk, log, flush } = openDirect();
   const failures: Error[] = [];
   const reported: number[] = [];
@@ -53,7 +53,7 @@ it('the log on the thread of its caller reports a failure once, and nothing as p
   expect(failures).toHaveLength(2);
 });
 
-it('the log on the thread of its caller writes what is queued before it closes', async () => {
+it('the log on the thread of its caller writes queued batches before it closes', async () => {
   const { disk, log } = openDirect();
   log.append(vote());
   log.append(entry(1));
@@ -70,7 +70,7 @@ async function openThread(
   return { log, recovered: await log.open(directory, options) };
 }
 
-it('the log on a thread of its own makes batches durable in order, several by one sync, and recovers them all (W14)', async () => {
+it('the log on its own thread makes batches durable in order, several by one sync, and recovers them all (W14)', async () => {
   using directory = tempDir();
   const { log, recovered } = await openThread(`${directory.path}/wal`, OPTIONS);
   expect(stateOf(recovered)).toEqual({ groups: {}, tombstones: [] });
@@ -90,7 +90,7 @@ it('the log on a thread of its own makes batches durable in order, several by on
   await again.log.close();
 });
 
-it('the log on a thread of its own writes what is queued before it closes', async () => {
+it('the log on its own thread writes queued batches before it closes', async () => {
   using directory = tempDir();
   const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
   log.append(vote());
@@ -102,7 +102,7 @@ it('the log on a thread of its own writes what is queued before it closes', asyn
   await again.log.close();
 });
 
-it('the log on a thread of its own reports a record that breaks the rules of its group as fatal (W14)', async () => {
+it('the log on its own thread reports a record that violates the rules of its group as fatal (W14)', async () => {
   using directory = tempDir();
   const { log } = await openThread(`${directory.path}/wal`, OPTIONS);
   const failure = new Promise<Error>((resolve) => log.onFatal(resolve));
@@ -115,7 +115,7 @@ it('the log on a thread of its own reports a record that breaks the rules of its
 interface DirectSetup {
   readonly disk: MemoryDisk;
   readonly log: DirectLog;
-  /** Runs the flush that was scheduled last. */
+  /** Runs the last scheduled flush. */
   readonly flush: () => void;
 }
 

@@ -1,5 +1,5 @@
-// Goal: the spare is zero and whole when it is taken, whatever was going on at that moment (W13). Method: spares
-// taken before, during and after their preparation, on a disk in memory.
+// Goal: the spare segment contains only zeros and is complete when it is taken, at any moment of its preparation (W13).
+// Method: spares taken before, during and after their preparation, on a disk in memory.
 import { expect, it } from 'vitest';
 import { SpareSegment } from '../../../src/storage/spare-segment.ts';
 import { MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
@@ -31,7 +31,7 @@ it.each([
   ['has its first chunk on its way', 0, MIB],
   ['has its second chunk on its way', MIB / 4, MIB],
   ['is ready', SEGMENT_BYTES, 0],
-])('the spare segment is zero and whole when it %s (W13)', async (_state, before, now) => {
+])('the spare segment has only zeros and is complete when it %s (W13)', async (_state, before, now) => {
   const disk = new MemoryDisk();
   const spare = new SpareSegment(disk, 'wal', SEGMENT_BYTES);
   spare.pace(before);
@@ -39,7 +39,7 @@ it.each([
   spare.pace(now);
   const file = spare.take();
   expect(file.size()).toBe(SEGMENT_BYTES);
-  // What the log writes now must not be overwritten by a chunk that arrives late.
+  // A chunk that arrives late must not overwrite data that the log writes now.
   for (const at of [0, MIB]) file.write(new Uint8Array(1024).fill(9), at);
   file.sync();
   disk.syncDirectory('wal');

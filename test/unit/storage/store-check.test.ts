@@ -1,4 +1,4 @@
-// Goal: a store with a missing, short or broken file is refused unchanged before LevelDB opens it, with the name of
+// Goal: a store with a missing, short or broken file is rejected unchanged before LevelDB opens it, with the name of
 // the file (W17, W18, W19). Method: each file damaged in turn; digests of the directory.
 import { hash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ function copy(pattern: RegExp): { readonly dir: string; readonly name: string; r
   return { dir, name, path: join(dir, name) };
 }
 
-/** Looks at nothing that it does not have to. */
+/** Verifies only what is always verified. */
 async function verifyLeast(dir: string): Promise<StoreLook | undefined> {
   return verifyStore(dir, 0);
 }
@@ -51,7 +51,7 @@ function digest(dir: string): readonly string[] {
   return files.map((name) => `${name} ${hash('sha256', readFileSync(join(dir, name)))}`);
 }
 
-test('a whole store passes, with or without suspicion, and so does one that is not there yet', async () => {
+test('a valid store is accepted, also when all its tables are verified, and so is a store that does not exist', async () => {
   expect(readdirSync(whole.path).filter((name) => name.endsWith('.ldb')).length).toBeGreaterThan(2);
   expect(await verifyLeast(whole.path)).toMatchObject({ seen: [], unseen: expect.any(Array) });
   let turns = 0;
@@ -62,19 +62,19 @@ test('a whole store passes, with or without suspicion, and so does one that is n
   let counting = setImmediate(count);
   const all = await verifyStore(whole.path, Number.POSITIVE_INFINITY);
   clearImmediate(counting);
-  // In between the thread does other work, such as to say what it is doing.
+  // Between the steps the thread can do other work, such as progress reports.
   expect(turns).toBeGreaterThan(2);
   expect(all?.unseen).toEqual([]);
   expect(all?.seen.length).toBeGreaterThan(2);
   expect(await verifyLeast(join(whole.path, 'nowhere'))).toBeUndefined();
   using empty = tempDir();
   expect(await verifyLeast(empty.path)).toBeUndefined();
-  // As a process leaves it that dies while it makes the store.
+  // The state after a crash during the creation of the store.
   writeFileSync(join(empty.path, 'MANIFEST-000001'), '');
   expect(await verifyLeast(empty.path)).toBeUndefined();
 });
 
-describe('a store is refused, and left alone, when', () => {
+describe('a store is rejected and not changed when', () => {
   const truncate = (path: string): void => truncateSync(path, 0);
   test.each([
     ['CURRENT is missing', /^CURRENT$/, rmSync, 'is damaged: it is missing, though the store has files such as'],
@@ -93,7 +93,7 @@ describe('a store is refused, and left alone, when', () => {
     expect(digest(dir)).toEqual(before);
   });
 
-  test('the MANIFEST is cut anywhere, and what its last edits said has been done (W18)', async () => {
+  test('the MANIFEST is cut anywhere, although its last edits were carried out (W18)', async () => {
     const { dir, path } = copy(/^MANIFEST/);
     const { length } = readFileSync(path);
     const passed: number[] = [];
@@ -118,8 +118,8 @@ describe('a store is refused, and left alone, when', () => {
   });
 });
 
-describe('tables of level 0, which LevelDB compacts as soon as it is open', () => {
-  /** Each opening makes a table of what the one before it has written: three, and a log that makes the fourth. */
+describe('tables of level 0, which LevelDB compacts as soon as the store is open', () => {
+  /** Each opening creates a table from the log of the previous one: three tables, and a log that becomes the fourth. */
   async function storeWithLevel0(): Promise<{ readonly dir: string; readonly path: string }> {
     const dir = testDir();
     for (const text of ['a', 'b', 'c', 'd']) {
@@ -134,7 +134,7 @@ describe('tables of level 0, which LevelDB compacts as soon as it is open', () =
     return { dir, path: join(dir, names[0] ?? '') };
   }
 
-  test('are refused with a bit flipped anywhere, or a stretch zeroed (W19)', async () => {
+  test('are rejected with any flipped bit, or a range of zeros (W19)', async () => {
     const { dir, path } = await storeWithLevel0();
     const bytes = new Uint8Array(readFileSync(path));
     const passed: number[] = [];

@@ -1,5 +1,5 @@
-// Goal: every live table is verified soon after it appears and in each round; a missing one is a fault (W18, W19).
-// Method: a store that is compacted while it is verified, in steps and by the thread.
+// Goal: every live table is verified soon after its creation and again in each round; a missing one is a fault (W18,
+// W19). Method: a store that is compacted while it is verified, in steps and by the thread.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ import { testDir } from '../../support/test-scope.ts';
 const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
 
-/** Makes a table, and merges it with those that are there. */
+/** Creates a table, and merges it with the existing ones. */
 async function writeTable(store: LevelStore, from: number): Promise<void> {
   const batch = store.batch();
   for (let i = from; i < from + 2000; i++) batch.put(Buffer.from(`key-${i}`), Buffer.alloc(400, i));
@@ -27,7 +27,7 @@ function flip(path: string, at: number): void {
   writeFileSync(path, bytes.fill((bytes[at] ?? 0) ^ 4, at, at + 1));
 }
 
-/** Steps until nothing is left; answers how many bytes were read, and whether all of it was for the first time. */
+/** Steps until nothing is left. Returns the number of bytes, and whether all of them were read for the first time. */
 function finish(scrub: TableScrub): { bytes: number; firstLook: boolean } {
   const done = { bytes: 0, firstLook: true };
   scrub.refresh();
@@ -38,7 +38,7 @@ function finish(scrub: TableScrub): { bytes: number; firstLook: boolean } {
   return done;
 }
 
-test('new tables are looked through once, and all of them in a round; those that go in the middle are no fault', async () => {
+test('new tables are verified once, all tables in each round, and the deletion of a table in between is not a fault', async () => {
   const dir = testDir();
   const store = await openLevelStore(dir, { maxFileBytes: 2 ** 20 });
   onTestFinished(async () => store.close());
@@ -58,7 +58,7 @@ test('new tables are looked through once, and all of them in a round; those that
   scrub.close();
 });
 
-test('a table that is missing, or damaged in a round, is named (W18, W19)', async () => {
+test('a missing table, or one that was damaged since the previous round, is named (W18, W19)', async () => {
   const dir = testDir();
   const store = await openLevelStore(dir);
   onTestFinished(async () => store.close());
@@ -75,7 +75,7 @@ test('a table that is missing, or damaged in a round, is named (W18, W19)', asyn
   expect(() => finish(another)).toThrow(`${name} is damaged: it is missing`);
 });
 
-test('the thread begins with the first table, reports what it has verified, round after round, and then the damage', async () => {
+test('the thread starts with the first table, reports the verified bytes of each round, and then the damage', async () => {
   const dir = testDir();
   const store = await openLevelStore(dir);
   onTestFinished(async () => store.close());
@@ -85,7 +85,7 @@ test('the thread begins with the first table, reports what it has verified, roun
   let bytes = 0;
   const onVerified = (facts: { readonly bytes: number; readonly isWholeRound: boolean }): void => {
     bytes += facts.bytes;
-    // A round before the MANIFEST names the first table has nothing to verify.
+    // A round before the MANIFEST names the first table verifies nothing.
     if (!facts.isWholeRound || bytes === 0) return;
     rounds.push(bytes);
     bytes = 0;

@@ -1,5 +1,5 @@
-// Goal: damage in a table is found although LevelDB merged the table before it was verified (W20). Method: a flipped
-// bit of a value; then compactions, scrubs, copies, and processes that end.
+// Goal: damage in a table is found even when LevelDB merged the table before it was verified (W20). Method: a flipped
+// bit of a value; then compactions, scrubs, copies, and ends of processes.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ const NOTHING = new Uint8Array(0);
 const END = Uint8Array.of(0xff);
 const FILLING = 7;
 
-/** Puts rows over the whole range of keys, and merges all that there is. */
+/** Writes rows over the whole range of keys, and merges all tables. */
 async function merge(store: LevelStore, rows: number): Promise<void> {
   const batch = store.batch();
   for (let i = 0; i < rows; i++) batch.put(Buffer.from(`key-${i}`), new Uint8Array(400).fill(FILLING));
@@ -20,7 +20,7 @@ async function merge(store: LevelStore, rows: number): Promise<void> {
   await store.compact(NOTHING, END);
 }
 
-/** A store with one table, of which a start looks at nothing but the frame. */
+/** A store with one table of which a start verifies only the structure. */
 async function storeWithTable(): Promise<{ readonly dir: string; readonly table: string; readonly number: number }> {
   const dir = testDir();
   const store = await openLevelStore(dir);
@@ -44,7 +44,7 @@ function looks(scrub: TableScrub): readonly string[] {
   return [...all];
 }
 
-test('a damaged table that was merged away is found by the scrub, and by every start from then on (W20)', async () => {
+test('damage in a table that was merged is found by the scrub, and by every later start (W20)', async () => {
   const { dir, table, number } = await storeWithTable();
   flipValue(join(dir, table));
   expect(await verifyStore(dir, 0)).toMatchObject({ seen: [], unseen: [number] });
@@ -62,13 +62,13 @@ test('a damaged table that was merged away is found by the scrub, and by every s
   await expect(verifyStore(dir, 0)).rejects.toThrow(says);
 });
 
-test('what the last process had not seen is looked through, unless that process ended as it should', async () => {
+test('tables that the previous process had not verified are verified at the start, unless it stopped cleanly', async () => {
   const { dir, number } = await storeWithTable();
   holdTables(dir, [number]);
   expect(await verifyStore(dir, 0)).toMatchObject({ seen: [number], unseen: [] });
   noteStopped(dir);
   expect(await verifyStore(dir, 0)).toMatchObject({ seen: [], unseen: [number] });
-  // The next one is another process.
+  // The next call is made as by another process.
   holdTables(dir, [number]);
   expect(heldTables(dir)).toEqual({ numbers: [number], isStopped: false });
   releaseOthers(dir, []);
@@ -77,7 +77,7 @@ test('what the last process had not seen is looked through, unless that process 
   expect(existsSync(join(dir, 'unseen'))).toBe(false);
 });
 
-test('one that is held by a copy of its bytes, or cannot be held, is not taken for held', async () => {
+test('a table that is held as a copy of its bytes, or cannot be held, does not count as held', async () => {
   const { dir, table, number } = await storeWithTable();
   holdTables(dir, [number]);
   const copy = testDir();

@@ -1,5 +1,6 @@
-// Goal: docs/formats/wal.md says what is on disk, byte for byte, and headers decode to what was encoded. Method: the
-// log of the document's example is written, and every listed byte of it compared; no byte may be unlisted and not zero.
+// Goal: docs/formats/wal.md describes the bytes on disk exactly, and headers decode to the values that were encoded.
+// Method: the log of the example in the document is written, and every listed byte is compared; bytes that are not
+// listed must be zero.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as fc from 'fast-check';
@@ -46,7 +47,7 @@ it('the header of a segment decodes to what was encoded', () => {
   );
 });
 
-it('the header of a batch decodes to what was encoded, and its crc is what the next one repeats', () => {
+it('the header of a batch decodes to what was encoded, and the next header repeats its crc', () => {
   const u32 = fc.nat(2 ** 32 - 1);
   const u64 = fc.nat(Number.MAX_SAFE_INTEGER);
   const header = fc.record({
@@ -68,7 +69,7 @@ it('the header of a batch decodes to what was encoded, and its crc is what the n
   );
 });
 
-it('a mask is taken off by applying it again, and leaves the header of the batch alone', () => {
+it('a mask is removed by a second application, and does not change the header of the batch', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 512, maxLength: 512 }), fc.nat(2 ** 32 - 1), (bytes, mask) => {
       const masked = bytes.slice();

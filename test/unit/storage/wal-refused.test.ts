@@ -1,5 +1,5 @@
-// Goal: a log that cannot be accounted for is refused when it is opened, with the file and what to do.
-// Method: small logs on a disk in memory, damaged or forged.
+// Goal: a log with unexplained content is rejected when it is opened, with the file and the remedy. Method: small logs
+// on a disk in memory, damaged or forged.
 import { expect, it } from 'vitest';
 import { toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, type StorageFailure, Wal } from '#storage';
@@ -36,7 +36,7 @@ it.each<readonly [string, (disk: MemoryDisk) => void, Partial<StorageFailure>]>(
     { path: SECOND, message: expect.stringMatching(/continues batch \d+ at offset/) },
   ],
   ['the guard was synced beyond its end', (disk) => eraseLastBatch(disk, SECOND), { path: SECOND }],
-])('a log is refused when %s', (_why, damage, expected) => {
+])('a log is rejected when %s', (_why, damage, expected) => {
   const disk = twoSegments();
   damage(disk);
   const failure = failureOf(() => openLog(disk));
@@ -46,7 +46,7 @@ it.each<readonly [string, (disk: MemoryDisk) => void, Partial<StorageFailure>]>(
   );
 });
 
-it('a log is refused when it belongs to another store or cluster', () => {
+it('a log is rejected when it belongs to another store or cluster', () => {
   const disk = twoSegments();
   const other = { ...IDENTITY, storeId: new Uint8Array(16).fill(9) };
   const failure = failureOf(() => Wal.open('wal', { identity: other, segmentBytes: SEGMENT_BYTES, disk }));
@@ -66,7 +66,7 @@ it.each([
   ['a term before its hard state', encode([entryOf(1, 1)]), /before its hard state/],
   ['a summary in the middle', summaryRecord(), /group-summary outside of a summary/],
   ['no chain to the one before in its group', joined(vote(), entries(1, 1)), /chained to another than its last/],
-])('a log is refused when its checksums are right and its records have %s (W11)', (_what, records, message) => {
+])('a log is rejected when its checksums are valid and its records have %s (W11)', (_what, records, message) => {
   const disk = new MemoryDisk();
   openLog(disk);
   forgeBatch(disk, records);
@@ -83,7 +83,7 @@ function eraseLastBatch(disk: MemoryDisk, path: string): void {
   bytes.fill(0, last);
 }
 
-/** Puts a batch with right checksums behind the summary of the first segment. */
+/** Writes a batch with valid checksums after the summary of the first segment. */
 function forgeBatch(disk: MemoryDisk, records: EncodedRecords): void {
   const bytes = disk.file(FIRST);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

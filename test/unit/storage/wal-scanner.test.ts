@@ -1,9 +1,9 @@
-// Goal: no damage to a segment is ever accepted, and only what a crash can do is called torn (W2, W3, W4). Method: one
-// full segment of 64 KiB; its bits flipped, cut at offsets, with nothing on the disk from offsets on, and every subset
-// of the sectors of its last batch lost. A run of everything takes each bit and offset, a commit every 31st.
+// Goal: damage to a segment is never accepted, and only the effects of a crash count as torn (W2, W3, W4). Method: one
+// full segment of 64 KiB; its bits flipped, cut at offsets, without any data after an offset, and without every subset
+// of the sectors of its last batch. A full run uses each bit and offset, a commit every 31st.
 //
-// The scan goes strictly forward, so a flip in one batch is judged from that batch on; every 997th flip is judged from
-// the beginning of the segment too, and must come to the same.
+// The scan only moves forward, so a flip in one batch is scanned from that batch on. Every 997th flip is scanned from
+// the beginning of the segment as well, with the same result.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
 import { membershipOf, toReplicaId } from '#raft';
@@ -29,12 +29,12 @@ const FIRST: LogEnd = { seq: 0, crc: 0, offset: SECTOR_BYTES };
 
 const disk = fullSegment();
 const original = disk.file(PATH).slice();
-/** Where each batch begins, and the end of the log before it. The last one is the end of the log. */
+/** Positions before each batch. The last one is the end of the log. */
 const cursors: readonly LogEnd[] = [FIRST, ...endsOf(original)];
 const end = cursors.at(-1) ?? FIRST;
 const lastBatch = cursors.at(-2) ?? FIRST;
 
-/** What is known from outside: the guard is as old as can be, or exact. */
+/** External knowledge: the guard is as old as possible, or exact. */
 const STALE: SegmentContext = { isLast: true, syncedThrough: 0, firstSeq: 1 };
 const EXACT: SegmentContext = { ...STALE, syncedThrough: end.seq };
 const FOLLOWED: SegmentContext = { ...STALE, isLast: false };
@@ -42,7 +42,7 @@ const FOLLOWED: SegmentContext = { ...STALE, isLast: false };
 const STRIDE = IS_LONG ? 1 : 31;
 
 describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
-  it('is scanned from end to end, and is what the tests below need', () => {
+  it('is scanned to its end, and has the properties that the tests below need', () => {
     expect(scan(original, FIRST, EXACT)).toEqual({ last: end, end: { kind: 'clean' } });
     expect(cursors.length).toBeGreaterThan(15);
     expect(end.offset).toBeGreaterThan(SEGMENT_BYTES * 0.9);
@@ -53,7 +53,7 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
     expect(masked.length).toBeGreaterThan(1);
   });
 
-  it('is refused with any one bit of its header flipped (W2)', () => {
+  it('is rejected with any flipped bit in its header (W2)', () => {
     const accepted = bits(0, SECTOR_BYTES).filter((bit) => {
       const bytes = original.slice(0, SECTOR_BYTES);
       flip(bytes, bit);
@@ -62,7 +62,7 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
     expect(accepted).toEqual([]);
   });
 
-  it('is corrupt with any one bit of its batches flipped (W2, W4)', () => {
+  it('is corrupt with any flipped bit in its batches (W2, W4)', () => {
     const bytes = original.slice();
     const wrong = bits(SECTOR_BYTES, end.offset).filter((bit) => {
       const cursor = cursorAt(bit >> 3);
@@ -75,21 +75,21 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
     expect(wrong).toEqual([]);
   });
 
-  it('is torn or corrupt with any one bit flipped behind its last batch (W4)', () => {
+  it('is torn or corrupt with any flipped bit after its last batch (W4)', () => {
     const bytes = original.slice();
     const wrong = bits(end.offset, SEGMENT_BYTES).filter((bit) => {
       flip(bytes, bit);
       const asLast = scan(bytes, end, EXACT);
       const followed = scan(bytes, end, FOLLOWED);
       flip(bytes, bit);
-      // Where a batch would begin the sector is not lost, so no crash can have left this; behind it, one can.
+      // The sector in which a batch would begin is not lost, so no crash can have left this; later sectors can be.
       const expected = bit < 8 * (end.offset + SECTOR_BYTES) ? 'corrupt' : 'torn';
       return asLast.end.kind !== expected || followed.end.kind !== 'corrupt' || asLast.last !== end;
     });
     expect(wrong).toEqual([]);
   });
 
-  it('is refused when it was cut at any offset (W9)', () => {
+  it('is rejected when it was cut at any offset (W9)', () => {
     const damaged = disk.afterProcessDeath();
     const accepted: number[] = [];
     for (let size = 0; size < SEGMENT_BYTES; size += STRIDE) {
@@ -101,7 +101,7 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
     expect(accepted).toEqual([]);
   });
 
-  it('ends with the last whole batch when nothing from an offset on reached the disk (W4)', () => {
+  it('ends with the last complete batch when nothing after an offset reached the disk (W4)', () => {
     const bytes = original.slice();
     const wrong: string[] = [];
     let isChanged = false;
@@ -120,7 +120,7 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
 });
 
 describe('the last batch of a segment', () => {
-  it('is torn when any of its sectors were lost, in whatever order they were written (W4)', () => {
+  it('is torn when any of its sectors were lost, for any order of their writes (W4)', () => {
     const everySector = 2 ** ((end.offset - lastBatch.offset) / SECTOR_BYTES) - 1;
     const wrong: string[] = [];
     for (let lost = 1; lost < everySector; lost++) {
@@ -133,20 +133,20 @@ describe('the last batch of a segment', () => {
     expect(scan(withoutSectors(everySector), lastBatch, EXACT).end.kind).toBe('corrupt');
   });
 
-  it('is corrupt when a sector was lost and a record that does not touch it is wrong (W4)', () => {
+  it('is corrupt when a sector was lost and a record outside it is wrong (W4)', () => {
     const bytes = withoutSectors(1 << ((end.offset - lastBatch.offset) / SECTOR_BYTES - 1));
     const firstPayload = lastBatch.offset + 44 + 36;
     bytes[firstPayload] = (bytes[firstPayload] ?? 0) ^ 1;
     expect(scan(bytes, lastBatch, STALE).end).toMatchObject({ kind: 'corrupt', found: /touches no lost sector/ });
   });
 
-  it('is corrupt when bytes stand behind it, even if it lost a sector (W4)', () => {
+  it('is corrupt when bytes follow it, even if it lost a sector (W4)', () => {
     const bytes = withoutSectors(2);
     bytes[end.offset + 2 * SECTOR_BYTES] = 1;
     expect(scan(bytes, lastBatch, STALE).end).toMatchObject({ kind: 'corrupt', found: /bytes stand behind it/ });
   });
 
-  it('is corrupt when a whole batch stands behind the hole where it began (W4)', () => {
+  it('is corrupt when a complete batch follows the lost sector in which it began (W4)', () => {
     const bytes = original.slice();
     const before = cursors.at(-3) ?? FIRST;
     bytes.fill(0, before.offset, before.offset + SECTOR_BYTES);
@@ -155,8 +155,8 @@ describe('the last batch of a segment', () => {
 });
 
 it.each([
-  ['one that came before is repeated in its place', 3, 5],
-  ['one that comes later stands in its place', 6, 4],
+  ['an earlier one is repeated in its place', 3, 5],
+  ['a later one is in its place', 6, 4],
 ])('a batch is corrupt when %s (W3)', (_name, from, to) => {
   const bytes = original.slice();
   const source = cursors[from] ?? FIRST;
@@ -165,7 +165,7 @@ it.each([
   expect(scan(bytes, FIRST, STALE)).toMatchObject({ last: target, end: { kind: 'corrupt', offset: target.offset } });
 });
 
-it('a batch is corrupt when it continues another log than the one before it (W3)', () => {
+it('a batch is corrupt when it continues another log than the previous batch (W3)', () => {
   const other = fullSegment(99).file(PATH);
   const bytes = original.slice();
   const fourth = cursors[3] ?? FIRST;
@@ -174,7 +174,7 @@ it('a batch is corrupt when it continues another log than the one before it (W3)
   expect(scan(bytes, FIRST, STALE).last.seq).toBe(3);
 });
 
-it('a batch is corrupt when two of its records, each of them whole, have changed places (W2)', () => {
+it('a batch is corrupt when two of its records, each of them valid, are swapped (W2)', () => {
   const made = new MemoryDisk();
   const { wal } = Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk: made });
   const term = toTerm(1);
@@ -196,14 +196,14 @@ it('a batch is corrupt when two of its records, each of them whole, have changed
   });
 });
 
-/** The verdicts allowed when everything from `from` on is missing. Half a sector is more than a crash can do. */
+/** Allowed results when all bytes after `from` are missing. A crash cannot lose half a sector. */
 function expectedWithout(from: number, cursor: LogEnd): readonly SegmentEnd['kind'][] {
   if (cursor === FIRST) return ['corrupt'];
   if (from === cursor.offset) return ['clean'];
   return from % SECTOR_BYTES === 0 ? ['torn'] : ['torn', 'corrupt'];
 }
 
-/** A segment that is nearly full of batches of all sizes; some of them have zeros in them, and a mask. */
+/** A segment that is almost full of batches of all sizes, some with zeros in them and a mask. */
 function fullSegment(seed = 42): MemoryDisk {
   const draw = seededDraw(seed);
   const made = new MemoryDisk();
@@ -215,7 +215,7 @@ function fullSegment(seed = 42): MemoryDisk {
   return made;
 }
 
-/** The last batch is a few sectors long, with text in it, zeros, and a membership. */
+/** The records of the last batch. It has a few sectors with text, zeros, and a membership. */
 function lastRecords(draw: (below: number) => number): readonly LogRecord[] {
   const group = toGroupId(2 ** 20);
   const term = toTerm(1);

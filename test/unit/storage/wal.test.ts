@@ -1,5 +1,5 @@
-// Goal: the log writes, syncs, begins and drops segments as it promises, and stops for good after a failure.
-// Method: logs on a disk in memory whose every call is watched or failed.
+// Goal: the log writes, syncs, starts and drops segments as documented, and stops after a failure. Method: logs on a
+// disk in memory whose calls are all watched or made to fail.
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { type EncodedRecords, RecordWriter, Wal } from '#storage';
@@ -25,7 +25,7 @@ import {
 it.each([
   ['too small', 8 * 1024],
   ['no whole number of sectors', SEGMENT_BYTES + 100],
-])('a new log is not begun with segments of a size that is %s', (_why, segmentBytes) => {
+])('a new log is not created with segments of a size that is %s', (_why, segmentBytes) => {
   expect(() => Wal.open('wal', { identity: IDENTITY, segmentBytes, disk: new MemoryDisk() })).toThrow(/segment/);
 });
 
@@ -60,7 +60,7 @@ describe('an append', () => {
     ]);
   });
 
-  it('of more than fits into one batch takes several, each with its sync, in order (W6)', () => {
+  it('of more records than fit into one batch takes several, each with its sync, in order (W6)', () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
     wal.append([vote()]);
@@ -71,7 +71,7 @@ describe('an append', () => {
     expect(stateOf(openLog(disk).recovered).groups[GROUP]?.entries).toHaveLength(40);
   });
 
-  it('of a record that fits into no batch is refused as a bug, with nothing written', () => {
+  it('of a record that fits into no batch throws as a bug, with nothing written', () => {
     const { wal } = openLog(new MemoryDisk());
     wal.append([vote()]);
     expect(() => wal.append([entries(1, 1, SEGMENT_BYTES / 2)])).toThrow(/fits into half of a segment/);
@@ -84,7 +84,7 @@ describe('an append', () => {
     ['a checkpoint beyond the last entry', checkpoint(3), /checkpoint of group 7 at 3/],
     ['a start of a later term', logStart(9, 2), /start of group 7 behind 9 of term 2, in term 1/],
     ['a start behind a checkpoint', logStart(0), /start of group 7 behind 0.*whose checkpoint is at 1/],
-  ])('of %s is refused as a bug, and stops the log (W7, W11)', (_what, records, message) => {
+  ])('of %s throws as a bug, and stops the log (W7, W11)', (_what, records, message) => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
     wal.append([vote(), entries(1, 2), checkpoint(1)]);
@@ -95,7 +95,7 @@ describe('an append', () => {
   });
 });
 
-it('a segment that is full costs the next append nothing but a name when the spare is ready (W13)', async () => {
+it('a full segment costs the next append only a rename when the spare is ready (W13)', async () => {
   const disk = new MemoryDisk();
   const { wal } = openLog(disk);
   wal.append([vote()]);
@@ -104,7 +104,7 @@ it('a segment that is full costs the next append nothing but a name when the spa
     const steps = watch(disk);
     wal.append([entries(index, 1, 400)]);
     const written = steps.filter((step) => step.kind === 'write' && step.path.endsWith('.spare'));
-    // Header and summary, and not one sector of zeros.
+    // Header and summary, without any sector of zeros.
     expect(written.length).toBeLessThanOrEqual(2);
     wal.tidy();
     await settled();
@@ -112,7 +112,7 @@ it('a segment that is full costs the next append nothing but a name when the spa
   expect(index).toBeGreaterThan(10);
 });
 
-it('a segment that is full is not followed when there are more groups than half a segment can name', () => {
+it('a full segment has no successor when there are more groups than half a segment can name', () => {
   const { wal } = openLog(new MemoryDisk());
   const manyVotes = new RecordWriter();
   for (let group = 0; group < 200; group++) manyVotes.hardState(toGroupId(group), { term: TERM, vote: 1 });
@@ -125,7 +125,7 @@ describe('a failure', () => {
     ['sync', 'sync', 'wal/000000000001.wal', /000000000001.wal could not be written \(EIO/],
     ['write of the guard', 'write', 'wal/guard', /guard could not be written \(EIO/],
     ['sync of the guard', 'sync', 'wal/guard', /guard could not be written \(EIO/],
-  ])('of a %s is the last thing that happens to the disk (W7)', (_what, kind, path, message) => {
+  ])('of a %s is the last operation on the disk (W7)', (_what, kind, path, message) => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
     failOnce(disk, (step) => step.kind === kind && step.path === path, 'EIO');
@@ -137,7 +137,7 @@ describe('a failure', () => {
     expect(steps).toEqual([]);
   });
 
-  it('for want of space for a segment says so, and comes before the first byte of the batch', () => {
+  it('for lack of space for a segment is reported before the first byte of the batch', () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
     wal.append([vote()]);
@@ -152,7 +152,7 @@ describe('a failure', () => {
     expect(disk.list('wal').filter((name) => name.endsWith('.spare'))).toEqual([]);
   });
 
-  it('for want of space in the background is none: the log goes on without a spare (W13)', async () => {
+  it('for lack of space in the background is ignored: the log continues without a spare (W13)', async () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
     wal.append([vote(), entries(1, 4, 400)]);
@@ -180,7 +180,7 @@ describe('a failure', () => {
   });
 });
 
-it('the guard is synced every 64 batches, and not more often without a vote (W8)', () => {
+it('the guard is synced every 64 batches, and at other times only with a vote (W8)', () => {
   const disk = new MemoryDisk();
   const { wal } = openLog(disk);
   wal.append([vote()]);
@@ -192,7 +192,7 @@ it('the guard is synced every 64 batches, and not more often without a vote (W8)
   expect(steps.filter((step) => step.kind === 'sync' && step.path === 'wal/guard')).toHaveLength(3);
 });
 
-it('a log that is opened removes what a creation left behind when it was interrupted', () => {
+it('a log that is opened removes the files of an interrupted creation', () => {
   const disk = twoSegments();
   disk.open('wal/9.spare', 'create').close();
   disk.open('wal/guard.new', 'create').close();
@@ -200,7 +200,7 @@ it('a log that is opened removes what a creation left behind when it was interru
   expect(disk.list('wal').toSorted()).toEqual(['000000000001.wal', '000000000002.wal', 'guard']);
 });
 
-it('a log that is opened turns a torn batch back into zeros and writes over it (W5)', () => {
+it('a log that is opened overwrites a torn batch with zeros, and then with records (W5)', () => {
   const disk = twoSegments();
   const { wal, recovered: before } = openLog(disk);
   const next = (before.groups.get(GROUP)?.entries.at(-1)?.index ?? 0) + 1;

@@ -1,5 +1,5 @@
-// Goal: a guest waits for the host inside its call, may not ask too often, and survives a missing answer (G14, G18).
-// Method: a State Change as text in real executors, with hosts that answer late, wrongly, or not.
+// Goal: a guest waits for the host within its call, has a limit of calls to it, and a missing answer ends the call only
+// (G14, G18). Method: a State Change as text in real executors, with hosts that answer late, wrongly, or not.
 import { describe, expect, it } from 'vitest';
 import type { FunctionCall, HostCall, Value } from '#wasm';
 import { artifactOf, executors, LIMITED, TIME } from '../../support/wasm/executors.ts';
@@ -7,7 +7,7 @@ import { artifactOf, executors, LIMITED, TIME } from '../../support/wasm/executo
 const READER = 'cairn:component/state-reader@0.1.0';
 
 describe('Executors', { timeout: 60_000 }, () => {
-  it('answer a guest from the host, while the loop goes on', async () => {
+  it('pass calls of a guest to the host while the event loop continues', async () => {
     await using own = executors();
     const asked: HostCall[] = [];
     const outcome = await own.call(
@@ -26,7 +26,7 @@ describe('Executors', { timeout: 60_000 }, () => {
   it.each<readonly [string, FunctionCall['host']]>([
     ['fails', async () => Promise.reject(new Error('no such view'))],
     ['is none', undefined],
-  ])('end a call whose host %s, and do the next one', async (_, host) => {
+  ])('end a call whose host %s, and run the next one', async (_, host) => {
     await using own = executors();
     const outcome = await own.call(await callOf(1, host));
     expect(outcome).toMatchObject({
@@ -36,15 +36,15 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ kills: 0 });
   });
 
-  it('end a call that is given what its type is not', async () => {
+  it('end a call when the host returns a value of another type', async () => {
     await using own = executors();
     const outcome = await own.call(await callOf(1, async () => 5));
     expect(outcome).toMatchObject({ fault: { code: 'AbiViolation', message: expect.stringContaining('string') } });
   });
 
-  it('end a call whose host does not answer in time, and do not blame the component', async () => {
+  it('end a call whose host does not answer in time, without a quarantine of the component', async () => {
     await using own = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
-    // Loaded and compiled, so that the time of the next one is that of the host.
+    // Loads and compiles, so that the time of the next call is that of the host.
     await own.call(await callOf(1, async () => 'state'));
     const never = (): Promise<Value> => new Promise(() => undefined);
     const outcome = await own.call({ ...(await callOf(1, never)), time: { wallMs: 1000, cpuMs: 60_000 } });
@@ -54,7 +54,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ kills: 1, quarantined: 0 });
   });
 
-  it('end calls that nobody waits for, wherever they are, and blame no component', async () => {
+  it('end aborted calls in any state, without a quarantine of the component', async () => {
     await using own = executors({ quarantine: { killsMax: 1, windowMs: 60_000 } });
     const { promise: hasAsked, resolve } = Promise.withResolvers<void>();
     const never = (): Promise<Value> => {
@@ -65,7 +65,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     const calls = await Promise.all(aborts.map(async ({ signal }) => ({ ...(await callOf(1, never)), signal })));
     const outcomes = calls.map((call) => own.call(call));
     await hasAsked;
-    // Waiting, sent ahead, and running, in this order.
+    // In this order: waiting, sent ahead, and running.
     for (const abort of aborts.toReversed()) abort.abort();
     const cancelled = { kind: 'fault', fault: { code: 'Cancelled' } };
     expect(await Promise.all(outcomes)).toMatchObject([cancelled, cancelled, cancelled]);
@@ -80,7 +80,7 @@ async function callOf(times: number, host: FunctionCall['host']): Promise<Functi
   return { artifact, ...LIMITED, time: TIME, bound: 'main', values, ...(host === undefined ? {} : { host }) };
 }
 
-/** Reads a view so often, and decides on nothing. */
+/** Reads a view the given number of times, and emits nothing. */
 function asking(times: number): string {
   return `(component
     (import "${READER}" (instance $r (export "read" (func (param "name" string) (result string)))))

@@ -1,5 +1,5 @@
-// Goal: a hostile component is refused by its binary alone, with a code, a sentence and a place (G2, G4, G5, G6).
-// Method: components from their text, one for each attack, and the inspector.
+// Goal: a malicious component is rejected by its binary alone, with a code, a message and an offset (G2, G4, G5, G6).
+// Method: components as text, one for each attack, and the inspector.
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS, inspect, REFUSAL_CODES, type Refusal, type RefusalCode } from '#wasm';
 import { HOSTILE } from '../../support/wasm/hostile.ts';
@@ -7,7 +7,7 @@ import { viewText, wat } from '../../support/wasm/wat.ts';
 
 const OPTIONS = { kind: 'state-view', limits: DEFAULT_LIMITS } as const;
 
-it.each(HOSTILE)('inspect refuses $what', async ({ code, says, bytes }) => {
+it.each(HOSTILE)('inspect rejects $what', async ({ code, says, bytes }) => {
   const component = await bytes();
   const { reason } = refused(component);
   expect(reason.message).toMatch(says);
@@ -16,13 +16,13 @@ it.each(HOSTILE)('inspect refuses $what', async ({ code, says, bytes }) => {
   expect(reason.offset).toBeLessThanOrEqual(component.length);
 });
 
-it('inspect refuses a component that is larger than it may be', async () => {
+it('inspect rejects a component beyond the maximum size', async () => {
   const component = await wat(viewText());
   const limits = { ...DEFAULT_LIMITS, componentBytesMax: component.length - 1 };
   expect(inspect(component, { ...OPTIONS, limits })).toMatchObject({ reason: { code: 'TooLarge' } });
 });
 
-it('inspect has an example of every code, with those of names and of publishing', () => {
+it('every code has an example here, in the tests of names or in those of publishing', () => {
   const elsewhere: readonly RefusalCode[] = ['UnsafeName', 'SmokeCallFailed', 'NotPublished'];
   expect(new Set([...HOSTILE.map(({ code }) => code), ...elsewhere])).toEqual(new Set(REFUSAL_CODES));
 });

@@ -1,5 +1,5 @@
 // Goal: the host reads only values inside the memory of a guest, within a budget, or ends the call (G11, G12). Method:
-// a guest that returns given bytes, random areas beside a naive reading, and repeated lists.
+// a guest that returns given bytes, random return areas compared with a naive reading, and repeated lists.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Value } from '#wasm';
@@ -11,7 +11,7 @@ const PAGE_BYTES = 65_536;
 const AREA_BYTES = 12;
 const nothing = () => () => undefined;
 
-it('an answer is a value in the memory of the guest, or ends the call', async () => {
+it('a result is a value in the memory of the guest, or ends the call', async () => {
   const text = guestText('(memory.copy (i32.const 16) (local.get $e) (local.get $en)) (i32.const 16)');
   const guest = linkedWith(await wat(text), nothing);
   const [{ memory }] = guest.cores as unknown as readonly [{ readonly memory: { readonly buffer: ArrayBuffer } }];
@@ -37,7 +37,7 @@ it.each([
   ['bytes', '(list u8)', 2, 2 ** 15],
   ['text', 'string', 2, 2 ** 15],
   ['lists of nothing', '(list u32)', 500, 0],
-])('an answer counts %s that it names again and again each time', async (_, type, count, length) => {
+])('a result counts %s each time when it has them repeatedly', async (_, type, count, length) => {
   const component = await wat(repeating(type, count, length));
   expect(() => linkedWith(component, nothing, 4000).call('all', [])).toThrow('more bytes than it may');
   expect(linkedWith(component, nothing, 200_000).call('all', [])).toHaveLength(count);
@@ -54,7 +54,7 @@ function outcomeOf(call: () => Value): Outcome {
   }
 }
 
-/** What the area says, as the component model reads it. */
+/** Value of the return area by the component model. */
 function read(memory: Buffer, tag: number, at: number, length: number): Outcome {
   if (tag > 1 || at + length > memory.length) return 'ended';
   const bytes = memory.subarray(at, at + length);
@@ -63,7 +63,7 @@ function read(memory: Buffer, tag: number, at: number, length: number): Outcome 
   return Buffer.from(text).equals(bytes) ? { value: { tag: 'err', val: text } } : 'ended';
 }
 
-/** Answers so many lists, all of which are the same place. */
+/** Returns the given number of lists, all at the same address. */
 function repeating(type: string, count: number, length: number): string {
   return `(component
     (core module $m

@@ -1,5 +1,5 @@
-// Goal: values cross the border of a component as the component model says (G11, G12). Method: random types and values
-// through a component, in our linker and in the glue of jco: same values, same memory.
+// Goal: values pass into and out of a component as the component model defines (G11, G12). Method: random types and
+// values pass through a component, in our linker and in the glue code of jco, with equal values and memory.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Value } from '#wasm';
@@ -9,7 +9,7 @@ import { forJco, passing, valuesOf, type WitType, witTypes } from '../../../supp
 
 const cases = witTypes.chain((type) => valuesOf(type).map((value) => ({ type: wrapped(type), value: [value] })));
 
-it('hands values through as jco does, with the same bytes in memory', { timeout: 120_000 }, async () => {
+it('passes values like jco, with the same bytes in memory', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(cases, async ({ type, value }) => {
       const component = await passing(type);
@@ -24,7 +24,7 @@ it('hands values through as jco does, with the same bytes in memory', { timeout:
 });
 
 interface Passed {
-  /** What the host was given, and what it was answered in the end. */
+  /** Arguments of the host function, and the final result. */
   readonly values: readonly unknown[];
   readonly memory: Buffer;
 }
@@ -58,12 +58,12 @@ function memoryOf(cores: readonly Readonly<Record<string, object>>[]): Buffer {
   return Buffer.from(memory?.buffer ?? new ArrayBuffer(0));
 }
 
-/** jco throws the error of a result that a function answers, so that none stands alone. */
+/** jco throws the error when a function returns a result, so a result is always inside another type. */
 function wrapped(type: WitType): WitType {
   return { kind: 'tuple', parts: [type] };
 }
 
-/** Lists of numbers are arrays of their kind in jco; absent and undefined are alike. */
+/** In jco, lists of numbers are typed arrays, and an absent value equals undefined. */
 function plain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array);
   if (Array.isArray(value)) return value.map(plain);

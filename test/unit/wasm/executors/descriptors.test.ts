@@ -1,5 +1,5 @@
 // Goal: the process of a guest has no file of the node open (ADR 0087). Method: a database of LevelDB, which opens its
-// files without close-on-exec, and what the kernel says of an executor that has answered.
+// files without close-on-exec, and the open files of an executor according to the kernel.
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

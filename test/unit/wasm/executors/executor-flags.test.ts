@@ -1,5 +1,5 @@
-// Goal: a process that runs guests may read its own program and do nothing else, were there ever JavaScript of a
-// guest's in it. Method: Node with the flags of such a process, and a program that tries.
+// Goal: a process that runs guests can read its own program and do nothing else, even if it executed JavaScript of a
+// guest. Method: Node with the flags of such a process, and a program that tries.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -23,7 +23,7 @@ const TRIES = `
   }));
 `;
 
-it('lets the process of a guest read its own program and nothing else', () => {
+it('a process of guests can read its own program and nothing else', () => {
   const flags = flagsOf(DEFAULT_EXECUTORS.process);
   const { stdout, stderr } = spawnSync(process.execPath, [...flags, '--eval', TRIES], { env: {}, cwd: '/' });
   expect(stderr.toString()).toBe('');

@@ -1,5 +1,5 @@
-// Goal: a misbehaving guest ends in a fault, disturbs no other call and never blocks the loop (G11, G12, G16, G17, G18,
-// G19). Method: guests as text in real executors, each between two calls of a good guest.
+// Goal: a misbehaving guest ends in a fault, affects no other call and never blocks the event loop (G11, G12, G16, G17,
+// G18, G19). Method: guests as text in real executors, each between two calls of a good guest.
 import { afterAll, describe, expect, it } from 'vitest';
 import type { FoldOutcome } from '#wasm';
 import { longestTurnMs } from '../../../support/longest-turn.ts';
@@ -15,7 +15,7 @@ describe('Executors', { timeout: 60_000 }, () => {
   const shared = executors();
   afterAll(() => shared[Symbol.asyncDispose]());
 
-  it.each(MISBEHAVING)('answers a fault for $what', async ({ code, says, text }) => {
+  it.each(MISBEHAVING)('return a fault for $what', async ({ code, says, text }) => {
     const [good, bad] = [await artifactOf(viewText()), await artifactOf(text)];
     await shared.fold(foldOf(good, [EVENT]));
     const calls = [good, bad, good].map((artifact) => () => shared.fold(foldOf(artifact, [EVENT])));
@@ -27,7 +27,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(turnMs).toBeLessThan(TURN_MS_MAX);
   });
 
-  it('calls an instance again for those of its pool, and never for those of another', async () => {
+  it('reuse an instance for calls of its pool, and never for calls of another', async () => {
     const count = '(i32.store8 (i32.const 128) (i32.add (i32.load8_u (i32.const 128)) (i32.const 1)))';
     const counting = await artifactOf(guestText(`${count} ${answer('128', '1')}`));
     const states: unknown[] = [];
@@ -38,7 +38,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(states).toEqual([1, 2, 1, 3, 2]);
   });
 
-  it('reports each call of a component by its digest and result, and none that was not wanted', async () => {
+  it('report each call of a component with its digest and result, except calls that were aborted before', async () => {
     const calls: string[] = [];
     let nowMs = 0;
     const onCall = (digest: string, result: string, ms: number): void => void calls.push(`${digest} ${result} ${ms}`);
@@ -58,7 +58,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     for (const call of calls) expect(Number(call.split(' ')[2])).toBeGreaterThan(0);
   });
 
-  it('begins a call that gives way when no other one waits', async () => {
+  it('start a call of low priority only when no other one waits', async () => {
     await using own = executors();
     const artifact = await artifactOf(viewText());
     const order: string[] = [];
@@ -68,12 +68,12 @@ describe('Executors', { timeout: 60_000 }, () => {
     };
     const others = [called('behind 1', true), called('behind 2', true), called('first', false)];
     await called('second', false);
-    // The first of those that give way runs by now, and the other one does not.
+    // The first call of low priority runs by now, the second one does not.
     await Promise.all([...others, called('third', false)]);
     expect(order).toEqual(['first', 'second', 'behind 1', 'third', 'behind 2']);
   });
 
-  it('kills a process that takes too long, and does the next call in another one', async () => {
+  it('kill a process that exceeds its time, and run the next call in another one', async () => {
     await using own = executors();
     const spinning = await artifactOf(SPINNING);
     const time = { wallMs: 300, cpuMs: 60_000 };
@@ -86,7 +86,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ starts: 2, kills: 1 });
   });
 
-  it('kills a process that takes too much memory', async () => {
+  it('kill a process that exceeds its memory', async () => {
     await using own = executors({ residentBytesMax: 2 ** 20 });
     const spinning = await artifactOf(SPINNING);
     const fault = await own.fold(foldOf(spinning, [EVENT], ENDLESS));
@@ -95,7 +95,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     });
   });
 
-  it('does not call a component that has ended too many processes, until a while has passed', async () => {
+  it('do not call a component that has ended too many processes until a time has passed', async () => {
     let nowMs = 0;
     await using own = executors({ quarantine: { killsMax: 2, windowMs: 60_000 } }, () => nowMs);
     const spinning = await artifactOf(SPINNING);
@@ -112,7 +112,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(await codes()).toBe('DeadlineExceeded');
   });
 
-  it('refuses calls when too many wait, and those that wait when it is closed', async () => {
+  it('refuse calls when too many wait, and waiting calls when they are closed', async () => {
     const own = executors({ waitingMax: 1 });
     const good = await artifactOf(viewText());
     const [first, second] = [own.fold(foldOf(good, [EVENT])), own.fold(foldOf(good, [EVENT]))];

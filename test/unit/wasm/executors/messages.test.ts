@@ -1,5 +1,5 @@
-// Goal: messages of processes are read as written, in any pieces, and other bytes are no message (G14, G15). Method:
-// random messages there and back, random bytes, and frames in random pieces.
+// Goal: messages of processes are decoded as they were encoded, in pieces of any size, and other bytes are rejected
+// (G14, G15). Method: random messages encoded and decoded, random bytes, and frames in random pieces.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter } from '#base';
@@ -87,7 +87,7 @@ const answers: fc.Arbitrary<Answer> = fc.oneof(
 );
 
 describe('messages', () => {
-  it('are read as they were written', () => {
+  it('are decoded as they were encoded', () => {
     const calls = fc.record({ interfaceName: fc.string(), functionName: fc.string(), values: fc.array(values) });
     const results = fc.oneof(
       fc.record({ kind: fc.constant('value' as const), value: values }),
@@ -103,7 +103,7 @@ describe('messages', () => {
     );
   });
 
-  it('are none where the bytes are any', () => {
+  it('are decoded from any bytes without an exception', () => {
     const readers = [decodeAnswer, decodeHostCall, decodeHostResult, decodeRequest];
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (frame) => {
@@ -113,25 +113,25 @@ describe('messages', () => {
     );
   });
 
-  it('have no values that are deeper than 64 lists', () => {
+  it('have at most 64 levels of lists', () => {
     const nested = (depth: number): Value => (depth === 0 ? [] : [nested(depth - 1)]);
     expect(readBack(nested(63)).failed).toBe(false);
     expect(readBack(nested(64)).failed).toBe(true);
   });
 
-  it('keep names of records from meaning anything', () => {
+  it('give names of records no special meaning', () => {
     const { value } = readBack(record([['__proto__', [1]]]));
     expect(Object.getPrototypeOf(value)).toBeNull();
     expect(value).toEqual(record([['__proto__', [1]]]));
   });
 
-  it('leave no resource of a guest out of its process', () => {
+  it('never contain a resource of a guest', () => {
     const own = new Handle(1, { handles: {}, destroy: () => undefined });
     expect(() => writeValue(new ByteWriter(), own)).toThrow('stays in its process');
   });
 });
 
-it('FrameReader puts frames together whatever pieces they come in', () => {
+it('FrameReader assembles frames from pieces of any size', () => {
   fc.assert(
     fc.property(fc.array(bytes), fc.array(fc.integer({ min: 1, max: 70 }), { minLength: 1 }), (frames, sizes) => {
       const stream = Buffer.concat(frames.flatMap((frame) => [frameHead(frame.length), frame]));
@@ -147,7 +147,7 @@ it('FrameReader puts frames together whatever pieces they come in', () => {
   );
 });
 
-it('FrameReader goes no further when a frame is too long', () => {
+it('FrameReader stops when a frame is too long', () => {
   const heard: Uint8Array[] = [];
   const reader = new FrameReader(100, (frame) => heard.push(frame));
   expect(reader.push(frameHead(100))).toBe(true);

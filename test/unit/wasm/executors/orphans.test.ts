@@ -1,5 +1,5 @@
-// Goal: a guest that runs when its node is killed does not run on (ADR 0087). Method: executors in a process of their
-// own, which is killed while a guest of it loops with fuel for an hour.
+// Goal: a guest ends when its node is killed (ADR 0087). Method: executors in another process, which is killed while
+// its guest loops with fuel for an hour.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { endWithTest } from '../../../support/test-scope.ts';
 
 const CHILD = join(import.meta.dirname, '../../../support/guest-loop-child.ts');
 
-test('a guest ends with the node that is killed', { timeout: 60_000 }, async () => {
+test('a guest ends when its node is killed', { timeout: 60_000 }, async () => {
   const child = fork(CHILD, { execArgv: ['--conditions=source'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   endWithTest(child);
   const [pids] = (await once(child, 'message')) as [readonly number[]];

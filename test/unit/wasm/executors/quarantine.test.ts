@@ -1,5 +1,5 @@
-// Goal: a component that ends processes is refused for a while that grows with what it costs, and no other is (G17).
-// Method: kills at times that the test says.
+// Goal: a component that ends processes is refused for a time that grows with each of them, and no other component is
+// (G17). Method: kills at given times.
 import { expect, it } from 'vitest';
 import { Quarantine } from '../../../../src/wasm/executors/quarantine.ts';
 
@@ -11,7 +11,7 @@ function quarantine(): Quarantine {
   return new Quarantine({ killsMax: KILLS_MAX, windowMs: WINDOW_MS, firstMs: FIRST_MS });
 }
 
-it('a quarantine is four times as long with each process that ends within the window, and as long as the window at most', () => {
+it('a quarantine is four times as long with each process that ends within the window, and at most as long as the window', () => {
   const own = quarantine();
   let nowMs = 0;
   const lengths = Array.from({ length: 9 }, () => {
@@ -23,7 +23,7 @@ it('a quarantine is four times as long with each process that ends within the wi
   expect(lengths).toEqual([0, 0, 1_000, 4_000, 16_000, 64_000, 256_000, 600_000, 0]);
 });
 
-it('a quarantine costs few processes, however often it is called (G17)', () => {
+it('a quarantine limits the number of ended processes, for any number of calls (G17)', () => {
   const own = quarantine();
   const kills: number[] = [];
   for (let nowMs = 0; nowMs < 20 * WINDOW_MS; nowMs += 100) {
@@ -36,7 +36,7 @@ it('a quarantine costs few processes, however often it is called (G17)', () => {
   expect(most).toBeLessThanOrEqual(KILLS_MAX + growths);
 });
 
-it('a quarantine is short for one that seldom ends a process, and forgotten after the window', () => {
+it('a quarantine is short for a component that seldom ends a process, and is forgotten after the window', () => {
   const own = quarantine();
   for (const at of [0, 100_000, 200_000]) own.killed('a', at);
   expect(own.endsIn('a', 200_000)).toBe(FIRST_MS);

@@ -1,5 +1,5 @@
-// Goal: an instance is used again while it is small and without a fault; costs of a call are counted and repeat (G9,
-// G10, G16). Method: guests as text that count their calls, in the process of the test.
+// Goal: an instance is reused while it is small and without a fault, and the costs of a call are counted and repeatable
+// (G9, G10, G16). Method: guests as text that count their calls, in the process of the test.
 import { expect, it } from 'vitest';
 import { isRecord, type Value } from '../../../../src/wasm/abi/values.ts';
 import { decodeArtifact } from '../../../../src/wasm/guest/artifact.ts';
@@ -10,13 +10,13 @@ import { answer, guestText } from '../../../support/wasm/guests.ts';
 
 const KEPT_BYTES = 100_000;
 
-it('Program makes a new one when it has grown', async () => {
+it('a program replaces its instance when its memory has grown', async () => {
   const call = await callsOf(`(drop (memory.grow (i32.const 1))) ${REMEMBERING}`);
   expect([call(), call()].map(answered)).toEqual([1, 1]);
   expect(call()).toMatchObject({ spent: { memoryBytes: 131_072 } });
 });
 
-it('folds to the same state in whatever batches the events come, one by one or many at once', async () => {
+it('a program folds to the same state for any sizes of batches, one by one or many at once', async () => {
   await using own = executors();
   const events = Array.from({ length: 20 }, (_, i) => new Uint8Array(8 * i).fill(i));
   const folded = async (hasBatch: boolean, size: number): Promise<Uint8Array> => {
@@ -39,7 +39,7 @@ it('folds to the same state in whatever batches the events come, one by one or m
   expect(others).toEqual(others.map(() => whole));
 });
 
-/** Answers how often the instance was called. */
+/** Returns the number of calls of the instance. */
 const COUNT = '(i32.store (i32.const 128) (i32.add (i32.load (i32.const 128)) (i32.const 1)))';
 const REMEMBERING = `${COUNT} ${answer('128', '1')}`;
 

@@ -1,5 +1,6 @@
-// Goal: a component is put together as its binary says, and reaches nothing of the host but what it imports (G13).
-// Method: components as text, with what real tools make of interfaces and resources, and with what none would make.
+// Goal: a component is linked as its binary describes, and reaches only the parts of the host that it imports (G13).
+// Method: components as text, some with the output of real tools for interfaces and resources, some that no tool would
+// generate.
 import { describe, expect, it } from 'vitest';
 import { linkedWith } from '../../../support/wasm/linked.ts';
 import { componentOf, viewText, wat } from '../../../support/wasm/wat.ts';
@@ -16,11 +17,11 @@ describe('link', () => {
     ['presenter', OWN_WIT],
     ['state-view', SDK_WIT],
     ['state-change', SDK_WIT],
-  ])('puts the world %s together, as tools make it', async (world, wit) => {
+  ])('links the world %s as built by tools', async (world, wit) => {
     expect(linkedWith(await componentOf(wit, world), nothing).cores.length).toBeGreaterThan(0);
   });
 
-  it('gives a core module nothing of the prototype of what it is given', async () => {
+  it('does not expose the prototype of import objects to a core module', async () => {
     const asked = (name: string): string => `(component
       (core module $none)
       (core instance $none (instantiate $none))
@@ -33,24 +34,24 @@ describe('link', () => {
     }
   });
 
-  it('finds no export of a core instance that is one of every object', async () => {
+  it('does not find properties of every object among the exports of a core instance', async () => {
     const component = await wat(`(component
       (core module $m) (core instance $i (instantiate $m))
       (alias core export $i "hasOwnProperty" (core func $f)))`);
     expect(() => linkedWith(component, nothing)).toThrow('There is no hasOwnProperty');
   });
 
-  it('destroys a resource of its own when its owner drops it, and not when it was lent', async () => {
+  it('destroys a resource of the guest when its owner drops it, and not when a borrow ends', async () => {
     const guest = linkedWith(await wat(RESOURCES), nothing);
     expect(guest.call('run', [])).toBe(7);
   });
 
-  it('refuses a handle that the guest was not given', async () => {
+  it('refuses a handle that the guest does not have', async () => {
     const guest = linkedWith(await wat(RESOURCES), nothing);
     expect(() => guest.call('forge', [])).toThrow('The handle 99 is none that the guest was given');
   });
 
-  it('lets a guest call nobody while it allocates', async () => {
+  it('lets a guest call no import while it allocates', async () => {
     const text = viewText({
       before: `(import "cairn:component/state-reader@0.1.0" (instance $r (export "f" (func))))
         (core func $f (canon lower (func $r "f")))`,
@@ -67,19 +68,19 @@ describe('link', () => {
     );
   });
 
-  it('answers the host what a component inside answers the one around it', async () => {
+  it('returns to the host the result that an inner component returns to the outer one', async () => {
     const guest = linkedWith(await wat(NESTED), nothing);
     expect(guest.call('shout', ['hé'])).toBe('hé!');
   });
 });
 
-/** Imports of a core module stand in front of everything else in it. */
+/** Moves the import of a core module before its other parts. */
 function moved(text: string): string {
   const wanted = '(import "h" "f" (func $f))';
   return text.replace(wanted, '').replace('(core module $m', `(core module $m ${wanted}`);
 }
 
-/** Makes two resources and drops one: the destructor adds what it is given. */
+/** Creates two resources and drops one. The destructor adds the value of its resource to a sum. */
 const RESOURCES = `(component
   (core module $memory
     (global $sum (mut i32) (i32.const 0))
@@ -108,7 +109,7 @@ const RESOURCES = `(component
   (func (export "run") (result s32) (canon lift (core func $i "run")))
   (func (export "forge") (result s32) (canon lift (core func $i "forge"))))`;
 
-/** One that adds a mark to a text, and one around it that has it done, each with a memory of its own. */
+/** The inner component adds a mark to a text, the outer one calls it, and each has its own memory. */
 const NESTED = `(component
   (component $inner
     (core module $m

@@ -1,5 +1,5 @@
-// Goal: a guest learns nothing from WASI but what the host says, the same in each call, and is denied the rest (G10).
-// Method: the functions as they are; then a component that calls some of them, as the linker puts it together.
+// Goal: a guest gets from WASI only values of the host, the same in each call, and other functions fail (G10). Method:
+// the functions alone; then a component that calls some of them, through the linker.
 import { expect, it } from 'vitest';
 import { NullWasi, type Value, type ValueList } from '#wasm';
 import { linkedWith } from '../../../support/wasm/linked.ts';
@@ -8,7 +8,7 @@ import { viewText, wat } from '../../../support/wasm/wat.ts';
 const OPTIONS = { timeNs: 1_700_000_000_123_456_789n, seed: 7n };
 const RANDOM = 'wasi:random/random@0.2.3';
 
-it('NullWasi draws the same from the same seed, and other numbers from another', () => {
+it('NullWasi draws the same numbers from the same seed, and others from another', () => {
   const draw = (seed: bigint): ValueList => {
     const wasi = begun({ ...OPTIONS, seed });
     return [call(wasi, RANDOM, 'get-random-u64'), call(wasi, RANDOM, 'get-random-bytes', 13n)];
@@ -18,23 +18,23 @@ it('NullWasi draws the same from the same seed, and other numbers from another',
   expect(draw(7n)).toEqual([7191089600892374487n, expect.objectContaining({ length: 13 })]);
 });
 
-it('NullWasi denies what it does not answer, by its name', () => {
+it('NullWasi fails with the name of a function that it does not have', () => {
   expect(() => call(begun(OPTIONS), 'wasi:http/outgoing-handler@0.2.0', 'handle')).toThrow(
     'A guest calls wasi:http/outgoing-handler#handle, which gives nothing here',
   );
 });
 
-it('NullWasi is what a component asks for', async () => {
+it('NullWasi implements the imports of a component', async () => {
   const wasi = begun(OPTIONS);
   const guest = linkedWith(await wat(GUEST), (name, member) => wasi.functionOf(name, member));
   expect(guest.call('roll', [])).toBe(7191089600892374487n);
-  // A guest that logs lives on.
+  // A guest may log.
   expect(guest.call('log', [])).toBe(65_536n);
   expect(guest.call('log', [])).toBe(65_536n);
   expect(() => guest.call('leave', [])).toThrow('wasi:cli/exit#exit');
 });
 
-/** Rolls a number, looks how much it may write to the stream of errors, and asks for the end of the process. */
+/** Draws a random number, reads the capacity of the error stream, and exits. */
 const GUEST = viewText({
   before: `
     (import "wasi:random/random@0.2.3" (instance $random (export "get-random-u64" (func (result u64)))))

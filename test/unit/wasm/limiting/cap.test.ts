@@ -1,5 +1,5 @@
-// Goal: no memory or table grows beyond its share, and a capped module is what it was otherwise (G7). Method: modules
-// that grow until they are refused, and the maxima that the engine sees.
+// Goal: no memory or table grows beyond its share, and a capped module is otherwise unchanged (G7). Method: modules
+// that grow until growth fails, and the maxima that the engine sees.
 import { describe, expect, it } from 'vitest';
 import { cap } from '#wasm';
 import { instantiate, isValid } from '../../../support/wasm/engine.ts';
@@ -30,14 +30,14 @@ describe('cap', () => {
     expect(functionOf(exports, 'run')()).toBe(11);
   });
 
-  it.each(PROGRAMS)('leaves the rest of a module as it is: $what', async ({ fields, argument }) => {
+  it.each(PROGRAMS)('does not change the rest of a module: $what', async ({ fields, argument }) => {
     const plain = instantiate(await wat(`(module ${fields})`));
     const rewritten = await capped(fields);
     expect(isValid(rewritten)).toBe(true);
     expect(functionOf(instantiate(rewritten), 'run')(argument)).toBe(functionOf(plain, 'run')(argument));
   });
 
-  it('refuses what is no core module', () => {
+  it('rejects bytes that are not a core module', () => {
     expect(cap(new Uint8Array(3), GROWTH)).toMatchObject({ reason: { code: 'InvalidComponent', offset: 0 } });
   });
 });

@@ -1,5 +1,5 @@
-// Goal: a metered module computes the same, takes the same fuel each time, and ends (G3, G8, G9). Method: programs with
-// and without metering; endless loops; bodies that jump around their charges.
+// Goal: a metered module has the same results, uses the same fuel each time, and ends (G3, G8, G9). Method: programs
+// with and without metering; endless loops; bodies that jump around their charges.
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, meter } from '#wasm';
 import { instantiate } from '../../../support/wasm/engine.ts';
@@ -16,7 +16,7 @@ describe('meter', () => {
     expect(functionOf(await withFuel(fields, MUCH), 'run')(argument)).toBe(plain);
   });
 
-  it.each(PROGRAMS)('takes the same fuel in two runs: $what (G9)', async ({ fields, argument }) => {
+  it.each(PROGRAMS)('uses the same fuel in two runs: $what (G9)', async ({ fields, argument }) => {
     const takes = async (): Promise<bigint> => {
       const exports = await withFuel(fields, MUCH);
       functionOf(exports, 'run')(argument);
@@ -67,7 +67,7 @@ describe('meter', () => {
     expect(await taken(fields, 80_000)).toBe(20_001n);
   });
 
-  it('charges operations on tables by their length, and a length before anything is done with it', async () => {
+  it('charges operations on tables by their length, before they are carried out', async () => {
     const fields = `(table 90 funcref) (func (export "run") (param i32)
       (table.fill (i32.const 0) (ref.null func) (local.get 0)))`;
     expect(await taken(fields, 90)).toBe(91n);
@@ -76,7 +76,7 @@ describe('meter', () => {
     expect(() => functionOf(exports, 'run')()).toThrow('unreachable');
   });
 
-  it('charges growth, also when it is refused', async () => {
+  it('charges growth, also when it fails', async () => {
     const fields = '(memory 1) (func (export "run") (param i32) (drop (memory.grow (local.get 0))))';
     expect(await taken(fields, 1)).toBe(1001n);
     expect(await taken(fields, 60_000)).toBe(1001n);
@@ -84,7 +84,7 @@ describe('meter', () => {
 
   it.each([
     ['straight on', 'nop '.repeat(20_000)],
-    // Each block is left in its middle, so that what is charged behind it is jumped over.
+    // A jump leaves each block in its middle, and so avoids the charges after it.
     ['by jumps', `(block ${'nop '.repeat(900)} (br_if 0 (i32.const 1)) ${'nop '.repeat(900)})`.repeat(20)],
     ['by jumps out of several blocks', `(block (block ${'nop '.repeat(900)} (br 1)) ${'nop '.repeat(900)})`.repeat(20)],
     [
@@ -94,12 +94,12 @@ describe('meter', () => {
     ['around then', `(if (i32.const 0) (then ${'nop '.repeat(990)}) (else ${'nop '.repeat(900)}))`.repeat(20)],
     ['through then', `(if (i32.const 1) (then ${'nop '.repeat(900)}) (else ${'nop '.repeat(990)}))`.repeat(20)],
     ['around an if', `(if (i32.const 0) (then ${'nop '.repeat(990)} return)) ${'nop '.repeat(900)}`.repeat(20)],
-  ])('charges a long body that is run through %s (G3)', async (_what, body) => {
-    // At least 18,000 operators run in each.
+  ])('charges a long body that is executed %s (G3)', async (_what, body) => {
+    // Each body executes at least 18,000 operators.
     expect(await taken(`(func (export "run") (param i32) ${body})`, 0)).toBeGreaterThanOrEqual(18n);
   });
 
-  it('keeps the numbers of all functions, globals and types', async () => {
+  it('keeps the indexes of all functions, globals and types', async () => {
     const fields = `
       (import "host" "double" (func $double (param i32) (result i32)))
       (import "host" "base" (global $base i32))
@@ -111,7 +111,7 @@ describe('meter', () => {
     expect(functionOf(instantiate(await metered(fields), { host }), 'run')(20)).toBe(1045);
   });
 
-  it('refuses a module that is metered already', async () => {
+  it('rejects a module that is metered already', async () => {
     expect(meter(await metered('(func)'), DEFAULT_LIMITS)).toMatchObject({ reason: { code: 'UnsafeName' } });
   });
 });

@@ -1,4 +1,4 @@
-// Goal: publishing gives an artifact that runs, the same for the same bytes, or a refusal, in its own process (G1 to
+// Goal: publishing returns an artifact that runs, the same for the same bytes, or a refusal, in its own process (G1 to
 // G9, G18). Method: real processes, components as text, and with bytes changed at random.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ function childrenOf(pid: number): readonly number[] {
 }
 
 describe('Publisher', { timeout: 60_000 }, () => {
-  it('gives an artifact that an executor runs, the same each time', async () => {
+  it('returns an artifact that an executor runs, the same each time', async () => {
     await using publisher = new Publisher();
     const component = await wat(viewText());
     const [first, second] = [await publisher.publish(component, OPTIONS), await publisher.publish(component, OPTIONS)];
@@ -32,7 +32,7 @@ describe('Publisher', { timeout: 60_000 }, () => {
     expect(await running.fold(foldOf({ digest, bytes: artifact }, [EVENT]))).toMatchObject({ state: EVENT });
   });
 
-  it('looks again when its process is killed', async () => {
+  it('tries again when its process is killed', async () => {
     await using publisher = new Publisher();
     const before = childrenOf(process.pid);
     const published = publisher.publish(await wat(viewText()), OPTIONS);
@@ -42,7 +42,7 @@ describe('Publisher', { timeout: 60_000 }, () => {
     expect(await published).toMatchObject({ kind: 'ok' });
   });
 
-  it('refuses what it may not look at any longer', async () => {
+  it('refuses a component whose publication exceeds its time', async () => {
     await using publisher = new Publisher({ ...DEFAULT_PUBLISHER, time: { wallMs: 1, cpuMs: 60_000 } });
     const loops = guestText('(loop $l (br $l)) (i32.const 16)');
     const long = { ...OPTIONS, smoke: { ...LIMITED, limits: { ...LIMITED.limits, fuel: Number.MAX_SAFE_INTEGER } } };
@@ -54,7 +54,7 @@ describe('Publisher', { timeout: 60_000 }, () => {
 });
 
 describe('publish', () => {
-  it.each(['state-view-batch', 'state-change'])('makes of %s a component without custom sections', async (world) => {
+  it.each(['state-view-batch', 'state-change'])('removes the custom sections of %s', async (world) => {
     const bytes = await componentOf(OWN_WIT, world);
     const kind = world === 'state-change' ? 'state-change' : 'state-view';
     const published = publish(bytes, { kind, limits: DEFAULT_LIMITS, smoke: LIMITED });
@@ -67,7 +67,7 @@ describe('publish', () => {
     ['an endless start', viewText({ core: '(func $s (loop $l (br $l))) (start $s)' }), /units of fuel to start/],
     ['a start that traps', viewText({ core: '(func $s unreachable) (start $s)' }), /does not start: .*unreachable/],
     [
-      'an import of a core module that nobody gives',
+      'an import of a core module that the component does not provide',
       viewText({ core: '' }).replace('(core module $m', '(core module $m (import "a" "b" (func))'),
       /does not start/,
     ],
@@ -89,7 +89,7 @@ describe('publish', () => {
     expect(refused).toMatchObject({ reason: { code: 'SmokeCallFailed', message: expect.stringMatching(says) } });
   });
 
-  it('takes a guest that traps at the sample, which is not its own', async () => {
+  it('accepts a guest that traps at the sample event, which is not an event of the guest', async () => {
     expect(publish(await wat(guestText('unreachable')), OPTIONS)).toMatchObject({ kind: 'ok' });
   });
 });

@@ -1,5 +1,5 @@
-// Goal: an SDK-shaped component is refused at publishing exactly when its types do not fit the host. Method: types as
-// text with one difference each; test/spec/sdk-shaped-components runs those of a toolchain.
+// Goal: a component for the SDK's interfaces is refused at publishing exactly when its types do not match those of the
+// host. Method: types as text with one difference each; test/spec/sdk-shaped-components runs components of a toolchain.
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '#wasm';
 import { sdkExamples } from '../../../../src/components/sdk-examples.ts';
@@ -20,28 +20,28 @@ async function viewWith(from: string, to: string): Promise<unknown> {
   return publishing('state-view', await wat(sdkViewText(NONE, sdkTypesWith(from, to))));
 }
 
-describe('a component of the shape of the SDK', () => {
+describe('a component with the interfaces of the SDK', () => {
   it.each([
-    ['the types that are known', '(field "id" string)', '(field "id" string)'],
+    ['the types of the host', '(field "id" string)', '(field "id" string)'],
     ['narrower numbers', '(field "version" u64)', '(field "version" u8)'],
     ['numbers with a point', '(field "nanoseconds" u32)', '(field "nanoseconds" f64)'],
-    ['a field less', '(field "source" string) (field "specversion" string)', '(field "specversion" string)'],
-    ['a field that may be absent and is unknown', '(field "version" u64)', '(field "later" $maybe-text)'],
-    ['a case more', '(case "timestamp" $datetime)', '(case "timestamp" $datetime) (case "later" string)'],
+    ['a missing field', '(field "source" string) (field "specversion" string)', '(field "specversion" string)'],
+    ['an unknown optional field', '(field "version" u64)', '(field "later" $maybe-text)'],
+    ['an additional case', '(case "timestamp" $datetime)', '(case "timestamp" $datetime) (case "later" string)'],
   ])('is published with %s', async (_, from, to) => {
     expect(await viewWith(from, to)).toBe('published');
   });
 
   it.each<readonly [string, string, string, string, RegExp]>([
     [
-      'a field that nobody knows',
+      'an unknown field',
       '(field "version" u64)',
       '(field "later" string)',
       'MissingExport',
       /types that are not the SDK's: The guest wants a field later, and the host has database, name, /,
     ],
     [
-      'a case less',
+      'a missing case',
       '(case "timestamp" $datetime)',
       '(case "later" $datetime)',
       'MissingExport',
@@ -55,10 +55,10 @@ describe('a component of the shape of the SDK', () => {
   });
 
   it.each([
-    ['no host answers', 'database.created-at', 'name: func', 'created-at: func() -> datetime; name: func'],
-    ['answers a result', 'database.query-events', '-> list<cloudevent>;', '-> result<list<cloudevent>, string>;'],
-    ['answers a resource', 'database.query-events', '-> list<cloudevent>;', '-> database;'],
-    ['answers nothing', 'database.view-state', '-> option<rendered-state-view>;', ';'],
+    ['the host does not have', 'database.created-at', 'name: func', 'created-at: func() -> datetime; name: func'],
+    ['returns a result', 'database.query-events', '-> list<cloudevent>;', '-> result<list<cloudevent>, string>;'],
+    ['returns a resource', 'database.query-events', '-> list<cloudevent>;', '-> database;'],
+    ['returns nothing', 'database.view-state', '-> option<rendered-state-view>;', ';'],
   ])('is refused with the name of an import that %s', async (...[, name, from, to]) => {
     const types = SDK_WIT.replace(from, to);
     expect(types).not.toBe(SDK_WIT);
@@ -70,7 +70,7 @@ describe('a component of the shape of the SDK', () => {
   it.each([
     ['a view', 'content: option<list<u8>>,', 'content: option<list<u8>>, later: string,', /field later/],
     ['the events that it asks for', 'timestamp(datetime)', 'later(datetime)', /cases boolean, .*, later/],
-  ])('is refused where the types of %s are others', async (_, from, to, message) => {
+  ])('is refused when the types of %s differ', async (_, from, to, message) => {
     const types = SDK_WIT.replace(from, to);
     expect(types).not.toBe(SDK_WIT);
     const refused = ['MissingExport', expect.stringMatching(message)];

@@ -1,18 +1,18 @@
-// Goal: a name that could end a string, comment or line of JavaScript is refused in every place of a component (G1).
-// Method: a component with all such places, and each forbidden character in each name.
+// Goal: a name that could end a string, comment or line of JavaScript is refused everywhere in a component (G1).
+// Method: a component with names in all such positions, and each forbidden character in each name.
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, inspect, type Refusal } from '#wasm';
 import { viewText, wat } from '../../../support/wasm/wat.ts';
 
 const OPTIONS = { kind: 'state-view', limits: DEFAULT_LIMITS } as const;
 
-/** Every printable character that is neither a letter nor a digit nor allowed, and those that end lines. */
+/** Printable characters that are neither letters nor digits nor allowed, and characters that end lines. */
 const FORBIDDEN = Array.from(' !"%&\'()*,;<=>?\\^`{}~\n\r\t\0\u007f\u0085\u2028\u2029é𝒳');
 const PLACEHOLDER = 'qqqq';
-/** Places with a name, in the order in which the component has them. */
+/** Positions of names, in the order of the component. */
 const PLACES: string[] = [];
 
-/** Names are told apart by the letter behind the placeholder. */
+/** The letter after the placeholder distinguishes the names. */
 const nameAt = (index: number): string => `${PLACEHOLDER}${String.fromCharCode('a'.charCodeAt(0) + index)}`;
 const at = (place: string): string => `"${nameAt(PLACES.push(place) - 1)}"`;
 
@@ -54,7 +54,7 @@ describe('inspect', () => {
     }
   });
 
-  it('refuses a name that is no UTF-8', async () => {
+  it('refuses a name that is not UTF-8', async () => {
     const bytes = await wat(`(component (core module (@custom "qqqq" "")))`);
     bytes[indexOfName(bytes, 'qqqq')] = 0xff;
     const { reason } = refused(bytes);
@@ -66,7 +66,7 @@ describe('inspect', () => {
     expect(reason).toMatchObject({ code: 'UnsafeName', message: expect.stringContaining('has 513 bytes; 512') });
   });
 
-  it('refuses the names of the host', async () => {
+  it('refuses names of the host', async () => {
     const { reason } = refused(await wat('(component (core module (global (export "cairn:fuel") i64 (i64.const 0))))'));
     expect(reason).toMatchObject({ code: 'UnsafeName', message: expect.stringContaining('kept for the host') });
   });
@@ -79,7 +79,7 @@ describe('inspect', () => {
     '_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE',
     '1.0.0+build',
     '',
-  ])('takes the names of toolchains: %s', async (name) => {
+  ])('accepts the names of toolchains: %s', async (name) => {
     const bytes = await wat(viewText({ core: `(func (export "${name}"))` }));
     expect(inspect(bytes, OPTIONS).kind).toBe('ok');
   });

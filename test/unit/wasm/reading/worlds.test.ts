@@ -1,4 +1,4 @@
-// Goal: components of real tools are read to their end and bound by their exports and imports (G2, G5, G6). Method:
+// Goal: components of real tools are read completely and bound by their exports and imports (G2, G5, G6). Method:
 // worlds in WIT, ours and those of the SDK, made into components by wasm-tools.
 import { describe, expect, it } from 'vitest';
 import { type ComponentKind, DEFAULT_LIMITS, type Inspected, inspect } from '#wasm';
@@ -21,7 +21,7 @@ describe('inspect', () => {
     expect(accepted(await componentOf(wit, world), kind).binding).toMatchObject(binding);
   });
 
-  it('binds a function of another name where that is asked for', async () => {
+  it('binds a function of another name by request', async () => {
     const bytes = await wat(viewText().replace('"evolve" (func $evolve)', '"reduce" (func $evolve)'));
     const options = { kind: 'state-view', limits: DEFAULT_LIMITS, functionName: 'reduce' } as const;
     expect(inspect(bytes, options)).toMatchObject({ value: { binding: { main: { name: 'reduce' } } } });
@@ -34,7 +34,7 @@ describe('inspect', () => {
     });
   });
 
-  it('shares what a component may hold among its memories and tables (G4)', async () => {
+  it('divides the memory and table limits of a component among its memories and tables (G4)', async () => {
     const two = viewText({ before: '(core module $o (memory 24)) (core instance (instantiate $o))', memory: '1' });
     const limits = { ...DEFAULT_LIMITS, memoryBytesMax: 65_536 * 100, tableElementsMax: 30 };
     const inspected = inspect(await wat(two), { kind: 'state-view', limits });
