@@ -1,5 +1,6 @@
-// Goal: a node that is alone knows the latest revision without its core, never less than anybody was told, and asks its
-// core again as soon as there may be another node (C32). Method: a front that hears nothing of its core meanwhile.
+// Goal: a node that is alone in its cluster knows the latest revision without its core, never less than it has
+// answered, and asks its core again as soon as another node may exist (C32). Method: the front while its core is
+// stalled.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import { settle } from '../../support/cluster/core-world.ts';
@@ -12,7 +13,7 @@ interface Started {
   readonly group: GroupId;
 }
 
-/** A database with one transaction, whose latest revision somebody has asked for. */
+/** A database with one transaction, whose latest revision was read once. */
 async function asked(count: number): Promise<Started> {
   const world = await ReplicaWorld.started(count);
   const member = await world.leader(CATALOG_GROUP);
@@ -41,7 +42,7 @@ it('latest at a node that is alone (C32) is known without the core', async () =>
   expect(await whileStalled(await asked(1))).toBe(1);
 });
 
-it('latest at a node that is alone (C32) is not behind what was answered, and waits for its rows', async () => {
+it('latest at a node that is alone (C32) includes acknowledged writes, and waits for their rows', async () => {
   const { world, member, group } = await asked(1);
   const gate = Promise.withResolvers<void>();
   member.kv.gate = gate.promise;
@@ -54,7 +55,7 @@ it('latest at a node that is alone (C32) is not behind what was answered, and wa
   expect(await world.answer(read)).toBe(2);
 });
 
-it('latest at a node that is alone (C32) is asked of the core from the moment in which another node is registered', async () => {
+it('latest at a node that is alone (C32) asks the core from the moment when another node is registered', async () => {
   const all = await asked(1);
   await register(all, 1);
   expect([all.member.core.isAlone, await whileStalled(all)]).toEqual([true, 1]);

@@ -1,5 +1,5 @@
-// Goal: whatever a crash leaves of the last appends and of unsynced batches, the node goes on from what it answered, or
-// refuses to start on what it must not believe. Method: crashes between chosen moments; the simulation has random ones.
+// Goal: after a crash with any loss of recent appends and unsynced batches, a node continues with its acknowledged
+// writes, or refuses to start on inconsistent data. Method: crashes at chosen moments; the simulation has random ones.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, LEVELS } from '#base';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
@@ -18,16 +18,16 @@ describe('recovery (C2, C7)', () => {
     return { world, group };
   }
 
-  it('skips what the store holds when it is whole', async () => {
+  it('skips entries that an intact store has', async () => {
     const { world, group } = await written();
     const before = world.kv.writes.length;
     await world.crash();
     expect(world.node.applied(group)).toBe(4);
-    // Only the catalog's new no-op is applied; the database is where it was, and stays dormant.
+    // Only the new no-op of the catalog is applied. The database is unchanged and stays dormant.
     expect([before > 0, world.kv.writes]).toEqual([true, [1]]);
   });
 
-  it('shows a key whose rows were not written yet to a confirmed read of the catalog', async () => {
+  it('shows a key whose rows were not written before the crash to a confirmed read of the catalog', async () => {
     const { world } = await written();
     const secrets = [{ hash: new Uint8Array(32), createdAtMs: 1, expiresAtMs: undefined }];
     const grants = [{ role: 'reader', databases: '*' }] as const;
@@ -41,7 +41,7 @@ describe('recovery (C2, C7)', () => {
     expect(world.node.catalog.apiKey(key.id)).toMatchObject({ name: 'k' });
   });
 
-  it('serves a new cluster at its level, however long its disk takes', async () => {
+  it('serves a new cluster at its level with a slow disk', async () => {
     const world = new CoreWorld();
     world.log.isAutomatic = false;
     const levels: number[] = [];
@@ -54,10 +54,10 @@ describe('recovery (C2, C7)', () => {
     expect(levels).toEqual([LEVELS.max]);
   });
 
-  it.each([0, 1, 2, 3, 4])('serves a new cluster at its level, also after a crash behind %i syncs', async (syncs) => {
+  it.each([0, 1, 2, 3, 4])('serves a new cluster at its level after a crash that follows %i syncs', async (syncs) => {
     const world = new CoreWorld();
     world.log.isAutomatic = false;
-    // It waits for syncs that never come.
+    // This start waits for syncs that never happen.
     void world.start();
     for (let done = 0; done < syncs; done++) {
       await settle();
@@ -68,7 +68,7 @@ describe('recovery (C2, C7)', () => {
     expect(world.node.catalog.level).toBe(LEVELS.max);
   });
 
-  it('makes the checkpoint of a group that nobody touches any more, so that its segments can go (W12)', async () => {
+  it('makes the checkpoint of an unused group, so that its segments can be dropped (W12)', async () => {
     const { world, group } = await written();
     const checkpoints = (): readonly number[] =>
       world.log.durable.flatMap((each) =>
@@ -79,7 +79,7 @@ describe('recovery (C2, C7)', () => {
     await settle();
     expect(checkpoints().at(-1)).toBe(4);
     const { length } = checkpoints();
-    // What the checkpoint promises survives a power failure, and is not promised twice.
+    // The state of the checkpoint survives a power failure, and the checkpoint is not written twice.
     await world.crash({ survives: () => false });
     await settle();
     expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
@@ -95,7 +95,7 @@ describe('recovery (C2, C7)', () => {
       (each) => [isLate(each) ? { ...each, level: LEVELS.max + 1 } : each],
     ],
     ['a log without its store', 'StoreAndLogDisagree', false, (each) => [each]],
-  ])('refuses %s', async (_what, reason, hasStore, change) => {
+  ])('refuses to start with %s', async (_what, reason, hasStore, change) => {
     const { world } = await written();
     const next = new CoreWorld();
     next.kv = hasStore ? await world.kv.crash(() => true) : new LossyKv();

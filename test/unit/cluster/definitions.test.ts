@@ -1,5 +1,5 @@
-// Goal: every replica stores what any node defines, and refusals; only when each release that the cluster may go back
-// to knows them (C23, D22, D23, D25, ADR 0105, ADR 0142). Method: the real machines; releases that know less.
+// Goal: every replica stores definitions from any node, and refusals, but only when all releases that the cluster may
+// go back to know them (C23, D22, D23, D25, ADR 0105, ADR 0142). Method: the real machines; releases that know less.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, toNodeId } from '#base';
 import type { DefinitionOutcome } from '#database';
@@ -20,7 +20,7 @@ import type { Release, ReplicaWorld, WorldNode } from '../../support/cluster/rep
 import { blobOf, DEFINITIONS, partOf } from '../../support/definition-entries.ts';
 import { eventBytes } from '../../support/events.ts';
 
-/** As it was before anything could be defined. */
+/** The release before definitions existed. */
 const FIRST_RELEASE: Release = { levels: { min: LEVEL_FIRST, max: LEVEL_FIRST }, machines: databaseMachines };
 const LARGE = blobOf('c', BLOB_PART_BYTES + 5);
 const SMALL = blobOf('a', 30);
@@ -74,7 +74,7 @@ function started(release?: Release): ReturnType<typeof shopOnThree> {
   return shopOnThree(3, { limits, release });
 }
 
-it('what is defined through any node is refused where it is asked for when nobody could read it again', async () => {
+it('an unreadable definition is rejected on the node that received it, and readable ones are stored through any node', async () => {
   const { world, group } = await started();
   const [first] = ENTRIES;
   if (first === undefined) throw new Error('there are entries');
@@ -91,7 +91,7 @@ it('what is defined through any node is refused where it is asked for when nobod
   expect(world.failures).toEqual([]);
 });
 
-it('a cluster that may go back to a release that knows no definitions (C23) takes none in until the upgrade is ended, and is then closed to that release', async () => {
+it('a cluster that may go back to a release without definitions (C23) rejects them until the upgrade is finalized, and then rejects that release', async () => {
   const { world, group } = await started(FIRST_RELEASE);
   for (const member of world.up) {
     await member.crash();
@@ -122,7 +122,7 @@ it('a cluster that may go back to a release that knows no definitions (C23) take
   );
 });
 
-it('a refusal that is kept is not asked for where an earlier release may have to read the entry (C23)', async () => {
+it('a transaction that keeps its refusal is rejected while an earlier release may have to read the entry (C23)', async () => {
   const release: Release = { levels: { min: LEVEL_FIRST, max: 3 }, machines: databaseMachines };
   const { world, group } = await shopOnThree(3, { release });
   const payload = encodeTransactPayload({

@@ -1,5 +1,5 @@
-// Goal: whichever node an operator asks, he sees what somebody knows who knows the most, and is told when nobody was
-// heard who knows for sure. Method: nodes that answer by what they have of the catalog; one has next to nothing.
+// Goal: each node describes the cluster with the knowledge of the best-informed node that answers, and reports when the
+// leader did not confirm it. Method: nodes that answer from their copies of the catalog, one of which is almost empty.
 import { describe, expect, it } from 'vitest';
 import { type NodeId, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import type { AdminReply, AskAdmin, ClusterDescription } from '#cluster';
@@ -21,7 +21,7 @@ function ownOf(number: number, index: number): NonNullable<ClusterDescription['n
   return { release: `0.${number}.0`, catalogIndex: toLogIndex(index), ...known };
 }
 
-/** The leader of the catalog leads both, and what it sees of node 3 lags. */
+/** The leader of the catalog leads both databases, and sees a lag of node 3. */
 function databasesOf(number: number, leader: number | undefined): ClusterDescription['databases'] {
   const members = [
     { node: toNodeId(1), isVoter: true, standing: 'ready', lag: 0 },
@@ -79,7 +79,7 @@ function saidBy(number: number): ClusterDescription['otherClusters'][number] {
   return { node: toNodeId(number), reason: `node ${number} is dialled` };
 }
 
-/** What node `by` says, where only `up` answer. */
+/** Returns the description by node `by`, when only the nodes in `up` answer. */
 async function describedBy(
   by: number,
   parts: Readonly<Record<number, Known>>,
@@ -114,8 +114,8 @@ async function describedBy(
 
 const numbersOf = ({ nodes }: ClusterDescription): readonly number[] => nodes.map(({ node }) => node);
 
-describe('a node that is asked for the cluster', () => {
-  it('says what the leader of the catalog knows, and asks whomever that one names', async () => {
+describe('a node that describes the cluster', () => {
+  it('has the catalog of its leader, and asks the nodes that it names', async () => {
     const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
     const { cluster, asked } = await describedBy(3, { 1: known, 2: known, 3: { nodes: [1], index: 1 } });
     expect(cluster).toMatchObject({ node: 3, catalogLeader: 1, catalogIndex: 9, isConfirmed: true });
@@ -128,7 +128,7 @@ describe('a node that is asked for the cluster', () => {
     expect(cluster.otherClusters).toEqual([saidBy(3), saidBy(1), saidBy(2)]);
   });
 
-  it('says of each node what that one says of itself, and how far it lags by the word of the leaders', async () => {
+  it('has the data of each node from the node itself, and its lag from the leaders', async () => {
     const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
     const { cluster } = await describedBy(2, { 1: known, 2: known, 3: { ...known, index: 4 } }, [1, 3]);
     expect(cluster.nodes.map(({ lag, own }) => ({ lag, own }))).toEqual([
@@ -141,7 +141,7 @@ describe('a node that is asked for the cluster', () => {
     expect(without.cluster.nodes[2]?.own).toBeUndefined();
   });
 
-  it('says so when the leader was not heard, and what the best of the others knows', async () => {
+  it('reports when the leader did not answer, with the best catalog of the others', async () => {
     const parts = {
       1: { nodes: [1, 2, 3, 4], index: 12, leader: 1 },
       2: { nodes: [1, 2, 3], index: 9, leader: 1 },
@@ -152,7 +152,7 @@ describe('a node that is asked for the cluster', () => {
     expect(numbersOf(cluster)).toEqual([1, 2, 3]);
   });
 
-  it('marks the member that says that its replica diverged, whatever its leader knows', async () => {
+  it('marks a member that reports a diverged replica, when its leader does not know it', async () => {
     const known = { nodes: [1, 2, 3], index: 9, leader: 1 };
     const { cluster } = await describedBy(2, { 1: known, 2: known, 3: { ...known, hasDiverged: true } });
     const [shop, orders] = cluster.databases;
@@ -160,7 +160,7 @@ describe('a node that is asked for the cluster', () => {
     expect(orders?.members.map(({ standing }) => standing)).toEqual(['ready', 'ready']);
   });
 
-  it('takes the word of the later leader when two believe to lead', async () => {
+  it('follows the later leader when two nodes believe to lead', async () => {
     const parts = {
       1: { nodes: [1, 2], index: 9, leader: 1 },
       2: { nodes: [1, 2, 3], index: 12, leader: 2 },
@@ -170,7 +170,7 @@ describe('a node that is asked for the cluster', () => {
     expect(cluster).toMatchObject({ node: 1, catalogLeader: 2, catalogIndex: 12 });
   });
 
-  it('knows only itself when it has joined just now and nobody is named', async () => {
+  it('names no node just after it has joined, while its catalog is empty', async () => {
     const { cluster, asked } = await describedBy(3, { 3: { nodes: [], index: 0 } });
     expect(cluster).toMatchObject({ node: 3, nodes: [], isConfirmed: false });
     expect(cluster.catalogLeader).toBeUndefined();

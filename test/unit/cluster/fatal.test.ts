@@ -1,5 +1,5 @@
-// Goal: a process that ends because rows are damaged leaves a note for its next start, whoever came across them, and no
-// other end does (W19). Method: stopProcess with an exit that only counts.
+// Goal: a process that ends because of damaged rows leaves a note for its next start, and no other end does (W19).
+// Method: stopProcess with a stub for exit.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -27,7 +27,7 @@ function noteAfter(isolate: Isolate, failure: unknown, logger = silentLogger): s
 
 afterEach(() => vi.restoreAllMocks());
 
-it('the end of a process leaves a note on a row that a read found corrupt, and on a table that the scrub found damaged', () => {
+it('the end of a process leaves a note about a corrupt row in a read, and about a table that the scrub found damaged', () => {
   expect(noteAfter('front', CORRUPT)).toContain('The row with key 0102 is corrupt');
   expect(noteAfter('core', unpackFailure(packFailure(CORRUPT)))).toContain('is corrupt');
   const details = { reason: 'StoreDamaged' };
@@ -38,7 +38,7 @@ it('the end of a process leaves a note on a row that a read found corrupt, and o
   );
 });
 
-it('the end of a process leaves none on anything else', () => {
+it('the end of a process leaves no note about other failures', () => {
   expect(noteAfter('front', new DatabaseError('internal', 'a bug'))).toBeUndefined();
   expect(
     noteAfter('core', new StorageFailure('unwritten', 'the log could not be written', { path: '1.wal' })),

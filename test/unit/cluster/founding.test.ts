@@ -1,5 +1,6 @@
-// Goal: of new nodes that name the same seeds exactly one founds, and none while a seed may belong to a cluster (C45).
-// Method: one node's judgement over a table of answers; then all nodes of a start, in every order of their store ids.
+// Goal: exactly one of several new nodes with the same seeds founds the cluster, and none while a seed may belong to a
+// cluster (C45). Method: the decision of one node over a table of answers; then all nodes of a start, in every order of
+// their store ids.
 import { describe, expect, it } from 'vitest';
 import { type Address, formatAddress } from '#base';
 import type { Belonging, DialledAddress, Newcomer, NoAnswer } from '#cluster';
@@ -17,7 +18,7 @@ function newcomer(storeId: string, more: Partial<Newcomer> = {}): Newcomer {
 const SILENT: NoAnswer = { kind: 'no-answer', reason: 'connect ECONNREFUSED' };
 const ALL_NEW: Answers = { n1: newcomer('a'), n2: newcomer('b'), n3: newcomer('c') };
 
-/** Names stand for themselves, unless there are addresses for them. */
+/** A name is its own address unless `addresses` has it. */
 function judge(
   self: Newcomer,
   answers: Answers,
@@ -36,7 +37,7 @@ describe('a new node', () => {
     await expect(judge(newcomer('b'), others)).resolves.toBeUndefined();
   });
 
-  it('founds where a name stands for several addresses of one node', async () => {
+  it('founds when a name has several addresses of one node', async () => {
     const addresses = { n2: ['n2', 'n2-by-ipv6'] };
     await expect(judge(newcomer('a'), ALL_NEW, { addresses })).resolves.toBeUndefined();
   });
@@ -48,7 +49,7 @@ describe('a new node', () => {
     ['another one has a lower store id', { n3: newcomer('A') }, /waits for n3:50052 to found/],
     ['another one has other seeds', { n2: newcomer('b', { seeds: ['n2:50052'] }) }, /n2:50052 .* another --join/],
     ['no seed is this node', { n1: newcomer('d') }, /none of the addresses in --join is that of this node/],
-    // A name whose address is another pod's by now.
+    // A name whose address belongs to another pod by now.
     ['two seeds are one other node', { n2: newcomer('c') }, /n3:50052 is the same node as another address/],
     ['two seeds are this node', { n2: newcomer('a') }, /n2:50052 is the same node as another address/],
     ['all seeds are this node', { n2: newcomer('a'), n3: newcomer('a') }, /names this node alone/],
@@ -61,7 +62,7 @@ describe('a new node', () => {
     [['n1'], /names this node alone/],
     [['n2'], /none of the addresses/],
     [[], /nodes:50052, .* its name is not known/],
-  ])('waits where its only seed is a name that stands for %j', async (found, why) => {
+  ])('waits when its only seed is a name that resolves to %j', async (found, why) => {
     const seeds = [{ host: 'nodes', port: 50_052 }];
     const answers = { n1: newcomer('a'), n2: newcomer('b'), n3: newcomer('c') };
     await expect(judge(newcomer('a'), answers, { seeds, addresses: { nodes: found } })).resolves.toMatch(why);

@@ -1,5 +1,5 @@
-// Goal: a node below the hard level of its disk appends nothing of databases, and catches up later (C37); one that
-// refuses writes leads only what no other can (C38). Method: three nodes; their logs are read.
+// Goal: a node below the hard level of its disk appends no entries of databases, and catches up later (C37); one that
+// refuses writes leads only groups that no other node can lead (C38). Method: three nodes, whose logs are read.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type DatabaseError, type GroupId } from '#base';
 import { startTrio, type Trio, type WorldNode } from '../../support/cluster/replica-world.ts';
@@ -27,7 +27,7 @@ async function expectAllToHold(
 }
 
 describe('a follower whose disk is below its hard level', () => {
-  it('passes requests on to the nodes with the other replicas, until there is room (C37)', async () => {
+  it('redirects requests to the nodes with the other replicas, until there is space (C37)', async () => {
     const { group, leader, others: followers } = await withDatabase();
     const [behind] = followers;
     for (const full of [leader, behind]) full.disk = 'read-only';
@@ -40,14 +40,14 @@ describe('a follower whose disk is below its hard level', () => {
     expect(behind.front.absence(group)).toBeUndefined();
   });
 
-  it('forwards writes to a leader that has room, when it only refuses writes itself', async () => {
+  it('forwards writes to a leader with space, when it only refuses writes itself', async () => {
     const { world, group, leader, others } = await withDatabase();
     for (const full of others) full.core.reportDisk('refusing-writes');
     for (const full of others) await world.answer(full.transact(group, `by node ${full.node}`));
     expect(await world.answer(leader.front.latest(group))).toBe(3);
   });
 
-  it('refuses a write that it could not forward before it leads itself', async () => {
+  it('refuses a write that it could not forward before it became leader itself', async () => {
     const { world, group, leader, others } = await withDatabase();
     const [full, other] = others;
     for (const each of others) each.core.reportDisk('refusing-writes');
@@ -60,7 +60,7 @@ describe('a follower whose disk is below its hard level', () => {
     expect(world.leaderOf(group)).toBe(full);
   });
 
-  it('appends nothing of a database, hears its leader all the same, and catches up when there is room (C37)', async () => {
+  it('appends no entry of a database, follows its leader all the same, and catches up when there is space (C37)', async () => {
     const full = await withDatabase();
     const { world, group, leader, others: followers } = full;
     const [behind] = followers;
@@ -78,7 +78,7 @@ describe('a follower whose disk is below its hard level', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('takes the catalog in, so that databases are deleted where most disks are full (C37)', async () => {
+  it('appends entries of the catalog, so that databases can be deleted when most disks are full (C37)', async () => {
     const full = await withDatabase();
     const { world, group, leader, others: followers } = full;
     const before = followers.map((follower) => entriesIn(follower, group));
@@ -104,7 +104,7 @@ describe('a follower whose disk is below its hard level', () => {
   });
 });
 
-it('a leader whose disk refuses writes hands over what others can lead, and gets nothing back before it has room (C38)', async () => {
+it('a leader whose disk refuses writes transfers groups that others can lead, and gets none back before it has space (C38)', async () => {
   const full = await withDatabase();
   const { world, group, leader, others: followers } = full;
   leader.core.reportDisk('refusing-writes');
@@ -124,7 +124,7 @@ it('a leader whose disk refuses writes hands over what others can lead, and gets
 });
 
 it.each([0, 1])(
-  'a leader whose disk refuses writes hands over to none whose disk does, too (C38): follower %i',
+  'a leader whose disk refuses writes transfers to no node whose disk refuses them as well (C38): follower %i',
   async (place) => {
     const { world, group, leader, others } = await withDatabase();
     const full = others[place];

@@ -1,5 +1,5 @@
-// Goal: no two histories have one name: a member gets again what its disk has lost, and a replica that diverged leaves
-// its group. Method: three nodes whose disks the test copies and puts back.
+// Goal: no group has two histories: a member gets entries that its disk has lost again, and a replica that diverged
+// leaves its group. Method: three nodes whose disks the test copies and restores.
 import { describe, expect, it } from 'vitest';
 import { type GroupId, LEVELS, toNodeId } from '#base';
 import type { Machines } from '#cluster';
@@ -19,7 +19,7 @@ interface Three {
   readonly nodes: readonly [WorldNode, WorldNode, WorldNode];
 }
 
-/** With a database that has one transaction, and the first of them leads it. */
+/** Three nodes with a database of one transaction, of which the first is the leader. */
 async function three(options: ReplicaWorldOptions = {}): Promise<Three> {
   const { world, group, leader, others } = await startTrio(options);
   await write(world, group, leader, ['first']);
@@ -31,7 +31,9 @@ async function write(world: ReplicaWorld, group: GroupId, node: WorldNode, texts
   for (const text of texts) await world.answer(node.transact(group, text));
 }
 
-/** The first two have acknowledged two transactions that the other two do not know, and have decided something else. */
+/**
+ * The first two nodes acknowledge two transactions. Then the second one loses them, and decides others with the third.
+ */
 async function parted({ world, group, nodes: [first, second, third] }: Three): Promise<void> {
   const putBack = await second.copyDisks();
   await third.crash();
@@ -50,7 +52,7 @@ function reasonFor(group: GroupId, { front }: WorldNode): string | undefined {
   return front.absence(group)?.details.reason;
 }
 
-it('a member whose disk was put back gets again what it had acknowledged, and its leader says so', async () => {
+it('a member whose disk was restored gets its acknowledged entries again, and its leader reports the loss', async () => {
   const { world, group, nodes } = await three();
   const [first, second, third] = nodes;
   const putBack = await second.copyDisks();
@@ -70,8 +72,8 @@ it('a member whose disk was put back gets again what it had acknowledged, and it
   expect([world.failures, second.historyNotes]).toEqual([[], []]);
 });
 
-describe('a replica whose committed entries are not those of its group', () => {
-  it('is found when it is back, serves nothing, and keeps what it holds (C42)', async () => {
+describe('a replica whose committed entries differ from those of its group', () => {
+  it('is detected when it returns, serves nothing, and keeps its data (C42)', async () => {
     const found = await three();
     const { world, group, nodes } = found;
     const [first, second] = nodes;
@@ -85,7 +87,7 @@ describe('a replica whose committed entries are not those of its group', () => {
       }),
     ]);
     expect([reasonFor(group, first), first.front.health().hasDiverged]).toEqual(['NotReplica', true]);
-    // Others are not asked for revisions that only this history has.
+    // Other nodes are not asked for revisions that only this history has.
     expect([first.front.applied(group), first.front.answered(group)]).toEqual([0, 0]);
     expect(first.core.standing.diverged).toBe(1);
     expect(first.core.describe().diverged).toEqual([
@@ -102,10 +104,10 @@ describe('a replica whose committed entries are not those of its group', () => {
   });
 });
 
-describe('a replica that comes to another state by the same entries', () => {
+describe('a replica with another state after the same entries', () => {
   const ODD = toNodeId(3);
 
-  /** Applies something else in the place of a transaction with this text. */
+  /** Applies another transaction instead of the one with this text. */
   function misapplying(text: string): Machines {
     const [from, to] = [databaseKit.payload(text), databaseKit.payload('!'.repeat(text.length))];
     const odd = (machine: Machine): Machine =>
@@ -122,7 +124,7 @@ describe('a replica that comes to another state by the same entries', () => {
     };
   }
 
-  it('is found by its chain hash within seconds, and no other is', async () => {
+  it('is detected by its chain hash within seconds, and no other replica is', async () => {
     const world = new ReplicaWorld(3);
     world.at(ODD).release = { machines: misapplying('odd text'), levels: LEVELS };
     for (const node of world.nodes) await world.at(node).start();
@@ -132,7 +134,7 @@ describe('a replica that comes to another state by the same entries', () => {
     await world.until(() => world.up.some(({ historyNotes }) => historyNotes.length > 0), 'a note', 5000);
     await world.pass(5000);
     const diverged = world.up.filter((each) => reasonFor(group, each) !== undefined);
-    // If it leads, it is the two others that differ from their leader.
+    // If it is the leader, the two others differ from their leader.
     expect(diverged.includes(world.at(ODD))).toBe(leader.node !== ODD);
     for (const { historyNotes } of diverged) {
       expect(historyNotes).toEqual([
@@ -143,7 +145,7 @@ describe('a replica that comes to another state by the same entries', () => {
   });
 });
 
-it('replicas with one history compare it when something was written, and say nothing while nothing happens', async () => {
+it('replicas with one history compare it after a write, and send nothing while idle', async () => {
   const { world, group, nodes } = await three();
   await world.pass(3000);
   const said: string[] = [];

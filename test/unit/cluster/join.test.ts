@@ -1,5 +1,5 @@
 // Goal: a store that joins follows answers to the leader, retries until its timeout, and fails with a reason; a node
-// announces its address. Method: nodes that answer by a script.
+// announces its address. Method: nodes with scripted answers.
 import { describe, expect, it } from 'vitest';
 import { type Address, formatAddress, LEVELS, replicaOf, toNodeId } from '#base';
 import {
@@ -31,7 +31,7 @@ const JOINED: Joined = {
 const at = (port: number): Address => ({ host: 'seed', port });
 const later = (reason: string): JoinReply => ({ kind: 'later', reason });
 
-/** Nodes that answer by their address, one after the other of what they have to say; the last for ever. */
+/** Nodes with a list of answers for each address, of which the last one repeats. */
 class Script {
   readonly asked: string[] = [];
   nowMs = 0;
@@ -56,19 +56,19 @@ class Script {
 }
 
 describe('a store that joins', () => {
-  it('follows the first seed that answers to the leader', async () => {
+  it('follows the answer of a seed to the leader', async () => {
     const script = new Script({ 'seed:2': [{ kind: 'elsewhere', leader: at(3) }], 'seed:3': [JOINED] });
     await expect(joinCluster(script, [at(1), at(2)], REQUEST, 1_000)).resolves.toEqual(JOINED);
     expect(script.asked).toEqual(['seed:1', 'seed:2', 'seed:3']);
   });
 
-  it('asks again while nobody can say, with growing pauses', async () => {
+  it('retries with growing pauses while no seed knows a leader', async () => {
     const script = new Script({ 'seed:1': [later('no leader'), later('no leader'), later('no leader'), JOINED] });
     await expect(joinCluster(script, [at(1)], REQUEST, 10_000)).resolves.toEqual(JOINED);
     expect(script.nowMs).toBe(200 + 400 + 800);
   });
 
-  it('gives up when its time is over, with what each seed has said', async () => {
+  it('fails after its timeout, with the answer of each seed', async () => {
     const script = new Script({ 'seed:2': [later('no leader')] });
     await expect(joinCluster(script, [at(1), at(2)], REQUEST, 30_000)).rejects.toMatchObject({
       message: expect.stringContaining('within 30000 ms (seed:1: it is not there; seed:2: no leader)'),
@@ -81,13 +81,13 @@ describe('a store that joins', () => {
   it.each<[JoinReply, RegExp, string]>([
     [{ kind: 'refused', reason: 'old' }, /^The node at seed:1 does not let this one join: old$/, 'JoinRefused'],
     [{ kind: 'removed', node: toNodeId(9) }, /^Node 9 was removed from its cluster/, 'NodeRemoved'],
-  ])('gives up at once when the answer is %o', async (reply, message, reason) => {
+  ])('fails at once when the answer is %o', async (reply, message, reason) => {
     const script = new Script({ 'seed:1': [reply] });
     const failure = { message: expect.stringMatching(message), details: { reason } };
     await expect(joinCluster(script, [at(1)], REQUEST, 30_000)).rejects.toMatchObject(failure);
   });
 
-  it('does not run in a circle of nodes that name each other', async () => {
+  it('does not follow nodes that name each other in a circle', async () => {
     const script = new Script({
       'seed:1': [{ kind: 'elsewhere', leader: at(2) }],
       'seed:2': [{ kind: 'elsewhere', leader: at(1) }],
@@ -97,7 +97,7 @@ describe('a store that joins', () => {
   });
 });
 
-describe('a node that says where it is', () => {
+describe('a node that announces its address', () => {
   const announcer = (
     script: Script,
     own: JoinReply[],
@@ -120,17 +120,17 @@ describe('a node that says where it is', () => {
       ...more,
     });
 
-  it('asks the leader that its core knows, and the others when it knows none', async () => {
+  it('asks the leader that its core knows, and the other nodes when it knows none', async () => {
     const script = new Script({ 'seed:7': [later('it has just lost the lead')], 'seed:2': [later('wait'), JOINED] });
     const own: JoinReply[] = [{ kind: 'elsewhere', leader: at(7) }, later('nobody leads')];
     await announcer(script, own).announce(REQUEST.registration);
     expect(script.asked).toEqual(['seed:7', 'seed:1', 'seed:2', 'seed:1', 'seed:2']);
   });
 
-  it('says it again when the catalog says something else later, as an earlier process has asked for', async () => {
+  it('announces it again when the catalog has another address, from a late request of an earlier process', async () => {
     const script = new Script({});
     const former = { ...REQUEST.registration, grpc: 'former:1' };
-    // Not yet known; as it should be; as it was; still so; and mended.
+    // Registration in the catalog: unknown, right, former, still former, and right again.
     const shown = [REQUEST.registration, REQUEST.registration, former, former, REQUEST.registration];
     const own: JoinReply[] = [JOINED, JOINED];
     const asked: string[] = [];
@@ -142,11 +142,11 @@ describe('a node that says where it is', () => {
     expect([asked, shown.length, script.nowMs > 0]).toEqual([['1 left'], 1, true]);
   });
 
-  it('says what the level of the cluster has no place for once there is one', async () => {
+  it('announces fields for which the cluster has a level too low once the level has risen', async () => {
     const script = new Script({});
     const [registration, said] = [{ ...REQUEST.registration, mcp: 'http://a:3001' }, [] as NodeRegistration[]];
     const runs = new Set<number>();
-    // At 3 the address of MCP has a place (ADR 0121).
+    // The catalog stores the address of MCP from level 3 on (ADR 0121).
     let level = 2;
     const says = announcer(script, [], [], {
       register: async (request) => {
@@ -168,7 +168,7 @@ describe('a node that says where it is', () => {
     expect(runs).toEqual(new Set([1]));
   });
 
-  it('stops when the cluster is another one', async () => {
+  it('stops when the seed belongs to another cluster', async () => {
     const script = new Script({ 'seed:1': [{ kind: 'refused', reason: 'this is another cluster' }] });
     await expect(announcer(script, []).announce(REQUEST.registration)).rejects.toThrow('this is another cluster');
   });
@@ -184,7 +184,7 @@ describe('a node that says where it is', () => {
       noteRemoved: async () => void notes.push('noted'),
     });
 
-    it('ends as soon as somebody says so, and has the next process know it', async () => {
+    it('ends as soon as one node reports it, and records it for the next process', async () => {
       const script = new Script({ 'seed:2': [removed(9)] });
       const notes: string[] = [];
       const says = announcer(script, [], [], noting(notes));
@@ -192,7 +192,7 @@ describe('a node that says where it is', () => {
       expect([script.asked, notes]).toEqual([['seed:1', 'seed:2'], ['noted']]);
     });
 
-    it('asks all others when its own catalog says what it always has, and nobody leads that', async () => {
+    it('asks all other nodes when its own catalog is unchanged and has no leader', async () => {
       const elsewhere: JoinReply = { kind: 'elsewhere', leader: at(3) };
       const script = new Script({ 'seed:1': [JOINED], 'seed:2': [elsewhere], 'seed:3': [later('wait'), removed(9)] });
       const notes: string[] = [];
@@ -204,7 +204,7 @@ describe('a node that says where it is', () => {
       expect([script.nowMs, notes]).toEqual([15_000, ['noted']]);
     });
 
-    it('asks nobody while somebody leads, and before it has said where it is', async () => {
+    it('asks no node while there is a leader, or before it has announced its address', async () => {
       const script = new Script({ 'seed:1': [removed(9)] });
       let looks = 0;
       const port = noting([], () => {
@@ -230,7 +230,7 @@ describe('a node that says where it is', () => {
       expect([looks, script.asked]).toEqual([12, []]);
     });
 
-    it('believes it of its own number alone', async () => {
+    it('ignores answers about another number', async () => {
       const script = new Script({ 'seed:1': [removed(8)], 'seed:2': [removed(8), removed(8), removed(9)] });
       const says = announcer(script, [JOINED], [], noting([]));
       await says.announce(REQUEST.registration);
@@ -238,7 +238,7 @@ describe('a node that says where it is', () => {
       expect(script.asked).toHaveLength(6);
     });
 
-    it('ends also when it cannot note it', async () => {
+    it('ends also when it cannot record it', async () => {
       const script = new Script({ 'seed:1': [removed(9)] });
       const failing = { ...noting([]), noteRemoved: () => Promise.reject(new Error('the disk is full')) };
       await expect(announcer(script, [], [], failing).announce(REQUEST.registration)).rejects.toMatchObject(REMOVED);
@@ -246,11 +246,11 @@ describe('a node that says where it is', () => {
   });
 });
 
-describe('a node that is asked to register its own store', () => {
+describe('a node that receives requests to register', () => {
   const { registration } = REQUEST;
   const moved = { ...REQUEST, registration: { ...registration, peer: { host: 'elsewhere', port: 9 } } };
 
-  it('does so when it asks itself, and refuses another newcomer, but lets a member ask other nodes (TP12)', async () => {
+  it('accepts its own request, rejects a newcomer with its store id, but lets a member ask other nodes (TP12)', async () => {
     const { own, others } = forOwnAndOthers(registration.storeId, async () => JOINED);
     expect(await others(REQUEST)).toMatchObject({ kind: 'refused' });
     expect(await own(REQUEST)).toEqual(JOINED);
@@ -259,7 +259,7 @@ describe('a node that is asked to register its own store', () => {
     expect(await others({ ...moved, clusterId: CLUSTER })).toEqual({ kind: 'later', reason });
   });
 
-  it('answers its own words, which come back when a seed is its own address', async () => {
+  it('answers its own request when it returns because a seed is its own address', async () => {
     const { own, others } = forOwnAndOthers(registration.storeId, async () => JOINED);
     await own(REQUEST);
     expect(await others(REQUEST)).toEqual(JOINED);

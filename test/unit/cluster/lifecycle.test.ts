@@ -1,5 +1,5 @@
-// Goal: groups come and go with the catalog, cost nothing while dormant, and leave nothing behind when deleted.
-// Method: the core in one thread; what the log and the store hold afterwards is read back.
+// Goal: groups are created and deleted with the catalog, cost nothing while dormant, and leave no data when deleted.
+// Method: the core in one thread; the content of log and store is read back.
 import { describe, expect, it } from 'vitest';
 import { type GroupId, replicaOf, toNodeId } from '#base';
 import type { KvReader } from '#kv';
@@ -20,7 +20,7 @@ async function trashRows(kv: KvReader): Promise<number> {
   return rows.length;
 }
 
-it('a database is in the mirror of the catalog before its creation is answered (C6)', async () => {
+it('a database is in the copy of the catalog at the front before its creation is answered (C6)', async () => {
   const world = await CoreWorld.started();
   const changes: string[] = [];
   world.node.catalog.onChange((change) => {
@@ -46,7 +46,7 @@ it.each([
   expect(await world.node.createDatabase('shop')).toMatchObject({ kind: 'created' });
 });
 
-it('a database answers those who wait for it that it is gone when it is deleted (C4)', async () => {
+it('a deleted database ends all waits for it (C4)', async () => {
   const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'one');
   await world.readable(group);
@@ -71,7 +71,7 @@ it('a database answers those who wait for it that it is gone when it is deleted 
   await expect(world.node.latest(group)).rejects.toMatchObject({ code: 'not_found' });
 });
 
-it('the trash (C8) clears a deleted database and forgets its mark', async () => {
+it('the trash (C8) clears a deleted database and removes its mark', async () => {
   const world = await CoreWorld.started({ trashSliceRows: 3 });
   const [one, two] = [await world.create('one'), await world.create('two')];
   for (let at = 0; at < 10; at += 1) await Promise.all([world.transact(one, `a${at}`), world.transact(two, `b${at}`)]);
@@ -79,7 +79,7 @@ it('the trash (C8) clears a deleted database and forgets its mark', async () => 
   await world.node.deleteDatabase('one');
   world.pass(9999);
   await settle();
-  // Reads that were under way still find what they look for.
+  // Reads in progress still find their rows.
   expect([await rowsOf(world.kv, one), await trashRows(world.kv)]).toEqual([before, 1]);
   world.pass(1);
   await settle();
@@ -89,7 +89,7 @@ it('the trash (C8) clears a deleted database and forgets its mark', async () => 
 });
 
 describe('many databases', () => {
-  it('are dormant after a restart, and each is there when it is touched', async () => {
+  it('are dormant after a restart, and each opens at its first use', async () => {
     const world = await CoreWorld.started();
     const names = Array.from({ length: 200 }, (_, at) => `db-${at}`);
     const groups = await Promise.all(names.map((name) => world.create(name)));
@@ -109,7 +109,7 @@ describe('many databases', () => {
     expect(touched).toEqual(new Set(some));
   });
 
-  it('that wake up together share the syncs of their elections', async () => {
+  it('that open together share the syncs of their elections', async () => {
     const world = await CoreWorld.started();
     const groups = await Promise.all(Array.from({ length: 50 }, (_, at) => world.create(`db-${at}`)));
     const syncs = world.log.syncCount;
@@ -118,7 +118,7 @@ describe('many databases', () => {
     expect(world.log.syncCount - syncs).toBe(3);
   });
 
-  it('are led by one election each, however slow the disk is', async () => {
+  it('have one election each with a slow disk', async () => {
     const { world, group } = await CoreWorld.withShop();
     world.log.isAutomatic = false;
     const write = world.transact(group, 'one');
@@ -131,7 +131,7 @@ describe('many databases', () => {
     expect(world.log.recover().groups.get(group)?.hardState).toEqual({ term: 1, vote: replicaOf(toNodeId(1)) });
   });
 
-  it('take turns when one of them has much to apply', async () => {
+  it('take turns when one of them has many entries to apply', async () => {
     const world = await CoreWorld.started({ applySliceEntries: 4, applyEntriesMax: 8 });
     const [busy, quiet] = [await world.create('busy'), await world.create('quiet')];
     await Promise.all([world.transact(busy, 'warm'), world.transact(quiet, 'warm')]);

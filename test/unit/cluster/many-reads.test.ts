@@ -1,11 +1,11 @@
-// Goal: the reads that wait are bounded in number, a group has few questions open, and every read is answered. Method:
-// three nodes, the leader cut off; the parts by hand.
+// Goal: waiting reads are limited in number, a group has few read requests in progress, and every read is answered.
+// Method: three nodes with an isolated leader; the parts alone.
 import { describe, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import { GroupReads } from '../../../src/cluster/group/group-reads.ts';
 import { startTrio, type Trio } from '../../support/cluster/replica-world.ts';
 
-/** `most`: reads that the leader has for a quorum to confirm, at most. */
+/** `most`: maximum number of reads for which the leader waited for a quorum at a time. */
 async function started(pendingReadsMax: number): Promise<Trio & { readonly most: () => number }> {
   let most = 0;
   const trio = await startTrio({
@@ -17,13 +17,13 @@ async function started(pendingReadsMax: number): Promise<Trio & { readonly most:
   return { ...trio, most: () => most };
 }
 
-it('reads of a group that has no quorum ask so many questions at a time, and are all answered when there is one', async () => {
+it('reads of a group without a quorum share a limited number of requests, and are all answered when a quorum returns', async () => {
   const { world, group, leader, most } = await started(10_000);
   for (const other of world.up) if (other !== leader) world.network.cut(leader.node, other.node);
   const asked: Promise<number>[] = [];
   for (let turn = 0; turn < 100; turn++) {
     asked.push(leader.front.latest(group));
-    // A turn of its own for each.
+    // Each read has its own turn.
     await Promise.resolve();
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -33,7 +33,7 @@ it('reads of a group that has no quorum ask so many questions at a time, and are
   expect(world.failures).toEqual([]);
 });
 
-describe('what waits in a group', () => {
+describe('the waiting reads of a group', () => {
   const at = (index: number): Parameters<GroupReads['park']>[0] => ({
     tokens: [index, index + 1000],
     index: toLogIndex(index),
@@ -41,7 +41,7 @@ describe('what waits in a group', () => {
     sinceMs: index,
   });
 
-  it('is counted by reads, wherever it is', () => {
+  it('are counted in every state', () => {
     const reads = new GroupReads();
     reads.wait([1, 2, 3], 0);
     expect(reads.count).toBe(3);

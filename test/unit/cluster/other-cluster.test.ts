@@ -1,5 +1,6 @@
-// Goal: a node of another cluster that dials is noticed; only a node without data stops serving for it (K1). A node is
-// noticed that all others refuse. Method: what the links report, with a clock of the test, and the decision about it.
+// Goal: a node of another cluster that dials is detected, and only a node without data stops serving because of it
+// (K1); a node that all others refuse is detected. Method: reports of the links with a fake clock, and the decision
+// from them.
 import { afterEach, expect, it, vi } from 'vitest';
 import { toNodeId } from '#base';
 import { silentLogger } from '#observability';
@@ -8,7 +9,7 @@ import { PeerMeasureGatherer } from '../../../src/cluster/peer/peer-measures.ts'
 
 afterEach(() => void vi.useRealTimers());
 
-it('names the node of another cluster that dials, with both clusters, for 30 s after it dialled last', () => {
+it('names the node of another cluster that dials, with both clusters, for 30 s after its last attempt', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const gatherer = new PeerMeasureGatherer();
   gatherer.receiveFailed(toNodeId(2), { kind: 'sender', words: 'node 2 has another store' });
@@ -21,7 +22,7 @@ it('names the node of another cluster that dials, with both clusters, for 30 s a
   expect(gatherer.otherCluster).toBeUndefined();
 });
 
-it('names why a node refuses this one for 30 s, unless a node accepts it', () => {
+it('names the reason of a node that refuses this one for 30 s, unless another node accepts it', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const [gatherer, two, three] = [new PeerMeasureGatherer(), toNodeId(2), toNodeId(3)];
   gatherer.active(two, false);
@@ -39,7 +40,7 @@ it('names why a node refuses this one for 30 s, unless a node accepts it', () =>
   expect(gatherer.refusedBy).toBeUndefined();
 });
 
-it('names why a node refuses this process for another one of this node, though others accept it, until it does not', () => {
+it('names a node that refuses this process because of another process of this node, also when others accept it, until it does not', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const gatherer = new PeerMeasureGatherer();
   gatherer.active(toNodeId(2), true);
@@ -58,7 +59,7 @@ it.each([
   ['has had other nodes answers', [1, 2], 0, undefined],
   ['knows no node yet answers', [], 0, undefined],
   ['knows only another node yet answers', [2], 0, undefined],
-])('a node that %s while another cluster dials it', (_what, nodes, databases, reason) => {
+])('a node that %s requests while another cluster dials it', (_what, nodes, databases, reason) => {
   const logged: string[] = [];
   const others = new OtherClusters({ ...silentLogger, warn: (event: string) => void logged.push(event) });
   const catalog = {

@@ -1,5 +1,5 @@
-// Goal: docs/formats/peer-frames.md shows what the code writes; wrong frames are refused by name; the bounds hold.
-// Method: the digits of the page, tables of wrong frames, scripts of two codecs.
+// Goal: docs/formats/peer-frames.md has the bytes that the code writes, invalid frames are rejected with their reason,
+// and limits hold. Method: the digits of the page, tables of invalid frames, sequences of two codecs.
 import { describe, expect, it } from 'vitest';
 import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toReplicaId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
@@ -60,7 +60,7 @@ it('docs/formats/peer-frames.md shows the bytes of its example', () => {
   expect(codec.encode(SOUTH, turn).map(({ frame }) => toHex(frame))).toEqual(examplesOf('peer-frames.md'));
 });
 
-describe('a frame that is not for this node, or none', () => {
+describe('a frame for another node, or an invalid frame', () => {
   const frame = single(codecOf(NORTH), SOUTH, [say(1, append(Uint8Array.of(1)))]);
   const elsewhere = { node: SOUTH.node, store: NORTH.store };
 
@@ -78,12 +78,12 @@ describe('a frame that is not for this node, or none', () => {
     ['no node', codecOf(SOUTH), changed(frame, 28, 0), 'a node id is an integer from 1 to 2^32 - 1'],
     ['a node beyond 2^32', codecOf(SOUTH), changed(frame, 32, 1), 'a node id is an integer from 1 to 2^32 - 1'],
     ['damage', codecOf(SOUTH), damaged(frame), 'its checksum is '],
-  ])('is refused by what it is: %s', (_name, codec, bytes, reason) => {
+  ])('is rejected with its reason: %s', (_name, codec, bytes, reason) => {
     expect(reasonOf(codec, bytes)).toContain(reason);
   });
 });
 
-it('a term above 2^52 makes a message malformed: there would soon be none behind it', () => {
+it('a term above 2^52 makes a message malformed, because terms would soon be exhausted', () => {
   const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
   const notice = (term: number): Uint8Array =>
     single(north, SOUTH, [say(1, { kind: 'term-notice', term: toTerm(term) })]);
@@ -92,19 +92,19 @@ it('a term above 2^52 makes a message malformed: there would soon be none behind
   expect(reasonOf(south, notice(2 ** 53 - 1))).not.toBe('decoded');
 });
 
-it('an append of a later entry than its term is malformed: no leader has one', () => {
+it('an append with an entry of a later term than its own is malformed, because no leader has one', () => {
   const frame = single(codecOf(NORTH), SOUTH, [say(1, append(Uint8Array.of(1), 2))]);
   expect(reasonOf(codecOf(SOUTH), frame)).toBe('its content is malformed');
 });
 
-it('an append of a membership of whom no node holds is malformed: nobody could be sent anything there', () => {
+it('an append of a membership without a node is malformed, because nothing can be sent to it', () => {
   const nowhere = { ...append(new Uint8Array(0)), entries: entriesOf(toReplicaId(5)) };
   expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, nowhere)]))).toBe('its content is malformed');
   const somewhere = { ...append(new Uint8Array(0)), entries: entriesOf(replicaOf(NORTH.node)) };
   expect(reasonOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [say(1, somewhere)]))).toBe('decoded');
 });
 
-it('an append does not keep the whole frame in memory for a small part of it', () => {
+it('an append does not keep a whole frame in memory for a small part of it', () => {
   const small = say(1, append(new Uint8Array(300)));
   const large = say(2, append(new Uint8Array(200_000)));
   const kept = messagesOf(codecOf(SOUTH), single(codecOf(NORTH), SOUTH, [small, large])).map(({ message }) =>
@@ -123,15 +123,15 @@ const framesOf = (groups: number): readonly Uint8Array[] => {
 };
 const bytesOf = (groups: number): number => framesOf(groups).reduce((bytes, { length }) => bytes + length, 0);
 
-it('acknowledgements of appends (ADR 0095) are about 100 bytes alone, 18 of them for tables, and nine for each further group', () => {
+it('acknowledgements of appends (ADR 0095) need about 100 bytes for one group, 18 of them for tables, and nine for each further group', () => {
   const [only] = framesOf(1);
   expect(only).toHaveLength(103);
-  // Behind header and flags: which tables the sender holds.
+  // After header and flags: the tables that the sender has.
   expect(toHex(only?.slice(76, 76 + 1 + 18) ?? new Uint8Array(0))).toBe(`01${'00'.repeat(18)}`);
   expect(bytesOf(10_000) - bytesOf(9_999)).toBe(9);
 });
 
-it('tables of beats of a writer that has more rows than any of ours are forgotten', () => {
+it('tables of heartbeats beyond the maximum number of rows are dropped', () => {
   const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
   const half = Array.from({ length: TABLE_ROWS_MAX }, (_, group) => say(group, beat(group)));
   messagesOf(south, single(north, SOUTH, half));
@@ -144,7 +144,7 @@ it('tables of beats of a writer that has more rows than any of ours are forgotte
   expect(messagesOf(south, withoutLeavers(difference))).toEqual([]);
 });
 
-it('tables of beats of nodes beyond the bound are forgotten, the longest unheard first', () => {
+it('tables of heartbeats beyond the maximum number of nodes are dropped, the oldest first', () => {
   const south = codecOf(SOUTH);
   for (let node = 10; node < 1000; node++) {
     const place = { node: toNodeId(node), store: NORTH.store };
@@ -169,9 +169,9 @@ function damaged(frame: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** The frame whose difference names nobody who left: the count 16,384 and so many groups are taken out. */
+/** Returns the frame with a delta that names no group that left: the count 16,384 and the groups are removed. */
 function withoutLeavers(frame: Uint8Array): Uint8Array {
-  // Behind the header: flags, two names, session, seq, "a difference".
+  // After the header: flags, two names, session, seq, and the kind "delta".
   const from = 76 + 1 + 2 * 9 + 8 + 1 + 1;
   const groups = 128 + 2 * (TABLE_ROWS_MAX - 128);
   return sealed(concatBytes([frame.subarray(0, from), Uint8Array.of(0), frame.subarray(from + 3 + groups)]));

@@ -1,4 +1,4 @@
-// Goal: what piles up is bounded and refused by name; what was taken in is answered; a drain finishes it. Method: the
+// Goal: queues have limits and rejections name them; accepted requests are answered; a drain finishes them. Method: the
 // core in one thread with small limits, over a log whose syncs the test releases.
 import { describe, expect, it } from 'vitest';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
@@ -6,7 +6,7 @@ import { databaseKit } from '../../support/cluster/machine-kit.ts';
 
 const TEXT_BYTES = databaseKit.payload('x').length;
 
-/** A world with one database that leads, whose log waits for the test. */
+/** A world with one database and its leader, whose log waits for the test. */
 async function started(limits: Parameters<typeof CoreWorld.withShop>[0] = {}): ReturnType<typeof CoreWorld.withShop> {
   const { world, group } = await CoreWorld.withShop(limits);
   await world.transact(group, 'warm');
@@ -26,7 +26,7 @@ function watch(promises: readonly Promise<unknown>[]): readonly { value?: unknow
 }
 
 describe('back-pressure', () => {
-  it('refuses what does not fit under the uncommitted bytes, and takes it when some are committed', async () => {
+  it('rejects a write beyond the limit of uncommitted bytes, and accepts one when some are committed', async () => {
     const { world, group } = await started({ uncommittedBytesMax: 3 * TEXT_BYTES });
     const answers = watch([1, 2, 3, 4].map(() => world.transact(group, 'x')));
     await settle();
@@ -41,7 +41,7 @@ describe('back-pressure', () => {
     expect(await world.transact(group, 'x')).toMatchObject({ revision: 5 });
   });
 
-  it('tells of what became an entry before it is durable, and not of what is refused', async () => {
+  it('reports a request as an entry before it is durable, and not a rejected one', async () => {
     const { world, group } = await started({ uncommittedBytesMax: 3 * TEXT_BYTES });
     const admitted: string[] = [];
     const propose = (text: string): Promise<unknown> =>
@@ -61,7 +61,7 @@ describe('back-pressure', () => {
     expect(admitted).toEqual(['a', 'b', 'c']);
   });
 
-  it('refuses while too many entries are committed and not applied', async () => {
+  it('rejects writes while too many entries are committed and not applied', async () => {
     const { world, group } = await started({ backlogEntriesMax: 3 });
     const gate = Promise.withResolvers<void>();
     world.log.isAutomatic = true;
@@ -77,7 +77,7 @@ describe('back-pressure', () => {
     expect(await world.transact(group, 'z')).toMatchObject({ revision: 6 });
   });
 
-  it('refuses while too many bytes wait for the election', async () => {
+  it('rejects writes while too many bytes wait for the election', async () => {
     const { world } = await started({ waitingBytesMax: 2.5 * TEXT_BYTES });
     world.log.isAutomatic = true;
     const other = await world.create('other');
@@ -91,13 +91,13 @@ describe('back-pressure', () => {
     expect(answers.slice(0, 2)).toMatchObject([1, 2].map((revision) => ({ value: { revision } })));
   });
 
-  it('bounds the reads that wait', async () => {
+  it('limits the number of waiting reads', async () => {
     const { world, group } = await CoreWorld.withShop({ pendingReadsMax: 0 });
     await expect(world.node.latest(group)).rejects.toMatchObject({ details: { reason: 'PendingReads' } });
   });
 });
 
-it('a nearly full disk refuses writes and creations, and allows deletes, revocations of keys and reads', async () => {
+it('a nearly full disk rejects writes and creations, and allows deletions, revocations of keys and reads', async () => {
   const { world, group } = await started();
   world.log.isAutomatic = true;
   world.disk = 'refusing-writes';
@@ -117,7 +117,7 @@ it('a nearly full disk refuses writes and creations, and allows deletes, revocat
   expect(await world.node.createDatabase('other')).toMatchObject({ kind: 'created' });
 });
 
-it('a drain answers what was taken in, refuses what comes later, and makes everything durable', async () => {
+it('a drain answers accepted requests, rejects later ones, and makes everything durable', async () => {
   const { world, group } = await started();
   await world.node.currentCatalog();
   expect(world.node.currentCatalog()).toBeUndefined();
@@ -140,7 +140,7 @@ it('a drain answers what was taken in, refuses what comes later, and makes every
   expect(world.log.recover().groups.get(group)).toMatchObject({ checkpoint: { revision: 4 }, entries: [] });
 });
 
-it('checkpoints (C7) are made early when much was applied', async () => {
+it('checkpoints (C7) are made early when many bytes were applied', async () => {
   const { world, group } = await started({ checkpointBytes: 100 });
   world.log.isAutomatic = true;
   await world.transact(group, 'x'.repeat(200));

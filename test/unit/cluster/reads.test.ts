@@ -1,24 +1,24 @@
-// Goal: `latest` is linearizable and cheap, waits are answered once, in whatever order things happen. Method: the core
-// in one thread over a log whose syncs the test releases.
+// Goal: `latest` is linearizable and cheap, and waits are answered once, for any order of events. Method: the core in
+// one thread over a log whose syncs the test releases.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, toGroupId, toRevision } from '#base';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 
 const never = new AbortController().signal;
 
-it('waitFor is answered by the rows themselves, before the core has said anything', async () => {
+it('waitFor is answered from the rows, before any report of the core', async () => {
   const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'x');
   const reports: unknown[] = [];
   await settle();
-  // Nobody waited, so the core has not told that the rows are there.
+  // No client waited, so the core has not reported the rows.
   world.core.onReport((report) => reports.push(report));
   expect(world.node.applied(group)).toBe(1);
   expect(await world.node.waitFor(group, toRevision(1), never)).toBe('reached');
   expect(reports).toEqual([]);
 });
 
-it('waitFor costs nobody a report who does not wait, and is told with the next tick at the latest', async () => {
+it('waitFor needs a report only while a client waits, which comes with the next tick at the latest', async () => {
   const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'warm');
   world.pass(50);
@@ -37,7 +37,7 @@ it('waitFor costs nobody a report who does not wait, and is told with the next t
   expect(applied).toEqual([4]);
 });
 
-it('waitFor ends when its signal does, before or after it began', async () => {
+it('waitFor ends with its signal, before or after it began', async () => {
   const { world, group } = await CoreWorld.withShop();
   const controller = new AbortController();
   const waiting = world.node.waitFor(group, toRevision(9), controller.signal);
@@ -46,7 +46,7 @@ it('waitFor ends when its signal does, before or after it began', async () => {
   expect(await world.node.waitFor(group, toRevision(9), controller.signal)).toBe('aborted');
 });
 
-it('onApplied of a database that is gone says so', async () => {
+it('onApplied of a deleted database reports the deletion', async () => {
   const { world, group } = await CoreWorld.withShop();
   await world.node.deleteDatabase('shop');
   const heard: (number | undefined)[] = [];
@@ -56,7 +56,7 @@ it('onApplied of a database that is gone says so', async () => {
   expect(world.node.applied(group)).toBe(0);
 });
 
-it('the node says who leads once it knows its address', async () => {
+it('the node names the leader once it has its own address', async () => {
   const { world, group } = await CoreWorld.withShop();
   expect(world.node.leaderOf(group)).toEqual({ node: 'test', address: '' });
   world.node.advertise({ grpc: '127.0.0.1:50051', http: '' });
@@ -66,7 +66,7 @@ it('the node says who leads once it knows its address', async () => {
   expect(world.node.leaderOf(toGroupId(group + 1))).toBeUndefined();
 });
 
-it('the node leads the databases that it alone holds, before anybody has touched them', async () => {
+it('the node leads databases with a single replica before their first use', async () => {
   const { world, group } = await CoreWorld.withShop();
   await world.crash();
   expect(world.core.levels.openGroups).toBe(1);

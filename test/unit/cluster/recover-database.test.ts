@@ -1,5 +1,5 @@
-// Goal: a database without a quorum continues with all that one replica has, as another instance, through any crash
-// (C24, C25). Method: five nodes, of which two with a replica end.
+// Goal: a database without a quorum continues with all data of one replica, as a new database, through any crash (C24,
+// C25). Method: five nodes, of which two with a replica are stopped.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type GroupId, nodeOf } from '#base';
 import type { Binding, HeldCopy } from '#cluster';
@@ -15,7 +15,7 @@ interface Lost {
   readonly world: ReplicaWorld;
   readonly group: GroupId;
   readonly texts: readonly string[];
-  /** Who is left of those that held the database, and the others. */
+  /** The remaining node with a replica, and the stopped ones. */
   readonly left: WorldNode;
   readonly gone: readonly WorldNode[];
 }
@@ -38,7 +38,7 @@ async function fiveNodes(
   return { world, group, texts, holders: holders.map((node) => world.at(node)) };
 }
 
-/** The same, when two of the three have ended. */
+/** The same cluster after two of the three nodes have stopped. */
 async function twoLost(count = 20): Promise<Lost> {
   const { holders, ...rest } = await fiveNodes(count);
   const { world, group } = rest;
@@ -101,7 +101,7 @@ async function endsWith(world: ReplicaWorld, texts: readonly string[]): Promise<
 }
 
 describe('a database that is recovered (C24, C25)', () => {
-  it('goes on with all that its last copy has, as another instance; those that come back give the old one up', async () => {
+  it('continues with all data of its last replica as a new database, and returning nodes drop the old one', async () => {
     const { world, group, texts, left, gone } = await twoLost();
     const before = bound(left);
     expect(await recover(world, left)).toMatchObject({ kind: 'faulty', reason: /nothing was recovered/ });
@@ -132,7 +132,7 @@ describe('a database that is recovered (C24, C25)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('is not shown as it was at the beginning while its rows are copied, and waits for room on the disk', async () => {
+  it('is not readable in an earlier state while its rows are copied, and waits for disk space', async () => {
     const { world, texts, left } = await twoLost();
     left.core.reportDisk('refusing-writes');
     await beginRecovery(world, left);

@@ -1,18 +1,18 @@
-// Goal: groups of three replicas elect a leader, agree, and lose nothing that was answered when it dies. Method: three
-// nodes in one thread over a network in memory whose time the test passes.
+// Goal: groups of three replicas elect a leader, agree, and lose no acknowledged write when it stops. Method: three
+// nodes in one thread over a network in memory with a manual clock.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import { startTrio } from '../../support/cluster/replica-world.ts';
 
 describe('three nodes', () => {
-  it('do not wait for an election deadline when the node of the leader ends', async () => {
+  it('elect a leader before the election deadline when the node of the leader stops', async () => {
     const { world, group, leader, others } = await startTrio();
     await leader.crash();
     await world.until(() => others.some((other) => other.leads(group)), 'another leader', 500);
     expect(world.failures).toEqual([]);
   });
 
-  it('do not wait for an election deadline when a majority stood still, and no connection broke', async () => {
+  it('elect a leader before the election deadline after a lost majority returns, without a broken connection', async () => {
     const waits: number[] = [];
     for (let seed = 1; seed <= 16; seed += 1) {
       const { world, group, leader, others } = await startTrio({ seed });
@@ -27,12 +27,12 @@ describe('three nodes', () => {
       waits.push(world.nowMs - healedMs);
       expect(world.failures).toEqual([]);
     }
-    // Half of the time between two questions; with the deadlines of elections alone it is 1800 ms.
+    // Half of the time between two pre-votes. With election deadlines alone it is 1800 ms.
     expect(waits.reduce((sum, each) => sum + each, 0) / waits.length).toBeLessThan(1200);
   });
 
   it.each([0, 1])(
-    'ask for the lead again, if whoever lacks entries hears last that the leader has ended: %i',
+    'campaign again when the replica that lags learns last that the leader has stopped: %i',
     async (at) => {
       const { world, group, leader, others } = await startTrio();
       const [ahead = leader, behind = leader] = at === 0 ? others : others.toReversed();
@@ -47,7 +47,7 @@ describe('three nodes', () => {
     },
   );
 
-  it('listen to nobody but the replica that a message names as its sender, and only for their own (C10)', async () => {
+  it('accept messages only from the replica that is named as the sender, and only for their own replica (C10)', async () => {
     const { world } = await startTrio();
     const [first, second] = world.nodes.map((node) => world.at(node));
     if (first === undefined || second === undefined) throw new Error('There are three nodes');

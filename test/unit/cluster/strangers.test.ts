@@ -1,5 +1,5 @@
-// Goal: a node accepts only catalog messages from a node that its catalog does not name, until it does (C34). Method:
-// three nodes, and a fourth that the test speaks for; tables by hand.
+// Goal: a node accepts only messages of the catalog from a node that its catalog does not name (C34). Method: three
+// nodes, and messages of a fourth; tables of heartbeats.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Envelope } from '#cluster';
@@ -15,7 +15,7 @@ function of(group: GroupId, to: WorldNode, message: Message = BEAT): Envelope {
   return { group, from: replicaOf(STRANGER), to: replicaOf(to.node), message };
 }
 
-it('a node that the catalog does not name is followed in no database, whatever its term, by message or by table', async () => {
+it('a node that the catalog does not name cannot lead a database, with any term, by message or by table', async () => {
   const { world, group, leader, others } = await startTrio();
   const [follower] = others;
   const beat = of(group, follower);
@@ -43,7 +43,7 @@ it('a node that the catalog does not name is followed in no database, whatever i
   expect(world.failures).toEqual([]);
 });
 
-it('a node that the catalog does not name sends no state of a database', async () => {
+it('a node that the catalog does not name cannot send a snapshot of a database', async () => {
   const { world, group, others } = await startTrio();
   const [follower] = others;
   const letter = { from: replicaOf(STRANGER), to: replicaOf(follower.node), transfer: 1 };
@@ -53,7 +53,7 @@ it('a node that the catalog does not name sends no state of a database', async (
   expect(world.failures).toEqual([]);
 });
 
-it('the first table that is heard of a node gives all of its rows, though it is a difference to others', () => {
+it('the first table from a node counts with all of its rows, even when it is a delta', () => {
   const heard = new HeardRows();
   const row = (group: number): Envelope => ({
     group: toGroupId(group),

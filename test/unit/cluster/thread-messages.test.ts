@@ -1,4 +1,5 @@
-// Goal: commands and reports arrive on the other side as they were sent. Method: pack, clone as a thread would, unpack.
+// Goal: commands and reports arrive at the other thread as they were sent. Method: they are packed, cloned as for a
+// thread, and unpacked.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
@@ -27,7 +28,7 @@ const commands: fc.Arbitrary<Commands> = fc.record({
         staysHere: fc.boolean(),
       }),
     )
-    // A token is one request's.
+    // Each token belongs to one request.
     .map((all) => all.map((each, at) => ({ ...each, token: at }))),
   reads: fc.array(fc.record({ token, group })),
   creates: fc.array(fc.record({ token, name: fc.string(), staysHere: fc.boolean() })),
@@ -48,7 +49,7 @@ it('commands arrive as they were sent', () => {
   );
 });
 
-it('a large payload is given back when it has been packed', () => {
+it('a large payload is released when it has been packed', () => {
   const payload = new Uint8Array(5000).fill(7);
   const shared = { group: toGroupId(1), tellsAdmission: false, staysHere: false };
   const message = packCommands({
@@ -125,7 +126,7 @@ describe('reports', () => {
     }),
   });
 
-  it('arrive as they were sent, each token with its answer, and what was measured', () => {
+  it('arrive as they were sent, with the answer of each token, and measures', () => {
     fc.assert(
       fc.property(fc.oneof(report, unchanged), anyMeasures, (sent, measures) => {
         const { report: received, measures: measured } = unpackReport(structuredClone(packReport(sent, measures)));

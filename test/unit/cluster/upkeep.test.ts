@@ -1,4 +1,5 @@
-// Goal: what a lost node held is replaced, of databases and of the catalog. Method: nodes over a network in memory.
+// Goal: replicas and votes of a lost node are replaced, of databases and of the catalog. Method: nodes over a network
+// in memory.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, toNodeId } from '#base';
 import {
@@ -18,7 +19,7 @@ async function write(world: ReplicaWorld, group: GroupId, text: string): Promise
   return (await world.answer(writer.transact(group, text))).revision;
 }
 
-it('a node that is lost (C18, C19) is replaced after a while, as a holder of databases and as a voter of the catalog, and is at peace when it returns', async () => {
+it('a node that is lost (C18, C19) is replaced after a while, with its replicas and its vote, and gets none back when it returns', async () => {
   const { world, group } = await shopOnThree(4);
   await write(world, group, 'a');
   const gone = world.at(toNodeId(2));

@@ -6,7 +6,7 @@ import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 
 describe('a write', () => {
-  it('is committed with the next revision, and is what comes next has to show', async () => {
+  it('is committed with the next revision, which later reads must include', async () => {
     const { world, group } = await CoreWorld.withShop();
     const outcome = await world.transact(group, 'first');
     expect(outcome).toEqual({
@@ -22,7 +22,7 @@ describe('a write', () => {
     expect([world.node.applied(group), databaseKit.storedRevision(world.kv, group)]).toEqual([1, 1]);
   });
 
-  it('is answered while its rows are on their way to the store, and read when they are there (C2, C6)', async () => {
+  it('is answered before its rows are stored, and can be read afterwards (C2, C6)', async () => {
     const { world, group } = await CoreWorld.withShop();
     await world.transact(group, 'first');
     await world.readable(group);
@@ -44,7 +44,7 @@ describe('a write', () => {
     expect(await databaseKit.history(world.kv, group)).toEqual(['first', 'second', 'third']);
   });
 
-  it('of an id that is recorded is answered when its rows can be read (C2)', async () => {
+  it('with a recorded id is answered when its rows can be read (C2)', async () => {
     const { world, group } = await CoreWorld.withShop();
     await world.transact(group, 'warm');
     await world.readable(group);
@@ -60,7 +60,7 @@ describe('a write', () => {
     expect(await again).toEqual({ kind: 'replayed', revision: first.revision });
   });
 
-  it('gets the recorded time of the leader, which never goes back (C3, SPEC-RECORDED-TIME)', async () => {
+  it('gets the recorded time of the leader, which never decreases (C3, SPEC-RECORDED-TIME)', async () => {
     const { world, group } = await CoreWorld.withShop();
     const times: number[] = [];
     for (const step of [5, -1000, 3]) {
@@ -75,7 +75,7 @@ describe('a write', () => {
     expect(after).toMatchObject({ kind: 'committed', recordedTimeMs: 1_000_005 });
   });
 
-  it('is refused while the clock says that it is after the year 9999, and leaves no such time', async () => {
+  it('is rejected while the clock is after the year 9999, and records no such time', async () => {
     const { world, group } = await CoreWorld.withShop();
     const { nowMs } = world;
     world.nowMs = Date.UTC(10_000, 0);
@@ -91,7 +91,7 @@ describe('a write', () => {
   });
 });
 
-it('group commit takes everything of a turn in one append, across groups (C1)', async () => {
+it('group commit writes everything of a turn in one append, across groups (C1)', async () => {
   const world = await CoreWorld.started();
   const groups = await Promise.all(['a', 'b', 'c'].map((name) => world.create(name)));
   await Promise.all(groups.map((group) => world.transact(group, 'warm')));
@@ -108,7 +108,7 @@ it('group commit takes everything of a turn in one append, across groups (C1)', 
   expect(groups.map((group) => world.node.applied(group))).toEqual([11, 11, 11]);
 });
 
-describe('rows that nobody waits for (C6)', () => {
+describe('rows for which no request waits (C6)', () => {
   async function applied(): Promise<{ world: CoreWorld; group: GroupId; writes: () => number }> {
     const { world, group } = await CoreWorld.withShop({ writeEntries: 4 });
     await world.transact(group, 'warm');
@@ -124,8 +124,8 @@ describe('rows that nobody waits for (C6)', () => {
   const occasions: readonly [string, (world: CoreWorld, group: GroupId) => unknown][] = [
     ['they are enough for a batch', (world, group) => world.transact(group, 'four')],
     ['the next tick comes', (world) => world.pass(1)],
-    ['somebody waits for them', (world, group) => world.readable(group)],
-    ['somebody listens', (world, group) => world.node.onApplied(group, () => undefined)],
+    ['a request waits for them', (world, group) => world.readable(group)],
+    ['a listener is added', (world, group) => world.node.onApplied(group, () => undefined)],
     ['a read asks for the latest', (world, group) => world.node.latest(group)],
     ['a database is created', (world) => world.create('other')],
     ['an entry must look into the store', (world, group) => world.transact(group, 'abc')],
@@ -141,7 +141,7 @@ describe('rows that nobody waits for (C6)', () => {
   });
 });
 
-it('a failure of the log stops everything, and answers nothing that was in flight (C2)', async () => {
+it('a failure of the log stops the node, and answers no request in flight (C2)', async () => {
   const { world, group } = await CoreWorld.withShop();
   await world.transact(group, 'warm');
   world.log.isAutomatic = false;
@@ -157,7 +157,7 @@ it('a failure of the log stops everything, and answers nothing that was in fligh
   expect(answered).toBe(0);
 });
 
-it('a failure of the store stops everything', async () => {
+it('a failure of the store stops the node', async () => {
   const { world, group } = await CoreWorld.withShop();
   let answered = 0;
   world.kv.gate = Promise.reject(new DatabaseError('internal', 'No space left'));

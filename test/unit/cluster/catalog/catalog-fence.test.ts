@@ -1,5 +1,6 @@
-// Goal: whoever deletes a name, or gives it a new instance, is told when no lease from before the deletion is left, and
-// not later than that is known (C26, C27). Method: one fence, with clock, group and messages in the hands of the test.
+// Goal: a deletion of a name, or a creation with a deleted name, is answered when no lease from before the deletion is
+// left, and as soon as that is known (C26, C27). Method: one fence, with clock, group and messages under control of the
+// test.
 import { describe, expect, it } from 'vitest';
 import { type NodeId, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import { type Binding, LIMITS } from '#cluster';
@@ -29,7 +30,7 @@ class Fenced {
   posts: string[] = [];
   readonly fence: CatalogFence;
 
-  /** A process that has run for long, of a leader of three nodes, unless that is said. */
+  /** Defaults: the process has run for long, and is the leader of three nodes. */
   constructor({
     sinceMs = 0,
     leads = true,
@@ -56,7 +57,7 @@ class Fenced {
     return { nowMs, written: toLogIndex(this.written), members, heardMs, leader };
   }
 
-  /** A deletion is applied, written, and told to the front, which takes it in. */
+  /** Applies and writes a deletion, reports it to the front, and has the front show it. */
   delete(name: string, index: number, token?: number): void {
     const binding = bindingOf(name);
     this.fence.note({ kind: 'deleted', binding }, { index, atMs: this.nowMs });
@@ -91,15 +92,15 @@ class Fenced {
   }
 }
 
-/** After the deletion of `shop` by a client of this node, as entry 51. */
+/** State after the deletion of `shop` by a client of this node, as entry 51. */
 function deleting(options?: ConstructorParameters<typeof Fenced>[0]): Fenced {
   const fenced = new Fenced(options);
   fenced.delete('shop', 51, 1);
   return fenced;
 }
 
-describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
-  it('tells when every other node shows it, and then says so to all', () => {
+describe('a leader of the catalog with a deletion (C26, C27)', () => {
+  it('answers when every other node shows the deletion, and then notifies all of them', () => {
     const fenced = deleting();
     expect(fenced.posts).toEqual(['await-shown 51 to 2', 'await-shown 51 to 3']);
     fenced.say(SECOND, 'shown', 51);
@@ -110,7 +111,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.posts).toEqual(['past 51 to 2', 'past 51 to 3']);
   });
 
-  it('waits for one that is silent, until no lease of it is left', () => {
+  it('waits for a silent node until it has no lease left', () => {
     const fenced = new Fenced();
     fenced.heard.set(THIRD, fenced.nowMs - 4000);
     fenced.delete('shop', 51, 1);
@@ -121,7 +122,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
-  it('asks again, only those who have not said it', () => {
+  it('repeats its request only to nodes that have not confirmed', () => {
     const fenced = deleting();
     fenced.say(THIRD, 'shown', 51);
     fenced.posts = [];
@@ -131,7 +132,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.posts).toEqual(['await-shown 51 to 2']);
   });
 
-  it('waits for no one longer than that after the deletion, whatever he says', () => {
+  it('waits at most one lease after the deletion, for any answers', () => {
     const fenced = deleting();
     fenced.pass(FENCE_MS - 1);
     fenced.say(SECOND, 'shown', 50);
@@ -145,7 +146,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.fence.deadlineMs).toBeUndefined();
   });
 
-  it('waits for a node that has left the group, for as long as it may hold a lease', () => {
+  it('waits for a node that has left the group, as long as it may hold a lease', () => {
     const fenced = new Fenced();
     fenced.members = [SECOND];
     fenced.pass(0);
@@ -157,7 +158,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
-  it('waits for a node of the catalog that may have been a member before it began', () => {
+  it('waits for a node of the catalog that may have been a member before this process started', () => {
     const fenced = deleting({ sinceMs: 99_000, members: [SECOND] });
     fenced.say(SECOND, 'shown', 51);
     fenced.pass(FENCE_MS - 1001);
@@ -166,7 +167,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
-  it('says to others that it is past only when its own front shows it', () => {
+  it('notifies others only when its own front shows the deletion', () => {
     const fenced = new Fenced();
     fenced.fence.note({ kind: 'deleted', binding: bindingOf('shop') }, { index: 51, atMs: fenced.nowMs });
     fenced.written = 51;
@@ -178,7 +179,7 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     expect(fenced.posts.filter((post) => post.startsWith('past'))).toEqual(['past 51 to 2', 'past 51 to 3']);
   });
 
-  it('answers whoever asks for what is past already, and asks the others for what is not', () => {
+  it('answers requests about past deletions at once, and asks the other nodes about later ones', () => {
     const fenced = deleting();
     fenced.allShow(51);
     fenced.posts = [];
@@ -188,15 +189,15 @@ describe('a leader of the catalog that is asked to delete (C26, C27)', () => {
     fenced.posts = [];
     fenced.say(SECOND, 'await-past', 60);
     expect(fenced.posts).toEqual(['await-shown 60 to 2', 'await-shown 60 to 3']);
-    // Nobody can be asked for what is not here.
+    // No node can confirm an entry that this node does not have.
     fenced.posts = [];
     fenced.say(THIRD, 'await-past', 61);
     expect(fenced.posts).toEqual([]);
   });
 });
 
-describe('a node that follows (C26)', () => {
-  it('asks the leader, again and again, and tells when it is past', () => {
+describe('a follower of the catalog with a deletion (C26)', () => {
+  it('asks the leader repeatedly, and answers when the deletion is confirmed', () => {
     const fenced = deleting({ leads: false });
     expect(fenced.posts).toEqual(['await-past 51 to 2']);
     fenced.pass(250);
@@ -207,7 +208,7 @@ describe('a node that follows (C26)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
-  it('waits no longer than every lease lasts, whoever leads', () => {
+  it('waits at most one lease, also without a leader', () => {
     const fenced = new Fenced({ leads: false });
     fenced.leader = undefined;
     fenced.delete('shop', 51, 1);
@@ -217,7 +218,7 @@ describe('a node that follows (C26)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
-  it('says that its clients see the catalog when its front has taken it in', () => {
+  it('confirms when its front shows the entry', () => {
     const fenced = new Fenced({ leads: false });
     fenced.fence.told(toLogIndex(50));
     fenced.say(SECOND, 'await-shown', 50);
@@ -227,7 +228,7 @@ describe('a node that follows (C26)', () => {
     expect(fenced.posts).toEqual(['shown 50 to 2']);
   });
 
-  it('says so of entries that change nothing, and when its front answers nobody any more', () => {
+  it('confirms entries that change nothing, and every entry when its front does not answer any more', () => {
     const fenced = new Fenced({ leads: false });
     fenced.fence.told(toLogIndex(50));
     fenced.fence.shownHere(50);
@@ -240,7 +241,7 @@ describe('a node that follows (C26)', () => {
     expect(fenced.posts).toEqual(['shown 55 to 2', 'shown 56 to 2']);
   });
 
-  it('believes nobody who says more than it has itself', () => {
+  it('ignores a confirmation of entries that it does not have itself', () => {
     const fenced = new Fenced({ leads: false });
     fenced.say(SECOND, 'past', 1000);
     fenced.delete('shop', 51, 1);
@@ -249,7 +250,7 @@ describe('a node that follows (C26)', () => {
 });
 
 describe('a name (C26)', () => {
-  it('that was not deleted lately is created without waiting', () => {
+  it('that was not deleted recently is created without a wait', () => {
     const fenced = new Fenced();
     fenced.delete('shop', 51);
     fenced.create('other', 2);
@@ -259,7 +260,7 @@ describe('a name (C26)', () => {
   it.each<[string, Settlement]>([
     ['a creation', { kind: 'outcome', token: 2, outcome: { kind: 'created', binding: bindingOf('shop') } }],
     ['an absence of any name', { kind: 'outcome', token: 2, outcome: { kind: 'absent' } }],
-  ])('that was deleted by any node holds back %s until that is past', (_what, settlement) => {
+  ])('that was deleted by any node delays %s until the deletion is confirmed', (_what, settlement) => {
     const fenced = new Fenced();
     fenced.delete('shop', 51);
     fenced.settle(settlement);
@@ -268,7 +269,7 @@ describe('a name (C26)', () => {
     expect(fenced.told).toEqual([2]);
   });
 
-  it.each(['at its start', 'by a snapshot'])('may be one of those that the node has passed over %s', (when) => {
+  it.each(['at its start', 'by a snapshot'])('may be among the entries that the node has skipped %s', (when) => {
     const fenced = when === 'at its start' ? new Fenced({ sinceMs: 99_000 }) : new Fenced();
     if (when === 'by a snapshot') fenced.fence.skipped({ index: 50, atMs: fenced.nowMs }, [SECOND, THIRD]);
     fenced.create('shop', 2);
@@ -279,7 +280,7 @@ describe('a name (C26)', () => {
     expect(fenced.told).toEqual([2, 3]);
   });
 
-  it('holds back nothing but outcomes of names', () => {
+  it('delays only outcomes about names', () => {
     const fenced = new Fenced({ sinceMs: 99_000 });
     const outcome = { kind: 'exists', binding: bindingOf('shop') } as const;
     fenced.fence.settle([{ kind: 'outcome', token: 4, outcome }]);
@@ -288,7 +289,7 @@ describe('a name (C26)', () => {
   });
 });
 
-it('the bounds of the fence are a quarter longer than a lease, for clocks that differ (C26)', () => {
+it('the wait of the fence is a quarter longer than a lease, because clocks differ (C26)', () => {
   expect(LIMITS.fenceMs).toBeGreaterThanOrEqual(1.25 * LIMITS.leaseMs);
   expect(LIMITS.fenceAskMs).toBeLessThan(LIMITS.leaseRenewMs);
 });

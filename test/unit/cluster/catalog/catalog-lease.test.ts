@@ -1,5 +1,5 @@
-// Goal: the front believes its catalog for a time that counts from the question, asks once for all who wait, and says
-// what is wrong when nobody answers (C21). Method: a clock and a leader in the hands of the test.
+// Goal: the front trusts its catalog for a time that starts with its request, requests a confirmation once for all that
+// wait, and explains a missing answer (C21). Method: a clock and a leader under control of the test.
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
 import { LIMITS } from '#cluster';
@@ -41,7 +41,7 @@ const outcomeOf = async (taken: Promise<void> | undefined): Promise<unknown> =>
   );
 
 describe('the lease of the catalog (C21)', () => {
-  it('is waited for by all with one question', async () => {
+  it('is acquired by one request for all that wait', async () => {
     const catalog = new Catalog();
     const taken = [catalog.lease.take(), catalog.lease.take()].map(outcomeOf);
     expect(catalog.questions).toHaveLength(1);
@@ -50,7 +50,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(catalog.lease.take()).toBeUndefined();
   });
 
-  it('is renewed by a use that does not wait, once it is older than that, and by nobody who is idle', async () => {
+  it('is renewed by a use that does not wait, once it has a certain age, and not without a use', async () => {
     const catalog = new Catalog();
     await catalog.hold();
     catalog.nowMs += 999;
@@ -61,7 +61,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(catalog.questions).toHaveLength(2);
   });
 
-  it('counts from its question, and not from the answer', async () => {
+  it('starts with its request, not with the answer', async () => {
     const catalog = new Catalog();
     const taken = outcomeOf(catalog.lease.take());
     catalog.nowMs += 3000;
@@ -73,7 +73,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(catalog.lease.take()).toBeInstanceOf(Promise);
   });
 
-  it('is asked for again when the answer came too late to say anything of now', async () => {
+  it('is requested again when the answer was too late', async () => {
     const catalog = new Catalog();
     const taken = outcomeOf(catalog.lease.take());
     catalog.nowMs += 8000;
@@ -83,7 +83,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(await taken).toBe('held');
   });
 
-  it('is none when every answer comes too late', async () => {
+  it('is not acquired when every answer is too late', async () => {
     const catalog = new Catalog();
     const taken = outcomeOf(catalog.lease.take());
     for (const asked of [1, 2, 3]) {
@@ -95,7 +95,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(catalog.questions.length).toBe(3);
   });
 
-  it('passes on what else the node says', async () => {
+  it('fails with other errors of the node', async () => {
     const catalog = new Catalog();
     const taken = outcomeOf(catalog.lease.take());
     catalog.questions[0]?.fail(draining());
@@ -103,7 +103,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(await taken).toMatchObject({ details: { reason: 'Draining' } });
   });
 
-  it('is not shortened by an answer to an earlier question', async () => {
+  it('is not shortened by an answer to an earlier request', async () => {
     const catalog = new Catalog();
     catalog.nowMs = 5000;
     await catalog.hold();
@@ -112,7 +112,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(catalog.lease.take()).toBeUndefined();
   });
 
-  it('is refused with how long nothing was heard, and what can be done', async () => {
+  it('is refused with the time since the last confirmation, and advice', async () => {
     const catalog = new Catalog();
     const first = outcomeOf(catalog.lease.take());
     catalog.nowMs += 5000;
@@ -130,7 +130,7 @@ describe('the lease of the catalog (C21)', () => {
     expect(await second).toMatchObject({ message: expect.stringMatching(/for 9\.2 s, so .* send to another node/) });
   });
 
-  it('is not lost while it is held, whatever the last question came to', async () => {
+  it('is not lost before it expires, for any result of the last request', async () => {
     const catalog = new Catalog();
     await catalog.hold();
     catalog.nowMs += 1000;
@@ -143,7 +143,7 @@ describe('the lease of the catalog (C21)', () => {
   });
 });
 
-it('the bounds of the lease hold out while the catalog gets another leader, twice', () => {
+it('a lease lasts longer than two elections of the leader of the catalog', () => {
   const election = LIMITS.electionWindowMs + LIMITS.electionJitterMs;
   expect(LIMITS.leaseMs).toBeGreaterThanOrEqual(2 * election + LIMITS.leaseRenewMs);
 });

@@ -1,5 +1,5 @@
-// Goal: an upgrade goes node by node and can go one release back until it is finalized; a release that does not know
-// what is written ends (C23, D20). Method: nodes in memory, of two releases.
+// Goal: a cluster is upgraded node by node, and can go one release back until the upgrade is finalized; a release that
+// does not know an entry ends (C23, D20). Method: nodes in memory, of two releases.
 import { expect, it } from 'vitest';
 import {
   CATALOG_GROUP,
@@ -23,7 +23,7 @@ const NOW = LEVELS.max;
 const NEXT = NEXT_LEVELS.max;
 const KNOWN = formatLevels(LEVELS);
 
-/** The node stops, and goes on with another release, which says so to the catalog. */
+/** Restarts the node with another release, which registers in the catalog. */
 async function change(world: ReplicaWorld, member: WorldNode, release: WorldNode['release']): Promise<unknown> {
   await member.crash();
   member.release = release;
@@ -47,7 +47,7 @@ function written({ log }: WorldNode, group: GroupId): readonly number[] {
   return payloads.map(({ level }) => level);
 }
 
-it('an upgrade goes node by node, and one release back, until it is ended; then new things are written (C23)', async () => {
+it('an upgrade goes node by node, and one release back, until it is finalized; then entries of the new level are written (C23)', async () => {
   const { world, group } = await shopOnThree();
   const texts: string[] = [];
   const writeAll = async (what: string): Promise<void> => {
@@ -71,7 +71,7 @@ it('an upgrade goes node by node, and one release back, until it is ended; then 
     { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 2 knows ${KNOWN}, node 3 knows ${KNOWN}`) },
     { kind: 'faulty', code: 'failed_precondition', reason: reason(`node 3 knows ${KNOWN}`) },
   ]);
-  // Second thoughts: nothing was written yet that this release would not know.
+  // The older release can return, because nothing was written that it does not know.
   expect(await change(world, world.at(toNodeId(2)), undefined)).toMatchObject({ kind: 'registered' });
   await writeAll('back');
   expect(await finalize(world)).toMatchObject({ reason: expect.stringContaining(`node 2 knows ${KNOWN}; start`) });
@@ -96,7 +96,7 @@ it('an upgrade goes node by node, and one release back, until it is ended; then 
   expect(world.failures).toEqual([]);
 });
 
-it('a release that has dropped the first level joins a cluster that is beyond it, whose log begins at it, and may start again on the way (C23)', async () => {
+it('a release without the first level joins a cluster at a later one, whose log begins there, and may restart on the way (C23)', async () => {
   const world = await keptWorld(3);
   await join(world, [2]);
   const fresh = world.at(toNodeId(3));
@@ -113,7 +113,7 @@ it('a release that has dropped the first level joins a cluster that is beyond it
   expect(world.failures).toEqual([]);
 });
 
-it('an entry of a level that a node does not know ends it before it is in its log (C23)', () => {
+it('an entry of an unknown level ends the node before the entry is in its log (C23)', () => {
   const levelOf = knownLevel({ machines: nextRelease.machines, levels: LEVELS });
   const entry = (payload: Uint8Array): Entry => ({ index: toLogIndex(7), term: toTerm(1), payload });
   const group = toGroupId(3);

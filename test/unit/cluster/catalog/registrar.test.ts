@@ -1,5 +1,5 @@
-// Goal: whoever asks to be registered is, under one number, whatever happens to the leader meanwhile (D14); and whoever
-// cannot do it says who can. Method: nodes over a network in memory.
+// Goal: a store that requests its registration gets one number, regardless of changes of the leader (D14), and a node
+// that cannot register it names the leader. Method: nodes over a network in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, LEVELS } from '#base';
 import { registrationOf } from '../../../support/cluster/kept-world.ts';
@@ -26,8 +26,8 @@ async function registerAll({ world, leader }: Started): Promise<void> {
   for (const node of world.nodes) await world.answer(leader.core.register(registrationOf(node), true));
 }
 
-describe('a store that asks to be registered', () => {
-  it('gets the next number from the leader, and the same whenever it asks again (D14)', async () => {
+describe('a store that requests its registration', () => {
+  it('gets the next number from the leader, and the same for repeated requests (D14)', async () => {
     const all = await started();
     const { world, leader } = all;
     await registerAll(all);
@@ -51,7 +51,7 @@ describe('a store that asks to be registered', () => {
     ['the port 65536', { peer: { host: 'a', port: 65_536 } }],
     ['the name "a b"', { name: 'a b' }],
     ['the store_id', { storeId: placeOf(4).store.toUpperCase() }],
-  ])('is refused, and nothing is proposed, with %s', async (fault, wrong) => {
+  ])('is rejected without a proposal for %s', async (fault, wrong) => {
     const all = await started();
     const { world, leader } = all;
     await registerAll(all);
@@ -62,7 +62,7 @@ describe('a store that asks to be registered', () => {
     expect(leader.core.catalog.nodes).toEqual(before);
   });
 
-  it('does not get the name that another store is about to have', async () => {
+  it('does not get the name of another store that is being registered', async () => {
     const all = await started();
     const { world, leader } = all;
     await registerAll(all);
@@ -78,7 +78,7 @@ describe('a store that asks to be registered', () => {
     expect(later).toMatchObject({ kind: 'registered' });
   });
 
-  it('is told who leads by whoever does not, once that one has said where it is', async () => {
+  it('receives the address of the leader from other nodes, once the leader has registered', async () => {
     const all = await started();
     const { world, leader, follower } = all;
     expect(await world.answer(follower.core.register(registrationOf(4), false))).toMatchObject({ kind: 'later' });
@@ -91,7 +91,7 @@ describe('a store that asks to be registered', () => {
     });
   });
 
-  it('is never told that it was removed by a catalog that has not heard of it yet (C39)', async () => {
+  it('is never reported as removed by a catalog that does not have it yet (C39)', async () => {
     const all = await started();
     const { world, leader, follower } = all;
     await registerAll(all);
@@ -113,7 +113,7 @@ describe('a store that asks to be registered', () => {
     expect(await world.answer(follower.core.register(registrationOf(4), false))).toMatchObject({ kind: 'registered' });
   });
 
-  it('says where its MCP is, which a cluster of an earlier level does not keep, nor is asked to again', async () => {
+  it('has an MCP address, which a cluster of an earlier level does not store and does not request again', async () => {
     const registration = { ...registrationOf(1), mcp: 'http://127.0.0.1:3001' };
     for (const max of [2, 3, LEVELS.max]) {
       const world = await ReplicaWorld.started(1, {
@@ -130,7 +130,7 @@ describe('a store that asks to be registered', () => {
     }
   });
 
-  it('comes after the first node, which is number 1 of its own cluster', async () => {
+  it('waits for the first node, which is number 1 of its own cluster', async () => {
     const { world, leader } = await started();
     const early = await world.answer(leader.core.register(registrationOf(4), false));
     expect(early).toEqual({ kind: 'later', reason: 'the node has not registered itself yet' });

@@ -1,5 +1,5 @@
-// Goal: a node has caught up when every group that it shares has what its leader had when it was first heard, and no
-// group keeps it back for ever. Method: groups whose state is set by hand, and a clock that is set, too.
+// Goal: a node has caught up when each of its groups has the entries that the leader had at its first heartbeat, and no
+// group delays it for ever. Method: groups and a clock with given states.
 import { expect, it } from 'vitest';
 import { replicaOf, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Message } from '#raft';
@@ -34,7 +34,7 @@ function watching(...groups: readonly Watched[]): CatchUp<Watched> {
   return catchUp;
 }
 
-it('waits for what the leader had when it was first heard, and not for what came later', () => {
+it('waits for the entries of the first heartbeat of the leader, and not for later ones', () => {
   const group = follower();
   const catchUp = watching(group);
   expect(catchUp.count(1_000)).toBe(1);
@@ -46,7 +46,7 @@ it('waits for what the leader had when it was first heard, and not for what came
   expect(catchUp.count(2_000)).toBe(0);
 });
 
-it('believes only the leader', () => {
+it('ignores heartbeats of other nodes than the leader', () => {
   const group = follower();
   const catchUp = watching(group);
   catchUp.heard(group, { from: OTHER, message: beat(5) });
@@ -62,11 +62,11 @@ it.each<readonly [string, Partial<Watched>]>([
   expect(watching(follower(state)).count(1_000)).toBe(0);
 });
 
-it('waits for nothing in a group that this node has alone', () => {
+it('waits for nothing in a group with only this node', () => {
   expect(watching(follower({ isAlone: true })).count(1_000)).toBe(0);
 });
 
-it('gives up a silent leader after 15 s, and a group that makes no progress after two minutes', () => {
+it('ignores a silent leader after 15 s, and a group without progress after two minutes', () => {
   const [silent, stuck] = [follower({ leader: undefined }), follower()];
   const catchUp = watching(silent, stuck);
   catchUp.heard(stuck, { from: LEADER, message: beat(20) });

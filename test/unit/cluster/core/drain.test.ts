@@ -1,12 +1,12 @@
-// Goal: a node that is told to stop hands over at once, answers what it has taken in, and ends in bounded time whatever
-// others go on doing. Method: three nodes in one thread over a network in memory whose time the test passes.
+// Goal: a node that drains transfers its leaderships at once, answers accepted requests, and ends in bounded time,
+// regardless of the load of others. Method: three nodes in one thread over a network in memory with a manual clock.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP } from '#base';
 import { LIMITS } from '#cluster';
 import { watch } from '../../../support/cluster/outcomes.ts';
 import { startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
-/** Each batch of the node's store is written when the test says so; returns what lets all that wait go on. */
+/** Delays each batch of the node's store. Returns a function that releases all waiting batches. */
 function slowStore({ kv }: WorldNode): () => void {
   const write = kv.write.bind(kv);
   const waiting: (() => void)[] = [];
@@ -19,7 +19,7 @@ function slowStore({ kv }: WorldNode): () => void {
   };
 }
 
-it('a drain of a node that follows ends, although others write faster than its store does', async () => {
+it('a drain of a follower ends, although others write faster than its store', async () => {
   const { world, group, leader, others } = await startTrio();
   const [follower] = others;
   const go = slowStore(follower);
@@ -27,7 +27,7 @@ it('a drain of a node that follows ends, although others write faster than its s
     for (let at = 0; at < rounds && !isDone(); at += 1) {
       leader.transact(group, `text ${at}`).catch(() => undefined);
       await world.pass(10);
-      // A batch takes longer than it takes the next entry to come: one is under way at the end of every turn.
+      // A batch takes longer than the next entry, so that one is in progress at the end of every turn.
       if (at % 2 === 0) go();
     }
   };
@@ -38,7 +38,7 @@ it('a drain of a node that follows ends, although others write faster than its s
   expect(world.failures).toEqual([]);
 });
 
-it('a drain of a node that leads makes nobody wait for its store', async () => {
+it('a drain of a leader delays no write until its store is finished', async () => {
   const { world, group, leader, others } = await startTrio();
   const [other] = others;
   await world.answer(leader.transact(group, 'before'));
@@ -56,10 +56,10 @@ it('a drain of a node that leads makes nobody wait for its store', async () => {
   expect(world.failures).toEqual([]);
 });
 
-it('a node that has drained turns requests away, and their node asks the next leader', async () => {
+it('a drained node rejects forwarded requests, and the sender asks the next leader', async () => {
   const { world, catalog, leader } = await startTrio();
   const other = world.up.find((each) => each !== leader && each !== catalog) ?? leader;
-  // It does not learn who leads next.
+  // It does not learn the next leader.
   world.network.isHeld = (_from, to) => to === other.node;
   await world.answer(catalog.front.drain());
   expect(other.front.leaderOf(CATALOG_GROUP)?.node).toBe(`node-${catalog.node}`);
@@ -71,7 +71,7 @@ it('a node that has drained turns requests away, and their node asks the next le
   expect(await world.answer(asked)).toMatchObject({ kind: 'created' });
 });
 
-it('a drain tells those who wait for other nodes in vain that nobody knows, and ends', async () => {
+it('a drain ends when other nodes do not answer, and reports unknown outcomes', async () => {
   const { world, group, leader, others } = await startTrio();
   for (const other of others) world.network.cut(leader.node, other.node);
   const asked = watch(leader.transact(group, 'an entry that nobody else gets'));

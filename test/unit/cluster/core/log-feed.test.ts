@@ -1,5 +1,5 @@
-// Goal: what follows the end of a group follows once, when that end is durable, whatever else is on its way to the log
-// (C4, C17). Method: appends that are completed by hand, one after the other.
+// Goal: the completion of a group's end runs once, when the end is durable, regardless of other appends (C4, C17).
+// Method: appends that the test completes one by one.
 import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import type { BatchId, LogWriter } from '#storage';
@@ -36,7 +36,7 @@ class Stage {
   }
 }
 
-it('the end of a group is told when it is durable, not when something is that was handed in before', () => {
+it('the end of a group is reported when it is durable, not when an earlier append is', () => {
   const stage = new Stage();
   const earlier = stage.append();
   const end = stage.end(3);
@@ -46,7 +46,7 @@ it('the end of a group is told when it is durable, not when something is that wa
   expect(stage.told).toEqual(['3 has ended']);
 });
 
-it('the end of a group is told once, however much is on its way', () => {
+it('the end of a group is reported once, with any number of appends in progress', () => {
   const stage = new Stage();
   stage.append();
   stage.append();

@@ -1,9 +1,9 @@
-// Goal: a node whose log does not get to its disk leads nothing that others can lead without it, and leads on where
-// they cannot (C29). Method: nodes over a network in memory, of which one has its disk held.
+// Goal: a node whose log cannot write to its disk transfers groups that others can lead, and keeps the leadership of
+// the rest (C29). Method: nodes over a network in memory, one of them with a stalled disk.
 import { expect, it } from 'vitest';
 import { shopOnThree } from '../../../support/cluster/kept-world.ts';
 
-it('a log that does not get to its disk (C29) leads on when the others are no majority, and after it stood still itself', async () => {
+it('a log that cannot write to its disk (C29) keeps the leadership when the others are no majority, and continues afterwards', async () => {
   const { world, group } = await shopOnThree();
   const leader = await world.leader(group);
   await world.answer(leader.transact(group, 'before'));

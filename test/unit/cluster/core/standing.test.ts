@@ -1,5 +1,5 @@
-// Goal: a look at a core finds who belongs to the cluster, what each node lacks and what waits, and becomes metrics.
-// Method: three nodes in one thread, of which one is away; and a look that the test makes up.
+// Goal: a health snapshot of a core has the members of its groups, the lag of each node and the queues, and becomes
+// metrics. Method: three nodes in one thread, of which one is stopped; and a given snapshot.
 import { expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
 import { createMetrics } from '#observability';
@@ -8,9 +8,9 @@ import { countMembers, lagOf, observeStanding, type StandingMessage } from '../.
 import type { Group } from '../../../../src/cluster/group/group.ts';
 import { startTrio } from '../../../support/cluster/replica-world.ts';
 
-it('a look at a core finds the entries that a node lacks which is away, at the leader alone, and nothing when it is back', async () => {
+it('a health snapshot has the lag of a stopped node, only on the leader, and none after its return', async () => {
   const { world, group, catalog, leader, others } = await startTrio();
-  // Were it the leader of the catalog, the next one would add an entry of its own.
+  // If it led the catalog, the next leader would add its own entry.
   const [away, other] = others.toSorted((one, next) => Number(one === catalog) - Number(next === catalog));
   if (away === undefined || other === undefined) throw new Error('There are three nodes');
   await away.crash({ survives: () => true });
@@ -28,13 +28,13 @@ it('a look at a core finds the entries that a node lacks which is away, at the l
   expect(away.core.standing.lacking).toBe(0);
 });
 
-it('a look at a core counts those who vote and those who only receive', () => {
+it('a health snapshot counts voters and learners', () => {
   const replicas = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
   expect(countMembers(membershipOf(replicas.slice(0, 2), replicas.slice(2)))).toEqual({ voters: 2, learners: 1 });
   expect(countMembers(undefined)).toEqual({ voters: 0, learners: 0 });
 });
 
-it('the lag of members passes over groups at rest, whose members lack nothing', () => {
+it('the lag of members skips groups at rest, whose members have everything', () => {
   let looks = 0;
   const role = { kind: 'leader', peers: new Map() };
   const group = (isAtRest: boolean): Group =>
@@ -72,7 +72,7 @@ const found: StandingMessage = {
   refusedBy: undefined,
 };
 
-it('what a look has found is shown, and what was before is not', async () => {
+it('a health snapshot replaces the previous one in the metrics', async () => {
   const metrics = createMetrics({ runtime: false });
   const show = observeStanding(metrics);
   show(structuredClone(found), 100);

@@ -1,9 +1,10 @@
-// Goal: a clock that is not to be believed is logged once, and once more when it is (C41). Method: looks, one by one.
+// Goal: a clock that differs from the others is logged once, and once more when it agrees again (C41). Method: a
+// sequence of observations.
 import { expect, it } from 'vitest';
 import { silentLogger } from '#observability';
 import { ClockWatch } from '../../../../src/cluster/front/clock-watch.ts';
 
-it('says what begins and ends once each, however often it looks', () => {
+it('logs the beginning and the end of each state once, for any number of observations', () => {
   const told: unknown[] = [];
   const tell = (level: string) => (event: string, fields: unknown) => told.push([level, event, fields]);
   const logger = { ...silentLogger, info: tell('info'), warn: tell('warn') };

@@ -1,5 +1,5 @@
-// Goal: writes to a database that takes more than its quota are refused, and to no other. Method: rows in a store in
-// memory, whose size is exact.
+// Goal: only writes to a database that exceeds its quota are refused. Method: rows in a store in memory, whose size is
+// exact.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, toGroupId } from '#base';
 import { RowKeys } from '#database';
@@ -7,7 +7,7 @@ import { createMetrics, silentLogger } from '#observability';
 import { DatabaseQuotas } from '../../../../src/cluster/front/database-quotas.ts';
 import { memoryKv } from '../../../support/memory-kv.ts';
 
-it('a database is refused when it takes as much as its quota, its own or that of all', async () => {
+it('a database is refused when its size reaches its quota, its own or the common one', async () => {
   const kv = memoryKv();
   const [shop, large, small] = [toGroupId(1), toGroupId(2), toGroupId(3)];
   const write = async (group: GroupId, bytes: number): Promise<void> => {
@@ -57,7 +57,7 @@ it('a database is refused when it takes as much as its quota, its own or that of
   expect(body).toContain('cairn_database_quota_bytes{database="large"} 4194304\n');
 });
 
-it('a database has the quota of its name, or else that of the longest pattern, or none', async () => {
+it('a database has the quota of its name, otherwise of the longest matching pattern, otherwise none', async () => {
   const names = ['acme', 'acme-1', 'acme-eu-1', 'shop'];
   const catalog = { list: () => names.map((name, at) => ({ name, group: toGroupId(at + 1) })) };
   const metrics = createMetrics({ runtime: false });

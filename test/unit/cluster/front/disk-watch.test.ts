@@ -1,12 +1,12 @@
-// Goal: the core hears of each change of what the disk allows, once, and the metrics show what was found. Method: a
-// real guard over a file system whose free space the test sets.
+// Goal: the core is notified of each change of the disk level once, and the metrics show the disk. Method: a real guard
+// over a file system whose free space the test sets.
 import { expect, it } from 'vitest';
 import { createMetrics, silentLogger } from '#observability';
 import { DiskGuard, type DiskLevel } from '#storage';
 import { watchDisk } from '../../../../src/cluster/front/disk-watch.ts';
 import { testDir } from '../../../support/test-scope.ts';
 
-/** A disk of 10,000 bytes, what its watch tells the core and the log, and its metrics. */
+/** A disk of 10,000 bytes, with the notifications of the core, the log lines and the metrics of its watch. */
 function stage(softBytes: number, available: { bytes: number }) {
   const probe = () => ({ availableBytes: available.bytes, capacityBytes: 10_000 });
   const thresholds = { softBytes, hardBytes: 100 };
@@ -27,7 +27,7 @@ function stage(softBytes: number, available: { bytes: number }) {
   return { told, lines, metrics, look };
 }
 
-it('the watch of the disk tells the core each change once', async () => {
+it('the watch of the disk notifies the core of each change once', async () => {
   const available = { bytes: 900 };
   const { told, lines, metrics, look } = stage(1000, available);
   expect(told).toEqual(['refusing-writes']);
@@ -48,12 +48,12 @@ it('the watch of the disk tells the core each change once', async () => {
   expect(body).toContain('cairn_disk_threshold_bytes{level="hard"} 100');
 });
 
-it('the watch of the disk says at once when the disk is too small for users ever to write', () => {
+it('the watch of the disk warns immediately when the disk is too small for any write', () => {
   const { lines } = stage(21_000, { bytes: 9000 });
   expect(lines).toEqual([
     {
       event: 'disk-too-small',
-      // The log has three segments beside what must stay free.
+      // The log has three segments in addition to the required free space.
       fields: { capacityBytes: 10_000, neededBytes: 24_000, softBytes: 21_000, hardBytes: 100 },
     },
     { event: 'disk-level', fields: { diskLevel: 'refusing-writes', availableBytes: 9000 } },

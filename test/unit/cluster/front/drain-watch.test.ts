@@ -1,10 +1,10 @@
-// Goal: the log says what becomes of a drain that does not end the process, in the events of one that does, and when
-// the node is in service again. Method: notes of a core, one by one.
+// Goal: the log has the events of a drain that does not end the process, and when the node is in service again. Method:
+// notes of a core, one by one.
 import { expect, it } from 'vitest';
 import { silentLogger } from '#observability';
 import { DrainWatch } from '../../../../src/cluster/front/drain-watch.ts';
 
-it('logs the start of a drain, what was handed over or is left, and its end', () => {
+it('logs the start of a drain, the transferred and remaining leaderships, and its end', () => {
   const told: unknown[] = [];
   const tell = (level: string) => (event: string, fields: unknown) => told.push([level, event, fields]);
   let nowMs = 0;

@@ -1,5 +1,5 @@
-// Goal: the node in its three threads does what the core does in one: it keeps what it answered through a restart, is
-// reached by others, and counts what it does. Method: a real node on real files.
+// Goal: a node with its three threads behaves like the core in one thread: other nodes reach it, it rejects another
+// cluster, and it counts its work. Method: a real node on real files.
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { parseAddress } from '#base';
 import { type NodeOptions, startNode } from '#cluster';
@@ -30,13 +30,13 @@ async function open(options: Partial<NodeOptions> = {}): ReturnType<typeof start
   return node;
 }
 
-it('a node refuses to start where others cannot reach it', async () => {
+it('a node refuses to start when it cannot listen for peers', async () => {
   await using other = await LinkedNode.open(placeOf(2));
   const opening = open({ links: { host: '127.0.0.1', port: other.links.port, peers: [] } });
   await expect(opening).rejects.toThrow(/^Cannot listen for peers on 127\.0\.0\.1:\d+ \(--peer-port\): /);
 });
 
-it('a node that nodes of another cluster dial says so, and answers nothing only while it holds no database (K1)', async () => {
+it('a node that nodes of another cluster dial logs it, and rejects requests only while it has no database (K1)', async () => {
   const logged: string[] = [];
   const logger = { ...silentLogger, warn: (event: string) => void logged.push(event) };
   const node = await open({ logger, links: { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1', peers: [] } });
@@ -53,7 +53,7 @@ it('a node that nodes of another cluster dial says so, and answers nothing only 
   await expect(node.createDatabase('shop')).rejects.toMatchObject({ details: { reason: 'OtherCluster' } });
 });
 
-it('a node counts what it does', async () => {
+it('a node counts its work', async () => {
   const metrics = createMetrics({ runtime: false });
   const node = await open({ metrics });
   const { binding } = await node.createDatabase('shop');

@@ -1,10 +1,10 @@
-// Goal: what LevelDB adds up since it was opened becomes counters that only grow, and tables by level. Method: looks at
-// levels that the test sets.
+// Goal: totals of LevelDB since its start become counters, and its tables become gauges by level. Method: observations
+// of levels that the test sets.
 import { expect, test } from 'vitest';
 import { createMetrics } from '#observability';
 import { storeLevels } from '../../../../src/cluster/front/size-watch.ts';
 
-test('each look adds what has come since the last, and shows the tables as they are', async () => {
+test('each observation adds the difference to the previous one, and shows the present tables', async () => {
   const metrics = createMetrics({ runtime: false });
   let levels = [{ level: 1, tables: 3, seconds: 2, readBytes: 100, writtenBytes: 90 }];
   const look = storeLevels({ levels: () => levels }, metrics);

@@ -1,5 +1,4 @@
-// Goal: each attempt to lead a group that fails is counted once, by how it failed.
-// Method: the facts of steps, and three nodes of which two go away.
+// Goal: each failed attempt to lead a group is counted once, by its reason. Method: facts of steps in a table.
 import { expect, it } from 'vitest';
 import { replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Fact } from '#raft';
@@ -17,11 +16,11 @@ it.each<readonly [string, readonly Fact[], readonly LostCampaign[]]>([
   ['that is won', [ASKS, CAMPAIGNS, LEADS], []],
   ['that loses its votes', [ASKS, CAMPAIGNS, WAITS], ['lost']],
   ['that finds another leader', [ASKS, CAMPAIGNS, FOLLOWS], ['lost']],
-  ['that nobody answers', [ASKS, CAMPAIGNS, ASKS, ASKS], ['timed_out', 'not_held']],
-  ['that is not held, for nobody would vote', [ASKS, WAITS], ['not_held']],
-  ['that a leader has asked for, and that another one wins', [CAMPAIGNS, FOLLOWS], ['lost']],
-  ['of one that leads, and then follows', [ASKS, CAMPAIGNS, LEADS, FOLLOWS], []],
-  ['that is none: another leads', [FOLLOWS, WAITS, FOLLOWS], []],
+  ['that no replica answers', [ASKS, CAMPAIGNS, ASKS, ASKS], ['timed_out', 'not_held']],
+  ['that is not started, because no replica would vote', [ASKS, WAITS], ['not_held']],
+  ['that a leader has requested, and that another one wins', [CAMPAIGNS, FOLLOWS], ['lost']],
+  ['of a replica that leads, and then follows', [ASKS, CAMPAIGNS, LEADS, FOLLOWS], []],
+  ['that never began, because another leads', [FOLLOWS, WAITS, FOLLOWS], []],
 ])('an attempt %s', (_what, facts, expected) => {
   const group = { id: toGroupId(1) };
   const failed: LostCampaign[] = [];

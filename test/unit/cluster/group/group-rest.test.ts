@@ -1,5 +1,6 @@
-// Goal: a group whose beats are noted has, whenever somebody looks, the state of one that is stepped with each of them,
-// says the same, and is due no later (R14). Method: two copies of three replicas, random times and looks.
+// Goal: a group at rest, whose heartbeats are only noted, has at every observation the state and messages of a group
+// that is stepped with each of them, and is due no later (R14). Method: two copies of three replicas, random times and
+// observations.
 import { array, assert, constant, integer, nat, oneof, property, record } from 'fast-check';
 import { expect, it } from 'vitest';
 import { toGroupId, toTerm } from '#base';
@@ -28,7 +29,7 @@ interface Said {
   readonly message: Message;
 }
 
-/** A replica whose disk is at once, with its rest or without. */
+/** A replica whose disk is synchronous, with or without rest. */
 class Replica {
   readonly self: ReplicaId;
   readonly #rest: GroupRest | undefined;
@@ -88,7 +89,7 @@ class Three {
     this.give(0, { kind: 'campaign' }, 0);
   }
 
-  /** Whatever follows from the input at once; messages to and from `away` are lost. */
+  /** Delivers the input and all messages that follow from it. Messages to and from `away` are lost. */
   give(who: number, input: Input, nowMs: number, away?: ReplicaId): void {
     const self = IDS[who] ?? IDS[0];
     const queue: { readonly by: ReplicaId; readonly input: Input }[] = self === undefined ? [] : [{ by: self, input }];
@@ -122,7 +123,7 @@ const action = oneof(
   { weight: 1, arbitrary: record({ kind: constant('away' as const), who: nat(3), ms: constant(0) }) },
 );
 
-it('the rest of a group (R14) is what steps would have led to, whatever happens in between', () => {
+it('the rest of a group (R14) has the same results as steps, for any inputs in between', () => {
   assert(
     property(array(action, { maxLength: 60 }), (actions) => {
       const [stepped, rested] = [new Three(false), new Three(true)];
@@ -131,7 +132,7 @@ it('the rest of a group (R14) is what steps would have led to, whatever happens 
       for (const [at, { kind, who, ms }] of actions.entries()) {
         nowMs += ms;
         if (kind === 'away') away = IDS[who];
-        // To look settles the times.
+        // An observation settles the noted times.
         else if (kind === 'look') rested.look(who);
         for (const three of [stepped, rested]) {
           if (kind === 'propose') three.give(who, { kind, payloads: [Uint8Array.of(at + 1)] }, nowMs, away);
@@ -150,7 +151,7 @@ it('the rest of a group (R14) is what steps would have led to, whatever happens 
   );
 });
 
-it('the rest of a group (R14) takes no steps at all while nothing happens', () => {
+it('the rest of a group (R14) takes no steps while nothing happens', () => {
   const three = new Three(true);
   for (let nowMs = 500; nowMs <= 2000; nowMs += 500) three.give(0, { kind: 'tick' }, nowMs);
   const before = three.stepCount;

@@ -1,5 +1,5 @@
-// Goal: a group is due exactly when its deadline has passed; after a gap, groups with other members wait for one more
-// look (C10). Method: random deadlines, against a look at every group.
+// Goal: a group is due exactly when its deadline has passed; after a gap, groups with other members wait one tick more
+// (C10). Method: random deadlines, compared with a scan of every group.
 import { array, assert, constant, integer, nat, oneof, option, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AskingPace } from '../../../../src/cluster/group/asking-pace.ts';
@@ -32,7 +32,7 @@ const action = oneof(
 );
 
 describe('the timers of groups', () => {
-  it('know who is due, by random deadlines', () => {
+  it('find the due groups, with random deadlines', () => {
     assert(
       property(array(deadline, { minLength: GROUPS, maxLength: GROUPS }), array(action), (first, actions) => {
         const timers = new GroupTimers<FakeGroup>();
@@ -50,7 +50,7 @@ describe('the timers of groups', () => {
           const due = timers.due(nowMs);
           expect(new Set(due)).toEqual(new Set(groups.filter((group) => group.isDue(nowMs))));
           expect(due.length).toBe(new Set(due).size);
-          // A tick moves the deadline on.
+          // A tick moves the deadline.
           for (const group of due) {
             group.setDeadline(nowMs + 1000);
             timers.stepped(group);
@@ -60,7 +60,7 @@ describe('the timers of groups', () => {
     );
   });
 
-  it('let messages come first after a gap, once (C10)', () => {
+  it('give messages precedence after a gap, once (C10)', () => {
     const timers = new GroupTimers<FakeGroup>();
     const [alone, follower] = [new FakeGroup(400), new FakeGroup(400)];
     alone.isAlone = true;
@@ -70,7 +70,7 @@ describe('the timers of groups', () => {
     expect(timers.due(1000)).toEqual([follower]);
   });
 
-  it('have few of those without a leader ask for it at a time, and all who lead beat', () => {
+  it('limit the number of groups that campaign at a time, and let all leaders send heartbeats', () => {
     const timers = new GroupTimers<FakeGroup>(new AskingPace(2));
     const groups = Array.from({ length: 6 }, () => new FakeGroup(100));
     const [leader] = groups.splice(3, 1);
@@ -85,7 +85,7 @@ describe('the timers of groups', () => {
     expect(looks).toEqual([[...groups.slice(0, 2), leader], groups.slice(2, 4), groups.slice(4), []]);
   });
 
-  it('forget whoever leads alone, and whoever is closed', () => {
+  it('drop a group with a single replica that leads, and a closed group', () => {
     const timers = new GroupTimers<FakeGroup>();
     const [leader, closed] = [new FakeGroup(100), new FakeGroup(100)];
     for (const group of [leader, closed]) timers.review(group);
@@ -107,7 +107,7 @@ function roomAt(pace: AskingPace, apartMs: readonly number[]): readonly number[]
   });
 }
 
-it('the pace at which groups ask for their leads is slower the later looks are, and comes back step by step, and never stands', () => {
+it('the rate of campaigns is lower when ticks are late, recovers in steps, and never reaches zero', () => {
   expect(roomAt(new AskingPace(128), [50, 50, 100, 50, 50, 50, 50])).toEqual([128, 128, 32, 50, 78, 122, 128]);
   expect(roomAt(new AskingPace(128), [50, 3000, 50])).toEqual([128, 8, 8]);
 });

@@ -1,5 +1,5 @@
 // Goal: a node that ends transfers its leaderships a few at a time, gets none, and ends in bounded time (C33). Method:
-// nodes in memory whose time the test passes; orders to campaign that are lost.
+// nodes in memory with a manual clock; requests to campaign that are lost.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, toNodeId } from '#base';
 import { LIMITS } from '#cluster';
@@ -34,13 +34,13 @@ async function started(count = DATABASES): Promise<Cluster> {
   if (leader === undefined || one === undefined || other === undefined || first === undefined) {
     throw new Error('There are three nodes and some databases');
   }
-  // The leads of the others come here, whoever had them.
+  // All leaderships move to this node.
   world.network.isHeld = (_from, to, { message }) => to !== leader.node && message.kind === 'timeout-now';
   const gathered = [one.front.leave(LONG_MS), other.front.leave(LONG_MS)];
   await world.until(() => groups.every((group) => leader.leads(group)), 'one leader of all');
   await world.answer(Promise.all(gathered));
   for (const each of [one, other]) {
-    // What has been told to go is another process from here on.
+    // A node that was asked to leave restarts as a new process.
     await each.crash();
     await each.start();
     await world.pass(3_000);
@@ -51,8 +51,8 @@ async function started(count = DATABASES): Promise<Cluster> {
   return { world, groups: [first, ...rest], leader, others: [one, other], handOvers };
 }
 
-describe('a node that is to end (C33)', () => {
-  it('has few hand-overs under way at a time, and the next ones when those have gone', async () => {
+describe('a node that leaves (C33)', () => {
+  it('has few transfers in progress at a time, and continues when they are finished', async () => {
     const { world, groups, leader, handOvers } = await started();
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
     const left = watch(leader.front.leave(LONG_MS));
@@ -65,7 +65,7 @@ describe('a node that is to end (C33)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('leaves its leads to all others alike', async () => {
+  it('distributes its leaderships evenly among the others', async () => {
     const { world, groups, leader, others } = await started();
     await world.answer(leader.front.leave(LONG_MS));
     await world.pass(500);
@@ -74,7 +74,7 @@ describe('a node that is to end (C33)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('gives an heir more time that is there and has been told, and then hands over to the other one', async () => {
+  it('gives a slow transfer target more time, and then transfers to another node', async () => {
     const { world, groups, leader, others, handOvers } = await started(6);
     const [deaf, heir] = others;
     world.network.isHeld = (_from, to, { message }) => to === deaf.node && message.kind === 'timeout-now';
@@ -84,12 +84,12 @@ describe('a node that is to end (C33)', () => {
     expect(groups.filter((group) => leader.leads(group))).not.toEqual([]);
     await world.until(() => left.end === 'answered', 'nothing left', 2 * LIMITS.heirWaitMs);
     await world.until(() => groups.every((group) => heir.leads(group)), 'the other leader', 500);
-    // The catalog is among them.
+    // The catalog is one of them.
     expect([asked, handOvers() > asked]).toEqual([groups.length + 1, true]);
     expect(world.failures).toEqual([]);
   });
 
-  it('goes on leading what nobody takes, and takes writes there once that is found out', async () => {
+  it('keeps leaderships that no node takes, and accepts writes there after the attempts', async () => {
     const { world, groups, leader } = await started(2);
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
     const left = watch(leader.front.leave(LONG_MS));
@@ -106,14 +106,14 @@ describe('a node that is to end (C33)', () => {
 });
 
 describe('a node that drains and stays', () => {
-  it('hands over, gets no leaderships while others can have them, and keeps those that it gets afterwards', async () => {
+  it('transfers its leaderships, gets none while others can have them, and keeps those that it gets afterwards', async () => {
     const { world, groups, leader, others } = await started(6);
     const [one, other] = others;
     const notes: DrainNote[] = [];
     leader.core.onDrain((note) => notes.push(note));
     for (let times = 0; times < 2; times += 1) leader.core.drainInPlace();
     await world.until(() => notes.length === 2, 'the end of the hand-over');
-    // The catalog is among them.
+    // The catalog is one of them.
     expect(notes).toEqual([
       { phase: 'began', leads: groups.length + 1 },
       { phase: 'handed-over', leads: 0 },
@@ -133,7 +133,7 @@ describe('a node that drains and stays', () => {
     expect([notes.length, world.failures]).toEqual([3, []]);
   });
 
-  it('says of its last drain alone that it has handed over, when another one was taken back', async () => {
+  it('reports only its last drain as transferred, when an earlier one was cancelled', async () => {
     const { world, leader } = await started(2);
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
     const phases: string[] = [];
@@ -148,7 +148,7 @@ describe('a node that drains and stays', () => {
     expect([phases.at(-1), world.failures]).toEqual(['handed-over', []]);
   });
 
-  it('ends when it is told to, and is not put into service again then', async () => {
+  it('ends on request, and cannot be put into service again then', async () => {
     const { world, groups, leader } = await started(2);
     leader.core.drainInPlace();
     await world.until(() => !groups.some((group) => leader.leads(group)), 'nothing left');
@@ -161,7 +161,7 @@ describe('a node that drains and stays', () => {
 });
 
 it.each([1, 2, 3, 4, 5])(
-  'nodes that are drained and put into service in any order refuse no write, seed %i',
+  'nodes that drain and return to service in any order refuse no write, seed %i',
   async (seed) => {
     const world = await ReplicaWorld.started(3, { seed });
     const { group } = await world.create();
@@ -184,7 +184,7 @@ it.each([1, 2, 3, 4, 5])(
   },
 );
 
-it('a node that was drained and stayed gets copies of new databases, and its leaderships, again', async () => {
+it('a node that was drained and stayed gets replicas of new databases, and leaderships, again', async () => {
   const world = await joinedWorld(4);
   const node = world.at(toNodeId(2));
   const create = async (name: string) => (await world.create(name)).replicas.map(nodeOf);
@@ -200,7 +200,7 @@ it('a node that was drained and stayed gets copies of new databases, and its lea
   await world.until(() => ledByNode() > 0, 'some leaderships again', 60_000);
   expect(await create('afterwards')).toContain(node.node);
 
-  // It looks after the placements of the cluster again when it leads the catalog, and after its own disk.
+  // It plans placements again as leader of the catalog, and observes its own disk again.
   for (const other of world.up) if (other !== node) other.core.drainInPlace();
   await world.until(() => node.leads(CATALOG_GROUP), 'the catalog');
   for (const other of world.up) other.core.undrain();
@@ -216,9 +216,9 @@ it('a node that was drained and stayed gets copies of new databases, and its lea
   expect(world.failures.map(({ message }) => message.slice(0, 19))).toEqual(['Node 4 was removed ']);
 });
 
-it('a node that is about to end gets no lead of a new database, of which another one asks for it at once', async () => {
+it('a node that is leaving gets no leadership of a new database, for which another node campaigns at once', async () => {
   const world = await joinedWorld(3);
-  // Of the first database node 2 is meant to be the leader.
+  // Node 2 is the preferred leader of the first database.
   const leaving = world.at(toNodeId(2));
   await world.answer(leaving.front.leave(LONG_MS));
   const binding = await world.create();
@@ -228,7 +228,7 @@ it('a node that is about to end gets no lead of a new database, of which another
   expect(world.failures).toEqual([]);
 });
 
-it('a node that is about to end gets no copy that another one can have, until it is back', async () => {
+it('a node that is leaving gets no replica that another node can have, until it returns', async () => {
   const world = await joinedWorld(4);
   const leaving = world.at(toNodeId(2));
   await world.answer(leaving.front.leave(LONG_MS));

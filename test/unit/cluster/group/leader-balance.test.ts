@@ -1,5 +1,5 @@
-// Goal: all nodes lead alike, no node that leaves gets a leadership, and only databases that changed are looked at.
-// Method: a table; nodes in memory; counts of looks.
+// Goal: leaderships are distributed evenly, no node that leaves gets one, and only changed databases are examined.
+// Method: a table; nodes in memory; counts of examinations.
 import { describe, expect, it } from 'vitest';
 import {
   CATALOG_GROUP,
@@ -22,17 +22,17 @@ import { bindingOn } from '../../../support/cluster/layouts.ts';
 import type { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
 
 it.each([
-  ['another one for each', [1, 2, 3], [1, 2, 3], [2, 3, 1, 2]],
-  ['of those who stay', [1, 2, 3], [1, 3], [3, 1, 3, 1]],
-  ['the one that holds it', [2], [1, 2], [2, 2, 2, 2]],
-  ['nobody, if nobody stays', [2], [1], [undefined, undefined, undefined, undefined]],
-])('who should lead a database is %s', (_name, held, active, leaders) => {
+  ['a different one for each', [1, 2, 3], [1, 2, 3], [2, 3, 1, 2]],
+  ['one of those that stay', [1, 2, 3], [1, 3], [3, 1, 3, 1]],
+  ['the only one with a replica', [2], [1, 2], [2, 2, 2, 2]],
+  ['undefined when no node with a replica stays', [2], [1], [undefined, undefined, undefined, undefined]],
+])('the preferred leader of a database is %s', (_name, held, active, leaders) => {
   const nodes = new Set(active.map(toNodeId));
   const found = [1, 2, 3, 4].map((group) => preferredLeader(bindingOn(group, held), nodes));
   expect(found.map((replica) => replica && nodeOf(replica))).toEqual(leaders);
 });
 
-it('who should lead a database is nobody while the database moves', () => {
+it('the preferred leader of a database is undefined while the database moves', () => {
   const binding = { ...bindingOn(1, [1, 2]), isSettled: false };
   expect(preferredLeader(binding, new Set([1, 2].map(toNodeId)))).toBeUndefined();
 });
@@ -41,7 +41,7 @@ function leadersOf(world: ReplicaWorld, groups: readonly GroupId[]): string {
   return groups.map((group) => world.leaderOf(group)?.node ?? '-').join(' ');
 }
 
-it('leads go back to all nodes when one that was away returns, and stay there', async () => {
+it('leaderships return to all nodes when a stopped node returns, and stay there', async () => {
   const world = await joinedWorld(3);
   const groups: GroupId[] = [];
   for (const name of ['one', 'two', 'three']) groups.push((await world.create(name)).group);
@@ -49,7 +49,7 @@ it('leads go back to all nodes when one that was away returns, and stay there', 
   await world.until(() => leadersOf(world, groups) === '2 3 1', 'leads on all nodes', 60_000);
   await world.at(toNodeId(3)).crash();
   await world.until(() => world.leaderOf(groups[1] ?? CATALOG_GROUP) !== undefined, 'another leader');
-  // Nobody hands over to one that is away.
+  // Leaderships are not transferred to a stopped node.
   await world.pass(40_000);
   expect(leadersOf(world, groups)).toMatch(/^2 [12] 1$/);
   await world.at(toNodeId(3)).start();
@@ -114,7 +114,7 @@ function idleNode(
 }
 
 describe('the balance of a node that leads thousands of databases', () => {
-  it('looks at those alone of which something has changed', () => {
+  it('examines only databases that have changed', () => {
     const { balance, led, looks } = idleNode(3_000);
     balance.drive(0);
     expect(looks()).toBe(3_000);
@@ -127,13 +127,13 @@ describe('the balance of a node that leads thousands of databases', () => {
     expect(looks()).toBe(3_002);
   });
 
-  it('hands none over to a node that is about to end', () => {
+  it('transfers none to a node that is leaving', () => {
     const { balance, handedOver } = idleNode(300, (node) => node === toNodeId(2));
     for (const nowMs of [0, 2 * LIMITS.leaderRestMs, 4 * LIMITS.leaderRestMs]) balance.drive(nowMs);
     expect(new Set(handedOver.map(({ id }) => id % 3))).toEqual(new Set([2]));
   });
 
-  it('hands some of those over at a look in which nothing happens', () => {
+  it('transfers some of them in each examination without other events', () => {
     const { balance, led, handedOver } = idleNode(300);
     const misplaced = [...led].filter(({ id }) => id % 3 !== 0);
     balance.drive(0);

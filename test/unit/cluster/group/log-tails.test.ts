@@ -1,5 +1,5 @@
-// Goal: a tail answers with what was applied, as it was, or says that it is gone; all tails together keep to their
-// bound. Method: random groups that apply, end and load, against a list of everything.
+// Goal: a tail returns applied entries unchanged, or reports that they are gone; all tails together keep to their
+// limit. Method: random groups that apply, end and load, compared with a list of all entries.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toReplicaId, toTerm } from '#base';
@@ -75,7 +75,7 @@ class Everything {
   }
 }
 
-it('the tails of the logs give what was applied, or nothing', () => {
+it('the tails of the logs return applied entries, or nothing', () => {
   const counts = { found: 0, gone: 0 };
   fc.assert(
     fc.property(fc.array(fc.tuple(apply, load), { minLength: 20, maxLength: 60, size: 'max' }), (actions) => {
@@ -92,7 +92,7 @@ it('the tails of the logs give what was applied, or nothing', () => {
   expect(Math.min(counts.found, counts.gone)).toBeGreaterThan(10);
 });
 
-it('the tails of the logs forget a group that ended, and go on with the others', () => {
+it('the tails of the logs drop a group that ended, and keep the others', () => {
   const tails = new LogTails(BYTES_MAX);
   const [one, other] = [groupOf(1), groupOf(2)];
   const entries = [1, 2].map((index) => ({

@@ -1,5 +1,5 @@
-// Goal: the memory of all groups of a node has one bound, each group a share of it (C35), and a slow node stops
-// reading. Method: one node and three, small bounds, disks that wait.
+// Goal: the memory of all groups of a node has one limit, each group has a share of it (C35), and a slow node stops
+// reading. Method: one node and three, small limits, stalled disks.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import { isWithinShare } from '../../../../src/cluster/group/node-memory.ts';
@@ -9,7 +9,7 @@ import { reasonOf } from '../../../support/cluster/outcomes.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const TEXT = 'x'.repeat(100);
-/** An entry of it in memory. */
+/** Memory of an entry with this text. */
 const ENTRY_BYTES = 64 + databaseKit.payload(TEXT).length;
 
 async function withDatabases(count: number, bytesMax: number): Promise<{ world: CoreWorld; groups: GroupId[] }> {
@@ -24,14 +24,14 @@ async function withDatabases(count: number, bytesMax: number): Promise<{ world: 
   return { world, groups };
 }
 
-it('the memory of a node bounds what all databases hold that waits for the disk, and none of them takes the room of others (C35)', async () => {
+it('the memory of a node limits the entries of all databases that wait for the disk, and each database has its share (C35)', async () => {
   const { world, groups } = await withDatabases(9, 40 * ENTRY_BYTES);
   const [busy, ...others] = groups;
   if (busy === undefined) throw new Error('There are nine');
   expect(world.core.standing.heldBytes).toBe(0);
   world.log.isAutomatic = false;
   const asked: Promise<string | undefined>[] = [];
-  // One by one, and many in a turn.
+  // In ten turns, five entries each.
   for (let times = 0; times < 10; times++) {
     for (let left = 5; left > 0; left--) asked.push(reasonOf(world.transact(busy, TEXT)));
     await settle();
@@ -55,7 +55,7 @@ it('the memory of a node bounds what all databases hold that waits for the disk,
   expect(world.core.standing.heldBytes).toBe(0);
 });
 
-it('n who take all they get have an (n + 1)th each, and whoever has nothing gets something', () => {
+it('n groups that take all they can get have an (n + 1)th each, and a group without memory gets some', () => {
   for (const count of [1, 2, 3, 10]) {
     const held = Array.from({ length: count }, () => 0);
     const left = (): number => 1000 - held.reduce((sum, own) => sum + own, 0);
@@ -89,7 +89,7 @@ function another(world: ReplicaWorld, ...those: readonly (WorldNode | undefined)
   return found;
 }
 
-it('in a cluster a node whose disk stands still has no room for entries of others until it goes on', async () => {
+it('in a cluster a node with a stalled disk has no room for entries of others until the disk works again', async () => {
   const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
   const [shop = CATALOG_GROUP] = groups;
   const leader = await world.leader(shop);
@@ -111,7 +111,7 @@ it('in a cluster a node whose disk stands still has no room for entries of other
   expect(world.failures).toEqual([]);
 });
 
-it('a leader releases entries that it keeps for an absent node when a write of the database needs memory (C35)', async () => {
+it('a leader releases entries that it keeps for a stopped node when a write of the database needs memory (C35)', async () => {
   const { world, groups } = await started(40 * ENTRY_BYTES, ['shop']);
   const [shop = CATALOG_GROUP] = groups;
   const leader = await world.leader(shop);

@@ -1,5 +1,5 @@
-// Goal: a node whose clock is far from the others' is found out, by however slow a network, and whoever agrees is not
-// (C41). Method: clocks that exchange what they say over ways that take a while; then nodes in one thread.
+// Goal: a node whose clock differs too much from the others is detected over a network of any speed, and no other node
+// is (C41). Method: clocks that exchange messages with delays; then nodes in one thread.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type NodeId, toNodeId } from '#base';
 import { LIMITS } from '#cluster';
@@ -13,7 +13,9 @@ import { ReplicaWorld, startTrio, type WorldNode } from '../../../support/cluste
 
 const YEARS_MS = 10 * 365 * 86_400_000;
 
-/** Nodes whose clocks are so far ahead of the true time. What they say takes so long there, and so long back. */
+/**
+ * Nodes whose clocks differ from the true time by the given milliseconds. Messages have given delays in each direction.
+ */
 class Clocks {
   readonly aheadMs: number[];
   wayMs: readonly [number, number];
@@ -74,30 +76,30 @@ describe('the clock of a node', () => {
     ['one of two: the one that is ahead', [YEARS_MS, 0], [0]],
     ['two and two: those that are ahead', [0, 3000, 0, 3000], [1, 3]],
     ['two of five', [0, 9000, 10, -9000, 20], [1, 3]],
-  ])('is far from the others only where it is: %s', (_name, aheadMs, far) => {
+  ])('is reported only when it differs from the majority: %s', (_name, aheadMs, far) => {
     const clocks = new Clocks(aheadMs);
     clocks.pass(1_200);
     expect(clocks.far).toEqual(far);
   });
 
   it.each<[string, readonly number[], [number, number], readonly number[]]>([
-    ['it is there at once, and comes back late', [1_900, 0, 0], [0, 900], []],
-    ['it comes there late, and is back at once', [1_900, 0, 0], [900, 0], []],
-    ['it takes a while, and is years off', [0, YEARS_MS, 0], [450, 450], [1]],
-  ])('is not far for a slow network: %s', (_name, aheadMs, wayMs, far) => {
+    ['messages there are fast, and those back slow', [1_900, 0, 0], [0, 900], []],
+    ['messages there are slow, and those back fast', [1_900, 0, 0], [900, 0], []],
+    ['both are slow, and a clock is years off', [0, YEARS_MS, 0], [450, 450], [1]],
+  ])('is not reported because of a slow network: %s', (_name, aheadMs, wayMs, far) => {
     const clocks = new Clocks(aheadMs, wayMs);
     clocks.pass(20_000);
     expect(clocks.far).toEqual(far);
   });
 
-  it('is asked from feature level 5 on: nodes of earlier releases would drop the frame', () => {
+  it('is compared from feature level 5 on, because earlier releases would drop the frame', () => {
     const clocks = new Clocks([YEARS_MS, 0, 0]);
     clocks.level = 4;
     clocks.pass(1_200);
     expect(clocks.far).toEqual([]);
   });
 
-  it('is far at once when it is set, and until it is well within the bound again', () => {
+  it('is reported at once when it is set, until it is well within the limit again', () => {
     const clocks = new Clocks([0, 0, 0]);
     clocks.pass(1_200);
     clocks.aheadMs[0] = 2_500;
@@ -113,7 +115,7 @@ describe('the clock of a node', () => {
     expect(clocks.at(0).standing.jumpedMs).toBe(YEARS_MS - 900);
   });
 
-  it('is measured anew within a second when that of a peer is set, also when the network is slower by then', () => {
+  it('is measured again within a second when the clock of a peer is set, also over a slower network', () => {
     const clocks = new Clocks([0, YEARS_MS, YEARS_MS]);
     clocks.pass(1_200);
     expect(clocks.far).toEqual([0]);
@@ -123,7 +125,7 @@ describe('the clock of a node', () => {
     expect(clocks.far).toEqual([]);
   });
 
-  it('is not judged by an answer to what was not asked', () => {
+  it('is not compared with an answer that was not requested', () => {
     const clocks = new Clocks([0, 0, 0]);
     clocks.pass(1_200);
     for (const peer of [2, 3]) {
@@ -138,7 +140,7 @@ function recordedMs({ kv }: WorldNode, group: Parameters<WorldNode['leads']>[0])
 }
 
 describe('a leader whose clock is set years ahead (C41)', () => {
-  it('dates nothing, hands over, and gets no lead until its clock is right', async () => {
+  it('gives no times, transfers its leaderships, and gets none until its clock is right', async () => {
     const { world, group, leader } = await startTrio();
     await world.answer(leader.transact(group, 'before'));
     await world.pass(2_000);
@@ -160,7 +162,7 @@ describe('a leader whose clock is set years ahead (C41)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('is given no lead back by a cluster that evens its leads', async () => {
+  it('gets no leadership back from a cluster that balances leaderships', async () => {
     const world = await joinedWorld(3);
     const { group } = await world.create();
     await world.pass(60_000);
@@ -175,7 +177,7 @@ describe('a leader whose clock is set years ahead (C41)', () => {
     await world.until(() => leader.leads(group), 'the lead that is meant for it', 90_000);
   });
 
-  it('refuses what it would date when nobody takes the lead', async () => {
+  it('refuses requests that need a time when no node takes the leadership', async () => {
     const { world, group, leader, catalog } = await startTrio();
     await world.pass(2_000);
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
@@ -185,7 +187,7 @@ describe('a leader whose clock is set years ahead (C41)', () => {
     expect(await world.answer(reasonOf(catalog.front.deleteDatabase('shop')))).toBe('answered');
   });
 
-  it('says whose recorded times are ahead of the clock when a single node has written them', async () => {
+  it('names databases whose recorded times are ahead of the clock when a single node has written them', async () => {
     const world = await ReplicaWorld.started(1);
     const node = world.at(toNodeId(1));
     const { group } = await world.create();

@@ -1,5 +1,5 @@
-// Goal: an idle heartbeat of thousands of groups is a few bytes and steps none of them (C31). Method: counts of an
-// idle cluster. The steps of groups at rest: group-rest.test.ts, simulation.
+// Goal: an idle heartbeat of thousands of groups is a few bytes and steps none of them (C31). Method: counts of an idle
+// cluster. Tests of steps of groups at rest are group-rest.test.ts and the simulation.
 import { expect, it } from 'vitest';
 import type { GroupId } from '#base';
 import { ReplicaWorld } from '../../../support/cluster/replica-world.ts';
@@ -33,13 +33,13 @@ interface Steps {
   elected: number;
 }
 
-it('an idle cluster (C31) says what it says as refrains, in as few bytes as for one group, and steps nothing', async () => {
+it('an idle cluster (C31) delta-encodes its heartbeats, in as few bytes as for one group, and steps no group', async () => {
   const { world, steps } = await idleWorld();
   const [counts, before] = [world.network.counts, { ...world.network.counts }];
   const stepCount = steps.count;
   await world.pass(60_000);
   const passed = counts.messages - before.messages;
-  // Two beats a second to two others, of each group and the catalog, and as many answers.
+  // Two heartbeats per second to two nodes, for each group and the catalog, and as many answers.
   expect(passed).toBeGreaterThan((MANY + 1) * 2 * 2 * 2 * 58);
   expect(counts.refrained - before.refrained).toBe(passed);
   expect(steps.count).toBe(stepCount);

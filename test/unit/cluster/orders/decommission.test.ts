@@ -1,5 +1,5 @@
-// Goal: an order is refused with its reason when the cluster cannot spare a node (C20); a node that leaves gives up
-// everything first (D17). Method: tables; nodes in memory.
+// Goal: an admin request is rejected with its reason when the cluster needs the node (C20); a node that leaves gives up
+// its replicas first (D17). Method: tables; nodes in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
 import { faultInOrder, type NodeOrder } from '#cluster';
@@ -22,7 +22,7 @@ function fault(order: NodeOrder, layout: Layout, voters: readonly number[] = [1]
 
 const THREE: Layout = { zones: 'aaa', held: '123' };
 const FOUR: Layout = { zones: 'aaaa', held: '123' };
-/** The fourth has got one of them since it joined. */
+/** The fourth node has got one of them since it joined. */
 const EVENED: Layout = { zones: 'aaaa', held: '123 234' };
 
 it.each<[string, NodeOrder, Layout, readonly number[]]>([
@@ -34,18 +34,18 @@ it.each<[string, NodeOrder, Layout, readonly number[]]>([
   ['the second of two nodes leaves', leave(2), { zones: 'aa', held: '12' }, [1, 2]],
   ['a second node leaves, and three stay', leave(2), { zones: 'aaaaa', held: '123', leaving: [1] }, [3]],
   ['a second node is replaced', replace(2), { zones: 'aaaaa', held: '123', leaving: [1] }, [3]],
-  ['a node leaves that leaves already', leave(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
+  ['a node leaves that is leaving already', leave(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
   ['a node leaves that was removed', leave(3), { ...THREE, removed: [3] }, [1, 2]],
   ['a node stays that was to leave', stay(3), { ...THREE, leaving: [3] }, [1, 2]],
-  ['a node stays that stays', stay(3), THREE, [1, 2]],
+  ['a node stays that is not leaving', stay(3), THREE, [1, 2]],
   ['a node takes the place of another', replace(3, 4), FOUR, [1, 2, 3]],
   ['any node takes the place of another', replace(3), FOUR, [1, 2, 3]],
   ['a node that holds some of it takes the place of another', replace(3, 4), EVENED, [1, 2, 3]],
   ['any node takes the place of one that is lost', replace(3), { ...EVENED, lost: [3] }, [1, 2, 3]],
   ['a node takes the place of one that holds nothing', replace(4, 1), FOUR, [1, 2, 3]],
-  ['a place is taken again', replace(3, 4), { ...FOUR, leaving: [3] }, [1, 2, 4]],
-  ['a place was taken', replace(3, 4), { ...FOUR, removed: [3] }, [1, 2, 4]],
-])('an order of an operator (C20) is carried out: %s', (_name, order, layout, voters) => {
+  ['a replacement is requested again', replace(3, 4), { ...FOUR, leaving: [3] }, [1, 2, 4]],
+  ['a replacement is complete', replace(3, 4), { ...FOUR, removed: [3] }, [1, 2, 4]],
+])('an admin request (C20) is accepted: %s', (_name, order, layout, voters) => {
   expect(fault(order, layout, voters)).toBeUndefined();
 });
 
@@ -84,7 +84,7 @@ it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
     /too few replicas would be left of db-1 \(on 1, 3\): node 2 leaves/,
   ],
   [
-    'it holds nothing, and is needed for what another one gives up',
+    'it has no replica, but is needed for those of other leaving nodes',
     leave(5),
     { zones: 'aaaaa', held: '123', leaving: [1, 2] },
     [3, 4, 5],
@@ -98,7 +98,7 @@ it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
     /too few replicas would be left of db-1 \(on 1, 2, 3\): of the others answer 1; see that more do, or start another/,
   ],
   [
-    'another place is taken, and there is one node for both',
+    'another node is leaving, and one node could take both places',
     replace(3),
     { ...FOUR, leaving: [2] },
     [1, 2, 3],
@@ -111,7 +111,7 @@ it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
   ['the other does not answer', replace(3, 4), { ...FOUR, silent: [4] }, [1], /it is active and silent/],
   ['the other leaves', replace(3, 4), { ...FOUR, leaving: [4] }, [1], /it is leaving and ready/],
   [
-    'nobody could take the place',
+    'no node could take its place',
     replace(1),
     { zones: 'aa', silent: [2] },
     [1],
@@ -126,7 +126,7 @@ it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
   ],
   ['the other holds it already', replace(3, 1), THREE, [1, 2, 3], /nodes 1, 2, which are ready, hold db-1 .*--join/],
   [
-    'who holds not all of it does not answer',
+    'the node that has only some of its databases does not answer',
     replace(3),
     { ...EVENED, silent: [1] },
     [1, 2, 3],
@@ -139,11 +139,11 @@ it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
     [1, 2, 3],
     /node 1 cannot .* of node 3: it holds all that node 3 does, db-1 \(on 1, 2, 3\); name another one, or ask without --by$/,
   ],
-])('an order of an operator (C20) is refused with the reason: %s', (...[, order, layout, voters, reason]) => {
+])('an admin request (C20) is rejected with the reason: %s', (...[, order, layout, voters, reason]) => {
   expect(fault(order, layout, voters)).toMatch(reason);
 });
 
-it('an order of an operator (C20) is not refused for a database that moves away already', () => {
+it('an admin request (C20) is not rejected for a database that is moving away already', () => {
   const view = viewOf({ ...FOUR, leaving: [3] });
   const [binding] = view.bindings;
   if (binding === undefined) throw new Error('There is one');
@@ -172,7 +172,7 @@ async function fourNodes(): Promise<{ readonly world: ReplicaWorld; readonly gro
 }
 
 describe('a node that is decommissioned (C20, D17)', () => {
-  it('gives up what it holds while it is written, is removed, and ends; also the one that began the cluster', async () => {
+  it('gives up its replicas while they are written, is removed, and ends; also the founder of the cluster', async () => {
     const { world, group } = await fourNodes();
     expect(await ask(world, leave(1))).toMatchObject({ kind: 'done', node: { node: 1, state: 'leaving' } });
     expect(await ask(world, leave(1))).toMatchObject({ kind: 'done' });
@@ -206,7 +206,7 @@ describe('a node that is decommissioned (C20, D17)', () => {
     }
   });
 
-  it('stays when another one was asked to leave at once with it, and one replica would be left', async () => {
+  it('stays when another one is decommissioned at the same time, and one replica would be left', async () => {
     const world = await joinedWorld(3);
     const { core, front } = await world.leader(CATALOG_GROUP);
     await world.answer(front.createDatabase('shop'));
@@ -215,7 +215,7 @@ describe('a node that is decommissioned (C20, D17)', () => {
     expect(second).toMatchObject({ kind: 'faulty', reason: expect.stringMatching(/node 2 leaves already/) });
   });
 
-  it('is kept by a leader that has not heard of the others yet, one of which may be gone', async () => {
+  it('stays when the leader has not received heartbeats from all others yet, one of which is stopped', async () => {
     const world = await joinedWorld(3);
     const former = await world.leader(CATALOG_GROUP);
     const [kept, gone] = world.up.filter((member) => member !== former);

@@ -1,5 +1,5 @@
-// Goal: an operator may have a node end only where that stops nothing (C36), also when two are told at a time; whoever
-// is asked, the order comes to the node. Method: tables of descriptions; nodes that answer as the real ones do.
+// Goal: a node may be drained only when every group keeps a quorum (C36), also with two concurrent requests, and any
+// node forwards the request to it. Method: tables of descriptions; nodes that answer like real ones.
 import { describe, expect, it } from 'vitest';
 import { type Address, CATALOG_GROUP, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
@@ -16,10 +16,10 @@ interface Parts {
   readonly down?: readonly number[];
   readonly draining?: readonly number[];
   readonly removed?: readonly number[];
-  /** Of the database: who votes, who of them is silent; led by nobody who was heard. */
+  /** Nodes with a replica of the database, those of them that are silent, and whether a leader is known. */
   readonly holders?: readonly number[];
   readonly silent?: readonly number[];
-  /** Nodes whose replica of the database, or of the catalog, holds another history. */
+  /** Nodes whose replica of the database, or of the catalog, has another history. */
   readonly diverged?: readonly number[];
   readonly divergedCatalogs?: readonly number[];
   readonly isLed?: boolean;
@@ -98,15 +98,15 @@ function standingAll(nodes: readonly number[], standing: Standing): Readonly<Rec
 
 const FIVE = { nodes: [1, 2, 3, 4, 5], voters: [1, 2, 3, 4, 5] };
 
-describe('a node that is to end for a while (C36)', () => {
+describe('a node that is to be drained (C36)', () => {
   it.each<[string, number, Parts]>([
     ['all answer', 3, {}],
     ['it leads the catalog', 1, {}],
     ['it drains already, and too few are left', 3, { draining: [3], down: [2] }],
-    ['another is away, and both hold nothing together', 4, { ...FIVE, down: [5], holders: [1, 2, 3] }],
-    ['it holds one of five, and another is away', 4, { ...FIVE, down: [5], holders: [1, 2, 3, 4, 5] }],
-    ['nobody leads what it does not hold', 3, { holders: [1, 2], isLed: false }],
-  ])('may when %s', (_name, node, parts) => {
+    ['another is stopped, and they share no database', 4, { ...FIVE, down: [5], holders: [1, 2, 3] }],
+    ['it has one of five replicas, and another node is stopped', 4, { ...FIVE, down: [5], holders: [1, 2, 3, 4, 5] }],
+    ['a database without a leader has no replica on it', 3, { holders: [1, 2], isLed: false }],
+  ])('may drain when %s', (_name, node, parts) => {
     expect(faultInDraining(toNodeId(node), described(parts))).toBeUndefined();
   });
 
@@ -119,20 +119,20 @@ describe('a node that is to end for a while (C36)', () => {
     ['is not there', { nodes: [1, 2] }, 'there is no node 3; the cluster has 1, 2', 'not_found'],
     ['was removed', { removed: [3] }, 'node 3 was removed, for good', 'not_found'],
     ['leaves no quorum of the catalog', { down: [2] }, stopsCatalog('1')],
-    ['leaves none beside another one that drains', { draining: [2] }, stopsCatalog('1')],
+    ['leaves none while another one drains', { draining: [2] }, stopsCatalog('1')],
     ['leaves none of a database', { ...TWO, silent: [2] }, stopsShop('1, 2, 3')],
-    ['leaves none of a database beside a replica that diverged', { ...TWO, diverged: [2] }, stopsShop('1, 2, 3')],
-    ['leaves none beside a catalog that diverged', { holders: [1, 2], divergedCatalogs: [2] }, stopsCatalog('1, 2')],
-    ['has the only copy of one', { ...TWO, holders: [3] }, stopsShop('3')],
-    ['holds one without a leader', { ...TWO, isLed: false }, stopsShop('1, 2, 3')],
-  ])('must not when it %s', (_name, parts, reason, code = 'failed_precondition') => {
+    ['leaves none of a database when a replica diverged', { ...TWO, diverged: [2] }, stopsShop('1, 2, 3')],
+    ['leaves none when a catalog diverged', { holders: [1, 2], divergedCatalogs: [2] }, stopsCatalog('1, 2')],
+    ['has the only replica of one', { ...TWO, holders: [3] }, stopsShop('3')],
+    ['has a replica of one without a leader', { ...TWO, isLed: false }, stopsShop('1, 2, 3')],
+  ])('must not drain when it %s', (_name, parts, reason, code = 'failed_precondition') => {
     expect(faultInDraining(toNodeId(3), described(parts))).toEqual({ kind: 'faulty', code, reason });
   });
 
   it.each<[string, Parts, string]>([
     ['the leader of the catalog does not answer', { isConfirmed: false }, 'the leader of the catalog did not answer'],
     ['it does not answer', { down: [3] }, 'node 3 does not answer: it has ended, or cannot be reached'],
-  ])('may be asked again when %s', (_name, parts, reason) => {
+  ])('may be requested again when %s', (_name, parts, reason) => {
     expect(faultInDraining(toNodeId(3), described(parts))).toEqual({ kind: 'later', reason });
   });
 });
@@ -140,7 +140,7 @@ describe('a node that is to end for a while (C36)', () => {
 type Ordered = Extract<AdminRequest['order'], { readonly kind: 'drain' | 'undrain' }>;
 
 interface Three {
-  /** Nodes that drain: those that are to end, and those that stay. */
+  /** Nodes that drain to end, and nodes that drain and stay. */
   readonly told: number[];
   readonly staying: Set<number>;
   readonly ask: (at: number, node: number, order?: Partial<Ordered>) => Promise<AdminReply>;
@@ -159,7 +159,7 @@ function three(): Three {
           copyOf: (): never => core.order(),
           recover: (): never => core.order(),
         },
-        // As each is before others are heard.
+        // Description of each node before it has asked the others.
         describe: () => {
           const whole = described({ by, draining: [...told, ...staying] });
           return { ...whole, isConfirmed: by === 1, databases: by === 1 ? whole.databases : [] };
@@ -194,14 +194,14 @@ it.each([
   [3, 3],
   [2, 1],
   [1, 1],
-])('an order to drain given to node %i comes to node %i, once it is looked at', async (at, node) => {
+])('a request to drain sent to node %i reaches node %i after the checks', async (at, node) => {
   const { told, ask } = three();
   expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
   expect(told).toEqual([node]);
   expect(await ask(at, node)).toMatchObject({ kind: 'done', node: { node } });
 });
 
-it('an order to drain is refused for a second node while the first one drains, also when both are asked for at a time', async () => {
+it('a request to drain is rejected for a second node while the first one drains, also for concurrent requests', async () => {
   const { told, ask } = three();
   const replies = await Promise.all([ask(2, 3), ask(3, 2)]);
   expect(replies.map(({ kind }) => kind).toSorted()).toEqual(['done', 'faulty']);
@@ -212,7 +212,7 @@ it.each([
   [1, 3],
   [2, 3],
   [2, 2],
-])('a drain that stays and its end, given to node %i, come to node %i, and may be repeated', async (at, node) => {
+])('a drain that stays and its end, sent to node %i, reach node %i, and can be repeated', async (at, node) => {
   const { told, staying, ask } = three();
   for (let times = 0; times < 2; times += 1) {
     expect(await ask(at, node, { stays: true })).toMatchObject({ kind: 'done', node: { node, isDraining: true } });
@@ -224,7 +224,7 @@ it.each([
   }
 });
 
-it('a dry run of a drain is judged as the drain is, and drains nothing', async () => {
+it('a dry run of a drain has the same checks, and drains nothing', async () => {
   const { told, staying, ask } = three();
   expect(await ask(2, 3, { isDryRun: true })).toMatchObject({ kind: 'done', node: { node: 3, isDraining: false } });
   expect(await ask(3, 9, { isDryRun: true })).toMatchObject({ kind: 'faulty', code: 'not_found' });
@@ -233,7 +233,7 @@ it('a dry run of a drain is judged as the drain is, and drains nothing', async (
   expect([...staying, ...told]).toEqual([3]);
 });
 
-it('the end of a drain is refused for a node that is to end, and for one that is not there', async () => {
+it('the end of a drain is rejected for a node that is about to end, and for an unknown node', async () => {
   const { ask } = three();
   await ask(1, 3);
   const ends = { kind: 'faulty', code: 'failed_precondition', reason: 'node 3 is about to end; start it again' };

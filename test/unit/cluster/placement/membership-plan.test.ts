@@ -1,5 +1,5 @@
-// Goal: from every membership to every other there are steps, none of which gives up a quorum (C13). Method: every
-// membership, leader, target and standing of four replicas; walks to the end.
+// Goal: there are steps from every membership to every other, none of which loses a quorum (C13). Method: every
+// membership, leader, target and state of four replicas; walks to the end.
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '#base';
 import { isAt, isVoter, type Membership, membershipOf, type Standing, type Target, toReplicaId } from '#raft';
@@ -8,7 +8,7 @@ import { type MembershipView, planMembership } from '../../../../src/cluster/pla
 const IDS = [1, 2, 3, 4].map(toReplicaId);
 const STANDINGS: readonly Standing[] = ['silent', 'behind', 'ready'];
 
-/** Every way to give each of the ids one of the parts. */
+/** All assignments of the parts to the ids. */
 function shares<Part>(parts: readonly Part[], ids = IDS): readonly ReadonlyMap<ReplicaId, Part>[] {
   let all: ReadonlyMap<ReplicaId, Part>[] = [new Map()];
   for (const id of ids) all = all.flatMap((some) => parts.map((part) => new Map(some).set(id, part)));
@@ -56,7 +56,7 @@ function fault({ self, membership, standings }: MembershipView, target: Target):
   return undefined;
 }
 
-/** How many steps it takes to the target when everybody answers; or where they end instead. */
+/** Number of steps to the target when all replicas answer, or a description of where they end. */
 function walk(from: Target, first: ReplicaId, target: Target): number | string {
   let self = first;
   let membership = membershipOf(from.voters, from.learners);
@@ -71,7 +71,7 @@ function walk(from: Target, first: ReplicaId, target: Target): number | string {
 }
 
 describe('the plan for a membership (C13)', () => {
-  it('is safe in every step, from everywhere to everywhere', () => {
+  it('is safe in every step, for all memberships and targets', () => {
     const faults = new Set<string | undefined>();
     let count = 0;
     for (const from of TARGETS) {
@@ -89,19 +89,20 @@ describe('the plan for a membership (C13)', () => {
     expect(count).toBeGreaterThan(50_000);
   });
 
-  it('ends at the target, from everywhere, when everybody is in reach', () => {
+  it('reaches every target from every membership when all replicas answer', () => {
     const lengths = new Set<number | string>();
     for (const from of TARGETS) {
       for (const self of from.voters) for (const target of TARGETS) lengths.add(walk(from, self, target));
     }
-    // At most: learners, everybody, hand over, target.
+    // Most steps: learners, all members, leadership transfer, target.
     expect(lengths).toEqual(new Set([0, 1, 2, 3, 4]));
   });
 
-  // Replicas 1, 2 and 3 vote, and 1 leads; those who are wanted and no voters are learners; others answer nothing.
+  // Replicas 1, 2 and 3 are voters, and 1 is the leader. Wanted replicas that are not voters are learners. Others do
+  // not answer.
   it.each<readonly [string, readonly number[], Readonly<Record<number, Standing>>, object]>([
     ['waits for a learner', [1, 2, 4], { 2: 'ready', 4: 'behind' }, { kind: 'wait', for: [4] }],
-    ['names who keeps it', [1, 2, 4], {}, { kind: 'wait', for: [4] }],
+    ['names the replica that it waits for', [1, 2, 4], {}, { kind: 'wait', for: [4] }],
     ['keeps its quorum', [1, 2], { 3: 'ready' }, { kind: 'wait', for: [2] }],
     ['drops a silent voter', [1, 2], { 2: 'ready' }, { kind: 'change', target: { voters: [1, 2], learners: [] } }],
     ['hands over before the leader leaves', [2, 3], { 2: 'ready', 3: 'behind' }, { kind: 'hand-over', to: [2] }],
@@ -113,7 +114,7 @@ describe('the plan for a membership (C13)', () => {
     expect(planMembership(viewOf(from, toReplicaId(1), standings), target)).toEqual(next);
   });
 
-  it('waits while a change is under way', () => {
+  it('waits while a change is in progress', () => {
     const view = { ...viewOf({ voters: [toReplicaId(1)], learners: [] }, toReplicaId(1)), isBusy: true };
     expect(planMembership(view, { voters: IDS, learners: [] })).toEqual({ kind: 'wait', for: [] });
   });

@@ -1,5 +1,5 @@
-// Goal: a leader whose catalog is behind does not take its group back to where it was (C17, D15). Method: five nodes
-// over a network in memory, and moves by the catalog's entries.
+// Goal: a leader with an outdated catalog does not move its group back to an earlier placement (C17, D15). Method: five
+// nodes over a network in memory, and moves by entries of the catalog.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
 import { clusterOf } from '#cluster';
@@ -34,7 +34,7 @@ function sorted(nodes: readonly number[]): string {
   return [...nodes].toSorted((one, other) => one - other).join();
 }
 
-it('a leader whose catalog is behind does not take its group back to where it was', async () => {
+it('a leader with an outdated catalog does not move its group back to an earlier placement', async () => {
   const world = await ReplicaWorld.started(5, {
     limits: { checkpointIntervalMs: 1e9, checkpointBytes: 1e9, writeEntries: 3, trashDelayMs: 10_000 },
     cluster: (nodes, node) => ({
@@ -51,7 +51,7 @@ it('a leader whose catalog is behind does not take its group back to where it wa
   const two = world.at(toNodeId(2));
   await leadElsewhere(world, CATALOG_GROUP, two);
   await leadElsewhere(world, group, two);
-  // Node 2 hears of its group, and nothing of the catalog any more.
+  // Node 2 receives messages of its group, but none of the catalog.
   world.network.isHeld = (from, to, { group: of }) => of === CATALOG_GROUP && (from === 2 || to === 2);
   await place(world, group, [1, 2, 5]);
   const hasLeft = (): boolean =>

@@ -1,5 +1,5 @@
-// Goal: no more databases move at a time than may (C19), also where what was proposed takes long to be committed and
-// other nodes answer by then. Method: a leader of the catalog that the test makes up.
+// Goal: at most the maximum number of databases move at a time (C19), also when proposals take long to commit and other
+// nodes answer by then. Method: a scripted leader of the catalog.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type NodeId, replicaOf, toLogIndex, toNodeId, toTerm } from '#base';
 import { type Binding, LIMITS } from '#cluster';
@@ -13,7 +13,9 @@ const TERM = toTerm(3);
 const NODES = [1, 2, 3, 4, 5].map(toNodeId);
 const UPKEEP = { copies: 3, replaceAfterMs: undefined };
 
-/** Node 1 leads the catalog of five nodes. Databases 1 to 6 lack a copy on nodes 4 and 5, the others one on 2 and 3. */
+/**
+ * Node 1 leads the catalog of five nodes. Databases 1 to 6 lack a replica on node 4 or 5, the others on node 2 or 3.
+ */
 class Leader {
   readonly id = CATALOG_GROUP;
   readonly isReady = true;
@@ -51,7 +53,7 @@ class Leader {
     this.#silent = nodes;
   }
 
-  /** What was proposed is committed, and changes nothing. */
+  /** Commits the proposals without a change of the placements. */
   apply(): void {
     this.#appliedIndex = this.#lastIndex;
   }
@@ -81,12 +83,12 @@ class Leader {
   }
 }
 
-it('who leads the catalog plans no further moves before those that it has proposed are in the catalog', () => {
+it('the leader of the catalog plans no further moves before its proposals are in the catalog', () => {
   const leader = new Leader();
   const driver = leader.driver();
   driver.drive(0);
   expect(leader.planned).toEqual([[1, 2, 3, 4]]);
-  // Databases 1 to 6 cannot move any more as it seems; others could.
+  // Databases 1 to 6 seem unable to move now, but others could.
   leader.silence([2]);
   driver.drive(LIMITS.placementLookMs);
   driver.drive(2 * LIMITS.placementLookMs);

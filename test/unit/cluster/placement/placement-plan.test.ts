@@ -1,5 +1,5 @@
-// Goal: databases get as many copies as wanted, on nodes that stay and answer, in zones of their own, evenly; and
-// nothing is planned that could cost one its quorum. Method: a table of clusters, each with what is planned for it.
+// Goal: databases get the wanted number of replicas, evenly on nodes that stay and answer, in different zones, and no
+// plan can lose a quorum. Method: a table of clusters with their plans.
 import { describe, expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
 import { type PlacementView, planPlacements } from '#cluster';
@@ -14,7 +14,7 @@ function plan(view: PlacementView, { copies = 3, movesMax = 9 } = {}): Planned {
   );
 }
 
-describe('databases are placed anew (C19)', () => {
+describe('databases are placed again (C19)', () => {
   it.each<[string, Layout, Planned]>([
     ['not on a second node', { zones: 'aa', held: '1' }, {}],
     ['on three nodes as soon as there are three', { zones: 'aaa', held: '1' }, { 1: [1, 2, 3] }],
@@ -27,17 +27,17 @@ describe('databases are placed anew (C19)', () => {
     ['elsewhere when a node leaves', { zones: 'aaaa', held: '123', leaving: [1] }, { 1: [2, 3, 4] }],
     ['on fewer nodes when one leaves and none is free', { zones: 'aaa', held: '123', leaving: [1] }, { 1: [2, 3] }],
     [
-      'not on fewer nodes when one leaves and another is to be ready in a moment',
+      'not on fewer nodes when one leaves and another will soon be ready',
       { zones: 'aaaa', held: '123', leaving: [1], silent: [4], expected: [4] },
       {},
     ],
     [
-      'on fewer nodes when one leaves and the other was not heard of for long',
+      'on fewer nodes when one leaves and the other has been silent for long',
       { zones: 'aaaa', held: '123', leaving: [1], silent: [4] },
       { 1: [2, 3] },
     ],
     [
-      'with no copy more than wanted to wait for',
+      'without a wait for more replicas than wanted',
       { zones: 'aaaaaa', held: '1234', leaving: [1], silent: [5], expected: [5] },
       { 1: [2, 3, 4] },
     ],
@@ -57,20 +57,20 @@ describe('databases are placed anew (C19)', () => {
     expect(plan(viewOf(layout))).toEqual(planned);
   });
 
-  it('keeps copies that are more than wanted', () => {
+  it('keeps more replicas than wanted', () => {
     expect(plan(viewOf({ zones: 'aaa', held: '123' }), { copies: 1 })).toEqual({});
   });
 
-  it('moves some at a time, the urgent ones first', () => {
+  it('moves a limited number at a time, the urgent ones first', () => {
     const view = viewOf({ zones: 'aaaa', held: '123 123 234 134', leaving: [4] });
     expect(Object.keys(plan(view, { movesMax: 1 }))).toEqual(['3']);
     expect(Object.keys(plan(view))).toEqual(['3', '4']);
-    // A node that leaves still has its copy; a database with one copy has no other.
+    // A leaving node still has its replica, but a database with one replica has no other.
     const alone = viewOf({ zones: 'aaaaa', held: '124 234 1 523', leaving: [4] });
     expect(Object.keys(plan(alone, { movesMax: 1 }))).toEqual(['3']);
   });
 
-  it('waits for what is under way, and not for a node that will not come', () => {
+  it('waits for moves in progress, but not for a node that will not return', () => {
     const layout = { zones: 'aaaaa', held: '123 123' };
     const view = viewOf({ ...layout, lost: [3] });
     const [first, second] = view.bindings;
@@ -83,7 +83,7 @@ describe('databases are placed anew (C19)', () => {
     expect(plan({ ...hopeless, bindings }, { movesMax: 1 })).toEqual({ 1: [1, 2, 5] });
   });
 
-  it('leaves a database alone of which a node is not registered', () => {
+  it('does not move a database with a replica on a node that is not registered', () => {
     const view = viewOf({ zones: 'aaa', held: '1' });
     const bindings = view.bindings.map((each) => ({ ...each, replicas: [replicaOf(toNodeId(9))] }));
     expect(plan({ ...view, bindings })).toEqual({});

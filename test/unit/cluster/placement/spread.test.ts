@@ -1,5 +1,5 @@
-// Goal: replicas go to nodes that answer, in different zones, evenly; every node has the catalog, an odd number of
-// them with a vote. Method: tables and a property.
+// Goal: replicas are placed evenly on nodes that answer, in different zones; every node has the catalog, and an odd
+// number of them are voters. Method: tables and a property.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { nodeOf, replicaOf, toNodeId } from '#base';
@@ -16,7 +16,7 @@ function placed(copies: number, layout: Layout): readonly number[] {
 }
 
 it.each<[string, number, Layout, readonly number[]]>([
-  ['on this node before anybody is registered', 3, { zones: '' }, [1]],
+  ['on this node before any node is registered', 3, { zones: '' }, [1]],
   ['on one node rather than on two of three', 3, { zones: 'aa' }, [1]],
   ['on three nodes rather than on four of five', 5, { zones: 'aaaa' }, [1, 2, 3]],
   ['on two nodes, if so wanted', 2, { zones: 'aaa' }, [1, 2]],
@@ -25,15 +25,15 @@ it.each<[string, number, Layout, readonly number[]]>([
   ['where there is least', 2, { zones: 'aaaa', held: '12 1 3' }, [4, 2]],
   ['in another zone rather than where there is least', 2, { zones: 'aab', held: '3 3' }, [1, 3]],
   ['on nodes that answer rather than in zones of their own', 2, { zones: 'aab', silent: [3] }, [1, 2]],
-  ['on all who vote, though two of three are silent (C22)', 3, { zones: 'abc', silent: [2, 3] }, [1, 2, 3]],
-  ['on all who vote, though two of three are behind (C22)', 3, { zones: 'abc', behind: [2, 3] }, [1, 2, 3]],
+  ['on all voters, though two of three are silent (C22)', 3, { zones: 'abc', silent: [2, 3] }, [1, 2, 3]],
+  ['on all voters, though two of three are lagging (C22)', 3, { zones: 'abc', behind: [2, 3] }, [1, 2, 3]],
   ['on one node rather than on three of four (C22)', 3, { zones: 'abcd', silent: [2, 3, 4] }, [1]],
   ['on one node when the others do not all vote (C22)', 3, { zones: 'abc', silent: [2, 3], learners: [3] }, [1]],
   ['on a silent node beside two that answer (C22)', 3, { zones: 'abc', silent: [2] }, [1, 3, 2]],
   ['on two silent nodes beside three that answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4] }, [2, 3, 5, 1, 4]],
   ['on all five though two of them answer (C22)', 5, { zones: 'aaaaa', silent: [1, 4, 5] }, [1, 2, 3, 4, 5]],
   [
-    'on all who vote, though one leaves and one is silent (C22)',
+    'on all voters, though one leaves and one is silent (C22)',
     3,
     { zones: 'aaaa', silent: [3, 4], leaving: [2], learners: [4] },
     [1, 2, 3],
@@ -48,13 +48,13 @@ it.each<[string, number, Layout, readonly number[]]>([
   ['on a silent node in a zone of its own, of two (C22)', 3, { zones: 'aaab', silent: [3, 4] }, [1, 2, 4]],
   ['on nodes that have the catalog', 2, { zones: 'abcd', behind: [2] }, [1, 3]],
   ['on nodes that stay', 2, { zones: 'abcd', leaving: [1], removed: [3] }, [2, 4]],
-  ['on this node when nobody else may have it', 3, { zones: 'ab', leaving: [1], silent: [2] }, [1]],
+  ['on this node when no other may have it', 3, { zones: 'ab', leaving: [1], silent: [2] }, [1]],
   ['once, if so wanted', 1, { zones: 'ab', held: '1' }, [2]],
 ])('a new database is placed %s', (_name, copies, layout, nodes) => {
   expect(placed(copies, layout)).toEqual(nodes);
 });
 
-it('a new database is placed evenly: of nodes of one zone none holds two databases more than another', () => {
+it('a new database is placed evenly: nodes of one zone differ by at most one database', () => {
   const property = fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), (count, copies) => {
     const held: (readonly number[])[] = [];
     const layout = (): Layout => ({ zones: 'a'.repeat(count), held: held.map((nodes) => nodes.join('')).join(' ') });
@@ -67,7 +67,7 @@ it('a new database is placed evenly: of nodes of one zone none holds two databas
   expect(() => fc.assert(property, { numRuns: 50 })).not.toThrow();
 });
 
-/** Voters and learners by their nodes, a digit for each. */
+/** Voters and learners by their nodes, one digit each. */
 function voting(layout: Layout, before: string): string | undefined {
   const replicas = Array.from(before, (node) => replicaOf(toNodeId(Number(node))));
   const target = catalogTarget(nodesOf(layout), membershipOf(replicas));
@@ -90,21 +90,21 @@ it.each<[string, Layout, string, string | undefined]>([
   ['zones of their own', { zones: 'aabac' }, '124', '12345'],
   ['a zone of its own for a new voter', { zones: 'aaaabb', silent: [6] }, '1', '12345 6'],
   ['zones first when there are more nodes than votes', { zones: 'aaac', silent: [3] }, '1', '124 3'],
-  ['no vote for who is not heard of', { zones: 'aaaa', silent: [2, 3] }, '1', '1 234'],
-  ['no vote for who lacks the catalog', { zones: 'aaa', behind: [3] }, '1', '1 23'],
+  ['no vote for a silent node', { zones: 'aaaa', silent: [2, 3] }, '1', '1 234'],
+  ['no vote for a node that lacks the catalog', { zones: 'aaa', behind: [3] }, '1', '1 23'],
   ['a voter that is silent keeps its vote', { zones: 'aaaa', silent: [2] }, '123', '123 4'],
   ['a voter that is lost gives it to another', { zones: 'aaaa', lost: [2] }, '123', '134 2'],
   ['a voter that is lost keeps it if no other node is free', { zones: 'aaa', lost: [2] }, '123', '123'],
   ['a node that leaves gives it to another', { zones: 'aaaa', leaving: [1] }, '123', '234 1'],
   ['a node that leaves gives it up', { zones: 'aaa', leaving: [1] }, '123', '23 1'],
   [
-    'whoever leaves keeps it for a moment if another is to be ready in one',
+    'a leaving node keeps it for a moment if another will soon be ready',
     { zones: 'aaaa', leaving: [1], silent: [4], expected: [4] },
     '123',
     '123 4',
   ],
   [
-    'whoever leaves gives it to one that is ready, whoever else is to be',
+    'a leaving node gives it to one that is ready, even if another will soon be',
     { zones: 'aaaaa', leaving: [1], silent: [5], expected: [5] },
     '123',
     '234 15',
@@ -113,6 +113,6 @@ it.each<[string, Layout, string, string | undefined]>([
   ['a node that is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, '1', '1 3'],
   ['nothing changes when too few of them would answer', { zones: 'aaa', leaving: [3], silent: [2] }, '123', undefined],
   ['no node is registered', { zones: '' }, '1', undefined],
-])('the catalog has an odd number of voters that answer, if it can (C18): %s', (_name, layout, before, expected) => {
+])('the catalog has an odd number of answering voters, if possible (C18): %s', (_name, layout, before, expected) => {
   expect(voting(layout, before)).toEqual(expected);
 });

@@ -1,4 +1,4 @@
-// Goal: a request at a node that does not lead is answered once as the leader answers it, or as unknown, and can be
+// Goal: a request at a node that is not the leader is answered once with the leader's answer, or as unknown, and can be
 // read there (C2, C6, C14). Method: three nodes in memory.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, type NodeId, replicaOf, toDatabaseId, toNodeId } from '#base';
@@ -12,14 +12,14 @@ interface Cluster {
   readonly world: ReplicaWorld;
   readonly group: GroupId;
   readonly leader: WorldNode;
-  /** Does not lead. */
+  /** A node that is not the leader. */
   readonly other: WorldNode;
 }
 
 async function started(options: ReplicaWorldOptions = {}): Promise<Cluster> {
   const world = await ReplicaWorld.started(3, options);
   await world.leader(CATALOG_GROUP);
-  // The level of the cluster is written: the smallest limits have no room beside it.
+  // The level of the cluster is written first, because the smallest limits have no room for it as well.
   await world.pass(500);
   const { group } = await world.create();
   const leader = await world.leader(group);
@@ -29,8 +29,8 @@ async function started(options: ReplicaWorldOptions = {}): Promise<Cluster> {
   return { world, group, leader, other };
 }
 
-describe('a transaction at a node that does not lead', () => {
-  it('says when it is an entry of the log, once, before its outcome', async () => {
+describe('a transaction at a node that is not the leader', () => {
+  it('is reported as an entry of the log, once, before its outcome', async () => {
     const { world, group, other } = await started();
     const told: string[] = [];
     const asked = other.transact(group, 'a', () => told.push('admitted'));
@@ -38,7 +38,7 @@ describe('a transaction at a node that does not lead', () => {
     expect(told).toEqual(['admitted', 'committed']);
   });
 
-  it('is unknown when no answer comes in time', async () => {
+  it('is unknown when no answer arrives in time', async () => {
     const { world, group, leader, other } = await started();
     world.network.cut(leader.node, other.node);
     const beganMs = world.nowMs;
@@ -46,7 +46,7 @@ describe('a transaction at a node that does not lead', () => {
     expect(world.nowMs - beganMs).toBeLessThan(6000);
   });
 
-  it('is unknown when the way to the leader is lost before its answer, and no other one is found', async () => {
+  it('is unknown when the connection to the leader is lost before its answer, and no other leader is found', async () => {
     const { world, group, leader, other } = await started();
     world.network.cutWay(leader.node, other.node);
     const settled = reasonOf(other.transact(group, 'a'));
@@ -55,7 +55,7 @@ describe('a transaction at a node that does not lead', () => {
     expect(await world.answer(settled)).toBe('OutcomeUnknown');
   });
 
-  it('is refused for what the leader refuses, in its words (C12, C14)', async () => {
+  it('is rejected with the error of the leader (C12, C14)', async () => {
     const { world, group, leader, other } = await started({ limits: { uncommittedBytesMax: 64 } });
     for (const each of world.up) if (each !== leader) each.holdDisk(true);
     const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.transact(group, `text ${at}`)));
@@ -65,7 +65,7 @@ describe('a transaction at a node that does not lead', () => {
     expect(new Set(reasons)).toEqual(new Set(['answered', 'UncommittedBytes']));
   });
 
-  it('is refused when too much waits for the leader already', async () => {
+  it('is rejected when too many requests wait for the leader', async () => {
     const { world, group, leader, other } = await started({ limits: { forwardedBytesMax: 64 } });
     world.network.cut(leader.node, other.node);
     const asked = Array.from({ length: 20 }, (_, at) => reasonOf(other.transact(group, `text ${at}`)));
@@ -73,7 +73,7 @@ describe('a transaction at a node that does not lead', () => {
     expect(new Set(reasons)).toEqual(new Set(['OutcomeUnknown', 'ForwardedBytes']));
   });
 
-  it('leaves room to other databases, however many there are of one', async () => {
+  it('leaves room for other databases when one has many', async () => {
     const { world, group, leader, other } = await started({ limits: { forwardedBytesMax: 4000 } });
     const { binding } = await world.answer(leader.front.createDatabase('books'));
     const books = await world.leader(binding.group);
@@ -97,7 +97,7 @@ describe('a request while a lane is not connected, as after the start of a node'
   it.each([
     ['to the leader', (from: NodeId, _to: NodeId, node: NodeId) => from === node],
     ['from the leader, whose heartbeats arrive', (_from: NodeId, to: NodeId, node: NodeId) => to === node],
-  ])('is answered with its outcome when that opens: %s', async (_which, isClosed) => {
+  ])('is answered with its outcome when the lane opens: %s', async (_which, isClosed) => {
     const { world, node, ask } = await follower();
     world.network.isClosed = (from, to) => isClosed(from, to, node);
     const asked = Promise.all(ask());
@@ -107,7 +107,7 @@ describe('a request while a lane is not connected, as after the start of a node'
     expect(world.failures).toEqual([]);
   });
 
-  it('is refused as one that is stored nowhere when none opens', async () => {
+  it('is rejected as not stored when no lane opens', async () => {
     const { world, node, ask } = await follower();
     world.network.isClosed = (from) => from === node;
     expect(await world.answer(Promise.all(ask().map(reasonOf)))).toEqual(['NoLeader', 'NoLeader']);
@@ -126,7 +126,7 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
       'committed',
       (world: ReplicaWorld, from: WorldNode, to: WorldNode) => world.network.cut(from.node, to.node),
     ],
-  ])('is committed once by the next one, and admitted once: %s', async (_where, kind, lose) => {
+  ])('is committed once by the next leader, and admitted once: %s', async (_where, kind, lose) => {
     const { world, group, leader, other } = await started();
     lose(world, leader, other);
     const told: string[] = [];
@@ -139,7 +139,7 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('is committed once when the next one has other entries in the place of it', async () => {
+  it('is committed once when the next leader has other entries at its index', async () => {
     const { world, group, leader, other } = await started();
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'append';
     const told: string[] = [];
@@ -152,7 +152,7 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
     expect(await other.history(group)).toEqual(['a']);
   });
 
-  it('is answered with its outcome when its place is told after it was applied', async () => {
+  it('is answered with its outcome when its index arrives after it was applied', async () => {
     const { world, group, leader, other } = await started();
     const late: ForwardItem[] = [];
     world.network.intercepts = (to, items) => {
@@ -169,7 +169,7 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
     expect(told).toEqual(['admitted']);
   });
 
-  it('is committed once when it came to that leader itself, which lost the lead', async () => {
+  it('is committed once when its node was the leader and lost the leadership', async () => {
     const { world, group, leader } = await started();
     const others = world.up.filter((each) => each !== leader);
     for (const each of others) world.network.cut(leader.node, each.node);
@@ -184,7 +184,7 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
     expect(world.failures).toEqual([]);
   });
 
-  it('is not repeated when it creates a database, for that has no id', async () => {
+  it('is not repeated when it creates a database, because that has no transaction id', async () => {
     const { world } = await started();
     const leader = await world.leader(CATALOG_GROUP);
     const other = world.up.find((each) => each !== leader) ?? leader;
@@ -196,7 +196,7 @@ describe('a transaction whose leader is lost before its outcome (C40)', () => {
   });
 });
 
-it('a write for the leader alone is refused elsewhere, with the leader, and taken by it', async () => {
+it('a write for the leader only is rejected by other nodes, with the leader, and accepted by it', async () => {
   const { world, group, leader, other } = await started();
   const payload = (text: string): Uint8Array => databaseKit.payload(text);
   const asked = other.front.transact(group, payload('a'), { requireLeader: true });
@@ -208,7 +208,7 @@ it('a write for the leader alone is refused elsewhere, with the leader, and take
   expect(await world.answer(other.transact(group, 'c'))).toMatchObject({ revision: 2 });
 });
 
-it('every node says who leads, and after the leader has ended who is next', async () => {
+it('every node names the leader, and the next one after it has stopped', async () => {
   const { world, group, leader, other } = await started();
   for (const { front } of world.up) expect(front.leaderOf(group)?.node).toBe(`node-${leader.node}`);
   await leader.crash();
@@ -222,13 +222,13 @@ it('every node says who leads, and after the leader has ended who is next', asyn
   expect(last.front.leaderOf(group)).toBeUndefined();
 });
 
-describe('what no node of the cluster would forward', () => {
+describe('a request that no node of the cluster would forward', () => {
   const STRANGER = toNodeId(77);
   type Asked = { kind: 'create'; name: string } | { kind: 'propose'; group: GroupId; payload: Uint8Array };
 
   const isAnswer = ({ kind }: ForwardItem): boolean => kind === 'accepted' || kind === 'refused';
 
-  /** What the leader answers to a node that forwards just this. Nothing of it is taken in. */
+  /** Returns the answer of the leader to a node that forwards this request. The leader accepts nothing of it. */
   async function answerTo(isStranger: boolean, ask: (group: GroupId) => Asked): Promise<readonly ForwardItem[]> {
     const { world, group, other } = await started();
     const asked = ask(group);
@@ -273,17 +273,17 @@ describe('what no node of the cluster would forward', () => {
     (group: GroupId): Asked => ({ kind: 'propose', group, payload });
 
   it.each<[string, boolean, (group: GroupId) => Asked, string]>([
-    ['a create of a stranger', true, create('books'), 'NodeNotKnown'],
-    ['a delete of a stranger', true, toCatalog(deletion), 'NodeNotKnown'],
-    ['a transaction of a stranger', true, toDatabase(good), 'NodeNotKnown'],
-    ['a name that is none', false, create('BAD NAME/..'), 'MalformedForward'],
+    ['a creation from an unknown node', true, create('books'), 'NodeNotKnown'],
+    ['a deletion from an unknown node', true, toCatalog(deletion), 'NodeNotKnown'],
+    ['a transaction from an unknown node', true, toDatabase(good), 'NodeNotKnown'],
+    ['an invalid name', false, create('BAD NAME/..'), 'MalformedForward'],
     ['any bytes for the catalog', false, toCatalog(Uint8Array.of(9, 9, 9)), 'MalformedForward'],
     ['an entry that creates', false, toCatalog(creation), 'MalformedForward'],
     ['a transaction for the catalog', false, toCatalog(good), 'MalformedForward'],
     ['a delete for a database', false, toDatabase(deletion), 'MalformedForward'],
     ['a transaction that is cut short', false, toDatabase(good.subarray(0, -1)), 'MalformedForward'],
     ['nothing at all', false, toDatabase(new Uint8Array()), 'MalformedForward'],
-  ])('is refused, and proposed nowhere: %s', async (_name, isStranger, ask, reason) => {
+  ])('is rejected and not proposed: %s', async (_name, isStranger, ask, reason) => {
     const answers = await answerTo(isStranger, ask);
     expect(answers).toHaveLength(1);
     expect(answers[0]).toMatchObject({ kind: 'refused', error: { details: { reason } } });

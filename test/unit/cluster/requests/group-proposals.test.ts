@@ -1,5 +1,5 @@
-// Goal: every proposal that became an entry is settled once: by its own entry, by another at its index, or by giving up
-// (C2, C11). Method: sequences of leaderships whose entries overlap, by hand.
+// Goal: every proposal that became an entry is settled once: by its own entry, by another at its index, or by a timeout
+// (C2, C11). Method: given sequences of leaderships whose entries overlap.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
 import { GroupProposals, type Waiting } from '../../../../src/cluster/group/group-proposals.ts';
@@ -29,7 +29,7 @@ function apply(proposals: GroupProposals, index: number, term: number): Settled 
   return { token, superseded: tokensOf(proposals.takeLost().superseded) };
 }
 
-it('proposals in flight are settled by their entries, and entries of others settle nothing', () => {
+it('proposals in flight are settled by their entries, and by no entries of others', () => {
   const proposals = new GroupProposals();
   propose(proposals, 1, 2, [7, 8]);
   expect([1, 2, 3, 4].map((index) => apply(proposals, index, 1).token)).toEqual([undefined, 7, 8, undefined]);
@@ -45,7 +45,7 @@ it('proposals in doubt (C11) are settled by their own entry, and superseded by a
   expect(proposals.count).toBe(0);
 });
 
-it('proposals in doubt (C11) do not hide what is proposed at their index by a later leadership of the same node', () => {
+it('proposals in doubt (C11) do not hide proposals at the same index of a later leadership of the node', () => {
   const proposals = new GroupProposals();
   propose(proposals, 1, 2, [6, 7, 8]);
   proposals.doubt(100);
@@ -58,7 +58,7 @@ it('proposals in doubt (C11) do not hide what is proposed at their index by a la
   expect(apply(proposals, 4, 5)).toEqual({ token: 10, superseded: [8] });
 });
 
-it('proposals in doubt (C11) are given up one by one, by when their lead was lost', () => {
+it('proposals in doubt (C11) time out one by one, counted from the loss of their leadership', () => {
   const proposals = new GroupProposals();
   propose(proposals, 1, 2, [7]);
   proposals.doubt(100);
@@ -70,11 +70,11 @@ it('proposals in doubt (C11) are given up one by one, by when their lead was los
   expect(proposals.abandon()).toEqual([8]);
 });
 
-describe('proposals that another node has taken in', () => {
+describe('proposals that another node has accepted', () => {
   const expected = (proposals: GroupProposals, token: number, index: number, term: number): void =>
     proposals.expect({ proposal: proposalOf(token), index: toLogIndex(index), term: toTerm(term) }, 100);
 
-  it('are settled where they are applied, in whichever order their places became known', () => {
+  it('are settled when they are applied, for any order in which their indexes arrive', () => {
     const proposals = new GroupProposals();
     expected(proposals, 7, 4, 1);
     expected(proposals, 8, 2, 2);
@@ -87,7 +87,7 @@ describe('proposals that another node has taken in', () => {
     expect(proposals.count).toBe(0);
   });
 
-  it('are unknown when their index was passed over', () => {
+  it('are unknown when their index was skipped', () => {
     const proposals = new GroupProposals();
     expected(proposals, 7, 4, 1);
     expected(proposals, 8, 9, 1);
@@ -95,7 +95,7 @@ describe('proposals that another node has taken in', () => {
     expect([proposals.count, tokensOf(proposals.takeLost().unknown), proposals.count]).toEqual([1, [7], 0]);
   });
 
-  it('are not in flight on the node that took them in', () => {
+  it('are not counted by the node that accepted them', () => {
     const proposals = new GroupProposals();
     propose(proposals, 1, 2, [-1, 7]);
     expect(proposals.count).toBe(1);
@@ -103,7 +103,7 @@ describe('proposals that another node has taken in', () => {
   });
 });
 
-it('proposals whose outcome is awaited are counted in the memory of the node until they are settled, passed over or given up', () => {
+it('awaited proposals count in the memory of the node until they are settled, skipped or timed out', () => {
   const held = { bytes: 0 };
   const proposals = new GroupProposals(undefined, held);
   const awaits = (token: number, index: number): void =>
@@ -120,7 +120,7 @@ it('proposals whose outcome is awaited are counted in the memory of the node unt
   expect(held.bytes).toBe(0);
 });
 
-it('proposals that wait are given up oldest first, with their bytes', () => {
+it('waiting proposals time out oldest first, with their bytes', () => {
   const proposals = new GroupProposals();
   for (const token of [1, 2, 3]) proposals.wait(proposalOf(token, new Uint8Array(token)), token * 10);
   expect(proposals.takeLate(20)).toEqual([1, 2]);

@@ -1,5 +1,5 @@
-// Goal: a read index of one term answers no read in the next term: it asks again (C5, etcd issue 20418). Method: the
-// barrier over a group that has only what it reads.
+// Goal: a read index of one term does not answer a read in the next term, which requests it again (C5, etcd issue
+// 20418). Method: the barrier over a group with only the fields that it reads.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, toLogIndex, toTerm } from '#base';
 import type { Input } from '#raft';
@@ -42,7 +42,7 @@ const READ = { token: 7, group: CATALOG_GROUP };
 const ANSWER = { kind: 'read-ready', id: 1, index: toLogIndex(8), term: toTerm(4) } as const;
 
 describe('a read that waits until its index is applied', () => {
-  it('is answered when that is so in the term in which it was confirmed', () => {
+  it('is answered when the index is applied in the term of its confirmation', () => {
     const { barrier, group, to, asked, settled } = world();
     barrier.take([READ]);
     barrier.onReady(group, ANSWER);
@@ -52,7 +52,7 @@ describe('a read that waits until its index is applied', () => {
     expect([asked, settled]).toEqual([[1], [{ kind: 'read', token: 7, revision: 8 }]]);
   });
 
-  it('asks again when the term is another one by then, and is answered by what it is told now', () => {
+  it('requests the index again when the term has changed, and is answered with the new one', () => {
     const { barrier, group, to, asked, settled } = world();
     barrier.take([READ]);
     barrier.onReady(group, ANSWER);

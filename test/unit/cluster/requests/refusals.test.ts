@@ -1,5 +1,5 @@
-// Goal: whoever is refused reads of the database by its name, never of a number that only nodes know. Method: nodes
-// over a network in memory that are asked for what they cannot do.
+// Goal: an error names the database by its name, never by the number of its group. Method: nodes over a network in
+// memory that receive requests that they cannot serve.
 import { expect, it } from 'vitest';
 import { type DatabaseError, toNodeId } from '#base';
 import {
@@ -22,7 +22,7 @@ function messageOf(asked: Promise<unknown>): Promise<string> {
   );
 }
 
-it('a refusal names the database that other nodes hold, and says that one is deleted', async () => {
+it('an error names the database that other nodes have, and reports a deleted one', async () => {
   const { world, group } = await shopOnThree(4);
   const elsewhere = world.at(toNodeId(4));
   await world.until(() => elsewhere.front.catalog.lookup('shop') !== undefined, 'a database that is known');
@@ -42,6 +42,6 @@ it.each([
   forwardsFull(TITLE, toNodeId(1), 1),
   readsFull(TITLE, 1),
   notCommitted(TITLE),
-])('a refusal names the database of which too much waits, or an entry is lost: %s', ({ message }) => {
+])('an error about a full queue or a lost entry names the database: %s', ({ message }) => {
   expect(message).toContain('he database "shop"');
 });

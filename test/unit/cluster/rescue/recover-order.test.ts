@@ -1,5 +1,5 @@
-// Goal: nobody recovers what is not lost, or less than there is, or without knowing what (C25). Method: tables of what
-// copies say.
+// Goal: a recovery is accepted only for a lost database, from the most complete replica, with an accepted revision
+// (C25). Method: tables of the answers of replicas.
 import { describe, expect, it } from 'vitest';
 import { type NodeId, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
 import type { Binding, HeldCopy } from '#cluster';
@@ -38,7 +38,7 @@ function copyOn(node: number, said: Said = {}): HeldCopy {
 
 const OF_FIVE: Said = { voters: voterSet(replicasOf(1, 2, 3, 4, 5)) };
 
-/** Nodes 2 and 3 answer of five. */
+/** Nodes 2 and 3 answer, of five. */
 function twoOfFive(said: Said = {}): Order {
   return { copies: [copyOn(2, { ...OF_FIVE, ...said }), copyOn(3, OF_FIVE)], at: 8 };
 }
@@ -61,12 +61,15 @@ function fault(order: Order, binding: Binding | undefined = BINDING): string | u
 describe('a recovery (C25)', () => {
   it.each<[string, Order]>([
     ['one of three is left', { copies: [copyOn(3)], at: 8 }],
-    ['of two that are left of five it has as much', twoOfFive()],
+    ['two of five are left, and it has as much as the other', twoOfFive()],
     ['the other has less of the log', twoOfFive({ index: 19 })],
     ['the other has a longer log of an earlier term', twoOfFive({ term: 2, index: 99 })],
-    ['who else answers holds another instance', { copies: [copyOn(2, { group: 7, leader: 2 }), copyOn(3)], at: 8 }],
-    ['its log says more than its state', { copies: [copyOn(3, { unapplied: 2 })], at: 8 }],
-  ])('is carried out when %s', (_name, order) => {
+    [
+      'the other answer is about another database of the name',
+      { copies: [copyOn(2, { group: 7, leader: 2 }), copyOn(3)], at: 8 },
+    ],
+    ['its log has entries that are not applied', { copies: [copyOn(3, { unapplied: 2 })], at: 8 }],
+  ])('is accepted when %s', (_name, order) => {
     expect(fault(order)).toBeUndefined();
   });
 
@@ -76,10 +79,10 @@ describe('a recovery (C25)', () => {
       { copies: [copyOn(3)], from: 4, at: 8 },
       /node 4 has no replica of db-1; nodes 1, 2, 3 have one$/,
     ],
-    ['nobody answers', { copies: [], at: 8 }, /node 3 does not answer with a replica of db-1; nor does any other/],
+    ['no node answers', { copies: [], at: 8 }, /node 3 does not answer with a replica of db-1; nor does any other/],
     ['only another answers', { copies: [copyOn(2)], at: 8 }, /node 3 does not answer .*; node 2 would$/],
     ['it leads', { copies: [copyOn(3, { leader: 3 })], at: 8 }, /db-1 has a leader, node 3: there is nothing/],
-    ['it hears of a leader', { copies: [copyOn(3, { leader: 1 })], at: 8 }, /db-1 has a leader, node 1: there is/],
+    ['it knows a leader', { copies: [copyOn(3, { leader: 1 })], at: 8 }, /db-1 has a leader, node 1: there is/],
     ['another one leads', { copies: [copyOn(2, { leader: 2 }), copyOn(3)], at: 8 }, /has a leader, node 2/],
     [
       'most of the copies answer',
@@ -98,19 +101,19 @@ describe('a recovery (C25)', () => {
       /nothing was recovered\. Node 3 has revision 8 of db-1, chain hash (ab){32}\.\nIts log has 2 more entries, .*\nNo answer from nodes 1, 2\. Data that only they have is lost for good\.\nTo continue .*: cairn cluster recover db-1 --from 3 --accept-revision 8$/,
     ],
     ['another is accepted', { copies: [copyOn(3)], at: 9 }, /node 3 has revision 8 of db-1, .*, and not revision 9/],
-  ])('is refused with the reason when %s', (_name, order, reason) => {
+  ])('is rejected with the reason when %s', (_name, order, reason) => {
     expect(fault(order)).toMatch(/^failed_precondition: /);
     expect(fault(order)).toMatch(reason);
   });
 
-  it('is of a database that there is', () => {
+  it('needs an existing database', () => {
     expect(faultInRecovery(undefined, asked({ copies: [copyOn(3)], at: 8 }))).toEqual({
       code: 'not_found',
       reason: 'there is no database db-1',
     });
   });
 
-  it('needs a majority of both halves to be called off while a membership changes', () => {
+  it('is rejected only with a majority of both halves while the membership changes', () => {
     const voters = { incoming: replicasOf(2, 3, 4), outgoing: replicasOf(1, 5, 6) };
     expect(fault({ copies: [copyOn(2, { voters }), copyOn(3, { voters })], at: 8 })).toBeUndefined();
   });
@@ -130,7 +133,7 @@ describe('a recovery that is repeated', () => {
   const done = { name: 'db-2', databaseId, before: BINDING.databaseId, node, revision: 8, chainHash: HASH };
   const group = 2;
 
-  it('is done, as long as it is what was asked for', () => {
+  it('is accepted without effect when it requests the same', () => {
     expect(recoveredBy(recovered, asked({ copies: [], at: 8 }))).toEqual(done);
     expect(recoveredBy(recovered, asked({ copies: [], at: 9 }))).toBeUndefined();
     expect(recoveredBy(recovered, asked({ copies: [] }))).toBeUndefined();
@@ -139,7 +142,7 @@ describe('a recovery that is repeated', () => {
     expect(recoveredBy(undefined, asked({ copies: [], at: 8 }))).toBeUndefined();
   });
 
-  it('is another one when it has got copies since, and has lost them', () => {
+  it('is a new one when the database had further replicas in between and lost them', () => {
     const moved = { ...recovered, placement: 1 };
     expect(recoveredBy(moved, asked({ copies: [copyOn(3, { group, leader: 3 })], at: 8 }))).toEqual(done);
     expect(recoveredBy(moved, asked({ copies: [copyOn(3, { group })], at: 8 }))).toBeUndefined();

@@ -1,5 +1,5 @@
-// Goal: one stopped node of a lost cluster begins another with everything that it had; a crash leaves the old node or
-// the new one (C28, C24). Method: real directories, copied at each step.
+// Goal: one stopped node of a lost cluster founds a new cluster with all its data; a crash leaves the old node or the
+// new one (C28, C24). Method: real directories, copied at each step.
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -38,9 +38,9 @@ const HASH = new Uint8Array(32).fill(7);
 const PORTS = { nowMs: NOW_MS, random: nativeRandom };
 
 /**
- * Node 3: of `shop` it has five transactions applied, three durably, and two more in its log; `quiet` has none; `carts`
- * is on other nodes. The catalog's log ends with entries that are not known to be committed: they make `late`, and
- * delete `old`.
+ * Node 3: `shop` has five transactions applied, three of them durable, and two more in its log; `quiet` has none;
+ * `carts` is on other nodes. The log of the catalog ends with entries that are not known to be committed: they create
+ * `late` and delete `old`.
  */
 async function nodeThree(): Promise<string> {
   const directory = testDir();
@@ -108,7 +108,7 @@ async function expectUnchanged(directory: string): Promise<void> {
   expect(readdirSync(directory).filter((name) => name.startsWith('log'))).toEqual(['log']);
 }
 
-it('what a stopped node says is what it holds, what it lacks, who the others were, and where its logs end', async () => {
+it('a stopped node reports its data, the lost databases, the other nodes, and the ends of its logs', async () => {
   await using node = await openStoppedNode(await nodeThree());
   expect(faultInRefounding(node)).toBeUndefined();
   const survey = surveyOf(node);
@@ -144,7 +144,7 @@ it.each([
   ['log', false],
   ['store', true],
   ['settled', true],
-] as const)('another cluster begins or does not after a kill behind the step %s', async (at, isNew) => {
+] as const)('the new cluster exists or not after a kill that follows the step %s', async (at, isNew) => {
   const directory = await nodeThree();
   const copy = join(testDir(), 'copy');
   const done = (step: string): void => {
@@ -165,7 +165,7 @@ it.each([
   ['of which the rows are made, and no log', [], true],
   ['on a node that is lost', [toNodeId(1)], false],
 ] as const)(
-  'another cluster goes on with a database that was being recovered, %s',
+  'the new cluster continues a database that was being recovered, %s',
   async (_, [onto = toNodeId(3)], isMade) => {
     const directory = testDir();
     {

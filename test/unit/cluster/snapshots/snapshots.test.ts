@@ -1,5 +1,5 @@
-// Goal: a member that lacks released entries gets a snapshot, and is then like the others. Method: nodes whose tails
-// hold little; losses, full disks and many transfers meanwhile.
+// Goal: a member that lacks released entries gets a snapshot, and then equals the others. Method: nodes with short
+// tails; lost messages, full disks and many transfers meanwhile.
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { CoreLimits } from '#cluster';
@@ -16,7 +16,7 @@ interface Away {
   readonly world: ReplicaWorld;
   readonly group: GroupId;
   readonly leader: WorldNode;
-  /** Was away while the others wrote. */
+  /** The node that was stopped while the others wrote. */
   readonly behind: WorldNode;
 }
 
@@ -44,8 +44,8 @@ async function caughtUp({ world, group, leader, behind }: Away): Promise<readonl
   return world.failures;
 }
 
-describe('a member that lacks what no log has', () => {
-  it('takes nothing where the disk is too full, ends what it has begun, and goes on when there is room (C15)', async () => {
+describe('a member that lacks entries that no log has', () => {
+  it('accepts nothing while its disk is too full, stops a transfer in progress, and continues when there is space (C15)', async () => {
     const away = await withOneAway(600);
     const { world, group, behind } = away;
     await behind.start();
@@ -64,7 +64,7 @@ describe('a member that lacks what no log has', () => {
     expect(new Set(world.snapshotFaults)).toEqual(new Set(['the disk is too full']));
   });
 
-  it('asks again for what follows a part that was lost (C16)', async () => {
+  it('requests the parts after a lost one again (C16)', async () => {
     const away = await withOneAway(600);
     const { world, behind } = away;
     let isLost = false;
@@ -78,7 +78,7 @@ describe('a member that lacks what no log has', () => {
     expect([isLost, world.snapshotFaults]).toEqual([true, []]);
   });
 
-  it('rests behind each step, for a share of the time that it took (C16)', async () => {
+  it('pauses after each step for a share of its duration (C16)', async () => {
     const away = await withOneAway(300, { ...TINY, snapshotRestShare: 2 });
     const { world, group, behind } = away;
     await behind.start();
@@ -93,7 +93,7 @@ describe('a member that lacks what no log has', () => {
   });
 });
 
-it('transfers are a few at a time, and the others wait for them (C16)', async () => {
+it('transfers are limited in number, and the others wait for them (C16)', async () => {
   const world = await ReplicaWorld.started(3, { limits: { ...TINY, snapshotsMax: 1 } });
   const catalog = await world.leader(CATALOG_GROUP);
   const groups: GroupId[] = [];

@@ -1,5 +1,5 @@
-// Goal: a data directory belongs to one store and one process, and says so. Method: real directories; a second process
-// that tries to open the first one's.
+// Goal: a data directory belongs to one store and one process, and rejects others with a reason. Method: real
+// directories; a second process that tries to open the first one's.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ beforeEach(() => {
   directory = testDir();
 });
 
-/** Fills a table with rows that no machine reads; its name. */
+/** Fills a table with rows that no machine reads. Returns its name. */
 async function fillTable(options: typeof OPTIONS): Promise<string> {
   const { store, storeDirectory } = await openDataDirectory(directory, options);
   const batch = store.batch();
@@ -41,7 +41,7 @@ async function fillTable(options: typeof OPTIONS): Promise<string> {
   return readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
 }
 
-/** The output of another process that opens the directory. */
+/** Output of another process that opens the directory. */
 function otherProcess(): string {
   const script = `
     const { openDataDirectory } = await import(${JSON.stringify(MODULE)});
@@ -74,7 +74,7 @@ it.each([
   ['log/000000000001.wal', 'cannot be written: ELOOP', (path: string) => symlinkSync('000000000001.wal', path)],
   ['store/000005.ldb', 'cannot be read: ELOOP', (path: string) => symlinkSync('000005.ldb', path)],
   ['store', 'it, or a part of its path, is a file', (path: string) => writeFileSync(path, '')],
-])('the directory is refused by the name of %s, which %s', async (name, fault, make) => {
+])('the directory is rejected with the path of %s, which %s', async (name, fault, make) => {
   for (const each of name.startsWith('store/') ? ['log', 'store'] : ['log']) mkdirSync(join(directory, each));
   make(join(directory, name));
   const found = await openDataDirectory(directory, OPTIONS).catch((failure: unknown) => failure);
@@ -83,7 +83,7 @@ it.each([
   expect(String(found)).toContain(fault);
 });
 
-it('the directory is refused when the place of the note of damage is taken by something else', async () => {
+it('the directory is rejected when the path of the note of damage is not a file', async () => {
   mkdirSync(join(directory, 'damage'));
   await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
     message: expect.stringMatching(/damage must be a file.* move it away/),
@@ -95,7 +95,7 @@ describe('the alarm', () => {
   const seen: boolean[] = [];
   const options = { ...OPTIONS, onSuspicion: (isSuspect: boolean) => seen.push(isSuspect) };
 
-  it('stands from the note of damage until every row was verified, and stays when one is damaged', async () => {
+  it('is raised from the note of damage until every row was verified, and stays when one is damaged', async () => {
     const name = await fillTable(options);
     expect(seen.splice(0)).toEqual([false, false]);
 
@@ -112,7 +112,7 @@ describe('the alarm', () => {
     expect(existsSync(join(directory, 'damage'))).toBe(true);
   });
 
-  it('stays when a row is damaged whose block has the right checksum, and says what to do', async () => {
+  it('stays when a row is damaged whose block has a valid checksum, and the error has advice', async () => {
     const { store } = await openDataDirectory(directory, options);
     const batch = store.batch();
     batch.put(new RowKeys(toGroupId(1)).transaction(new Uint8Array(16)), Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
@@ -131,7 +131,7 @@ describe('the alarm', () => {
   });
 });
 
-it('the identity is not minted beside a log whose store was lost', async () => {
+it('the identity is not created next to a log whose store was lost', async () => {
   const first = await openDataDirectory(directory, OPTIONS);
   await first.store.close();
   writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
@@ -144,12 +144,12 @@ it('the identity is not minted beside a log whose store was lost', async () => {
   };
   await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
   expect(existsSync(first.storeDirectory)).toBe(false);
-  // Nor in a store that was made anew.
+  // Nor in a store that was created again.
   await (await openLevelStore(first.storeDirectory)).close();
   await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
 });
 
-it('the identity is refused when its node was removed and has heard so, until it is that of another node (C39)', async () => {
+it('the identity is rejected after its node was removed and has recorded it, until it is that of another node (C39)', async () => {
   const { store, storeDirectory, identity } = await openDataDirectory(directory, OPTIONS);
   await noteRemoved(store, identity);
   await store.close();
@@ -168,7 +168,7 @@ it('the identity is refused when its node was removed and has heard so, until it
 });
 
 describe('the lock', () => {
-  it('keeps a second process out, by name and with the note of damage, and ends with the first', async () => {
+  it('rejects a second process with the name of the directory, keeps the note of damage, and is released with the first', async () => {
     const { store } = await openDataDirectory(directory, OPTIONS);
     writeFileSync(join(directory, 'damage'), 'a table\n');
     expect(otherProcess()).toBe(
@@ -188,7 +188,7 @@ describe('the rows of the node', () => {
     node: toNodeId(2 ** 32 - 1),
   };
 
-  it('are refused with any bit flipped, or cut short', () => {
+  it('are rejected with any flipped bit, or when they are cut', () => {
     const row = writeIdentity(identity);
     for (let bit = 0; bit < 8 * row.length; bit += 1) {
       const bent = row.with(bit >> 3, (row[bit >> 3] ?? 0) ^ (1 << (bit & 7)));
@@ -200,7 +200,7 @@ describe('the rows of the node', () => {
   });
 });
 
-it('a store that belongs to no cluster is not made where nothing says which cluster it belongs to', async () => {
+it('a store that belongs to no cluster is not created when no option determines its cluster', async () => {
   const path = join(directory, 'new');
   const options = { ...OPTIONS, origin: { kind: 'unknown' } } as const;
   const refused = {
@@ -209,13 +209,13 @@ it('a store that belongs to no cluster is not made where nothing says which clus
   };
   await expect(openDataDirectory(path, options)).rejects.toMatchObject(refused);
   expect(existsSync(path)).toBe(false);
-  // Whatever says so or not, a log without its store is a store that was lost.
+  // For any origin, a log without its store means that the store was lost.
   mkdirSync(join(path, 'log'), { recursive: true });
   writeFileSync(join(path, 'log', '0000000001.wal'), 'x');
   await expect(openDataDirectory(path, options)).rejects.toMatchObject({ details: { reason: 'StoreMissing' } });
 });
 
-it('a store that belongs to no cluster founds one as the store that it has asked as', async () => {
+it('a store that belongs to no cluster founds one with the store id of its requests', async () => {
   let asked = '';
   const ask = async (storeId: string): Promise<{ readonly kind: 'founder' }> => {
     asked = storeId;
@@ -243,7 +243,7 @@ describe('a store that joins a cluster', () => {
     await store.close();
   }
 
-  it('asks as the same store until it knows the answer, and is then that node for good', async () => {
+  it('keeps its store id until it has the answer, and its node id afterwards', async () => {
     const asked: string[] = [];
     const refusing = async (storeId: string): Promise<Joined> => {
       asked.push(storeId);
@@ -264,7 +264,7 @@ describe('a store that joins a cluster', () => {
     expect(asked).toEqual([storeId, storeId, storeId]);
     expect(opened.identity).toEqual({ clusterId: joined.clusterId, storeId, node: 7 });
     expect(opened.store.get(JOINING_KEY)).toBeUndefined();
-    // Whoever founded the catalog is known from here on, and this node is none of them.
+    // The founders of the catalog are recorded from now on, and this node is not one of them.
     const catalog = databaseMachines.openCatalog(opened.store, membershipOf([replicaOf(toNodeId(9))]));
     expect(catalog.members).toEqual({ index: 0, membership: membershipOf(joined.founders) });
     await close(opened);
@@ -276,7 +276,7 @@ describe('a store that joins a cluster', () => {
     await close(without);
   });
 
-  it('founds no cluster by itself once it has asked', async () => {
+  it('founds no cluster by itself after it has requested to join', async () => {
     const silent = async (): Promise<Joined> => {
       throw new Error('nobody answers');
     };
@@ -287,7 +287,7 @@ describe('a store that joins a cluster', () => {
   });
 });
 
-describe('tables that are not looked through before the store is opened', () => {
+describe('tables that are not verified before the store is opened', () => {
   const options = { ...OPTIONS, rowBytes: 0 };
 
   async function openAndClose(): Promise<DataDirectory> {
@@ -301,7 +301,7 @@ describe('tables that are not looked through before the store is opened', () => 
     return existsSync(place) ? readdirSync(place) : [];
   }
 
-  it('are held by a second name until they are; a process that comes second leaves them alone', async () => {
+  it('are held by a second name until they are verified, and a second process does not change them', async () => {
     const table = await fillTable(options);
     const { store, seen } = await openDataDirectory(directory, options);
     expect(seen).toEqual([]);
@@ -309,12 +309,12 @@ describe('tables that are not looked through before the store is opened', () => 
     expect(otherProcess()).toMatch(/^DataDirectoryInUse /);
     expect(held()).toEqual([table]);
     await store.close();
-    // It did not say that it ended as it should: now they are looked through first.
+    // The process did not record a clean stop, so the tables are verified first.
     expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
     expect(held()).toEqual([]);
   });
 
-  it('are looked through all the same where they cannot be held', async () => {
+  it('are verified when they cannot be held', async () => {
     const table = await fillTable(options);
     mkdirSync(join(directory, 'store', 'unseen', table, 'in the way'), { recursive: true });
     writeFileSync(join(directory, 'store', 'unseen', 'stopped'), '');

@@ -1,4 +1,5 @@
-// Goal: a request that was proposed again is refused only when none of its attempts is an entry (C40). Method: a table.
+// Goal: a request that was proposed more than once is refused only when none of its attempts is an entry (C40). Method:
+// a table.
 import { expect, it } from 'vitest';
 import { DatabaseError, toRevision } from '#base';
 import type { TransactOutcome } from '#cluster';
@@ -23,7 +24,7 @@ it.each<[string, readonly boolean[], TransactOutcome | DatabaseError, string]>([
   ['the same, with an entry between', [true, false], VIOLATED, 'OutcomeUnknown'],
   ['constraints that are too broad, in the same way', DELAYED, TOO_BROAD, 'OutcomeUnknown'],
   ['a recorded outcome, whatever was before', DELAYED, REPLAYED, 'replayed'],
-])('the answer to a request says of it only what is known: %s', (_name, doubts, answer, said) => {
+])('the answer to a request claims only what is certain: %s', (_name, doubts, answer, said) => {
   const reporter = new Reporter(() => undefined);
   const told: (string | undefined)[] = [];
   reporter.onReport(({ settlements }) => {
@@ -38,7 +39,7 @@ it.each<[string, readonly boolean[], TransactOutcome | DatabaseError, string]>([
   };
   for (const isDelayed of doubts) reporter.doubt(7, { error: unknown, isDelayed });
   tell();
-  // The number is given to another request then.
+  // The token belongs to another request now.
   tell();
   expect(told).toEqual([said, answer instanceof DatabaseError ? 'DiskFull' : answer.kind]);
 });
