@@ -1,4 +1,5 @@
-// A full port evicts the connection that waits longest, never one that is being answered (ADR 0015).
+// Goal: a full port evicts the connection that waits longest, never one that is being answered (ADR 0015). Method:
+// connections in given states with a manual clock.
 import { describe, expect, it } from 'vitest';
 import { ConnectionPlaces, type Place, type Waiting } from '../../../src/transport/connection-places.ts';
 
@@ -18,7 +19,7 @@ class World {
     return this.places.enter({ end: () => this.ended.push(name), isBusy: () => this.#busy.has(name) });
   }
 
-  /** One that has come, and waits for that, or is being answered. */
+  /** A new connection that then waits as given, or is being answered. */
   have(name: string, waits: Waiting | 'works'): Place {
     const place = this.enter(name);
     if (place === undefined) throw new Error(`${name} had no place`);
@@ -37,7 +38,7 @@ class World {
 }
 
 describe('a full port', () => {
-  it('closes the one that has waited longest for a request, its first or another', () => {
+  it('closes the connection that has waited longest for a request, its first or a later one', () => {
     const world = new World(3);
     world.have('kept', 'idle');
     world.pass(10);
@@ -53,7 +54,7 @@ describe('a full port', () => {
     expect(world.places.count).toBe(3);
   });
 
-  it('has a crowd take the places of one another, and not that of one that has just been answered', () => {
+  it('lets many new connections evict one another, but not a connection that was just answered', () => {
     const world = new World(3);
     const asking = world.have('asking', 'works');
     for (let n = 0; n < 100; n++) {
@@ -66,7 +67,7 @@ describe('a full port', () => {
     expect(world.ended).not.toContain('asking');
   });
 
-  it('closes bodies last, and among them no one that is being answered', () => {
+  it('closes connections that wait for a body last, and none of them that is being answered', () => {
     const world = new World(3);
     world.have('answered early', 'body');
     world.busy('answered early');
@@ -80,7 +81,7 @@ describe('a full port', () => {
     ]);
   });
 
-  it('closes the one that comes when all are being answered', () => {
+  it('closes the new connection when all others are being answered', () => {
     const world = new World(2);
     const [one] = [world.have('one', 'works'), world.have('two', 'works')];
     expect(world.enter('three')).toBeUndefined();

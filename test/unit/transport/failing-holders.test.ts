@@ -1,4 +1,5 @@
-// Answers when nodes with a replica fail in every way, over both protocols (TM5, TM6, TM8).
+// Goal: requests are answered correctly when nodes with a replica fail in various ways, over both protocols (TM5, TM6,
+// TM8). Method: a node without a replica, and nodes that fail as scripted.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DatabaseError, toDatabaseId, toGroupId } from '#base';
 import { silentLogger } from '#observability';
@@ -32,7 +33,7 @@ const SUBSCRIPTION = { databaseName, eventSelection: undefined, after: undefined
 interface Front {
   readonly client: TestClient;
   readonly api: HttpClient;
-  /** What is counted, such as `1 grpc lost`. */
+  /** Counts of relayed requests, such as `1 grpc lost`. */
   readonly counted: () => Promise<readonly string[]>;
 }
 
@@ -43,7 +44,7 @@ function shared({ service, metrics }: World) {
   return { host: '127.0.0.1', port: 0, logger: silentLogger, onFatal: () => undefined, service, metrics, budgets };
 }
 
-/** A node without a replica, which knows these nodes with one. */
+/** Starts a node without a replica that knows the given nodes with one. */
 async function frontOf(...holders: readonly Holder[]): Promise<Front> {
   const world = await startHttpWorld();
   const absent = (): Promise<never> => Promise.reject(new DatabaseError('not_leader', 'It is elsewhere'));
@@ -85,7 +86,7 @@ async function answeringHolder(): Promise<Holder> {
   return { ...place, grpc: grpc.address, http: world.server.address };
 }
 
-/** Answers `answered`, or the reason of the error. */
+/** Returns `answered`, or the reason of the error. */
 type Ask = (front: Front) => Promise<string | undefined>;
 
 function overGrpc(call: Promise<unknown>): Promise<string | undefined> {
@@ -135,10 +136,10 @@ const UNKNOWN = Object.fromEntries(WRITES.map((name) => [name, 'OutcomeUnknown']
 
 it.each<readonly [string, Failing]>([
   ['is dead', { kind: 'dead' }],
-  ['accepts connections, and says nothing', { kind: 'silent' }],
+  ['accepts connections, and sends nothing', { kind: 'silent' }],
   ['refuses before it has tried', REFUSES],
   ['drains', refusesWith(DRAINS)],
-])('a node that %s is passed over and counted once, and reported when there is no other', async (_, how) => {
+])('a node that %s is skipped and counted once, and reported when there is no other', async (_, how) => {
   const front = await frontOf(await failingHolder(how), await answeringHolder());
   expect(await answersTo(ALL, front)).toEqual(expected(ALL, 'answered'));
   await eventually(async () => expect(await front.counted()).toEqual(['3 grpc answered', '3 http answered']));
@@ -147,7 +148,7 @@ it.each<readonly [string, Failing]>([
 });
 
 it.each(WRITES)(
-  'a node that breaks before it has answered leaves the outcome of %s unknown, which is not sent again',
+  'a node that breaks before its answer leaves the outcome of %s unknown, and the request is not repeated',
   async (name) => {
     const [first, second] = [await failingHolder(BREAKS), await failingHolder(BREAKS)];
     expect(await ASKS[name](await frontOf(first, second))).toBe('OutcomeUnknown');
@@ -171,7 +172,7 @@ it.each(['call', 'connection'] as const)(
   },
 );
 
-it('a node that breaks in the middle of its answer leaves what has come, and says that it is not all', async () => {
+it('a node that breaks during its answer leaves an incomplete answer that is marked as such', async () => {
   const item = { message: { $case: 'heartbeat', value: { position: undefined, revision: 7 } } } as const;
   const breaking = await failingHolder(breaksAfter(frame(SubscribeEventsReply.encode(item).finish())));
   const { client, api, counted } = await frontOf(breaking, await answeringHolder());
@@ -184,13 +185,13 @@ it('a node that breaks in the middle of its answer leaves what has come, and say
 });
 
 describe('a node that stops after it has answered', () => {
-  /** Less than the half minute after which no answer is awaited any more. */
+  /** Less than the half minute after which a request gives up. */
   const SOON_MS = 25_000;
   const LATELY_MS = 1_000;
 
   it.each([
-    ['is passed over when nothing was received of it lately', LATELY_MS, {}],
-    ['is given up by those that have asked it, and asked after all others from then on', 0, UNKNOWN],
+    ['is skipped when nothing was received from it lately', LATELY_MS, {}],
+    ['fails the requests that wait for it, and is asked last from then on', 0, UNKNOWN],
   ])('%s', async (_, pauseMs, others) => {
     const stopping = await stoppingHolder(await answeringHolder());
     const front = await frontOf(stopping, await answeringHolder());
@@ -207,7 +208,7 @@ describe('a node that stops after it has answered', () => {
   });
 });
 
-it('a client that leaves ends what was asked for it', async () => {
+it('a client that leaves ends its relayed request', async () => {
   const holder = await failingHolder(HANGS);
   const { client, api, counted } = await frontOf(holder);
   const stream = client.open('subscribeEvents', SUBSCRIPTION);

@@ -1,4 +1,5 @@
-// The bytes of a request are those that came, however they came, and nothing more is held for them than they are.
+// Goal: the gathered bytes of a request equal the received ones, and need no more memory than those. Method: random
+// pieces; the memory of pieces of a long request.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { GatheredBytes } from '../../../src/transport/gathered-bytes.ts';
@@ -15,7 +16,7 @@ function gathered(pieces: readonly Uint8Array[], announced?: number): Buffer {
   return Buffer.from(bytes.take());
 }
 
-it('gathered bytes are what came, whatever was announced', () => {
+it('gathered bytes equal the received ones, for any announced length', () => {
   const lengths = fc.array(fc.oneof(fc.nat(300), fc.nat(300_000)), { maxLength: 400 });
   fc.assert(
     fc.property(lengths, fc.option(fc.nat(4 * MIB), { nil: undefined }), (each, announced) => {
@@ -27,7 +28,7 @@ it('gathered bytes are what came, whatever was announced', () => {
   );
 });
 
-it('gathered bytes hold no piece of a long request, and its memory once', () => {
+it('gathered bytes keep no pieces of a long request, and need its memory once', () => {
   const bytes = new GatheredBytes(8 * MIB);
   const pieces = Array.from({ length: 128 }, (_, n) => piece(MIB / 16, n));
   const held: number[] = [];

@@ -1,4 +1,5 @@
-// Nothing is held of a long request that is answered for good, and all of it while another node may be asked.
+// Goal: the memory of a long request is released when its answer is final, and kept while another node may be asked.
+// Method: requests that end with each error.
 import { expect, it } from 'vitest';
 import { DatabaseError, type ErrorCode } from '#base';
 import { lettingGo } from '../../../src/transport/let-go.ts';
@@ -11,14 +12,14 @@ it.each<readonly [ErrorCode, number]>([
   ['not_found', BYTES],
   ['unavailable', BYTES],
   ['busy', BYTES],
-])('a request that is let go of that ends as %s leaves %d bytes', async (code, left) => {
+])('a request that is released and ends with %s leaves %d bytes', async (code, left) => {
   const request = new Uint8Array(BYTES);
   const failure = new DatabaseError(code, 'It is refused');
   await expect(lettingGo(request, 0, () => Promise.reject(failure))).rejects.toBe(failure);
   expect(request.length).toBe(left);
 });
 
-it('a request that is let go of stays where its memory is that of others, too', async () => {
+it('a request that is released keeps memory that it shares', async () => {
   const shared = new Uint8Array(2 * BYTES);
   const [request, framed] = [shared.subarray(BYTES), new Uint8Array(BYTES + 5).subarray(5)];
   await lettingGo(request, 5, async () => undefined);

@@ -1,4 +1,5 @@
-// A budget grants no more than it has, shares it by connection, and evicts clients without progress (TM1, TM2, TM4).
+// Goal: a budget grants no more than it has, shares it by connection, and evicts clients without progress (TM1, TM2,
+// TM4). Method: connections with given holds and a manual clock.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Account, type Hold, MemoryBudget, QUICK_MS } from '../../../src/transport/memory-budget.ts';
 import { ManualTime } from '../../support/budget-time.ts';
@@ -56,7 +57,7 @@ async function seen(): Promise<readonly unknown[]> {
   return [evicted, granted];
 }
 
-it('grants what it has and no more, counts what cannot be refused, and gets each byte back once', () => {
+it('grants only what it has, counts unconditional holds, and gets each byte back once', () => {
   const hold = account().tryTake(20, nothing);
   expect([account().tryTake(13, nothing), account().tryTake(12, nothing)?.bytes]).toEqual([undefined, 12]);
   hold?.release();
@@ -71,7 +72,7 @@ it('grants what it has and no more, counts what cannot be refused, and gets each
   expect([other.tryGrow(1), budget.used]).toEqual([false, 12]);
 });
 
-it('gives a connection more while as much is free as it then has, and its only hold without a share', () => {
+it('gives a connection more while at least as much is free as it then has, and its only hold without a share', () => {
   const take = (of: Account): number => {
     let count = 0;
     while (of.tryTake(4, nothing) !== undefined) count += 1;
@@ -84,7 +85,7 @@ it('gives a connection more while as much is free as it then has, and its only h
   expect([only?.tryGrow(32), budget.used]).toEqual([true, 32]);
 });
 
-it('lets a hold shrink, or stay as it is, when others have taken what is free', () => {
+it('lets a hold shrink, or keep its size, when others have taken the rest', () => {
   const own = account();
   const [hold] = [own.tryTake(6, nothing), own.tryTake(6, nothing)];
   account().takeAnyway(18, nothing);
@@ -92,7 +93,7 @@ it('lets a hold shrink, or stay as it is, when others have taken what is free', 
 });
 
 describe('holds of clients without progress', () => {
-  it('are not evicted when that frees nothing, or when a larger one is enough', () => {
+  it('are not evicted when that frees nothing, or when a larger one suffices', () => {
     held('empty', 0);
     held('tiny', 1);
     held('large', 31);
@@ -100,7 +101,7 @@ describe('holds of clients without progress', () => {
     expect([account().tryTake(20, nothing)?.bytes, evicted]).toEqual([20, ['large']]);
   });
 
-  it('are evicted for another connection, the longest first, and no more than are needed', () => {
+  it('are evicted for another connection, the longest idle first, and no more than needed', () => {
     for (const name of ['a', 'b', 'c', 'd']) held(name, 8);
     time.advance(STOPPED_MS - 1);
     expect([account().hasRoom(10), evicted]).toEqual([false, []]);
@@ -108,7 +109,7 @@ describe('holds of clients without progress', () => {
     expect([account().tryTake(10, nothing)?.bytes, evicted, budget.used]).toEqual([10, ['a', 'b'], 26]);
   });
 
-  it('are not evicted where that is not enough, nor for their own connection', () => {
+  it('are not evicted when that does not suffice, nor for their own connection', () => {
     const own = account();
     held('own', 16, own);
     held('b', 8);
@@ -117,7 +118,7 @@ describe('holds of clients without progress', () => {
     expect([account().hasRoom(25), own.hasRoom(9), evicted]).toEqual([false, false, []]);
   });
 
-  it('are not evicted for a connection that has more than they', () => {
+  it('are not evicted for a connection that has more than they have', () => {
     const [heavy, light] = [account(), account()];
     heavy.takeAnyway(20, nothing);
     light.takeAnyway(1, nothing);
@@ -126,7 +127,7 @@ describe('holds of clients without progress', () => {
     expect([heavy.hasRoom(1), light.hasRoom(1), evicted]).toEqual([false, true, ['a']]);
   });
 
-  it('are evicted after the whole patience where only the end is seen, and never while the node works', () => {
+  it('are evicted after the full timeout when only the end is observable, and never while the node works', () => {
     held('a', 16).watchEnd();
     const pinned = held('b', 16);
     pinned.pin();
@@ -138,9 +139,9 @@ describe('holds of clients without progress', () => {
   });
 
   it.each([
-    ['one of 16 KiB is', 16 * 1024, 'b'],
-    ['a byte is none', 1, 'a'],
-  ])('are those that stop: a part that comes is progress, %s', (_what, bytes, first) => {
+    ['16 KiB do', 16 * 1024, 'b'],
+    ['one byte does not', 1, 'a'],
+  ])('are those that stop: received bytes count as progress, %s', (_what, bytes, first) => {
     start(2 * LARGE + 64 * 1024);
     const a = held('a', LARGE);
     held('b', LARGE);
@@ -150,7 +151,7 @@ describe('holds of clients without progress', () => {
     expect([account().hasRoom(LARGE), evicted]).toEqual([true, [first]]);
   });
 
-  it('are not evicted for a connection that was evicted itself, before the patience is over', () => {
+  it('are not evicted for a connection that was evicted itself, before the timeout', () => {
     const crowd = account();
     held('crowd', 32, crowd);
     time.advance(STOPPED_MS);
@@ -163,7 +164,7 @@ describe('holds of clients without progress', () => {
   });
 });
 
-describe('connections that wait', () => {
+describe('waiting connections', () => {
   it('are served in order: a small hold does not overtake a large one of its connection', async () => {
     const [filled, connection] = [account().takeAnyway(32, nothing), account()];
     void ask('large', connection, 20);
@@ -178,7 +179,7 @@ describe('connections that wait', () => {
     expect(await seen()).toEqual([[], ['large', 'small']]);
   });
 
-  it('are served by connection: one with many streams counts as one', async () => {
+  it('are served by connection, and one with many streams counts as one', async () => {
     const [filled, crowd] = [account().takeAnyway(32, nothing), account()];
     for (let n = 0; n < 100; n++) void ask(`crowd ${n}`, crowd, 6);
     for (const name of ['alone', 'other']) void ask(name, account(), 6);
@@ -186,7 +187,7 @@ describe('connections that wait', () => {
     expect(await seen()).toEqual([[], ['crowd 0', 'alone', 'other', 'crowd 1']]);
   });
 
-  it('are forgotten when they give up, and the next one is served; more than there is counts as all of it', async () => {
+  it('are removed when they give up, and the next one is served; a request beyond the budget counts as all of it', async () => {
     const filled = account().takeAnyway(30, nothing);
     const leaving = new AbortController();
     const large = account().take(9, nothing, leaving.signal);
@@ -200,7 +201,7 @@ describe('connections that wait', () => {
     await expect(account().take(1, nothing, leaving.signal)).rejects.toThrow('gone');
   });
 
-  it('get what is evicted for them, and one that was evicted itself comes after all others', async () => {
+  it('get evicted bytes, and one that was evicted itself comes after all others', async () => {
     const crowd = account();
     held('crowd', 32, crowd);
     void ask('light', account(), 32);
@@ -214,7 +215,7 @@ describe('connections that wait', () => {
     expect(await seen()).toEqual([['crowd'], ['light', 'last']]);
   });
 
-  it('get what is evicted, those that have nothing before hundreds that have something', async () => {
+  it('get evicted bytes, those without any before hundreds that have some', async () => {
     start(1_600);
     const crowd = Array.from({ length: 100 }, account);
     for (const each of crowd) held('crowd', 16, each);
@@ -224,7 +225,7 @@ describe('connections that wait', () => {
     expect(await seen()).toEqual([['crowd'], ['light']]);
   });
 
-  it('get nothing that is borrowed: borrowing takes what nobody waits for, and evicts nobody', async () => {
+  it('lose nothing to borrowers, which take only bytes for which no connection waits, and evict nothing', async () => {
     const filled = held('a', 24);
     const borrower = account();
     expect([borrower.tryBorrow(8, nothing)?.bytes, borrower.tryBorrow(1, nothing)]).toEqual([8, undefined]);
@@ -239,8 +240,8 @@ describe('connections that wait', () => {
   });
 });
 
-describe('a connection that takes what it is sent within a second', () => {
-  it('has a part of the budget that others do not get, until it is late', () => {
+describe('a connection that reads its replies within a second', () => {
+  it('has a reserved part of the budget until it is late', () => {
     start(32, 1 / 4);
     const proven = taken(account(), QUICK_MS);
     expect([account().tryTake(25, nothing), account().tryTake(24, nothing)?.bytes]).toEqual([undefined, 24]);
@@ -249,12 +250,12 @@ describe('a connection that takes what it is sent within a second', () => {
     expect(proven.hasRoom(1)).toBe(false);
   });
 
-  it('does not keep out another one that waits, however many there are', async () => {
+  it('does not starve another waiting connection, for any number of them', async () => {
     start(128, 1 / 4);
     const clients = Array.from({ length: 20 }, () => taken(account(), 0));
     for (const [number, client] of clients.entries()) void ask(`${number}`, client, 16);
     void ask('new', account(), 16);
-    // The oldest reply is read, and its client asks again at once.
+    // The oldest reply is read, and its client sends another request at once.
     for (let read = 0; read < 1_500 && !holds.has('new'); read++) {
       await settled();
       const [name, hold] = [...holds][0] ?? [];

@@ -1,4 +1,5 @@
-// Which origins and hosts may ask, by where a node listens and what it allows.
+// Goal: a request is accepted by its origin and host, depending on the address of the node and the allowed origins.
+// Method: a table.
 import { expect, it } from 'vitest';
 import { Origins, type OriginsOptions } from '../../../src/transport/origins.ts';
 
@@ -11,7 +12,7 @@ const ANY_ORIGIN: readonly Row[] = [
   ['::1', '[::1]:3001', 'http://[::1]:5173', FINE],
   [HERE, '127.0.0.1:3001', 'http://localhost:5173', FINE],
   [HERE, HERE, 'https://shop.example', /Invalid Origin "https:\/\/shop.example"/],
-  // Its name leads here: DNS rebinding.
+  // A foreign name that resolves to this node: DNS rebinding.
   [HERE, 'evil.example:3001', undefined, /Invalid Host "evil.example:3001"/],
   [HERE, 'evil.example', 'http://evil.example', /Invalid Host/],
   [HERE, undefined, undefined, FINE],

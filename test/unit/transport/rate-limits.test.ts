@@ -1,4 +1,5 @@
-// A request counts once, for its principal or address (TM7); test/spec/rate-limits has every protocol.
+// Goal: a request counts once, for its principal or address (TM7). Method: the limits alone; test/spec/rate-limits has
+// every protocol.
 import { expect, it, test } from 'vitest';
 import type { Principal } from '#auth';
 import { createMetrics } from '#observability';
@@ -20,7 +21,7 @@ function principal(id: string, issuer?: string): Principal {
   return { id, issuer, name: id, attributes: new Map(), grants: [], holds: () => true, proof: () => ({}) };
 }
 
-it('SPEC-LIMITS-RATE a token counts for whoever has issued it, so that nobody has more by handing out many', () => {
+it('SPEC-LIMITS-RATE a token counts for its issuer, so that more tokens give no more requests', () => {
   const { limits } = limitsOf();
   const left = (who: Principal): string | undefined =>
     limits.count({ principal: who, address: undefined }, 'http').headers['x-ratelimit-remaining'];
@@ -28,7 +29,7 @@ it('SPEC-LIMITS-RATE a token counts for whoever has issued it, so that nobody ha
   expect(left(principal('key:1'))).toBe('0');
 });
 
-it('SPEC-LIMITS-RATE a request was counted when it has a proof of this process or of its cluster, and no other', () => {
+it('SPEC-LIMITS-RATE a request with a proof of this process or of its cluster was counted already, and no other', () => {
   const { limits } = limitsOf(CLUSTER);
   expect([OWN, CLUSTER].map((proof) => limits.isCounted(proof))).toEqual([true, true]);
   for (const proof of [undefined, '', 'o', `${OWN}o`, `${OWN}, ${OWN}`, OWN.toUpperCase()]) {
@@ -37,7 +38,7 @@ it('SPEC-LIMITS-RATE a request was counted when it has a proof of this process o
   expect(limitsOf().limits.isCounted(CLUSTER)).toBe(false);
 });
 
-it('SPEC-LIMITS-RATE that of the process is not passed on to other nodes', () => {
+it('SPEC-LIMITS-RATE the proof of the process is not sent to other nodes', () => {
   expect(countedHeader(limitsOf(CLUSTER).limits)).toEqual({ [COUNTED]: CLUSTER });
   expect(countedHeader(limitsOf().limits)).toEqual({});
   expect(countedHeader(undefined)).toEqual({});
@@ -54,6 +55,6 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   [undefined, 'unknown'],
-])('the client at %s is %s', (address, network) => {
+])('the client at %s counts as %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

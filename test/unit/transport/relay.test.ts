@@ -1,4 +1,5 @@
-// Which node with a replica is asked, in which order, and how often (TM5, TM6).
+// Goal: a relay asks the right node with a replica, in the right order, and as often as it may (TM5, TM6). Method:
+// scripted answers of nodes.
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, type GroupId, type Revision, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import { createMetrics, silentLogger } from '#observability';
@@ -34,7 +35,7 @@ class World {
     nowMs: () => this.nowMs,
   });
 
-  /** The numbers of those that were asked, with the revision that they must have. */
+  /** Returns the asked nodes, with the revision that they must have. */
   async ask(asked: Asked, where: Elsewhere = SHOP): Promise<readonly string[]> {
     this.asked.length = 0;
     this.afterLost.length = 0;
@@ -60,8 +61,8 @@ class World {
   }
 }
 
-describe('who is asked', () => {
-  it('is another one for each database, and the same again for reads of one', async () => {
+describe('the node that is asked', () => {
+  it('varies by database, and is the same for all reads of one', async () => {
     const world = new World();
     const first = await Promise.all(
       [3, 4, 5].map(async (group) => (await new World().ask(READ, { ...SHOP, group: toGroupId(group) }))[0]),
@@ -71,11 +72,11 @@ describe('who is asked', () => {
     expect([...(await world.ask(READ))]).toEqual(['1']);
   });
 
-  it('is the nearest', async () => {
+  it('is the nearest one', async () => {
     expect(await new World().ask(READ, { ...SHOP, holders: [holder(1), holder(2), holder(3, true)] })).toEqual(['3']);
   });
 
-  it('is the leader for writes, once a reply has named it, and nobody else for reads because of it', async () => {
+  it('is the leader for writes, once a reply has named it, but not for reads', async () => {
     const world = new World();
     await world.ask(READ);
     world.headers.set('x-leader-node', 'node-2');
@@ -85,7 +86,7 @@ describe('who is asked', () => {
     expect([...(await world.ask(READ))]).toEqual(['1']);
   });
 
-  it('is the next one when one cannot be reached, which is asked last for a while', async () => {
+  it('is the next one when one cannot be reached, which is then asked last for a while', async () => {
     const world = new World();
     world.failing.set(1, 'unreached');
     expect([...(await world.ask(WRITE))]).toEqual(['1', '2']);
@@ -96,7 +97,7 @@ describe('who is asked', () => {
     expect(world.warned).toEqual([{ nodeId: 1, name: 'node-1' }]);
   });
 
-  it('must have what was shown before, by another one or by the same before it was restarted', async () => {
+  it('must have the revision of earlier answers, by another node or by the same before a restart', async () => {
     const world = new World();
     world.headers.set('x-revision', '7');
     expect([...(await world.ask(READ))]).toEqual(['1']);
@@ -110,7 +111,7 @@ describe('who is asked', () => {
     expect([...(await world.ask(WRITE))]).toEqual(['2']);
   });
 
-  it('need not have what was shown of another instance of the name', async () => {
+  it('need not have the revision of another database of the name', async () => {
     const world = new World();
     world.headers.set('x-revision', '7').set('x-database-id', '0193a1b2-c3d4-7e5f-8a9b-1fffffffffff');
     await world.ask(READ);
@@ -121,7 +122,7 @@ describe('who is asked', () => {
   });
 });
 
-describe('how often is asked (TM6)', () => {
+describe('repeated requests (TM6)', () => {
   const told = async (world: World, asked: Asked): Promise<unknown> =>
     world.ask(asked).then(
       () => 'answered',
@@ -144,16 +145,16 @@ describe('how often is asked (TM6)', () => {
   });
 
   it.each<readonly [string, Asked, readonly Kind[], string]>([
-    ['nobody is reached', WRITE, ['unreached', 'unreached', 'untried'], 'NoHolderReached'],
+    ['no node is reached', WRITE, ['unreached', 'unreached', 'untried'], 'NoHolderReached'],
     ['all answers to a read are lost', READ, ['lost', 'lost', 'lost'], 'NoHolderReached'],
-    ['a write may have been taken', WRITE_WITH_ID, ['lost', 'unreached', 'unreached'], 'OutcomeUnknown'],
+    ['a write may have been committed', WRITE_WITH_ID, ['lost', 'unreached', 'unreached'], 'OutcomeUnknown'],
     [
-      'a write may have been taken, and the others refuse it (TM8)',
+      'a write may have been committed, and the others refuse it (TM8)',
       WRITE_WITH_ID,
       ['lost', 'untried', 'untried'],
       'OutcomeUnknown',
     ],
-  ])('ends with an error when %s', async (_what, asked, kinds, reason) => {
+  ])('end with an error when %s', async (_what, asked, kinds, reason) => {
     const world = new World();
     for (const [place, kind] of kinds.entries()) world.failing.set(place + 1, kind);
     expect(await told(world, asked)).toBe(reason);
@@ -163,10 +164,10 @@ describe('how often is asked (TM6)', () => {
   });
 
   it.each<readonly [string, Asked, readonly Kind[], readonly string[]]>([
-    ['all behind the lost attempt of a write', WRITE_WITH_ID, ['lost', 'untried'], ['2', '3']],
-    ['nobody behind one that was not reached or has not tried', WRITE_WITH_ID, ['unreached', 'untried'], []],
-    ['nobody who is asked for a read', READ, ['lost', 'lost'], []],
-  ])('tells %s that a refusal is not the answer (TM8)', async (_what, asked, kinds, behindLost) => {
+    ['all nodes after the lost attempt of a write', WRITE_WITH_ID, ['lost', 'untried'], ['2', '3']],
+    ['no node after one that was not reached or has not tried', WRITE_WITH_ID, ['unreached', 'untried'], []],
+    ['no node in a read', READ, ['lost', 'lost'], []],
+  ])('tell %s that a refusal is not the answer (TM8)', async (_what, asked, kinds, behindLost) => {
     const world = new World();
     for (const [place, kind] of kinds.entries()) world.failing.set(place + 1, kind);
     expect(await world.ask(asked)).toEqual(['1', '2', '3']);
@@ -176,14 +177,14 @@ describe('how often is asked (TM6)', () => {
   it.each([
     ['one with an id', WRITE_WITH_ID, 'Repeat it with the same transaction_id'],
     ['one without', WRITE, 'It had no transaction_id'],
-  ])('says how to find out what became of a write: %s', async (_what, asked, remedy) => {
+  ])('explain how to find the outcome of a write: %s', async (_what, asked, remedy) => {
     const world = new World();
     for (const node of [1, 2, 3]) world.failing.set(node, 'lost');
     await expect(world.ask(asked)).rejects.toThrow(remedy);
   });
 });
 
-it('takes nothing for untried but what says so', () => {
+it('treats only certain reasons as not tried', () => {
   expect(
     ['NotReplica', 'Draining', 'CatalogNotConfirmed', 'NoLeader', 'OutcomeUnknown', undefined].filter(isUntried),
   ).toEqual(['NotReplica', 'Draining', 'CatalogNotConfirmed']);

@@ -1,4 +1,5 @@
-// A node without a replica answers every gRPC method byte for byte (TM5), and relays once (TM6).
+// Goal: a node without a replica answers every gRPC method byte for byte like one with a replica (TM5), and relays once
+// (TM6). Method: two real nodes and the same calls to both.
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FetchCatalogReply, SubscribeEventsRequest } from '../../../proto/gen/cairn/v1/database.ts';
@@ -117,24 +118,24 @@ function seen({ headers, trailers, body, status, message, resetCode }: RawReply)
   };
 }
 
-describe('a call to a node without a copy (TM5)', () => {
-  it('is answered as by the node that has one', async () => {
+describe('a call to a node without a replica (TM5)', () => {
+  it('is answered like by the node that has one', async () => {
     const answers = async (raw: RawGrpc): Promise<readonly unknown[]> =>
       Promise.all(ASKS.map(async (each) => ({ each, seen: seen(await sent(raw, each)) })));
     expect(await answers(other)).toEqual(await answers(holder));
   });
 
-  it('is answered by both of them with all databases that there are', async () => {
+  it('has the same list of all databases on both nodes', async () => {
     const request = { path: '/cairn.v1.EventStore/FetchCatalog', pieces: [frame(new Uint8Array(0))] };
     const [here, there] = [await holder.call(request), await other.call(request)];
     expect(FetchCatalogReply.decode(here.body.subarray(5)).databases).toMatchObject([{ name: DATABASE, revision: 5 }]);
     expect(seen(there)).toEqual(seen(here));
-    // What is asked by another node is answered with what is held, or nobody would come to an end.
+    // A relayed request is answered with local data only, so that requests do not circulate.
     const asked = { ...request, headers: { [RELAYED]: 'somebody' } };
     expect((await other.call(asked)).body).toHaveLength(5);
   });
 
-  it('is there for every method of this release', () => {
+  it('is tested for every method of this release', () => {
     const asked = new Set(ASKS.map(({ method }) => method));
     // Methods of components and keys are called on several nodes by test/spec/components-on-every-node.test.ts and
     // test/spec/keys-and-tokens-on-every-node.test.ts.
@@ -144,14 +145,14 @@ describe('a call to a node without a copy (TM5)', () => {
     ]);
   });
 
-  it('is passed on once (TM6)', async () => {
+  it('is relayed once (TM6)', async () => {
     const reply = await sent(other, ask('FetchLatestDatabase'), { [RELAYED]: 'somebody' });
     expect(reply).toMatchObject({ status: 14 });
     expect(reply.message).toContain('has no replica of the database');
   });
 });
 
-it('a stream over a node without a copy follows what is written, wherever, and ends with its reader', async () => {
+it('a stream over a node without a replica has writes at any node, and ends with its reader', async () => {
   const name = 'live';
   const made = { databaseName, after: { revision: 5, index: 19 }, heartbeatMs: 200 };
   const request = SubscribeEventsRequest.fromPartial(made);
@@ -170,7 +171,7 @@ it('a stream over a node without a copy follows what is written, wherever, and e
   await eventually(async () => expect(await open('subscribe')).toBe(0));
 });
 
-it('a stream over a node without a copy is read no faster than its reader reads', async () => {
+it('a stream over a node without a replica is read only as fast as its reader reads', async () => {
   const op = 'scan_batches';
   const stream: ClientHttp2Stream = other.session.request({
     ':method': 'POST',
@@ -180,7 +181,7 @@ it('a stream over a node without a copy is read no faster than its reader reads'
   stream.end(frame(ask('ScanLogBatches', log).bytes));
   stream.pause();
   await eventually(async () => expect(await open(op)).toBe(1));
-  // With a reader that takes all there is, the other node would have come to the end before.
+  // With a fast reader, the other node would have reached the end before.
   await untilRendered(nodes.holder.metrics);
   expect(await open(op)).toBe(1);
   let byteCount = 0;

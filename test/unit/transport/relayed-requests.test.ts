@@ -1,4 +1,5 @@
-// A node without a replica answers every HTTP route byte for byte (TM5), and relays once (TM6).
+// Goal: a node without a replica answers every HTTP route byte for byte like one with a replica (TM5), and relays once
+// (TM6). Method: two real nodes and the same requests to both.
 import { type IncomingMessage, request as send } from 'node:http';
 import { beforeAll, expect, it } from 'vitest';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
@@ -91,7 +92,7 @@ function askOf({ method, path }: (typeof ROUTES)[number]): Ask {
 
 const ASKS: readonly Ask[] = [
   PUBLISHING,
-  // What every node answers by itself, from the catalog, is not relayed.
+  // Every node answers these from the catalog without a relay.
   ...ROUTES.filter((route) => route.path.includes('{database}') && route.path !== '/api/v1/databases/{database}').map(
     askOf,
   ),
@@ -138,13 +139,13 @@ function told(address: string, { method, path, body, headers = {} }: Ask): Promi
   });
 }
 
-it('a request to a node without a replica (TM5) is answered as by the node that has one', async () => {
+it('a request to a node without a replica (TM5) is answered like by the node that has one', async () => {
   const answers = async (address: string): Promise<readonly unknown[]> =>
     Promise.all(ASKS.map(async (ask) => ({ ask, told: await told(address, ask) })));
   expect(await answers(nodes.other.http)).toEqual(await answers(nodes.holder.http));
 });
 
-it('a request to a node without a replica (TM5) is passed on once (TM6)', async () => {
+it('a request to a node without a replica (TM5) is relayed once (TM6)', async () => {
   const answer = await new HttpClient(nodes.other.http).get('/databases/shop', { [RELAYED]: 'somebody' });
   expect([answer.status, answer.headers.get(UNTRIED)]).toEqual([503, 'true']);
   expect(jsonOf(answer)).toMatchObject({ error: { details: { reason: 'NotReplica' } } });

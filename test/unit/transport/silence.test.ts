@@ -1,4 +1,4 @@
-// A wait for a silent node counts the time in which its own thread has run.
+// Goal: the wait for a silent node counts only the time in which its own thread ran. Method: a thread that blocks.
 import { expect, it } from 'vitest';
 import { afterSilence } from '../../../src/transport/liveness.ts';
 
@@ -12,7 +12,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-it('an answer that came while the thread stood still is heard', async () => {
+it('an answer that arrived while the thread was blocked counts', async () => {
   let isSilent = false;
   const stop = afterSilence(WAIT_MS, () => {
     isSilent = true;
@@ -23,7 +23,7 @@ it('an answer that came while the thread stood still is heard', async () => {
   expect(isSilent).toBe(false);
 });
 
-it('silence is called back once', async () => {
+it('silence is reported once', async () => {
   let calls = 0;
   await new Promise<void>((resolve) => {
     afterSilence(10, () => {
@@ -34,7 +34,7 @@ it('silence is called back once', async () => {
   expect(calls).toBe(1);
 });
 
-it('nothing is called back after an answer', async () => {
+it('nothing is reported after an answer', async () => {
   let isSilent = false;
   const stop = afterSilence(10, () => {
     isSilent = true;

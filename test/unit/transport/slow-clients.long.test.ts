@@ -1,4 +1,5 @@
-// Real nodes cut off crowds of slow clients in time, and answer newcomers (ADR 0015).
+// Goal: real nodes cut off many slow clients in time, and answer new ones (ADR 0015). Method: thousands of slow
+// connections to a node in this process.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -13,12 +14,12 @@ import { HALF_REQUEST, IDLE_GRPC, startSlowClients, trickledCall } from '../../s
 
 const TEST_MS = 60_000;
 const MIB = 2 ** 20;
-/** In which a client that asks as it should is answered, on machines that have much else to do. */
+/** Time in which a normal client is answered, on a busy machine. */
 const ANSWERED_MS = 2_000;
-/** Looks are a second apart, and clients begin one after the other. */
+/** The node checks once a second, and the clients start one after the other. */
 const LATE_MS = 4_000;
 
-/** As the server has them: of a crowd the kernel lets some clients believe that they are connected. */
+/** Connections according to the server. The kernel lets some clients of a crowd believe that they are connected. */
 function connectionsAt(port: number): { readonly open: number; readonly came: number } {
   const sockets = new Set<Socket>();
   const onAccepted = (message: unknown): void => {
@@ -56,13 +57,13 @@ async function newcomers({ http: api, mcp: tools, grpc }: TestServer): Promise<v
 async function realNode(...settings: readonly string[]): Promise<TestServer> {
   const node = await startTestServer(...settings);
   onTestFinished(() => node[Symbol.asyncDispose]());
-  // What serves MCP is loaded with the first request for it.
+  // The code for MCP is loaded with its first request.
   await fetch(`${node.mcp}/nothing`);
   return node;
 }
 
 it(
-  'requests a byte at a time are cut off in the stated time, and others are answered meanwhile',
+  'requests with single bytes are cut off in the documented time, and others are answered meanwhile',
   async () => {
     const node = await realNode();
     const count = 50;
@@ -78,7 +79,7 @@ it(
       [startSlowClients({ port: api, count, begins: bodyTo('/api/v1/db/a'), goesOn: ' ' }), http.SMALL_BODY_MS],
       [startSlowClients({ port: tools, count, begins: bodyTo('/'), goesOn: ' ' }), mcp.BODY_PACE_MS],
     ] as const;
-    // Has a minute, and takes nothing from others meanwhile.
+    // This client has a minute, and delays no other meanwhile.
     startSlowClients({ port: node.port, count, ...trickledCall('/cairn.v1.EventStore/Transact') });
     const closed = async (): Promise<readonly number[]> => {
       await newcomers(node);
@@ -93,7 +94,7 @@ it(
   TEST_MS,
 );
 
-/** Idle connections: fewer where a process may not have so many files open, which the name of the test says. */
+/** Number of idle connections, fewer when a process may not open so many files. The test name shows it. */
 const isWide = (openFilesMax() ?? Number.POSITIVE_INFINITY) >= 16_000;
 const crowd = isWide ? 10_000 : 200;
 
@@ -104,7 +105,7 @@ it.each([
   { of: 'MCP', begins: '', count: crowd, placesMax: mcp.CONNECTIONS_MAX },
   { of: 'gRPC', begins: IDLE_GRPC, count: crowd },
 ])(
-  '$count connections of $of that wait leave the node answering and its memory bounded',
+  '$count waiting connections of $of leave the node responsive and its memory limited',
   async ({ of, begins, count, placesMax }) => {
     const node = await realNode();
     const port = { HTTP: portOf(node.http), MCP: portOf(node.mcp), gRPC: node.port }[of] ?? 0;
@@ -115,7 +116,7 @@ it.each([
     expect(process.memoryUsage().rss - before).toBeLessThan(512 * MIB);
     expect(server.came).toBeGreaterThan(0.8 * count);
     expect(server.open).toBeLessThanOrEqual(placesMax ?? Number.POSITIVE_INFINITY);
-    // Those of gRPC stay as long as there are places; those of HTTP that have sent nothing are closed.
+    // Connections of gRPC stay while there are slots. HTTP connections without a request are closed.
     const left = (): boolean => (of === 'gRPC' ? server.came - server.open < 20 : begins !== '' || server.open === 0);
     await expect.poll(left, { timeout: 18_000 }).toBe(true);
   },

@@ -1,4 +1,5 @@
-// Slow clients are cut off in time and keep no other out (ADR 0015); the long file has crowds.
+// Goal: slow clients are cut off in time and do not block others (ADR 0015). Method: clients that send or read single
+// bytes; the long file has crowds.
 import { describe, expect, it } from 'vitest';
 import { startHttpWorld } from '../../support/http-world.ts';
 import { PREFACE } from '../../support/http2-frames.ts';
@@ -34,7 +35,7 @@ describe('calls of gRPC', () => {
       { lingerMs: statedMs },
       sippedCall('/test.Service/Echo', Buffer.alloc(5_000)),
     ],
-  ])('%s end in the stated time, and others are answered meanwhile', async (_what, limits, asked) => {
+  ])('%s end in the given time, and others are answered meanwhile', async (_what, limits, asked) => {
     await using at = await startSmallService({ limits });
     const slow = startSlowClients({ port: at.port, count, ...asked });
     await untilReset(slow, count, at);
@@ -42,17 +43,17 @@ describe('calls of gRPC', () => {
     expect([at.server.callCount, at.budgets.requests.used, at.budgets.unsent.used]).toEqual([0, 0, 0]);
   });
 
-  it('of which a byte of the headers comes at a time end with their connection, which answers no ping', async () => {
+  it('whose headers arrive in single bytes end with their connection, which answers no ping', async () => {
     await using server = await startWireServer({ methods: [], limits: { pingEveryMs: 200, pingTimeoutMs: 200 } });
-    // The header of 16,384 bytes of HEADERS, which do not come.
+    // The frame header of 16,384 bytes of HEADERS that do not arrive.
     const begins = Buffer.concat([IDLE_GRPC, Buffer.from([0, 64, 0, 1, 4, 0, 0, 0, 1])]);
     const slow = startSlowClients({ port: server.port, count, begins, goesOn: 'x' });
     await expect.poll(() => slow.closedMs.length).toBe(count);
   });
 });
 
-it('an answer of HTTP is cut off when nothing of it was taken in its time (TM2)', async () => {
-  // Far more than the kernel takes for a client that does not read.
+it('an answer of HTTP is cut off when nothing of it was read in time (TM2)', async () => {
+  // Far more than the kernel buffers for a client that does not read.
   const body = Buffer.alloc(32 * MIB, 'x');
   const askedMs: number[] = [];
   const handle = () => {
@@ -66,7 +67,7 @@ it('an answer of HTTP is cut off when nothing of it was taken in its time (TM2)'
   });
   const port = Number(new URL(world.server.address).port);
   startSlowClients({ port, count: 3, begins: `${HALF_REQUEST}\r\n`, reads: false });
-  // A client that does not read notices it when it does; the server knows at once.
+  // A client that does not read notices it later; the server knows at once.
   const inflight = async (): Promise<string | undefined> =>
     /^cairn_inflight_requests\{plane="http"\} (\d+)$/m.exec((await world.metrics.render()).body)?.[1];
   await expect.poll(() => askedMs.length).toBe(3);
@@ -75,7 +76,7 @@ it('an answer of HTTP is cut off when nothing of it was taken in its time (TM2)'
   expect(performance.now() - Number(askedMs[0])).toBeGreaterThan(answerMs);
 });
 
-it('clients that ask get the places of gRPC, also when others hold half requests', async () => {
+it('clients with requests get the slots of gRPC, also when others have incomplete requests', async () => {
   await using server = await startWireServer({ methods: [], limits: { connectionsMax: 20 } });
   const idle = startSlowClients({ port: server.port, count: 20, begins: IDLE_GRPC });
   await idle.open;

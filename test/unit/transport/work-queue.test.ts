@@ -1,4 +1,5 @@
-// Calls, slices and long work are begun by connection in turn, a little in each turn of the event loop (T10, TH11).
+// Goal: calls, slices and long work start by connection in turn, a little in each turn of the event loop (T10, TH11).
+// Method: the queue alone with scripted turns.
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { type Waiting, WorkQueue } from '../../../src/transport/work-queue.ts';
@@ -8,7 +9,7 @@ const LARGE = 256 * 1024;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('lets a connection with one reader go before the hundreds of another', async () => {
+it('serves a connection with one reader before the hundreds of another', async () => {
   const turns = new WorkQueue();
   const [crowd, alone] = [{}, {}];
   const order: string[] = [];
@@ -25,7 +26,7 @@ it('lets a connection with one reader go before the hundreds of another', async 
   while (order.length < 201) await turn();
 });
 
-it('leaves nothing on the signal of a stream, however long that lasts', async () => {
+it('leaves no listener on the signal of a stream, for any duration', async () => {
   const turns = new WorkQueue();
   const [connection, stream] = [{}, new AbortController()];
   let waits = 0;
@@ -38,7 +39,7 @@ it('leaves nothing on the signal of a stream, however long that lasts', async ()
   expect(getEventListeners(stream.signal, 'abort')).toEqual([]);
 });
 
-it('forgets a reader that has gone, with its reason', async () => {
+it('drops a reader that has left, with its reason', async () => {
   const turns = new WorkQueue();
   const connection = {};
   const gone = new AbortController();
@@ -50,7 +51,7 @@ it('forgets a reader that has gone, with its reason', async () => {
   expect(turns.slice(connection, LARGE, NEVER)).toBeUndefined();
 });
 
-it('begins so many calls in a turn, fewer when they take long, and none that was forgotten', () => {
+it('starts a limited number of calls in a turn, fewer when they take long, and none that was dropped', () => {
   let nowMs = 0;
   const turns: (() => void)[] = [];
   const queue = new WorkQueue({ nowMs: () => nowMs, later: (work) => turns.push(work) });
@@ -75,7 +76,7 @@ it('begins so many calls in a turn, fewer when they take long, and none that was
   expect(begun).not.toContain(100);
 });
 
-it('runs pieces of long work a few milliseconds a turn, and gives what they return and throw', async () => {
+it('runs long work a few milliseconds per turn, and passes on results and errors', async () => {
   let nowMs = 0;
   const queue = new WorkQueue({ nowMs: () => nowMs, later: setImmediate });
   const done: number[] = [];

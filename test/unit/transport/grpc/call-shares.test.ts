@@ -1,4 +1,5 @@
-// Calls of some connections leave others their places (T9) and begin by connection in turn (T10).
+// Goal: calls of some connections leave slots for other connections (T9), and calls start by connection in turn (T10).
+// Method: clients with many calls on a server with few slots.
 import type { ClientHttp2Stream } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
@@ -93,7 +94,7 @@ function crowd(client: RawGrpc, name: string, count: number): RawReply[] {
   return ended;
 }
 
-it.each(['Await', 'Watch'])('calls that wait (T9) leave other calls their places: %s', async (name) => {
+it.each(['Await', 'Watch'])('waiting calls (T9) leave slots for other calls: %s', async (name) => {
   const replies = [connect(), connect(), connect()].map((client) => crowd(client, name, 3 * PLACES));
   await until(() => replies.flat().length + fixture.server.callCount === 9 * PLACES);
   expect(fixture.server.callCount).toBeLessThan(PLACES);
@@ -104,7 +105,7 @@ it.each(['Await', 'Watch'])('calls that wait (T9) leave other calls their places
   expect((await ask(replies.length > 0 ? other : connect(), 'Probe')).status).toBe(OK);
 });
 
-it('calls that wait (T9) end for those of a connection that has far fewer, and say so', async () => {
+it('waiting calls (T9) are displaced for a connection that has far fewer, with a reason', async () => {
   const first = connect();
   const ofFirst = crowd(first, 'Await', 2 * PLACES);
   await until(() => ofFirst.length === 2 * PLACES - PLACES / 2);
@@ -112,14 +113,14 @@ it('calls that wait (T9) end for those of a connection that has far fewer, and s
   const ofOthers = [connect(), connect()].map((client) => crowd(client, 'Await', PLACES));
   await until(() => ofFirst.some(({ message }) => message.startsWith('displaced waiting')));
   await until(() => ofOthers.flat().length + ofFirst.length + fixture.server.callCount === 4 * PLACES);
-  // Three that take what they get have a fourth each, and the last one is free.
+  // Three connections that take all they can get have a fourth of the slots each, and the rest is free.
   for (const replies of ofOthers) expect(PLACES - replies.length).toBeGreaterThanOrEqual(3);
   expect(2 * PLACES - ofFirst.length).toBeLessThanOrEqual(PLACES / 2);
   const calls = begun['Await'] ?? [];
   expect(calls.filter((each) => each.ended && !each.signal.aborted)).toEqual([]);
 });
 
-describe('calls that have arrived (T10)', () => {
+describe('received calls (T10)', () => {
   function burst(
     client: RawGrpc,
     name: string,
@@ -135,7 +136,7 @@ describe('calls that have arrived (T10)', () => {
     });
   }
 
-  it('are begun by connection in turn', async () => {
+  it('start by connection in turn', async () => {
     const [many, few] = [connect(), connect()];
     await Promise.all([ask(many, 'Echo'), ask(few, 'Echo')]);
     burst(many, 'Work', BURST);
@@ -145,10 +146,10 @@ describe('calls that have arrived (T10)', () => {
     await until(() => begun['Work']?.length === BURST);
   });
 
-  it('are not begun when they have ended while they waited', async () => {
+  it('do not start when they have ended while they waited', async () => {
     const client = connect();
     await ask(client, 'Echo');
-    // The first one takes so long that the time of all others is over when it is their turn.
+    // The first call takes so long that all others time out before their turn.
     const streams = burst(client, 'Block', STREAMS / 2, { 'grpc-timeout': `${BLOCK_MS / 2}m` });
     await until(() => streams.every(({ closed }) => closed));
     expect(begun['Block']).toHaveLength(1);

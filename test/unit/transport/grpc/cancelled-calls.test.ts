@@ -1,4 +1,5 @@
-// Cancelled calls fail nothing else on their connection, and their cost is bounded (T12).
+// Goal: cancelled calls do not affect others on their connection, and their cost is limited (T12). Method: calls of
+// grpc-js, and raw frames.
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../../support/eventually.ts';
@@ -55,7 +56,7 @@ function statuses(count: number, status: string): readonly string[] {
   return Array.from({ length: count }, () => status);
 }
 
-it('calls beside those that are cancelled (T12) are answered, in their place, too', async () => {
+it('calls on a connection with cancelled ones (T12) are answered, also in their slots', async () => {
   const [cancelled, kept] = [many(STREAMS / 2, 'Wait'), many(STREAMS / 2, 'Wait')];
   await waits(STREAMS);
   const others = many(2 * STREAMS, 'Echo');
@@ -80,7 +81,7 @@ function each(from: number, count: number, ...frames: readonly ((stream: number)
   return Buffer.concat(Array.from({ length: count }, (_, n) => frames.map((make) => make(2 * (from + n) + 1))).flat());
 }
 
-it('a client that begins more than it is allowed loses its connection when it goes on, and nobody else does', async () => {
+it('a client that repeatedly exceeds its number of streams loses its connection, and no other client does', async () => {
   await using frames = await openFrames(at.port);
   const kept = ask('Wait');
   await waits(1);

@@ -1,4 +1,5 @@
-// Streams that are cut off end with their connection (T8); node:http2 would send their rest for ever.
+// Goal: streams that are cut off end with their connection (T8), although node:http2 would keep their data for ever.
+// Method: a server in another process, and a client that does not read.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -8,7 +9,7 @@ import { until } from '../../../support/budget-time.ts';
 import { ACKNOWLEDGEMENT, frameOf, grpcHeaders, PREFACE } from '../../../support/http2-frames.ts';
 
 const CHILD = join(import.meta.dirname, '../../../support/cut-child.ts');
-/** More than the kernel takes for a socket that is not read, so that most of the replies are still in the server. */
+/** More replies than the kernel buffers for a socket that is not read, so that most are still in the server. */
 const STREAMS = 500;
 const ANSWER_MS = 10_000;
 const WINDOW_MAX = 2 ** 31 - 1;
@@ -22,7 +23,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** Opens the windows of connection and streams as wide as they go, and calls the method so many times. */
+/** Opens the windows of connection and streams to their maximum, and calls the method for each stream. */
 function requests(): Buffer {
   const headers = grpcHeaders('/test.Service/Large');
   // SETTINGS_INITIAL_WINDOW_SIZE.
@@ -47,7 +48,7 @@ async function ask(child: ChildProcess, what: string): Promise<unknown> {
   return answered;
 }
 
-it('are gone with their connection, and the server goes on (T8)', async () => {
+it('cut streams end with their connection, and the server continues (T8)', async () => {
   const child = fork(CHILD, [], { execArgv: ['--conditions=source'] });
   try {
     const [port] = await once(child, 'message');

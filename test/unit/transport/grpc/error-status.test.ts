@@ -1,4 +1,5 @@
-// Every error of Cairn has its status, and its details are read by the standard messages (T5).
+// Goal: every error of Cairn has a gRPC status, whose details are the standard messages (T5). Method: each error code;
+// details decoded by generated code.
 import { describe, expect, it } from 'vitest';
 import { BrokenInvariant, DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
 import {
@@ -47,7 +48,7 @@ describe('statusOfError (T5)', () => {
     expect(Object.fromEntries(statuses)).toEqual(STATUSES);
   });
 
-  it('says when to try again in RetryInfo', () => {
+  it('has the time of a retry in RetryInfo', () => {
     const error = new DatabaseError('busy', 'x', { details: { retryAfterMs: 1500 } });
     expect(detailsOf(error)).toEqual([expect.anything(), { retryDelay: { seconds: 1, nanos: 500_000_000 } }]);
   });
@@ -63,7 +64,7 @@ describe('statusOfError (T5)', () => {
     expect(JSON.stringify(trailersOf(statusOfError(error))).length).toBeLessThan(8192);
   });
 
-  it.each(['x', 'ä', '語', '🏦', '"'])('fits the trailers of every client, also with a million of %s', (sign) => {
+  it.each(['x', 'ä', '語', '🏦', '"'])('fits into the trailers of every client, also with a million of %s', (sign) => {
     const violations = Array.from({ length: 100 }, (_, at) => ({
       field: `f[${at}]`,
       description: 'is wrong'.repeat(8),
@@ -77,7 +78,7 @@ describe('statusOfError (T5)', () => {
     expect(status.message).toMatch(/characters\)$/);
   });
 
-  it('tells where the leader is', () => {
+  it('has the address of the leader', () => {
     const leader = { node: 'n2', address: '10.0.0.2:50051' };
     const wanted = { 'x-leader-node': 'n2', 'x-leader-address': '10.0.0.2:50051' };
     expect(statusOfError(new DatabaseError('not_leader', 'x', { details: { leader } })).trailers).toEqual(wanted);
@@ -100,7 +101,7 @@ it.each([
   ['a missing row', internal('UnexpectedRow'), ['bug']],
   ['a row whose checksum fails', internal('CorruptRecord'), ['fatal']],
   ['a fault of a component', internal('WasmExecutionError'), []],
-])('statusOfFailure answers %s with INTERNAL, and tells the log or the process', (_what, failure, told) => {
+])('statusOfFailure answers %s with INTERNAL, and reports it to the log or the process', (_what, failure, told) => {
   const { heard, listeners } = listen();
   const status = statusOfFailure(failure, listeners);
   expect(status.code).toBe('INTERNAL');

@@ -1,4 +1,5 @@
-// The requests of the streaming reads mean what the generated code wrote, and nothing else is taken for one (T7).
+// Goal: requests of the streaming reads are parsed as the generated code encoded them, and other bytes are rejected
+// (T7). Method: given and random bytes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
@@ -19,13 +20,13 @@ import { reading } from '../../../../src/transport/request-reader.ts';
 const parseDelete = reading('cairn.v1.DeleteDatabaseRequest');
 const parseAwait = reading('cairn.v1.AwaitDatabaseRequest');
 
-it('parseScanRequest refuses a direction that does not exist', () => {
+it('parseScanRequest rejects an unknown direction', () => {
   expect(() => parseScanRequest(Uint8Array.of(0x18, 2))).toThrow(
     'direction must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1); found 2',
   );
 });
 
-it('parseSubscriptionRequest reads everything from the first event where an empty message says nothing else, and so do queries', () => {
+it('parseSubscriptionRequest reads an empty message as all events from the first one, and so do queries', () => {
   const empty = new Uint8Array(0);
   expect(parseSubscriptionRequest(empty)).toEqual({ databaseName: '', selector: ALL, heartbeatMs: 1000 });
   const query = { selector: ALL, revisions: {}, direction: 'forward' };
@@ -55,7 +56,7 @@ describe('any bytes (T7)', () => {
     );
   });
 
-  it('are refused when text is not UTF-8, at the path of the text', () => {
+  it('are rejected when a text is not UTF-8, with the path of the text', () => {
     const bytes = Uint8Array.of(0x12, 1, 0x61, 0x0a, 2, 0xc3, 0x28, 0x12, 0);
     const rule = 'must be well-formed UTF-8; found 0xc328';
     expect(() => parseDelete(bytes)).toThrow(`database_name ${rule}`);
@@ -63,7 +64,7 @@ describe('any bytes (T7)', () => {
     expect(() => reading('cairn.v1.FetchStateViewRequest')(parameters)).toThrow(`parameters[1].key ${rule}`);
   });
 
-  it('are read with every uint64 as it was sent, by the reader and by the walks', () => {
+  it('are parsed with exact uint64 values, by the reader and by the walks', () => {
     const bytes = Uint8Array.of(0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
     const most = 2n ** 64n - 1n;
     expect(parseAwait(bytes.with(0, 0x10)).atRevision).toBe(most);

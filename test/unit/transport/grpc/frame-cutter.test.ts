@@ -1,4 +1,4 @@
-// Messages in their frames are cut at their ends, however they arrive (T2).
+// Goal: the cutter returns whole frames for pieces of any size (T2). Method: random messages and pieces.
 import { array, assert, integer, oneof, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameCutter } from '../../../../src/transport/grpc/wire/frame-cutter.ts';
@@ -35,7 +35,7 @@ describe('frames of a reply', () => {
   const messages = [Buffer.from('one'), Buffer.alloc(0), Buffer.from('three')];
   const whole = Buffer.concat(messages.map((message) => frame(message)));
 
-  it('are kept back until they are whole', () => {
+  it('are held until they are complete', () => {
     const cutter = new FrameCutter();
     expect(cutter.add(whole.subarray(0, 7))).toBeUndefined();
     expect(cutter.neededBytes).toBe(8);
@@ -43,7 +43,7 @@ describe('frames of a reply', () => {
     expect(cutter.neededBytes).toBe(5);
   });
 
-  it('come whole out of any pieces', () => {
+  it('are whole for any pieces', () => {
     const lengths = array(integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 40 });
     const sizes = array(oneof(integer({ min: 0, max: 7 }), integer({ min: 0, max: 500 })), { maxLength: 60 });
     assert(

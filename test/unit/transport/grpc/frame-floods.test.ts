@@ -1,4 +1,5 @@
-// A connection that sends far more frames than its requests need is closed; requests and reads are not floods.
+// Goal: a connection that sends far more frames than its requests need is closed, and requests and reads do not count
+// as floods. Method: raw frames of each type.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -32,7 +33,7 @@ async function openUsed(): Promise<Frames> {
   return frames;
 }
 
-describe('a connection is closed that floods with', () => {
+describe('a connection is closed when it floods with', () => {
   it.each([
     ['WINDOW_UPDATE frames of the connection', of(WINDOW_UPDATE, 0, ...ONE)],
     ['WINDOW_UPDATE frames of a stream that has ended', of(WINDOW_UPDATE, 1, ...ONE)],
@@ -48,7 +49,7 @@ describe('a connection is closed that floods with', () => {
     expect((await at.raw.call({ path: '/test.Service/Echo', pieces: [HELLO] })).status).toBe(0);
   });
 
-  it('WINDOW_UPDATE frames, and is named', async () => {
+  it('WINDOW_UPDATE frames, and the reason is recorded', async () => {
     await using frames = await openUsed();
     frames.write(Buffer.alloc(13 * 300_000, of(WINDOW_UPDATE, 0, ...ONE)));
     await eventually(() => expect(at.endings).toEqual(['frames']));

@@ -1,4 +1,5 @@
-// Frames leave whole or in pieces, and their memory is released behind them (T2).
+// Goal: frames are sent whole or in pieces, and their memory is released afterwards (T2). Method: a server stream that
+// writes given frames.
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
@@ -45,28 +46,28 @@ async function received(written: Written): Promise<Buffer> {
   return body;
 }
 
-it('frames are written as they are, whole and in pieces, in their order (T2)', async () => {
+it('frames are sent unchanged and in order, whole and in pieces (T2)', async () => {
   const lengths = fc.array(fc.integer({ min: 1, max: 3 * PIECE_BYTES }), { minLength: 1, maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(lengths, fc.boolean(), async (all, isWatched) => {
       const frames = all.map((length, n) => Uint8Array.from(frame(new Uint8Array(length).fill(n + 1))));
       const expected = Buffer.concat(frames);
       expect((await received({ frames, isWatched })).equals(expected)).toBe(true);
-      // They belong to the call, which gives back what is large.
+      // The frames belong to the call, which releases large ones.
       expect(frames.every(({ length }) => length < GIVEN_BACK_BYTES)).toBe(true);
     }),
     { numRuns: 30 },
   );
 });
 
-it('frames with a buffer that is too long for them are given back, too', async () => {
+it('frames in a larger buffer are released as well', async () => {
   const frames = new Uint8Array(20_000).subarray(0, 10_000);
   frames.set(frame(new Uint8Array(9_995)));
   expect(await received({ frames: [frames], isWatched: false })).toHaveLength(10_000);
   expect([frames.length, frames.buffer.byteLength]).toEqual([0, 0]);
 });
 
-it('frames that are a part of something else are not given back', async () => {
+it('frames in a shared buffer are not released', async () => {
   const pooled = frame(Uint8Array.of(1, 2, 3));
   expect([...(await received({ frames: [pooled], isWatched: false }))]).toEqual([...pooled]);
   expect(pooled.length).toBe(8);

@@ -1,5 +1,5 @@
-// Health and reflection hold little of the node, whatever is asked of them and whether or not it is read (T4, T8).
-// Neither needs a credential, so both refuse a long message by its length (S3).
+// Goal: health and reflection use little memory for any requests, also when their answers are not read (T4, T8). They
+// need no credential, so both reject a long message by its length (S3). Method: raw gRPC requests.
 import { once } from 'node:events';
 import { type IncomingHttpHeaders } from 'node:http2';
 import { gzipSync } from 'node:zlib';
@@ -32,7 +32,7 @@ function reflectionRequest(symbol: string): Uint8Array {
   return frame(ServerReflectionRequest.encode({ host: '', messageRequest }).finish());
 }
 
-/** The length of a message of 2,000 bytes, which are not sent. */
+/** The length of a message of 2,000 bytes that are not sent. */
 const LONG_HEAD = frame(new Uint8Array(2_000)).subarray(0, FRAME_HEADER_BYTES);
 
 function healthRequest(service: string): Uint8Array {
@@ -61,19 +61,19 @@ const check = (request: Uint8Array, method = 'Check', { raw } = at): Promise<Raw
   raw.call({ path: `/grpc.health.v1.Health/${method}`, pieces: [request] });
 
 it.each([
-  ['it has asked more than there is to ask', Array.from({ length: 2_000 }, () => DESCRIBE), RESOURCE_EXHAUSTED],
+  ['it has sent too many requests', Array.from({ length: 2_000 }, () => DESCRIBE), RESOURCE_EXHAUSTED],
   ['a request will be longer than any name', [LONG_HEAD], RESOURCE_EXHAUSTED],
   ['a request is longer than any name, unpacked', [framed(gzipSync(new Uint8Array(2_000)), 1)], RESOURCE_EXHAUSTED],
 ])('a stream of reflection ends when %s', async (_what, pieces, status) => {
   expect((await at.raw.call({ path: REFLECTION, headers: GZIP, pieces })).status).toBe(status);
 });
 
-it('a stream of reflection is refused while the most are open, and accepted again afterwards', async () => {
+it('a stream of reflection is rejected while the maximum number is open, and accepted again afterwards', async () => {
   const others = Array.from({ length: 4 }, () => new RawGrpc(at.port));
   const streams = others.flatMap(({ session }) =>
     Array.from({ length: REFLECTION_LIMITS.streamsMax / others.length }, () => openStream(session, REFLECTION)),
   );
-  // Each connection has its own order.
+  // A call orders the streams of each connection before it.
   await Promise.all(
     others.map((raw) => raw.call({ path: '/grpc.health.v1.Health/Check', pieces: [healthRequest('')] })),
   );
@@ -118,13 +118,23 @@ describe('health', () => {
   it.each<readonly [string, Uint8Array, string, readonly [number, RegExp]]>([
     ['a name that is too long', LONG, 'Check', [INVALID_ARGUMENT, TOO_LONG]],
     ['a name that is too long', LONG, 'Watch', [INVALID_ARGUMENT, TOO_LONG]],
-    ['what will be too long', LONG_HEAD, 'Check', [RESOURCE_EXHAUSTED, TOO_MUCH]],
-    ['what will be too long', LONG_HEAD, 'List', [RESOURCE_EXHAUSTED, TOO_MUCH]],
-    ['what will be too long', LONG_HEAD, 'Watch', [RESOURCE_EXHAUSTED, TOO_MUCH]],
+    ['a message that will be too long', LONG_HEAD, 'Check', [RESOURCE_EXHAUSTED, TOO_MUCH]],
+    ['a message that will be too long', LONG_HEAD, 'List', [RESOURCE_EXHAUSTED, TOO_MUCH]],
+    ['a message that will be too long', LONG_HEAD, 'Watch', [RESOURCE_EXHAUSTED, TOO_MUCH]],
     ['an unknown name', healthRequest('x'.repeat(255)), 'Check', [NOT_FOUND, KNOWN]],
-    ['no request', frame(Uint8Array.of(0x0a, 0xff)), 'Check', [INVALID_ARGUMENT, /HealthCheckRequest at byte \d+: /]],
-    ['no UTF-8', frame(Uint8Array.of(0x0a, 2, 0x77, 0xff)), 'Check', [INVALID_ARGUMENT, /well-formed UTF-8; found "w/]],
-  ])('refuses %s, and repeats little of it: %#', async (_what, request, method, [status, words]) => {
+    [
+      'an invalid request',
+      frame(Uint8Array.of(0x0a, 0xff)),
+      'Check',
+      [INVALID_ARGUMENT, /HealthCheckRequest at byte \d+: /],
+    ],
+    [
+      'a name that is not UTF-8',
+      frame(Uint8Array.of(0x0a, 2, 0x77, 0xff)),
+      'Check',
+      [INVALID_ARGUMENT, /well-formed UTF-8; found "w/],
+    ],
+  ])('rejects %s, and repeats little of it: %#', async (_what, request, method, [status, words]) => {
     const reply = await check(request, method);
     expect([reply.status, decodeURI(reply.message)]).toEqual([status, expect.stringMatching(words)]);
   });

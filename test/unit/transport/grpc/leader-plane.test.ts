@@ -1,4 +1,5 @@
-// The leader's address is that of the network by whose authority the client called (ADR 0178).
+// Goal: the address of the leader is that of the network whose authority the client used (ADR 0178). Method: a table of
+// authorities.
 import { expect, it } from 'vitest';
 import { leaderPlane } from '../../../../src/transport/grpc/leader-plane.ts';
 
@@ -17,12 +18,12 @@ it.each([
   ['cairn-0.cairn:50051', false],
   ['cairn.example.com.evil:443', false],
   [undefined, false],
-])('a client with the authority %s is told an outside address: %s', (authority, isOutside) => {
+])('a client with the authority %s receives an outside address: %s', (authority, isOutside) => {
   const address = isOutside ? 'cairn-0.example.com:443' : INSIDE;
   expect(trailersFor(authority, LED)).toEqual({ ...LED, 'x-leader-address': address });
 });
 
-it('a client from outside is told what there is of a leader without an outside address, and of no leader nothing', () => {
+it('a client from outside receives the inside address of a leader without an outside one, and no address without a leader', () => {
   const other = { ...LED, 'x-leader-node': 'cairn-9' };
   expect(trailersFor('cairn.example.com:443', other)).toEqual(other);
   expect(trailersFor('cairn.example.com:443', { 'x-revision': '7' })).toEqual({ 'x-revision': '7' });

@@ -1,4 +1,5 @@
-// A request that is long and says little costs little: made of the shortest fields there are, as many as fit.
+// Goal: a long request of many tiny fields is rejected quickly. Method: requests of the maximum length with the
+// shortest fields.
 import { expect, it } from 'vitest';
 import { parseExecute } from '../../../../src/transport/grpc/command-requests.ts';
 import { parseQueryRequest } from '../../../../src/transport/grpc/event-requests.ts';
@@ -41,7 +42,7 @@ const FLOODS: readonly (readonly [what: string, parse: (message: Uint8Array) => 
   ['parameters', parseExecute, lengthDelimited(0x2a, flood([0x1a], MANY_BYTES))],
 ];
 
-it.each(FLOODS)('a request of %s by the million is refused in a moment', async (_what, parse, message) => {
+it.each(FLOODS)('a request with millions of %s is rejected at once', async (_what, parse, message) => {
   const refusal = /^The (?:message is not a cairn\.v1\.\w+: it has|request is malformed:) /;
   const turnMs = await longestTurnMs(async () => expect(() => parse(message)).toThrow(refusal));
   expect(turnMs).toBeLessThan(100);

@@ -1,4 +1,5 @@
-// A credential that is judged slowly is refused before the message arrives.
+// Goal: a call whose credential is rejected late ends before its message arrives. Method: an authenticator that rejects
+// asynchronously, and a client that sends only headers.
 import { expect, it } from 'vitest';
 import { Authenticator } from '#auth';
 import { DatabaseError } from '#base';
@@ -8,7 +9,7 @@ import { ManualTime } from '../../../support/budget-time.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
 import { RawGrpc, replyOn } from '../../../support/raw-grpc.ts';
 
-it('refuses a call while its message is awaited', async () => {
+it('rejects a call while it waits for the message', async () => {
   const budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: 2 ** 30, time: new ManualTime() });
   await using world = await startHttpWorld({ budgets, holdsWaits: false });
   const { service, metrics } = world;

@@ -1,4 +1,5 @@
-// Clients receive the stream limit first, and hold little until they acknowledge it.
+// Goal: clients receive the stream limit first, and can use little memory until they acknowledge it. Method: raw frames
+// in various orders.
 import { once } from 'node:events';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -23,7 +24,7 @@ const STREAMS = 8;
 const OPENING_MS = 1_000;
 const ENDED_STREAM = 1;
 const [DATA, HEADERS, SETTINGS, UNKNOWN] = [0, 1, 4, 0xee];
-/** To headers that RFC 7541 gives (appendix A). */
+/** References to headers of the static table (RFC 7541, appendix A). */
 const [METHOD_GET, STATIC_REFERENCE] = [0x80 | 2, 0x80 | 15];
 const [PROTOCOL_ERROR, COMPRESSION_ERROR, ENHANCE_YOUR_CALM] = [1, 9, 11];
 
@@ -52,7 +53,7 @@ function answered(): readonly number[] {
 }
 
 describe('a connection', () => {
-  it('begins with the streams that may be open and no table of HPACK, and receives no other settings', async () => {
+  it('begins with the stream limit and without an HPACK table, and receives no other settings', async () => {
     await eventually(() => expect(frames.settings).toHaveLength(1));
     expect(frames.settings[0]?.payload).toEqual(Buffer.of(0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, STREAMS));
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, ask(1)]));
@@ -62,18 +63,18 @@ describe('a connection', () => {
     expect(frames.settings).toHaveLength(1);
   });
 
-  it('is closed at the first reference to a table of HPACK behind the acknowledgement', async () => {
+  it('is closed at the first reference to an HPACK table after the acknowledgement', async () => {
     const first = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(Buffer.of(TABLE_REFERENCE)) });
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, first, ACKNOWLEDGEMENT]));
     await eventually(() => expect(answered()).toEqual([1]));
-    // Without the update of the table's size, which would empty the table whatever the server announced.
+    // Without a change of the table's size, which would empty the table for any announced size.
     const second = Buffer.concat([grpcHeaders('/test.Service/Echo').subarray(1), Buffer.of(TABLE_REFERENCE)]);
     frames.write(frameOf({ type: HEADERS, flags: 5, stream: 3, payload: second }));
     await eventually(() => expect(frames.isClosed).toBe(true));
     expect(frames.goAway).toBe(COMPRESSION_ERROR);
   });
 
-  it('is closed when it holds 32 KiB of header blocks before the acknowledgement', async () => {
+  it('is closed when it has 32 KiB of header blocks before the acknowledgement', async () => {
     const block = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.alloc(16_000, STATIC_REFERENCE)]);
     const heads = [1, 3, 5].map((stream) => frameOf({ type: HEADERS, flags: 5, stream, payload: block }));
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...heads, ACKNOWLEDGEMENT]));
@@ -83,7 +84,7 @@ describe('a connection', () => {
 
   it.each([
     ['of more than 256 headers', Buffer.alloc(4_000, STATIC_REFERENCE)],
-    ['whose few bytes stand for 400 KB before the acknowledgement', Buffer.alloc(100, TABLE_REFERENCE)],
+    ['whose few bytes expand to 400 KB before the acknowledgement', Buffer.alloc(100, TABLE_REFERENCE)],
   ])('is closed at the first request %s', async (_what, references) => {
     const head = frameOf({ type: HEADERS, flags: 5, stream: 1, payload: withTable(references) });
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, head, ACKNOWLEDGEMENT]));
@@ -91,7 +92,7 @@ describe('a connection', () => {
     expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['headers']]);
   });
 
-  it('is closed behind a hundred requests that HTTP/2 forbids', async () => {
+  it('is closed after a hundred requests that HTTP/2 forbids', async () => {
     const twice = Buffer.concat([grpcHeaders('/test.Service/Echo'), Buffer.of(METHOD_GET)]);
     const send = (from: number, to: number): void => {
       for (let place = from; place < to; place++) {
@@ -105,7 +106,7 @@ describe('a connection', () => {
     await eventually(() => expect(frames.isClosed).toBe(true));
   });
 
-  it('is served however what it sends is cut, before the acknowledgement and behind it', async () => {
+  it('is served with bytes in pieces of any size, before and after the acknowledgement', async () => {
     const all = Buffer.concat([PREFACE, SETTINGS_FRAME, ask(1), ACKNOWLEDGEMENT, ask(3), ask(5)]);
     for (const byte of all) {
       frames.write(Uint8Array.of(byte));
@@ -118,7 +119,7 @@ describe('a connection', () => {
     await eventually(() => expect(answered()).toEqual([1, 3, 5]));
   });
 
-  it('is closed when it holds too much before the acknowledgement', async () => {
+  it('is closed when it has sent too much before the acknowledgement', async () => {
     const junk = frameOf({ type: UNKNOWN, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, ...Array(70).fill(junk)]));
     await eventually(() => expect(frames.isClosed).toBe(true));
@@ -129,17 +130,17 @@ describe('a connection', () => {
   it.each([
     ['another protocol', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
     [
-      'an acknowledgement that says something',
+      'an acknowledgement with content',
       Buffer.concat([PREFACE, frameOf({ type: 4, flags: 1, stream: 0, payload: new Uint8Array(6) })]),
     ],
-  ])('is told what is wrong: %s', async (_what, bytes) => {
+  ])('receives the reason of an error: %s', async (_what, bytes) => {
     frames.write(bytes);
     await eventually(() => expect(frames.isClosed).toBe(true));
     expect(frames.goAway).toBeGreaterThan(0);
   });
 });
 
-it('a connection of TLS that its client closes right behind the acknowledgement is closed and not served', async () => {
+it('a connection of TLS that its client closes right after the acknowledgement is closed and not served', async () => {
   let served = 0;
   const closed = Promise.withResolvers<void>();
   const serve = (socket: TLSSocket): void => {

@@ -1,4 +1,5 @@
-// Long messages are compressed for clients that accept gzip; a call that ends meanwhile ends once (T1, TM1).
+// Goal: long messages are compressed for clients that accept gzip, and a call that ends meanwhile ends once (T1, TM1).
+// Method: replies of given lengths; calls that end during a compression.
 import { constants } from 'node:http2';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -84,13 +85,13 @@ function messagesIn(body: Buffer): readonly Sent[] {
 it.each([
   ['is short', text(MIN - 1)],
   ['does not become half as long', noise(3 * MIN)],
-])('a unary reply that %s is sent as it is', async (_what, message) => {
+])('a unary reply that %s is sent uncompressed', async (_what, message) => {
   const reply = await answered(message, GZIP);
   expect(reply.headers['grpc-encoding']).toBe('identity');
   expect(messagesIn(reply.body)).toEqual([{ flag: 0, message, bytes: message.length }]);
 });
 
-it('a unary reply leaves as it is while two others are being compressed', async () => {
+it('a unary reply is sent uncompressed while two others are being compressed', async () => {
   const answers = ['a', 'b', 'c'].map(() => raw.call({ path: '/test.Service/Wait', pieces: [HELLO], headers: GZIP }));
   await until(() => calls.length === 3);
   for (const call of calls) call.reply(frame(text(100_000)));
@@ -105,7 +106,7 @@ it.each([
   ['loses its connection', 'CANCELLED', {}],
   ['has a deadline that passes', 'DEADLINE_EXCEEDED', { 'grpc-timeout': '50m' }],
 ])(
-  'a call that ends while its reply is compressed holds its room until no thread has its bytes any more, and sends nothing: it %s (TM1)',
+  'a call that ends while its reply is compressed keeps its memory until no thread uses it, and sends nothing: it %s (TM1)',
   async (how, code, more) => {
     const pool = await holdThreadPool();
     const reply = frame(text(100_000));
@@ -133,7 +134,7 @@ it.each([
 const many = (headers: Record<string, string>): Promise<RawReply> =>
   raw.call({ path: '/test.Service/Many', pieces: [HELLO], headers });
 
-it('a stream has its long messages compressed, each by itself, and the others as they are', async () => {
+it('a stream has each long message compressed, and the others not', async () => {
   slices = [[text(10), text(2 * MIN), text(11), noise(MIN), text(3 * MIN), text(12)], [text(13)], [text(4 * MIN)]];
   const reply = await many(GZIP);
   const messages = messagesIn(reply.body);

@@ -1,4 +1,5 @@
-// A turn of the event loop reads few streams, and every connection gets its turn (T13).
+// Goal: a turn of the event loop accepts few streams, and every connection gets its turn (T13). Method: connections
+// that send many calls at once; a count of streams in each turn.
 import { channel } from 'node:diagnostics_channel';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../../support/budget-time.ts';
@@ -20,7 +21,7 @@ function countTurns(): () => number {
   return () => most;
 }
 
-it('a server takes the calls of many connections in many turns, and answers all of them (T13)', async () => {
+it('a server accepts the calls of many connections in many turns, and answers all of them (T13)', async () => {
   const [connections, calls] = [10, 600];
   const limits = { streamsPerConnectionMax: 2 * calls };
   const at = await startSmallService({ limits });
@@ -39,7 +40,7 @@ it('a server takes the calls of many connections in many turns, and answers all 
 
   for (const frames of opened) frames.write(all);
 
-  // The answers alone count: the window updates that come between them differ from run to run.
+  // Only answers count, because the number of window updates between them varies.
   const isEnd = ({ type, flags }: Frame): boolean => type === 1 && flags === 5;
   const ends = (): number[] => opened.map(({ received }) => received.filter(isEnd).length);
   await until(() => ends().every((count) => count >= calls));

@@ -1,4 +1,4 @@
-// Files come with what they import, each once.
+// Goal: reflection returns a file with its imports, each once. Method: files with shared imports.
 import { expect, it } from 'vitest';
 import type { FileDescriptor } from '../../../../proto/gen/descriptors.ts';
 import {
@@ -35,7 +35,7 @@ const filesNamed = (...names: readonly string[]) => ({
   value: { fileDescriptorProto: names.map((name) => Buffer.from(name)) },
 });
 
-it('an answer of reflection has the file, then what it imports by whatever way, each once', () => {
+it('an answer of reflection has the file, then all its direct and indirect imports, each once', () => {
   const reply = ask({ $case: 'fileByFilename', value: 'top' });
   expect(reply).toEqual(filesNamed('top', 'left', 'right', 'base'));
 });

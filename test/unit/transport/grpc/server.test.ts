@@ -1,4 +1,5 @@
-// The gRPC server over a service in one thread: ended connections, call shares (T9), memory of requests.
+// Goal: the gRPC server counts ended connections, limits waiting calls separately from reads (T9), and releases the
+// memory of requests. Method: the server over a service in one thread.
 import { expect, it, onTestFinished } from 'vitest';
 import { type LogFields, silentLogger } from '#observability';
 import type { Service, TransactRequest as ServiceRequest } from '#service';
@@ -37,11 +38,11 @@ async function start(service: (own: Service) => Partial<Service>, options: Parti
   return { world, server, raw };
 }
 
-it('counts each connection that is ended, logs ten of a minute, and neither for a client that closes by GOAWAY', async () => {
+it('counts each connection that it ends, logs ten of them per minute, and neither for a client that closes with GOAWAY', async () => {
   const [LINES_MAX, CROWD] = [10, 12];
   const headers = grpcHeaders('/grpc.health.v1.Health/Watch');
   const begin = (stream: number): Buffer => frameOf({ type: 1, flags: 4, stream, payload: headers });
-  /** GOAWAY of last stream 2^31-1: how grpc-go closes a connection. */
+  /** GOAWAY with last stream 2^31-1, as grpc-go closes a connection. */
   const goAway = frameOf({ type: 7, flags: 0, stream: 0, payload: Buffer.from('7fffffff00000000', 'hex') });
   const ended: (LogFields | undefined)[] = [];
   const warn = (name: string, fields?: LogFields): void =>
@@ -71,7 +72,7 @@ it('releases the memory of a large request with its answer', async () => {
       return own.transact(request);
     },
   }));
-  // Larger than what Node cuts from a pool, whose memory is not the request's alone.
+  // Larger than Node's buffer pool, whose memory requests share.
   const data = Buffer.alloc(50_000);
   const large = transaction('shop', [event({ id: 'a', data }), event({ id: 'b' })]);
   const refused = transaction('shop', [event({ id: 'c', data })], { constraints: [maxRevision(0)] });
@@ -87,7 +88,7 @@ it('releases the memory of a large request with its answer', async () => {
   expect(requests.map(({ events }) => events.map(({ length }) => length))).toEqual([[0, 0], [0]]);
 });
 
-it('has one place for a wait and a subscription, and others for reads (T9)', async () => {
+it('has one slot for waits and subscriptions, and others for reads (T9)', async () => {
   const { server } = await start(() => ({}), { limits: { callsMax: { waiting: 1, reading: 1 } } });
   const subscribing = SubscribeEventsRequest.fromPartial({ databaseName: 'shop', heartbeatMs: 100 });
   const refused = {

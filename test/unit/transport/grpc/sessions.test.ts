@@ -1,4 +1,4 @@
-// Connections that do not answer pings end, and a drain sends GOAWAY.
+// Goal: a connection that does not answer pings ends, and a drain sends GOAWAY. Method: raw and HTTP/2 clients.
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
@@ -16,7 +16,7 @@ function opened(port: number): ClientHttp2Session {
   return connectHttp2(`http://127.0.0.1:${port}`).on('error', () => undefined);
 }
 
-it('destroys a connection that does not answer a ping, and none that does', async () => {
+it('destroys a connection that does not answer a ping, and no other', async () => {
   await using server = await startWireServer({ methods: [HOLD], limits: { pingEveryMs: 50, pingTimeoutMs: 1_000 } });
   const answering = opened(server.port);
   const silent = connect(server.port, '127.0.0.1').on('error', () => undefined);
@@ -27,7 +27,7 @@ it('destroys a connection that does not answer a ping, and none that does', asyn
   answering.destroy();
 });
 
-it('sends GOAWAY when it drains, while calls are open', async () => {
+it('sends GOAWAY when it drains with open calls', async () => {
   await using server = await startWireServer({ methods: [HOLD] });
   const client = opened(server.port);
   const stream = openStream(client, '/a.Service/Hold', frame(new Uint8Array(0)));

@@ -1,11 +1,12 @@
-// Places are shared by connections such that another one always gets its share (T9).
+// Goal: connections share slots such that a further one always gets its share (T9). Method: examples, and random orders
+// of connections.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Place, Shares } from '../../../../src/transport/grpc/wire/shares.ts';
 
 const nothing = (): void => undefined;
 
-/** Takes places until there is none for it, and says how many it got. */
+/** Takes slots until none is available, and returns them. */
 function takeAll(shares: Shares, connection: object, displace = nothing): readonly Place[] {
   const places: Place[] = [];
   for (;;) {
@@ -15,7 +16,7 @@ function takeAll(shares: Shares, connection: object, displace = nothing): readon
   }
 }
 
-it('gives a connection places as long as more are free than it has, and takes each back once', () => {
+it('gives a connection slots while more are free than it has, and releases each once', () => {
   const shares = new Shares(12);
   const first = {};
   const places = takeAll(shares, first);
@@ -26,7 +27,7 @@ it('gives a connection places as long as more are free than it has, and takes ea
   expect(shares.heldBy(first)).toBe(1);
 });
 
-it('places that may be taken back are taken from the connection that has most, the newest first, until it has as few', () => {
+it('displaceable slots are taken from the connection with most of them, the newest first, until it has as few', () => {
   const shares = new Shares(12);
   const [first, second, third] = [{}, {}, {}];
   const displaced: string[] = [];
@@ -37,7 +38,7 @@ it('places that may be taken back are taken from the connection that has most, t
   expect([shares.heldBy(first), shares.heldBy(second), shares.used]).toEqual([4, 3, 11]);
 });
 
-it('places that may be taken back leave every other connection its share, whoever came before', () => {
+it('displaceable slots leave every other connection its share, for any order of connections', () => {
   const order = fc.array(fc.tuple(fc.nat(9), fc.integer({ min: 1, max: 300 })), { maxLength: 40 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), order, (countMax, takers) => {
@@ -48,7 +49,7 @@ it('places that may be taken back leave every other connection its share, whoeve
       const others = connections.filter((connection) => shares.heldBy(connection) > 0).length;
       const got = takeAll(shares, {}, nothing).length;
       expect(shares.used).toBeLessThanOrEqual(countMax);
-      // It is refused when it has as many as are free, and each of the others one more than it at most.
+      // It is rejected when it has as many as are free, and each of the others at most one more than it.
       expect(got).toBeGreaterThanOrEqual(Math.ceil((countMax - others) / (others + 2)));
     }),
   );

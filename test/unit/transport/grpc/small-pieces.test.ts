@@ -1,4 +1,5 @@
-// A piece of a request costs microseconds however small it is, so a node takes only so many of them.
+// Goal: a connection may send only a limited number of small pieces, because each costs microseconds. Method: requests
+// in pieces of given sizes.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { SMALL_PIECE_BYTES, WASTE_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';
@@ -34,7 +35,7 @@ function replyOn({ received }: Frames, stream: number): { readonly bytes: number
   return { bytes, hasEnded: ours.some(({ flags }) => (flags & END_STREAM) !== 0) };
 }
 
-it('whoever sends requests byte by byte, thousands of bytes, loses the connection, and nobody else does', async () => {
+it('a client that sends thousands of bytes one by one loses its connection, and no other client does', async () => {
   await using frames = await openFrames(at.port);
   const part = Buffer.concat([prefix(REQUEST_BYTES_MAX), new Uint8Array(2 * WASTE_MAX)]);
   for (let stream = 1; stream <= 5; stream += 2) frames.write(call(stream, part.subarray(0, WASTE_MAX), 1));

@@ -1,4 +1,5 @@
-// Small replies that clients do not read stay within the budget, and committed writes are answered (TM1).
+// Goal: unread small replies stay within the budget, and committed writes are answered (TM1). Method: a client that
+// does not read, and replies that the test sends.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
@@ -11,7 +12,7 @@ import { RawGrpc } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const UNSENT_BYTES = 80_000;
-/** A quarter on top. */
+/** The budget, and a quarter in addition. */
 const ROOM_BYTES = 100_000;
 const REPLY = frame(new Uint8Array(2_000));
 const COPIES = 2;
@@ -69,7 +70,7 @@ function takeTheSmallRest(): void {
   for (const bytes of [1_000, 1]) while (budgets.small.of({}).tryTake(bytes, () => undefined) !== undefined);
 }
 
-/** Not even a reply of a few bytes has room any more, nor one that would be quickly taken. */
+/** Leaves no room for a reply of a few bytes, nor for one that would be read quickly. */
 function takeTheRest(): void {
   takeTheSmallRest();
   for (let free = budgets.unsent.bytesMax - budgets.unsent.used; free > 0; free = 0)
@@ -80,7 +81,7 @@ function held(): number {
   return budgets.unsent.used + budgets.small.used;
 }
 
-it('small replies that nobody takes hold the share of their connection, and are not sent beyond that', async () => {
+it('unread small replies use at most the share of their connection', async () => {
   await fill();
   const sent = ended.filter((code) => code === 'OK').length;
   expect(ended.filter((code) => code === 'UNAVAILABLE')).toHaveLength(CALLS - sent);
@@ -91,7 +92,7 @@ it('small replies that nobody takes hold the share of their connection, and are 
   await until(() => held() === 0);
 });
 
-it('small replies that nobody takes let a write that was begun be answered, and none begin', async () => {
+it('with unread small replies a started write is answered, and a new one is rejected', async () => {
   const begun = reader.call({ path: '/test.Service/Write', pieces: [REQUEST] });
   await until(() => calls.length === 1);
   const write = calls.shift();
@@ -103,7 +104,7 @@ it('small replies that nobody takes let a write that was begun be answered, and 
   expect(await begun).toMatchObject({ status: GRPC_STATUS.OK });
 });
 
-it('small replies that nobody takes cut a repeated write off, which a status would deny', async () => {
+it('with unread small replies a repeated write is cut off, because a status would claim that it failed', async () => {
   const stream = ask('Write');
   await until(() => calls.length === 1);
   const write = calls.shift();

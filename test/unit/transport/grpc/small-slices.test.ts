@@ -1,4 +1,5 @@
-// Streams of small slices progress while others hold the unsent bytes (TM4, T4).
+// Goal: streams of small slices progress while other connections use all unsent bytes (TM4, T4). Method: reads of small
+// and large events with a full budget.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
 import type { Hold } from '../../../../src/transport/memory-budget.ts';
@@ -31,12 +32,12 @@ afterAll(() => at[Symbol.asyncDispose]());
 const read = (method: string, database: string): Promise<RawReply> =>
   at.raw.call({ path: `/cairn.v1.EventStore/${method}`, pieces: [readRequest(database)] });
 
-it.each(STREAMS)('%s of small events gives all of them while the budget is held', async (method) => {
+it.each(STREAMS)('%s of small events sends all of them while the budget is full', async (method) => {
   const { status, body } = await read(method, 'small');
   expect([status, body.toString('latin1').split('e99-19').length]).toEqual([0, 2]);
 });
 
-it('a large event waits for room, whatever asks for it', async () => {
+it('a large event waits for room in every stream', async () => {
   const waiting = budgets.unsent.waiting;
   const answers = STREAMS.map((method) => read(method, 'large'));
   await until(() => budgets.unsent.waiting === waiting + STREAMS.length);

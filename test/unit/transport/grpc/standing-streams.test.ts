@@ -1,4 +1,5 @@
-// Open streams stay within their budget and leave room for others (TM1, TM4).
+// Goal: open streams stay within their budget and leave room for others (TM1, TM4). Method: many streams that stay
+// open.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { Duplex } from 'node:stream';
@@ -13,7 +14,7 @@ import { RawGrpc } from '../../../support/raw-grpc.ts';
 import { startWireServer, type WireFixture } from '../../../support/wire-server.ts';
 
 const STREAM_BYTES_MAX = 600_000;
-/** Of node:http2 for one stream: not less than this, or nothing would be bounded. */
+/** Minimum memory of one stream in node:http2. With less, the budget would not limit anything. */
 const STREAM_BYTES_MIN = 10_000;
 const REQUEST_BYTES_MAX = 500_000;
 const STREAMS = 100;
@@ -70,7 +71,7 @@ async function fill(): Promise<readonly ClientHttp2Stream[]> {
   return streams;
 }
 
-it('streams that stand open are as many as there is room for, whatever they carry, and give it back (TM1)', async () => {
+it('open streams are limited by their memory, and release it (TM1)', async () => {
   const streams = await fill();
   const last = ask('Read').end(REQUEST);
   await until(() => isRefused(last));
@@ -83,7 +84,7 @@ it('streams that stand open are as many as there is room for, whatever they carr
   await until(() => budgets.streams.used === 0);
 });
 
-it('streams that stand open are counted with the first bytes of requests that do not end (TM1)', async () => {
+it('open streams count with the first bytes of incomplete requests (TM1)', async () => {
   const standing = (all: readonly ClientHttp2Stream[]): number => all.filter(({ closed }) => !closed).length;
   const wholeCount = standing(await fill());
   unread.destroy();
@@ -98,12 +99,12 @@ it('streams that stand open are counted with the first bytes of requests that do
   expect(standing(halves)).toBeLessThan(wholeCount);
 });
 
-it('a request does not keep what came on its connection with it (TM1)', async () => {
+it('a request does not keep other bytes of its connection in memory (TM1)', async () => {
   const streams = 15;
-  // As in a node; what is left of the pool before is used up.
+  // The pool is small as in a node, and its remaining part is used up.
   narrowBufferPool();
   for (let n = 0; n < 20; n++) Buffer.allocUnsafe(4_000);
-  // Of a type that nobody knows, and everybody ignores (RFC 9113, section 4.1).
+  // Frames of an unknown type, which are ignored (RFC 9113, section 4.1).
   const junk = frameOf({ type: 0xee, flags: 0, stream: 0, payload: new Uint8Array(16_000) });
   const head = grpcHeaders('/test.Service/Wait');
   await using frames = await openFrames(port);

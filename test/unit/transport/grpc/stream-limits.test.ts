@@ -1,4 +1,5 @@
-// A connection has its number of streams open, and ends when most of what it sends is in vain (T12).
+// Goal: a connection has a limited number of open streams, and ends when most of its calls are cancelled (T12). Method:
+// the limits alone with fake timers.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ConnectionStreams } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 
@@ -16,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers());
 
-it('a connection may have twice its streams open, for cancelled ones close later than others begin', () => {
+it('a connection may have twice its streams open, because cancelled ones close later than new ones open', () => {
   const open = (count: number): number => Array.from({ length: count }, () => streams.tryOpen()).filter(Boolean).length;
   expect(open(2 * MOST + 1)).toBe(2 * MOST);
   for (let n = 0; n < MOST; n++) streams.closed();
@@ -26,7 +27,7 @@ it('a connection may have twice its streams open, for cancelled ones close later
 it.each([
   [1_900, true],
   [6_000, false],
-])('a connection whose client cancels %d calls a second for long: it keeps it is %s', (perSecond, isKept) => {
+])('a connection whose client cancels %d calls a second for a long time is kept: %s', (perSecond, isKept) => {
   let keeps = true;
   for (let ms = 0; ms < 20_000; ms += 20) {
     for (let n = 0; n < (perSecond * 20) / 1_000; n++) keeps &&= streams.wastes();
@@ -35,7 +36,7 @@ it.each([
   expect(keeps).toBe(isKept);
 });
 
-it('a connection gets more streams once, when half of its streams are calls that last', () => {
+it('a connection gets more streams once, when half of its streams are long calls', () => {
   const told: number[] = [];
   streams.onRaise = (most) => void told.push(most);
   for (let calls = 1; calls < 3 * MOST; calls++) streams.lasting(calls, 4 * MOST);
@@ -51,7 +52,7 @@ it('a connection waits for a body while no request is complete, and works while 
     return waits;
   };
   expect(step(() => streams.tryOpen())).toEqual(['body']);
-  // It has not waited for less long.
+  // It has waited as long as before.
   expect(step(() => streams.tryOpen())).toEqual([]);
   expect(step(() => streams.cameWhole())).toEqual(['works']);
   streams.closed();

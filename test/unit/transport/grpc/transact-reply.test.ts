@@ -1,4 +1,4 @@
-// The replies that are written by hand are the messages of the proto files: the generated decoder reads them.
+// Goal: replies that are encoded by hand are messages of the proto files. Method: the generated decoder reads them.
 import { expect, it } from 'vitest';
 import { toDatabaseId, toRevision } from '#base';
 import type { RecordedTransaction } from '#service';
@@ -31,7 +31,7 @@ function decoded(transaction: RecordedTransaction): TransactReply {
   return TransactReply.decode(framed.subarray(FRAME_HEADER_BYTES));
 }
 
-it('encodeTransactReply carries the record and the mapping of every event', () => {
+it('encodeTransactReply has the record and the mapping of every event', () => {
   const events = ['a', LONG_ID, 'c', 'ü'].map((id) => eventBytes({ id }));
   const storedIds = [
     { index: 1, id: `${LONG_ID}~300.1` },

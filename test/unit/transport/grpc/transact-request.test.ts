@@ -1,4 +1,5 @@
-// The walk over a Transact request finds what the generated decoder finds, for any bytes (T6).
+// Goal: the walk over a Transact request has the same result as the generated decoder, for any bytes (T6). Method:
+// random events, faulty and changed requests.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
@@ -32,7 +33,7 @@ function fieldsOf(bytes: Uint8Array): string {
 }
 
 describe('parseTransactRequest (T6)', () => {
-  it('gives every event in canonical form, whatever valid form it came in', () => {
+  it('returns every event in canonical form, for any valid form', () => {
     fc.assert(
       fc.property(fc.array(arbEvent, { maxLength: 5 }), (events) => {
         const transaction = { events: events.map((event) => encodeEvent(event)) };
@@ -54,7 +55,7 @@ describe('parseTransactRequest (T6)', () => {
     ['constraints', { constraints: [{}] }],
     ['transaction_id', { transactionId: 'x' }],
     ['options', { options: { commitMessage: 'x' } }],
-  ])('refuses both shapes at once: a transaction and %s', (_field, direct) => {
+  ])('rejects both forms at once: a transaction and %s', (_field, direct) => {
     const bytes = request({ databaseName: 'shop', transaction: { events: [EVENT] }, ...direct });
     const failure = failureOf(() => parseTransactRequest(bytes));
     expect(failure.code).toBe('invalid_argument');
@@ -86,7 +87,7 @@ describe('parseTransactRequest (T6)', () => {
     expect(fieldsOf(direct)).toBe([...theirs, 'source', 'spec_version', 'type'].join(' '));
   });
 
-  it('collects what is wrong with every event, constraint and option, and counts malformed events', () => {
+  it('collects all faults of events, constraints and options, and counts malformed events', () => {
     const bytes = request({
       databaseName: 'shop',
       transaction: {
@@ -107,7 +108,7 @@ describe('parseTransactRequest (T6)', () => {
     expect(eventCount).toBe(3);
   });
 
-  it('says at which byte it stops being protobuf, wherever it is cut, and does not blame the letters of a name that is cut', () => {
+  it('reports the byte at which it is invalid protobuf, cut anywhere, without a fault of a name that is cut', () => {
     const transactionId = '0193a1b2-c3d4-7e5f-8a9b-100000000000';
     const whole = request({ databaseName: 'shöp', transaction: { events: [EVENT], transactionId } });
     const nameBytes = 2 + Buffer.byteLength('shöp');
@@ -125,14 +126,14 @@ describe('parseTransactRequest (T6)', () => {
     }
   });
 
-  it('refuses a name that is not UTF-8', () => {
+  it('rejects a name that is not UTF-8', () => {
     const failure = failureOf(() => parseTransactRequest(Uint8Array.of(0x0a, 2, 0xc3, 0x28)));
     expect(failure.details.violations).toEqual([
       { field: 'database_name', description: 'must be well-formed UTF-8', value: '0xc328', found: '0xc328' },
     ]);
   });
 
-  it('throws nothing but invalid_argument, for any bytes', () => {
+  it('throws only invalid_argument, for any bytes', () => {
     const whole = Buffer.from(
       request({
         databaseName: 'shop',

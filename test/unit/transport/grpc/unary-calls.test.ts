@@ -1,4 +1,5 @@
-// Calls with one request are answered as grpc-js answers them (ADR 0181).
+// Goal: calls with one request are answered like grpc-js answers them (ADR 0181). Method: the same calls to a server of
+// grpc-js.
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,

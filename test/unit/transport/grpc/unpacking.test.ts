@@ -1,4 +1,5 @@
-// Compressed messages that unpack to much more than they are hold no more than a few of the longest message (TM1).
+// Goal: compressed messages that are much longer unpacked need at most the memory of a few messages of maximum length
+// (TM1). Method: many messages of one kind, with counted memory.
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Room } from '../../../../src/transport/grpc/wire/peer-stream.ts';
@@ -53,7 +54,7 @@ describe('compressed messages', () => {
     world = new World();
   });
 
-  it('are unpacked a few at a time, each with room for the longest one', async () => {
+  it('are unpacked a few at a time, each with memory for the maximum length', async () => {
     const all = Array.from({ length: 20 }, (_, at) => world.unpack(world.sender(`${at}`, at % 3 === 0 ? one : other)));
     expect(new Set(await Promise.all(all))).toEqual(new Set([BYTES_MAX]));
     expect(world.most).toBe(AT_ONCE * BYTES_MAX);
@@ -66,7 +67,7 @@ describe('compressed messages', () => {
     expect(world.begun.slice(0, AT_ONCE + 2)).toContain('other');
   });
 
-  it('are forgotten when their stream has gone', async () => {
+  it('are dropped when their stream has ended', async () => {
     const senders = Array.from({ length: 6 }, (_, at) => world.sender(`${at}`, one));
     const all = senders.map((sender) => world.unpack(sender));
     for (const sender of senders.slice(1, -1)) sender.end();

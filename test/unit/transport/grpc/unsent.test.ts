@@ -1,4 +1,5 @@
-// Unread streams stay within the budget and are cut off for readers that read (T4, TM1, TM2).
+// Goal: unread streams stay within the budget and are cut off for clients that read (T4, TM1, TM2). Method: many
+// streams that are not read, then a client that reads.
 import { constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { createByteBudgets } from '#transport';
@@ -19,19 +20,19 @@ const requestOf = (method: string): Uint8Array =>
 describe.each(['QueryEvents', 'QueryEventBatches', 'ScanDatabaseLog', 'ScanLogBatches', 'SubscribeEvents'])(
   'unread streams of %s',
   (method) => {
-    it('hold what the node may hold, and are cut off for a reader that reads, with the reason', async () => {
+    it('use at most the budget, and are cut off for a client that reads, with the reason', async () => {
       const time = new ManualTime();
       const limits = { requestBytesMax: 2 ** 30, unsentBytesMax: UNSENT_BYTES, patienceMs: PATIENCE_MS, time };
       const budgets = createByteBudgets(limits);
       await using at = await startGrpcWorld({ shop: { transactions: EVENTS, eventsEach: 1, data: DATA } }, budgets);
-      // So many that nothing is left, though each has its share.
+      // Enough streams to use the whole budget, although each has only its share.
       const others = Array.from({ length: 12 }, () => new RawGrpc(at.port));
       const streams = others.flatMap(({ session }) =>
         Array.from({ length: 2 }, () => openStream(session, pathOf(method), requestOf(method))),
       );
       await until(() => budgets.unsent.waiting >= others.length);
       expect(budgets.unsent.used).toBeGreaterThan(0);
-      // The first slice of a stream may turn out larger than what was taken for it: two copies of half a megabyte.
+      // The first slice of a stream may be larger than its estimate: two copies of half a megabyte.
       expect(budgets.unsent.used).toBeLessThan(2 * UNSENT_BYTES);
       let isOver = false;
       const query = { path: pathOf('QueryEvents'), pieces: [requestOf('QueryEvents')] };

@@ -1,4 +1,5 @@
-// Every call ends exactly once, whatever ends it: the server, the client, a deadline, a drain (T1).
+// Goal: every call ends exactly once, by the server, the client, a deadline or a drain (T1). Method: calls that end in
+// each way.
 import { once } from 'node:events';
 import { type ClientHttp2Stream, constants, connect as dial } from 'node:http2';
 import { connect } from 'node:net';
@@ -38,7 +39,7 @@ describe('the end of a call (T1)', () => {
     expect(at.ended).toEqual(['DEADLINE_EXCEEDED']);
   });
 
-  it('comes at the deadline, too, when all was written and its reader takes nothing', async () => {
+  it('comes at the deadline also when all was written and its client reads nothing', async () => {
     await using slow = await startSmallService({ limits: { lingerMs: 0 } });
     const session = dial(`http://127.0.0.1:${slow.port}`, { settings: { initialWindowSize: 0 } });
     const reply = new RawGrpc(session).call({
@@ -52,17 +53,17 @@ describe('the end of a call (T1)', () => {
     session.destroy();
   });
 
-  it('comes with UNAVAILABLE for a call that waits when the server drains', async () => {
+  it('comes with UNAVAILABLE for a waiting call when the server drains', async () => {
     const answer = ask('Await');
     await until(() => at.waiting.length === 1);
-    // The test ends before this time does.
+    // The test ends before this time.
     await at.server.drain(600_000);
     expect(await answer).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'draining' });
     at = await startSmallService();
   });
 
-  it('does not keep a server from closing whose clients do nothing any more', async () => {
-    // It asks for nothing, and will not close what it is asked to close.
+  it('does not prevent the close of a server whose clients do nothing any more', async () => {
+    // The client sends no request, and does not close its connection on request.
     const frozen = connect({ host: '127.0.0.1', port: at.port });
     frozen.on('error', () => undefined);
     frozen.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
@@ -73,7 +74,7 @@ describe('the end of a call (T1)', () => {
     at = await startSmallService();
   });
 
-  it('comes with the end of the connection for whatever a drained server cannot end in time', async () => {
+  it('comes with the end of the connection for calls that a drained server cannot end in time', async () => {
     open('Fill').pause();
     const unanswered = ask('Wait').catch(() => 'lost');
     await until(() => at.written.chunks > 0 && at.waiting.length === 1);

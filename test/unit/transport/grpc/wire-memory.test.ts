@@ -1,4 +1,5 @@
-// What requests and replies hold of the memory of a server is bounded, and released when it is needed (TM1, TM2, T8).
+// Goal: the memory of requests and replies in a server is limited, and released when it is needed (TM1, TM2, T8).
+// Method: incomplete requests and unread replies with small budgets.
 import { type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -30,7 +31,7 @@ describe('the memory of a server', () => {
 
   const NO_ROOM = { status: GRPC_STATUS.UNAVAILABLE, message: 'no room', resetCode: constants.NGHTTP2_NO_ERROR };
 
-  it('takes no more of requests than it may hold, says so, and goes on when there is room again (TM1)', async () => {
+  it('accepts requests only within its limit, rejects others with a reason, and accepts again when there is room (TM1)', async () => {
     await start({ requests: 130_000 });
     const kept = [halfSent(), halfSent()];
     await until(() => at.budgets.requests.used > 60_000);
@@ -45,7 +46,7 @@ describe('the memory of a server', () => {
     expect((await answer).status).toBe(GRPC_STATUS.OK);
   });
 
-  it('gives up what makes no progress for another connection, and not for one that was evicted (TM2)', async () => {
+  it('evicts a request without progress for another connection, but not for one that was evicted (TM2)', async () => {
     await start({ requests: 124_000 });
     const others = Array.from({ length: 5 }, () => new RawGrpc(at.port));
     const halves = others.slice(0, 3).map((raw) => halfSent(WAIT, raw));
@@ -64,7 +65,7 @@ describe('the memory of a server', () => {
     for (const { session } of others) session.destroy();
   });
 
-  it('refuses a message that unpacks to more than a request may have, or than there is room for (T3)', async () => {
+  it('rejects a message that unpacks beyond the maximum of a request, or beyond the available memory (T3)', async () => {
     await start({ requests: 40_000 });
     const headers = { 'grpc-encoding': 'gzip' };
     const [status, message] = [GRPC_STATUS.UNAVAILABLE, 'no room'];
@@ -77,7 +78,7 @@ describe('the memory of a server', () => {
     expect(at.waiting).toEqual([]);
   });
 
-  it('gives up a large reply of which nothing is taken when another one needs the room (TM2)', async () => {
+  it('evicts a large unread reply when another one needs the memory (TM2)', async () => {
     await start({ unsent: 1_000_000 });
     const session = connect(`http://127.0.0.1:${at.port}`, { settings: { initialWindowSize: 0 } });
     session.on('error', () => undefined);

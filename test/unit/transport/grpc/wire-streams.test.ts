@@ -1,4 +1,5 @@
-// Requests are read however they are cut (T2); streams keep order and wait for their reader (T4).
+// Goal: requests are read for pieces of any size (T2); streams keep their order and wait for their reader (T4). Method:
+// requests in pieces; a stream that is read late.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FRAME_HEADER_BYTES, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
@@ -20,7 +21,7 @@ beforeEach(async () => {
 
 afterEach(async () => at[Symbol.asyncDispose]());
 
-it('a message is read that comes one byte at a time, or in thousands of pieces, small and large (T2)', async () => {
+it('a message is read in single bytes, or in thousands of pieces, small and large (T2)', async () => {
   const bytewise = [...HELLO].map((byte) => Uint8Array.of(byte));
   expect((await at.raw.call({ path: '/test.Service/Echo', pieces: bytewise })).body).toEqual(Buffer.from(HELLO));
   const framed = frame(Buffer.from(Array.from({ length: 9_000 }, (_, n) => n % 251)));
@@ -33,14 +34,14 @@ it('a message is read that comes one byte at a time, or in thousands of pieces, 
   expect((await at.raw.call({ path: '/test.Service/Echo', pieces })).body).toEqual(Buffer.from(framed));
 });
 
-it('a stream brings every message in order and ends with OK', async () => {
+it('a stream has every message in order and ends with OK', async () => {
   const reply = await at.raw.call({ path: '/test.Service/Count', pieces: [frame(Buffer.from('2000'))] });
   expect(reply.status).toBe(GRPC_STATUS.OK);
   const expected = Buffer.concat(Array.from({ length: 2000 }, (_, n) => frame(Buffer.from(String(n)))));
   expect(reply.body.equals(expected)).toBe(true);
 });
 
-it('a stream stops writing when its reader does not read, and goes on when it does (T4)', async () => {
+it('a stream stops writing when its client does not read, and continues when it does (T4)', async () => {
   const headers = { ':method': 'POST', ':path': '/test.Service/Fill', 'content-type': 'application/grpc' };
   const stream = at.raw.session.request(headers).pause();
   stream.end(frame(MESSAGE));

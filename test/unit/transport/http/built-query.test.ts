@@ -1,4 +1,5 @@
-// Faults of the query builder name the field and quote the value; only blanks around numbers are dropped.
+// Goal: faults of the query builder name the field and quote the value, and only spaces and tabs around numbers are
+// ignored. Method: a table of fields.
 import { expect, it } from 'vitest';
 import { type BuiltQuery, builtQuery } from '../../../../src/transport/http/built-query.ts';
 import { QueryParameters } from '../../../../src/transport/http/query-string.ts';
@@ -15,7 +16,7 @@ it.each<[string, string, object]>([
   ['until', '2024-01-01T00:00:00Z\uFEFF', {}],
   ['direction', '\uFEFFREVERSE', { value: '\uFEFFREVERSE' }],
   ['join', 'xor', { value: 'xor', found: '"xor"' }],
-])('shows what %s was, %j, in quotes', (field, value, shown) => {
+])('shows the value of %s, %j, in quotes', (field, value, shown) => {
   const query = built([field, value]);
   const violations = query.kind === 'malformed' ? query.faults.violations : [];
   expect(violations).toMatchObject([{ field, ...shown }]);
@@ -27,12 +28,12 @@ function queryIn(...fields: readonly (readonly [string, string])[]): unknown {
   return JSON.parse(Buffer.from(query.q, 'base64url').toString());
 }
 
-it('takes a number with spaces and tabs around it, and nothing but these for a number that is not given', () => {
+it('accepts a number with spaces and tabs around it, and treats only spaces and tabs as an absent number', () => {
   const wanted = { range: { revision: { startAt: '1' } }, direction: 'FORWARD' };
   expect(queryIn(['start', ' 1\t'], ['limit', '\t '])).toEqual(wanted);
 });
 
-it.each([' a ', '\uFEFFa', 'a\u00A0'])('looks for %j as it was typed', (value) => {
+it.each([' a ', '\uFEFFa', 'a\u00A0'])('searches for %j as it was typed', (value) => {
   expect(queryIn(['attribute1', 'eventType'], ['operator1', 'equals'], ['value1', value])).toMatchObject({
     selector: { equals: { eventType: value } },
   });

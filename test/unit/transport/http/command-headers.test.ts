@@ -1,4 +1,4 @@
-// A component receives no header by which a client is authenticated.
+// Goal: a component receives no header that authenticates a client. Method: a table of authenticating headers.
 import { expect, it } from 'vitest';
 import { commandHeaders } from '../../../../src/transport/http/command-headers.ts';
 import type { HttpRequest } from '../../../../src/transport/http/request.ts';
@@ -26,6 +26,6 @@ it.each<[readonly string[] | undefined, readonly string[]]>([
   ],
   [['x-badge', 'X-Proxy-Jwt'], ['x-till']],
   [undefined, []],
-])('of a server that knows people by %j it is told %j', (inputs, names) => {
+])('with authentication by %j a component receives %j', (inputs, names) => {
   expect(told(inputs)).toEqual(names);
 });

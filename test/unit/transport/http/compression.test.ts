@@ -1,4 +1,5 @@
-// Answers are compressed once for clients that accept it; headers match HEAD and 304; memory is counted.
+// Goal: answers are compressed once for clients that accept it, their headers match those of HEAD and 304, and their
+// memory is counted. Method: routes with various answers.
 import { hash } from 'node:crypto';
 import { request as send } from 'node:http';
 import { Readable } from 'node:stream';
@@ -63,33 +64,39 @@ beforeAll(async () => {
 
 afterAll(() => world[Symbol.asyncDispose]());
 
-it.each(['text', 'bytes', 'edge', 'weak', 'failed'])('an answer /%s is compressed for who accepts it', async (path) => {
-  const plain = await ask(world.server.address, `/${path}`);
-  const packed = await ask(world.server.address, `/${path}`, GZIP);
-  expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip']);
-  expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
-  expect(packed.headers['content-length']).toBe(String(packed.bytes.length));
-  const rest = ({
-    headers: { 'content-encoding': _e, 'content-length': _l, date: _d, ...others },
-  }: Undecoded): object => others;
-  expect([packed.status, rest(packed)]).toEqual([plain.status, rest(plain)]);
-  expect(plain.headers.vary?.split(', ')).toContain('accept-encoding');
-  const head = await ask(world.server.address, `/${path}`, GZIP, { method: 'HEAD' });
-  const { date: _h, ...ofHead } = head.headers;
-  const { date: _g, ...ofGet } = packed.headers;
-  expect([head.status, ofHead, head.bytes.length]).toEqual([packed.status, ofGet, 0]);
-});
+it.each(['text', 'bytes', 'edge', 'weak', 'failed'])(
+  'an answer /%s is compressed for clients that accept it',
+  async (path) => {
+    const plain = await ask(world.server.address, `/${path}`);
+    const packed = await ask(world.server.address, `/${path}`, GZIP);
+    expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip']);
+    expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
+    expect(packed.headers['content-length']).toBe(String(packed.bytes.length));
+    const rest = ({
+      headers: { 'content-encoding': _e, 'content-length': _l, date: _d, ...others },
+    }: Undecoded): object => others;
+    expect([packed.status, rest(packed)]).toEqual([plain.status, rest(plain)]);
+    expect(plain.headers.vary?.split(', ')).toContain('accept-encoding');
+    const head = await ask(world.server.address, `/${path}`, GZIP, { method: 'HEAD' });
+    const { date: _h, ...ofHead } = head.headers;
+    const { date: _g, ...ofGet } = packed.headers;
+    expect([head.status, ofHead, head.bytes.length]).toEqual([packed.status, ofGet, 0]);
+  },
+);
 
-it.each(['short', 'below', 'noise'])('an answer /%s is not worth it, but for who takes nothing else', async (path) => {
-  const plain = await ask(world.server.address, `/${path}`, GZIP);
-  expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'accept-encoding']);
-  const packed = await ask(world.server.address, `/${path}`, ONLY);
-  expect(packed.headers['content-encoding']).toBe('gzip');
-  expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
-});
+it.each(['short', 'below', 'noise'])(
+  'an answer /%s is not worth compressing, except for clients that accept nothing else',
+  async (path) => {
+    const plain = await ask(world.server.address, `/${path}`, GZIP);
+    expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'accept-encoding']);
+    const packed = await ask(world.server.address, `/${path}`, ONLY);
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
+  },
+);
 
 it.each(['image', 'strong', 'secret', 'encoded', 'streamed'])(
-  'an answer /%s stays as it is, for everybody',
+  'an answer /%s is unchanged for all clients',
   async (path) => {
     const answer = await ask(world.server.address, `/${path}`, ONLY);
     expect(answer.bytes.toString()).toBe(TEXT);
@@ -102,7 +109,7 @@ describe('answers that are being compressed', () => {
   const LONG = JSON.stringify({ text: 'what an event says, again and again '.repeat(60_000) });
   const long = route('long', () => jsonReply(200, Buffer.from(LONG)));
 
-  it('are two at a time; what comes meanwhile leaves as it is', async () => {
+  it('are limited to two at a time, and others are sent uncompressed', async () => {
     await using own = await startHttpWorld({ routes: [long], gzipBytesMin: MIN });
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(own.server.address, '/long', GZIP)));
     const packed = answers.filter(({ headers }) => headers['content-encoding'] === 'gzip');
@@ -112,7 +119,7 @@ describe('answers that are being compressed', () => {
       expect(bytes.length).toBe(LONG.length);
   });
 
-  it('are counted while they are made, and leave nothing behind when their client goes', async () => {
+  it('are counted during the compression, and release their memory when the client leaves', async () => {
     const budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: 2 ** 30 });
     await using own = await startHttpWorld({ routes: [long], gzipBytesMin: MIN, budgets });
     for (let n = 0; n < 4; n++) {

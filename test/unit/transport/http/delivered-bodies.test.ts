@@ -1,4 +1,5 @@
-// A streamed body shows its client whether it is whole (ADR 0115, TH7), over real connections.
+// Goal: a client can see whether a streamed body is complete (ADR 0115, TH7). Method: bodies that the test feeds, over
+// real connections.
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
@@ -84,7 +85,7 @@ function ask(path: string, close: boolean = true): string {
 }
 
 describe('a body over a connection', () => {
-  it('that fails behind its head ends without the last chunk, and with its connection', async () => {
+  it('that fails after its head ends without the last chunk, and ends its connection', async () => {
     source = new FedSource(bytes(257 * KIB));
     const whole = exchange(world.server.address, ask('/body', false), ask('/other'));
     await until(() => source.askedCount > 1);
@@ -98,10 +99,10 @@ describe('a body over a connection', () => {
   });
 
   it.each([
-    ['before its head is there', 0, () => source.askedCount > 0],
-    ['with some of it', 257 * KIB, (count: number) => count > 0],
-    ['with all that there is', 257 * KIB, (count: number) => count > 257 * KIB],
-  ])('is wanted no longer when the client goes %s', async (_when, partBytes, isTime) => {
+    ['before the head', 0, () => source.askedCount > 0],
+    ['with a part of it', 257 * KIB, (count: number) => count > 0],
+    ['with all parts so far', 257 * KIB, (count: number) => count > 257 * KIB],
+  ])('is cancelled when the client leaves %s', async (_when, partBytes, isTime) => {
     source = partBytes === 0 ? new FedSource() : new FedSource(bytes(partBytes));
     const socket = await dial(world.server.address);
     let byteCount = 0;
@@ -115,7 +116,7 @@ describe('a body over a connection', () => {
     expect(world.logged).toEqual(loggedBefore);
   });
 
-  it('is asked for no further than the client reads', async () => {
+  it('is generated only as fast as the client reads', async () => {
     const partCount = 1000;
     source = new FedSource(...Array.from({ length: partCount }, () => bytes(32 * KIB)), END);
     const socket = await dial(world.server.address);

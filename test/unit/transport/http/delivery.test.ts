@@ -1,4 +1,5 @@
-// A body in the making is answered whole, in chunks, or as an error, by a script of times (ADR 0115).
+// Goal: a body is sent whole, in chunks, or as an error, depending on the times of its parts (ADR 0115). Method:
+// scripted parts with manual timers.
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { DatabaseError } from '#base';
@@ -12,10 +13,13 @@ const ANSWER: Delivery['answer'] = { status: 200, headers: { vary: 'accept' }, c
 const END: BodyPart = { kind: 'end' };
 const FAILED: BodyPart = { kind: 'failed', error: new DatabaseError('not_found', 'There is no such page.') };
 
-/** At which millisecond a part comes, or is asked for if that is later: so many bytes, or what it is. */
+/**
+ * Parts with the time at which they are available, or later when they are requested later: a number of bytes, or
+ * another part.
+ */
 type Script = readonly (readonly [atMs: number, part: number | BodyPart])[];
 
-/** Written as `0:10 99:64K 100:end`: milliseconds and bytes, with `K` and `M` for KiB and MiB. */
+/** Parses `0:10 99:64K 100:end`: milliseconds and bytes, with `K` and `M` for KiB and MiB. */
 function scriptOf(script: string): Script {
   return script.split(' ').map((each) => {
     const [atMs = '', part = ''] = each.split(':');
@@ -92,8 +96,8 @@ function shown({ outcome, atMs }: Run): unknown {
 it.each<readonly [what: string, script: string, shown: object]>([
   ['nothing', '0:end', { atMs: 0, whole: 0 }],
   ['one part', '0:10 0:end', { atMs: 0, whole: 10 }],
-  ['what ends in the window', '0:10 99:end', { atMs: 99, whole: 10 }],
-  ['what ends after it', '0:10 101:end', { atMs: 100, head: 10 }],
+  ['a body that ends in the window', '0:10 99:end', { atMs: 99, whole: 10 }],
+  ['a body that ends after it', '0:10 101:end', { atMs: 100, head: 10 }],
   ['a window that begins with the first part', '5000:10 5050:10 5099:end', { atMs: 5099, whole: 20 }],
   ['pauses before 64 KiB', '0:65535 50:1 69:end', { atMs: 69, whole: 64 * KIB }],
   ['64 KiB, then a pause', '0:64K 21:end', { atMs: 20, head: 64 * KIB }],
@@ -107,13 +111,13 @@ it.each<readonly [what: string, script: string, shown: object]>([
   ['a failure in the window', '0:64K 19:failed', { atMs: 19, code: 'not_found' }],
   ['a failure after it', '0:64K 21:failed', { atMs: 20, head: 64 * KIB }],
   ['nothing in the time of the request', '10001:1', { atMs: 10_000, code: 'unavailable' }],
-])('a body is answered by when it comes: %s', async (_, script, expected) => {
+])('a body is sent depending on its times: %s', async (_, script, expected) => {
   const done = await run(script);
   expect(shown(done)).toEqual(expected);
   expect(done.source.isCancelled).toBe(script === '10001:1');
 });
 
-it('a part that was asked for before the window ended is sent, and asked for once', async () => {
+it('a part that was requested before the window ended is sent, and requested once', async () => {
   const done = await run('0:10 101:5 101:end');
   const read = byteCountOf(done);
   await settleAll();
@@ -121,7 +125,7 @@ it('a part that was asked for before the window ended is sent, and asked for onc
   expect([await read, done.source.asked]).toEqual([15, 3]);
 });
 
-it('a body of 256 MiB is sent, and not one byte more', async () => {
+it('a body of 256 MiB is sent, but not a longer one', async () => {
   const parts: Script = Array.from({ length: 256 }, () => [0, MIB]);
   expect(await byteCountOf(await run([...parts, [0, END]]))).toBe(256 * MIB);
   const longer = await run([...parts, [0, 1], [0, END]]);
@@ -129,7 +133,7 @@ it('a body of 256 MiB is sent, and not one byte more', async () => {
   expect(longer.source.isCancelled).toBe(true);
 });
 
-it('a body is cut when it takes more than 60 s in all', async () => {
+it('a body is cut when it takes more than 60 s in total', async () => {
   const { outcome, source, timers } = await run('500:70K');
   const failed = text(streamIn(outcome)).catch((error: unknown) => error);
   timers.pass(60_000 - 521);
@@ -140,10 +144,10 @@ it('a body is cut when it takes more than 60 s in all', async () => {
 });
 
 it.each<readonly [what: string, script: string, shown: object]>([
-  ['what takes long', '0:70K 24999:end', { atMs: 24_999, whole: 70 * KIB }],
-  ['what takes too long', '0:70K 25001:end', { atMs: 25_000, code: 'unavailable' }],
+  ['a slow body', '0:70K 24999:end', { atMs: 24_999, whole: 70 * KIB }],
+  ['a body that takes too long', '0:70K 25001:end', { atMs: 25_000, code: 'unavailable' }],
   ['16 MiB', '0:15M 0:1M 0:end', { atMs: 0, whole: 16 * MIB }],
-  ['more', '0:15M 0:1048577 0:end', { atMs: 0, code: 'invalid_argument' }],
+  ['one byte more', '0:15M 0:1048577 0:end', { atMs: 0, code: 'invalid_argument' }],
   ['a failure at its end', '0:300K 1000:failed', { atMs: 1000, code: 'not_found' }],
 ])('a body for HTTP/1.0 is whole or an error: %s', async (_, script, expected) => {
   const { source, ...rest } = await run(script, { isBuffered: true });

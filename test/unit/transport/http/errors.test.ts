@@ -1,4 +1,5 @@
-// The error mapping is total and says what the specification says (TH2).
+// Goal: every error code has the status and the body of the specification (TH2). Method: a table of all codes; bodies
+// of examples.
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
 import { errorReply, invalidField } from '../../../../src/transport/http/errors.ts';
@@ -42,7 +43,7 @@ describe('SPEC-HTTP-ERRORS: error body', () => {
     );
   });
 
-  it('has the details of a refusal as the component spelled them', () => {
+  it('has the details of a refusal as the component wrote them', () => {
     const details = { reason: 'overdrawn', refusalDetails: '{"cents":9007199254740993}' };
     expect(errorReply(new DatabaseError('invalid_argument', 'no', { details })).body).toBe(
       '{"error":{"code":"INVALID_ARGUMENT","message":"no",' +
@@ -50,12 +51,12 @@ describe('SPEC-HTTP-ERRORS: error body', () => {
     );
   });
 
-  it('says in whole seconds when to come again', () => {
+  it('has the time of a retry in whole seconds', () => {
     const error = new DatabaseError('rate_limited', 'slow down', { details: { retryAfterMs: 1_200 } });
     expect(errorReply(error).headers).toEqual({ 'retry-after': '2' });
   });
 
-  it('keeps what went wrong underneath to the log', () => {
+  it('does not show the underlying cause, which only the log has', () => {
     const error = new DatabaseError('internal', 'The server failed', { cause: new Error('a secret path') });
     expect(errorReply(error).body).not.toContain('secret');
   });

@@ -1,4 +1,4 @@
-// A header field of a form is trimmed of blanks only (TH15).
+// Goal: only spaces and tabs are removed around a header field of a form (TH15). Method: a table.
 import { expect, it } from 'vitest';
 import { saidBy } from '../../../../src/transport/http/form-request.ts';
 
@@ -9,7 +9,7 @@ it.each([
   [' \t ', ''],
   ['\uFEFFa', '\uFEFFa'],
   ['a\u00A0', 'a\u00A0'],
-])('takes the header %j of a form as %j', (typed, header) => {
+])('reads the header %j of a form as %j', (typed, header) => {
   const { headers } = saidBy(FORM, new Map([['x-commit-message', typed]]));
   expect(headers.get('x-commit-message')).toBe(header);
 });

@@ -1,4 +1,5 @@
-// A client that ends its side after a request gets its answer (TH7).
+// Goal: a client that ends its side of the connection after a request gets its answer (TH7). Method: half-closed
+// sockets.
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { assert } from '#base';
@@ -15,7 +16,7 @@ async function commitOne(world: HttpWorld): Promise<void> {
 }
 
 it.each(['HTTP/1.1', 'HTTP/1.0'])(
-  'a client that ends its side behind its request is answered each request, and the connection ends: %s',
+  'a client that ends its side after its requests gets each answer, then the connection ends: %s',
   async (version) => {
     await using world = await startHttpWorld();
     const count = version === 'HTTP/1.1' ? 5 : 1;
@@ -25,7 +26,7 @@ it.each(['HTTP/1.1', 'HTTP/1.0'])(
   },
 );
 
-it('a client that ends its side behind its request is asked whether it is there while it waits, and then answered', async () => {
+it('a client that ends its side after its request receives 100 Continue while it waits, and then the answer', async () => {
   await using world = await startHttpWorld();
   await world.client.create('shop');
   const socket = await dial(world.server.address);

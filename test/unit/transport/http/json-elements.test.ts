@@ -1,4 +1,5 @@
-// An array of any length is in its object what JSON says, as text when it is short and as bytes when it is not.
+// Goal: an object with an array of any length is valid JSON, as text when it is short and as bytes otherwise. Method:
+// random and long values.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { JsonElements } from '../../../../src/transport/http/json-elements.ts';
@@ -30,7 +31,7 @@ it.each([
   }
 });
 
-it('elements in an object are the same however they are added', () => {
+it('elements in an object are the same for any order of additions in pieces', () => {
   const arbPieces = fc.array(fc.array(fc.oneof(fc.jsonValue(), fc.constant(LONG)), { maxLength: 4 }), {
     maxLength: 5,
   });
@@ -45,7 +46,7 @@ it('elements in an object are the same however they are added', () => {
   );
 });
 
-it('elements in an object are alone without a name, and text as long as they are short', () => {
+it('elements without a name are an array, and short ones are text', () => {
   expect(elementsOf([['x', 1]]).inObject('', undefined, '')).toBe('["x",1]');
   expect(elementsOf([[LONG]]).inObject('', 'events', '')).toBeInstanceOf(Buffer);
 });

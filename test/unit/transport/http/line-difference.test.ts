@@ -1,9 +1,10 @@
-// A line difference is minimal, and `patch` applies it.
+// Goal: a line difference is minimal, and `patch` can apply it. Method: random texts, an implementation of `patch`, and
+// a naive algorithm.
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unifiedDifference } from '../../../../src/transport/http/line-difference.ts';
 
-/** As `patch` does it: lines outside of hunks stay, and what a hunk says was there has to be there. */
+/** Applies a difference like `patch`: lines outside of hunks stay, and removed lines must be present. */
 function applied(before: string, difference: string): string {
   if (difference === '') return before;
   const lines = before.split('\n');
@@ -29,7 +30,7 @@ function changed(difference: string): readonly string[] {
 }
 
 describe('a difference of lines', () => {
-  it('makes the one text of the other', () => {
+  it('converts one text to the other', () => {
     const text = array(constantFrom('a', 'b', 'c', ''), { maxLength: 40 }).map((lines) => lines.join('\n'));
     assert(
       property(text, text, (before, after) => {
@@ -38,7 +39,7 @@ describe('a difference of lines', () => {
     );
   });
 
-  it('has as few lines as a table of all ways finds', () => {
+  it('has as few lines as possible', () => {
     const lines = array(constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 12 });
     assert(
       property(lines, lines, (before, after) => {
@@ -48,7 +49,7 @@ describe('a difference of lines', () => {
     );
   });
 
-  it('is told as diff -u tells it, and empty when nothing differs', () => {
+  it('has the format of diff -u, and is empty for equal texts', () => {
     expect(unifiedDifference('a\nb', 'a\nb')).toBe('');
     const before = 'a b c d e f g h i j'.split(' ').join('\n');
     const after = before.replace('e', 'E');
@@ -59,7 +60,7 @@ describe('a difference of lines', () => {
   it.each([
     ['differ in more lines than are compared', 600, (place: number) => place % 2 === 1],
     ['are longer than is compared', 9_000, (place: number) => place === 10 || place === 8_990],
-  ])('is all between the first and the last of them when texts %s', (_why, lineCount, isChanged) => {
+  ])('replaces all lines from the first to the last difference when texts %s', (_why, lineCount, isChanged) => {
     const before = Array.from({ length: lineCount }, (_, place) => `${place}`);
     const after = before.map((line, place) => (isChanged(place) ? `${line}!` : line));
     const difference = unifiedDifference(before.join('\n'), after.join('\n'));

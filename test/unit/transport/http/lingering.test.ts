@@ -1,4 +1,5 @@
-// A client that is refused while it sends reads why, and the rest is no request (TH1; RFC 9112, 9.6).
+// Goal: a client that is rejected while it sends can read the reason, and the rest of its bytes is no request (TH1; RFC
+// 9112, 9.6). Method: clients that send everything before they read.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LINGER_BYTES_MAX } from '../../../../src/transport/http/limits.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
@@ -33,14 +34,14 @@ describe('a client that sends everything before it reads', () => {
   it.each<readonly [string, string, readonly Uint8Array[], number]>([
     ['an announced body', `${HEAD}Content-Length: ${20 * PIECE.length}\r\n\r\n`, many, 413],
     ['a body in chunks', `${HEAD}Transfer-Encoding: chunked\r\n\r\n`, many.map(() => CHUNK), 413],
-    ['what is no HTTP', 'GARBAGE\r\n\r\n', many, 400],
+    ['text that is not HTTP', 'GARBAGE\r\n\r\n', many, 400],
     ['a header beyond all limits', `GET / HTTP/1.1\r\nHost: localhost\r\nx: ${'x'.repeat(200_000)}`, many, 400],
-  ])('hears why %s was refused', async (_what, head, pieces, status) => {
+  ])('reads why %s was rejected', async (_what, head, pieces, status) => {
     const replies = parseReplies(await heardAfter(head, pieces));
     expect(replies.map((reply) => [reply.status, reply.headers.get('connection')])).toEqual([[status, 'close']]);
   });
 
-  it('has nothing taken for a request that it sends behind what was refused', async () => {
+  it('has no later bytes treated as a request', async () => {
     const body = '{"name":"behind"}';
     const create = Buffer.from(`${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`);
     const heard = await heardAfter('GARBAGE\r\n\r\n', [PIECE, create, create]);
@@ -48,7 +49,7 @@ describe('a client that sends everything before it reads', () => {
     expect(await world.client.get('/databases/behind')).toMatchObject({ status: 404 });
   });
 
-  it('is cut off when it does not stop', async () => {
+  it('is cut off when it continues to send', async () => {
     const socket = (await dial(world.server.address)).pause();
     const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));
     socket.write(`${HEAD}Content-Length: 999999999\r\n\r\n`);

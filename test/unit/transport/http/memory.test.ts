@@ -1,4 +1,5 @@
-// Memory of the HTTP server is bounded: pipelined requests, bodies, answers (TH10, TM1, TM2, TM3).
+// Goal: the memory of the HTTP server is limited: pipelined requests, bodies, answers (TH10, TM1, TM2, TM3). Method:
+// small budgets with a manual clock.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +19,7 @@ import { dial, exchange, parseReplies } from '../../../support/raw-http.ts';
 
 const PATIENCE_MS = 50;
 const MUCH = 2 ** 30;
-/** Larger than what the sockets of two ends buffer. */
+/** Larger than the socket buffers of both ends. */
 const LARGE = 'x'.repeat(900_000);
 const EVENT_COUNT = 9;
 
@@ -68,7 +69,7 @@ async function inFlight(world: HttpWorld): Promise<number> {
   return Number(/cairn_inflight_requests\{plane="http"\} (\d+)/.exec(body)?.[1]);
 }
 
-it('requests that do not await their answers are handled one after the other, and answered in their order (TH10)', async () => {
+it('pipelined requests are handled one after the other, and answered in order (TH10)', async () => {
   await using world = await startLargeWorld({});
   await fill(world);
   const socket = await send(world, get('/databases/shop/events').repeat(20));
@@ -81,7 +82,7 @@ it('requests that do not await their answers are handled one after the other, an
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 404, 200, 200]);
 });
 
-it('requests that do not await their answers may be so many; behind them the connection ends, and says so', async () => {
+it('pipelined requests are limited in number, and the last answer ends the connection', async () => {
   await using world = await startLargeWorld({});
   const text = get('/health').repeat(PIPELINED_MAX + 100);
   const replies = parseReplies(await exchange(world.server.address, text));
@@ -93,7 +94,7 @@ describe('the bodies of all requests', () => {
   const head = (length: number): string =>
     `POST /databases/shop/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-  it('are refused before they are read when there is no room for them (TM1)', async () => {
+  it('are rejected before they are read when there is no memory for them (TM1)', async () => {
     await using world = await worldOf({ requests: 120_000 });
     const holder = await send(world, `${head(80_000)}${' '.repeat(70_000)}`);
     await until(() => world.budgets.requests.used === 70_000);
@@ -106,7 +107,7 @@ describe('the bodies of all requests', () => {
     holder.destroy();
   });
 
-  it('are asked for, where the client waits for that, once they are let in', async () => {
+  it('are requested by 100 Continue when the client waits for it and there is memory', async () => {
     await using world = await worldOf({ requests: 120_000 });
     const expecting = (text: string, more = ''): string =>
       text.replace('Host: localhost\r\n', `Host: localhost\r\n${more}Expect: 100-continue\r\n`);
@@ -116,7 +117,7 @@ describe('the bodies of all requests', () => {
     for (const [status, text] of [
       [503, head(50_000)],
       [413, head(50_000_000)],
-      // There may never be room for it: a quarter is for connections that have shown that they are quick.
+      // This body may never fit: a quarter of the budget is for connections that have proved to be fast.
       [413, head(100_000)],
       [404, head(50_000).replace('/databases/shop/events', '/none')],
       [400, head(20).replace('Host: localhost', 'Host: localhost/b')],
@@ -137,7 +138,7 @@ describe('the bodies of all requests', () => {
     expect(heard.join('')).toContain('HTTP/1.1 200 OK');
   });
 
-  it('are not counted before they come, however many are announced (TM3)', async () => {
+  it('do not count before they arrive, for any announced lengths (TM3)', async () => {
     await using world = await worldOf({ requests: 120_000 });
     const idle = await Promise.all(Array.from({ length: 60 }, () => send(world, `${head(90_000)}{`)));
     const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked');
@@ -150,7 +151,7 @@ describe('the bodies of all requests', () => {
     for (const socket of idle) socket.destroy();
   });
 
-  it('are refused when they do not keep the pace, with what they brought given back (TM2)', async () => {
+  it('are rejected when they are too slow, and their memory is released (TM2)', async () => {
     await using world = await worldOf({ requests: 200_000 });
     const stalled = exchange(world.server.address, `${head(80_000)}${' '.repeat(30_000)}`);
     const small = await send(world, `${head(16_000)}{`);
@@ -171,7 +172,7 @@ describe('the bodies of all requests', () => {
     small.destroy();
   });
 
-  it('are refused in crumbs, each of which is as much work as a whole chunk', async () => {
+  it('are rejected in tiny chunks, each of which costs as much work as a large one', async () => {
     await using world = await worldOf({});
     const chunked = head(1).replace('Content-Length: 1', 'Transfer-Encoding: chunked\r\nConnection: close');
     const body = JSON.stringify({ events: [cloudEvent('a', { data: 'x'.repeat(40_000) })] });
@@ -189,7 +190,7 @@ describe('the bodies of all requests', () => {
   });
 });
 
-it('the answers of all requests are not held for a client that has gone before its transaction was decided (TM1)', async () => {
+it('the answers of all requests use no memory for a client that left before its transaction was decided (TM1)', async () => {
   await using world = await worldOf({});
   const { log, node } = world.core;
   expect(await commit(world, cloudEvent('first'))).toBe(1);
@@ -207,12 +208,12 @@ it('the answers of all requests are not held for a client that has gone before i
   expect([world.budgets.requests.used, world.budgets.unsent.used]).toEqual([0, 0]);
 });
 
-it('the answers of all requests wait for room, and get it from a client that does not read (TM2)', async () => {
+it('the answers of all requests wait for memory, and get it from a client that does not read (TM2)', async () => {
   await using world = await worldOf({ unsent: 16_000_000 });
   await fill(world);
   const { unsent } = world.budgets;
   const slow = await send(world, get('/databases/shop/events'));
-  // What was taken for the page has become what its text takes, which the client does not read.
+  // The estimate for the page was replaced by the size of its text, which the client does not read.
   await until(() => unsent.used > 0 && unsent.used < 10_000_000);
   const asked = world.client.get('/databases/shop/events');
   await until(() => unsent.waiting === 1);
@@ -228,7 +229,7 @@ it('the answers of all requests wait for room, and get it from a client that doe
   expect(bytes).toBeLessThan(answer.text.length);
 });
 
-it('the answers of all requests are refused as busy where none can be had, except of what was committed', async () => {
+it('the answers of all requests are rejected as busy without memory, except those of committed transactions', async () => {
   const budgets = createByteBudgets({ requestBytesMax: MUCH, unsentBytesMax: 1_000, waitMs: 50 });
   budgets.unsent.of({}).takeAnyway(1_000, () => undefined);
   budgets.small.of({}).takeAnyway(250, () => undefined);

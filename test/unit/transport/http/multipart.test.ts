@@ -1,4 +1,5 @@
-// Multipart bodies give parts or one fault, and leave the event loop its turns (TH11).
+// Goal: multipart bodies are parsed to parts or one fault, without blocking the event loop (TH11). Method: large parts
+// of text that resembles boundaries.
 import { describe, expect, it } from 'vitest';
 import type { DatabaseError } from '#base';
 import { readParts } from '../../../../src/transport/http/multipart.ts';
@@ -42,7 +43,7 @@ describe('a body of several parts', () => {
     ['beginnings of a boundary', '\r\n--'],
     ['boundaries of another kind', '\r\n--c\r\n'],
     ['zeros', '\0'],
-  ])('gives a part that consists of %s, and others have their turns', async (_what, text) => {
+  ])('returns a part that consists of %s, and yields to the event loop', async (_what, text) => {
     const content = Buffer.alloc(4 * MIB, text);
     const { value, turns } = await turnsDuring(
       read(Buffer.concat([part('metadata', '{}'), part('wasm', content), END])),
@@ -52,7 +53,7 @@ describe('a body of several parts', () => {
     expect(turns).toBeGreaterThanOrEqual(1024);
   });
 
-  it('holds no part a second time, wherever boundaries and their beginnings stand', async () => {
+  it('copies no part, for any position of boundaries and their prefixes', async () => {
     for (const text of ['\r\n--', '\r\n--c', '-', 'x']) {
       for (let length = 8_150; length < 8_210; length++) {
         const content = Buffer.alloc(length, text);
@@ -63,7 +64,7 @@ describe('a body of several parts', () => {
     }
   });
 
-  it('of parts without a name ends at the limit, however many there are', async () => {
+  it('of parts without a name ends at the limit, for any number of them', async () => {
     const body = Buffer.alloc(8 * MIB, '\r\n--b\r\n\r\n');
     const { value, turns } = await turnsDuring(read(body).catch((error: DatabaseError) => error));
     expect(value).toMatchObject({ code: 'invalid_argument' });
@@ -74,7 +75,7 @@ describe('a body of several parts', () => {
     expect(turns).toBeLessThan(20);
   });
 
-  it('may have other parts, which are not looked at, also twice; they are named where one is missing', async () => {
+  it('may have other parts, also twice, which are ignored, and named when one is missing', async () => {
     const others = [part('submit', 'Send'), part('more', ''), part('submit', 'Send')];
     const parts = await read(Buffer.concat([part('metadata', '{}'), ...others, part('wasm', 'x'), END]));
     expect([parts.get('metadata'), parts.get('wasm')]).toEqual([Buffer.from('{}'), Buffer.from('x')]);
@@ -83,7 +84,7 @@ describe('a body of several parts', () => {
     );
   });
 
-  it('is refused with a part that it has twice', async () => {
+  it('is rejected with a part that occurs twice', async () => {
     const twice = Buffer.concat([part('metadata', '{}'), part('wasm', 'x'), part('wasm', 'x'), END]);
     await expect(read(twice)).rejects.toThrow('wasm must be sent once');
   });

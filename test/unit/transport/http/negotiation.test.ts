@@ -1,4 +1,4 @@
-// Content negotiation by Accept, however it is spelled (ADR 0115).
+// Goal: content negotiation handles any Accept header (ADR 0115). Method: tables of headers.
 import { expect, it } from 'vitest';
 import { negotiate } from '../../../../src/transport/http/negotiation.ts';
 
@@ -24,12 +24,12 @@ it.each<readonly [accept: string | undefined, chosen: string | undefined]>([
   ['application/json; charset=utf-8', 'application/json'],
   ['text/html;q=0.5, application/json;charset="UTF-8"', 'application/json'],
   ['application/json; charset=iso-8859-1', undefined],
-])('negotiation takes for %j %s', (accept, chosen) => {
+])('negotiation chooses for %j %s', (accept, chosen) => {
   const index = negotiate(accept, OFFERS);
   expect(index === undefined ? undefined : OFFERS[index]).toBe(chosen);
 });
 
-it('negotiation passes over what it cannot read', () => {
+it('negotiation ignores what it cannot parse', () => {
   const paths =
     '*/json text text/ /html text/html/x täxt/html " text/html;level text/html;level="1 text/html;level="1"x';
   const weights = '*;q=.2 text/html;q=2 text/html;q=-1 text/html;q=0.0001 text/html;q=1.001 text/html;q=';
@@ -39,6 +39,6 @@ it('negotiation passes over what it cannot read', () => {
   }
 });
 
-it('negotiation has nothing to take where nothing is offered', () => {
+it('negotiation chooses nothing when nothing is offered', () => {
   expect([negotiate(undefined, []), negotiate('*/*', [])]).toEqual([undefined, undefined]);
 });

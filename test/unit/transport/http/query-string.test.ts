@@ -1,4 +1,4 @@
-// Query parameters are decoded strictly.
+// Goal: query parameters are decoded strictly. Method: texts of URLSearchParams, and tables.
 import { assert as check, property, string, uniqueArray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '#base';
@@ -7,7 +7,7 @@ import { parseInteger, parseQueryString, parseRevision } from '../../../../src/t
 const BOUNDS = { min: 1, max: 1000 };
 
 describe('query string', () => {
-  it('reads what URLSearchParams writes', () => {
+  it('decodes the text of URLSearchParams', () => {
     const text = string({ unit: 'grapheme', maxLength: 20 });
     check(
       property(uniqueArray(text), text, (names, value) => {
@@ -30,34 +30,34 @@ describe('query string', () => {
     expect(parseQueryString(text).get(name)).toBe(value);
   });
 
-  it.each(['a=%', 'a=%zz', '%ff=1', 'a=%C3'])('of %s is refused for its encoding', (text) => {
+  it.each(['a=%', 'a=%zz', '%ff=1', 'a=%C3'])('of %s is rejected for its encoding', (text) => {
     expect(() => parseQueryString(text)).toThrow('must have percent encodings of UTF-8');
   });
 
-  it('is refused when a parameter is given twice', () => {
+  it('is rejected when a parameter is given twice', () => {
     expect(() => parseQueryString('a=1&%61=1')).toThrow('a must be given once');
   });
 
-  it('has its names in their order, and is written again with one parameter changed', () => {
+  it('has its names in order, and is written again with one parameter changed', () => {
     expect([...parseQueryString('b=1&%61=2').names()]).toEqual(['b', 'a']);
     expect(parseQueryString('limit=2&after=a').with('after', 'ö b')).toBe('limit=2&after=%C3%B6+b');
   });
 });
 
 describe('integer parameter', () => {
-  it.each(['1', '17', '1000'])('%s is taken', (text) => {
+  it.each(['1', '17', '1000'])('%s is accepted', (text) => {
     expect(parseInteger('limit', text, BOUNDS)).toBe(Number(text));
   });
 
   it.each(['', '0', '01', '1001', '-1', '+1', '1.0', '1e2', '0x1', ' 1', '١', '9'.repeat(400)])(
-    '%j is refused with what would be right',
+    '%j is rejected with the valid values',
     (text) => {
       expect(() => parseInteger('limit', text, BOUNDS)).toThrow(DatabaseError);
       expect(() => parseInteger('limit', text, BOUNDS)).toThrow('limit must be an integer from 1 to 1000');
     },
   );
 
-  it('names a leading zero, and refuses the first number that is no safe integer', () => {
+  it('names a leading zero, and rejects the first number that is not a safe integer', () => {
     expect(() => parseInteger('limit', '007', BOUNDS)).toThrow(
       'limit must be an integer from 1 to 1000, without a leading zero; found 007',
     );

@@ -1,10 +1,11 @@
-// Each parameter of a render goes to whom it is for, and the link to the next page asks for all of it again (ADR 0115).
+// Goal: each parameter of a render goes to the State View, the presenter or the server, and the link to the next page
+// has all of them (ADR 0115). Method: queries of examples.
 import { expect, it } from 'vitest';
 import { parseQueryString } from '../../../../src/transport/http/query-string.ts';
 import { continuationOf, renderParameters } from '../../../../src/transport/http/render-parameters.ts';
 import { nextLink } from '../../../../src/transport/http/reply.ts';
 
-it('parameters of a render bind the view with a dot, and are the presenter’s with and without', () => {
+it('parameters of a render with a dot bind the view, and all others and those go to the presenter', () => {
   const query = parseQueryString('limit=5&subject.path=a%26b&effective_time_end_at=now&continuation=x&=y&.=z');
   const { cut, bindings, presented } = renderParameters(query, { name: 'tree', isPresented: true });
   expect(cut).toBe('now');
@@ -22,7 +23,7 @@ it('parameters of a render bind the view with a dot, and are the presenter’s w
 });
 
 it.each(['limit', 'continuation', '', '__proto__'])(
-  'parameters of a render without a dot are refused there: %j',
+  'parameters of a render without a dot are rejected without a presenter: %j',
   (name) => {
     const query = parseQueryString(`subject.path=a&${name}=5`);
     expect(() => renderParameters(query, { name: 'tree', isPresented: false })).toThrow(
@@ -36,7 +37,7 @@ it.each([
   ['limit=5&subject.path=a%26b', 'ö, "b" <c>; d&e=f'],
   ['continuation=old&x=1', 'new'],
   ['effective_time_end_at=2024-01-01T00%3A00%3A00Z', '+ +'],
-])('the link to the next page of ?%s asks for all of it again, and for %j', (search, token) => {
+])('the link to the next page of ?%s has all parameters, and the token %j', (search, token) => {
   const query = parseQueryString(search);
   const link = nextLink(continuationOf('/api/v1/db/a/7/state-views/tree/v1', query, token))['link'] ?? '';
   const [, target = ''] = /^<([^<>\s]*)>; rel="next"$/.exec(link) ?? [];

@@ -1,4 +1,5 @@
-// A request is traced from its beginning to its answer, and log lines about it name its trace; probes are not traced.
+// Goal: a request has a span until its answer, and log lines about it have its trace id. Method: a failing route with a
+// tracer that keeps spans.
 import { expect, it } from 'vitest';
 import { eventually } from '../../../support/eventually.ts';
 import { startHttpWorld } from '../../../support/http-world.ts';
@@ -6,7 +7,7 @@ import { keptSpans } from '../../../support/kept-spans.ts';
 
 const TRACE = 'a'.repeat(32);
 
-it('a request that is traced is a fault of the node when that fails, and the log names its trace', async () => {
+it('the span of a request that fails has an error, and the log has its trace id', async () => {
   const { tracer, ended } = keptSpans();
   const handle = (): never => {
     throw new TypeError('a bug');

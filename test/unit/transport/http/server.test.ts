@@ -1,4 +1,5 @@
-// The HTTP server over a node in one thread: connections, shutdown, failures, metrics.
+// Goal: the HTTP server handles connections, shutdown, failures and metrics. Method: the server over a node in one
+// thread.
 import { once } from 'node:events';
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -36,7 +37,7 @@ function outcome(request: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-it('the connections beyond the limit have the places of those that wait for a request, the longest first', async () => {
+it('connections beyond the limit evict those that wait for a request, the longest first', async () => {
   await using world = await startHttpWorld({ connectionsMax: 2 });
   const { hostname, port } = new URL(world.server.address);
   const dial = async (text: string): Promise<Socket> => {
@@ -57,7 +58,7 @@ it('the connections beyond the limit have the places of those that wait for a re
   idle.destroy();
 });
 
-it('a client that leaves ends the work below its request, and nothing is logged (TH7)', async () => {
+it('a client that leaves ends the work of its request, and nothing is logged (TH7)', async () => {
   await using world = await startHttpWorld();
   await world.client.create('shop');
   const leaving = new AbortController();
@@ -74,7 +75,7 @@ it('a client that leaves ends the work below its request, and nothing is logged 
   expect(world.logged).toEqual([]);
 });
 
-it('a server that closes answers the running request, tells its connection to end, and takes no new one (TH9)', async () => {
+it('a server that closes answers the running request, closes its connection, and accepts no new one (TH9)', async () => {
   await using world = await startHttpWorld();
   await world.client.create('shop');
   const agent = new Agent({ keepAlive: true });
@@ -88,7 +89,7 @@ it('a server that closes answers the running request, tells its connection to en
   agent.destroy();
 });
 
-it('a server that closes cuts off what is still running at the deadline', async () => {
+it('a server that closes cuts off running requests at the deadline', async () => {
   await using world = await startHttpWorld();
   await world.client.create('shop');
   const running = outcome(get(`${world.server.address}/db/shop/cached`, { headers: { 'x-min-revision': '1' } }));
@@ -98,7 +99,7 @@ it('a server that closes cuts off what is still running at the deadline', async 
   await until(() => world.timers.count === 0);
 });
 
-it('a failure of the node answers 500 INTERNAL without saying more, is logged, and is fatal when stored rows are damaged', async () => {
+it('a failure of the node is answered with 500 INTERNAL only, is logged, and is fatal when stored rows are damaged', async () => {
   await using world = await startHttpWorld();
   await world.client.create('shop');
   await world.client.commit('shop', cloudEvent('a'));

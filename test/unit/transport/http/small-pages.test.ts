@@ -1,4 +1,5 @@
-// Small answers do not wait for large ones that hundreds of sockets do not read (TM4).
+// Goal: small answers do not wait for large ones that hundreds of sockets do not read (TM4). Method: many clients that
+// do not read large pages, and one that reads.
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ByteBudgets, createByteBudgets } from '#transport';
@@ -7,12 +8,12 @@ import { cloudEvent } from '../../../support/http-client.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
 import { dial } from '../../../support/raw-http.ts';
 
-/** The least that a node can be given. */
+/** The minimum budget of a node. */
 const UNSENT_BYTES = 32 * 1024 * 1024;
 const LONG_MS = 600_000;
 const SLOW_READERS = 200;
 const REQUESTS = 200;
-/** Pages of these are larger than what the sockets of two ends buffer. */
+/** Pages of these are larger than the socket buffers of both ends. */
 const LARGE = 'x'.repeat(900_000);
 const LARGE_EVENTS = 9;
 const SMALL_EVENTS = 20;
@@ -24,7 +25,7 @@ describe('small answers, while hundreds do not read their large ones', () => {
 
   beforeAll(async () => {
     const time = new ManualTime();
-    // Nobody who waits gives up before the test has ended, on a busy machine either.
+    // No wait times out before the test has ended, also on a busy machine.
     budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: UNSENT_BYTES, waitMs: LONG_MS, time });
     world = await startHttpWorld({ budgets, holdsWaits: false });
     await world.client.create('large');
@@ -32,7 +33,7 @@ describe('small answers, while hundreds do not read their large ones', () => {
     for (let n = 0; n < LARGE_EVENTS; n++) await commit('large', n, cloudEvent(`e${n}`, { data: LARGE }));
     for (let n = 0; n < SMALL_EVENTS; n++) await commit('small', n, cloudEvent(`e${n}`));
     slow = await Promise.all(Array.from({ length: SLOW_READERS }, ask));
-    // None has room for another large page, and all that have none have seen that theirs is not small.
+    // No client has memory for another large page, and all of them know that their page is not small.
     await until(() => budgets.unsent.waiting > SLOW_READERS - 10 && budgets.small.used === 0);
   }, 60_000);
 
@@ -54,7 +55,7 @@ describe('small answers, while hundreds do not read their large ones', () => {
     return socket;
   }
 
-  it('are all given to a client that reads', async () => {
+  it('are all sent to a client that reads', async () => {
     const limited = Array.from(
       { length: REQUESTS },
       (_, n) => `/databases/small/events?limit=${1 + (n % SMALL_EVENTS)}`,

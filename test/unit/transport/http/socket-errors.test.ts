@@ -1,4 +1,5 @@
-// Failures of a connection that only time or a vanished client brings about are answered too, or not at all (TH1).
+// Goal: a connection that fails by a timeout or a parse error is answered, and one that was reset is not (TH1). Method:
+// errors of sockets.
 import { createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { assert } from '#base';

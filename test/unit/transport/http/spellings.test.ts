@@ -1,4 +1,5 @@
-// docs/http.md names every spelling that bodies and queries may have, and what it calls the same is read as the same.
+// Goal: docs/http.md lists every spelling in bodies and queries, and spellings that it calls equal are parsed equally.
+// Method: the rows of its table, and the names of the parsers.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -55,7 +56,7 @@ describe('the table of spellings', () => {
   });
 
   it.each(spellings.filter(([where]) => where !== 'a new database' && where in READERS))(
-    'in %s %s is %s',
+    'in %s %s equals %s',
     (where, canonical, other) => {
       const meaning = meaningOf(where, canonical);
       expect(meaning).toBeDefined();
@@ -63,7 +64,7 @@ describe('the table of spellings', () => {
     },
   );
 
-  it('has every name that the parsers know', () => {
+  it('has every name that the parsers accept', () => {
     const plain = (name: string): string => name.toLowerCase().replaceAll('_', '');
     const named = new Set([...table.matchAll(/"(\w+)"/g)].map(([, name = '']) => name));
     expect([...OPTION_NAMES, ...RANGE_NAMES].filter((name) => !named.has(name))).toEqual([]);

@@ -1,4 +1,5 @@
-// Long work leaves the event loop to all other work every few milliseconds (TH11).
+// Goal: long work yields to the event loop every few milliseconds (TH11). Method: a large page, and the longest time
+// between turns.
 import { expect, it } from 'vitest';
 import { createByteBudgets } from '#transport';
 import { until } from '../../../support/budget-time.ts';
@@ -9,7 +10,7 @@ import { dial } from '../../../support/raw-http.ts';
 const EVENTS_EACH = 125;
 const NUMBER_COUNT = 3_500;
 
-it('a large page lets the event loop come round all the while it is made (TH11)', { timeout: 60_000 }, async () => {
+it('a large page yields to the event loop while it is built (TH11)', { timeout: 60_000 }, async () => {
   const budgets = createByteBudgets({ requestBytesMax: 2 ** 30, unsentBytesMax: 2 ** 30 });
   await using world = await startHttpWorld({ budgets, holdsWaits: false });
   await world.client.create('shop');
@@ -34,7 +35,7 @@ it('a large page lets the event loop come round all the while it is made (TH11)'
   expect(longestUs).toBeLessThan((lastUs - beganUs) / 3);
 });
 
-/** What this thread has had of a processor: it stands still while others have them. */
+/** Returns the processor time of this thread, which excludes other processes. */
 function busyUs(): number {
   const { user, system } = process.threadCpuUsage();
   return user + system;

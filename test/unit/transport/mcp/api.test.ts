@@ -1,4 +1,5 @@
-// Tools ask the HTTP API over kept connections, which the server may close at any time.
+// Goal: tools use the HTTP API over kept connections, which the server may close at any time. Method: a server that
+// resets connections.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
@@ -7,7 +8,7 @@ import { Api, type ApiRequest } from '../../../../src/transport/mcp/api.ts';
 const ASKED = { path: '/', accept: '*/*', authorization: undefined };
 const { signal } = new AbortController();
 
-/** Resets each connection when its second request comes. */
+/** Starts a server that resets each connection at its second request. */
 async function startResetting(): Promise<{ readonly api: Api; readonly seen: string[] }> {
   const seen: string[] = [];
   const answered = new WeakSet<object>();
@@ -39,7 +40,7 @@ it('a read is sent again when the kept connection is reset', async () => {
   expect(seen).toEqual(['GET', 'GET', 'GET']);
 });
 
-it('a write is not sent again', async () => {
+it('a write is not repeated', async () => {
   const { api, seen } = await startResetting();
   await ask(api, 'GET');
   await expect(ask(api, 'POST')).rejects.toThrow('The HTTP API cannot be reached; try again');

@@ -1,4 +1,5 @@
-// Requests of a session have their own answers (TC9) and principals (TC2); sessions end (TC3).
+// Goal: requests of a session have their own answers (TC9) and principals (TC2), and sessions end (TC3). Method: the
+// protocol over HTTP with an API that answers late.
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -73,7 +74,7 @@ beforeEach(async () => {
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`;
 });
 
-/** A principal shows one of its credentials, such as `ann/1`. */
+/** The authorization is a credential of a principal, such as `ann/1`. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const read = readMessage(await buffer(request));
   const body = read.kind === 'read' ? read.value : undefined;
@@ -108,7 +109,7 @@ async function untilAsked(count: number): Promise<void> {
   await expect.poll(() => api.asked.length).toBe(count);
 }
 
-it('requests with the same id (TC9) are refused at once while the first is in flight, which has its own answer', async () => {
+it('requests with the same id (TC9) are rejected while the first is in flight, which gets its own answer', async () => {
   const session = await ready();
   const paths = Array.from({ length: 40 }, (_, at) => `/db/a${at}`);
   const first = send(url, callOf(7, paths[0] ?? ''), session);
@@ -122,7 +123,7 @@ it('requests with the same id (TC9) are refused at once while the first is in fl
   expect((await send(url, callOf(7, '/db/next'), session)).text).toContain('"text":"/db/next with');
 });
 
-it('requests with the same id (TC9) are refused after the client disconnects, until it could resume with the answer', async () => {
+it('requests with the same id (TC9) are rejected after the client disconnects, while it can resume with the answer', async () => {
   const newer = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-11-25' } };
   const { session: id } = await send(url, newer);
   const session = { 'mcp-session-id': id ?? '', 'mcp-protocol-version': '2025-11-25' };
@@ -143,7 +144,7 @@ it('requests with the same id (TC9) are refused after the client disconnects, un
 describe('a session with authentication (TC2)', () => {
   const statusOf = async (sent: Promise<McpSent>): Promise<number> => (await sent).status;
 
-  it('refuses other principals, and acts with the Authorization of each request', async () => {
+  it('rejects other principals, and uses the Authorization of each request', async () => {
     api.open();
     const session = await ready({ authorization: 'ann/1' });
     const { text } = await send(url, callOf(2, '/db/a'), { ...session, authorization: 'ann/2' });
@@ -152,7 +153,7 @@ describe('a session with authentication (TC2)', () => {
     expect((await send(url, callOf(3, '/db/a'), session)).text).toContain('with ann/1"');
   });
 
-  it('is evicted for the next one of its principal when that has too many', async () => {
+  it('is evicted for a new one when its principal has too many', async () => {
     const other = await ready({ authorization: 'bob/1' });
     const mine: Headers[] = [];
     for (let n = 0; n <= SESSIONS.ofPrincipal; n++) mine.push(await ready({ authorization: `ann/${n}` }));
@@ -170,7 +171,7 @@ async function counted(series: string): Promise<number> {
 const OPEN = 'cairn_mcp_sessions';
 const BEGUN = 'cairn_mcp_sessions_begun_total';
 
-it('a session (TC3) ends when nobody has used it for long, and not while somebody listens', async () => {
+it('a session (TC3) ends when it was not used for long, but not while a client listens', async () => {
   await begun(url);
   const heard = await begun(url);
   const stream = await fetch(url, { headers: { accept: 'text/event-stream', ...heard } });
@@ -219,6 +220,6 @@ it.each([
   [`http://127.0.0.1/.${uuid}`, undefined],
   [`1.${'5'.repeat(10_000)}`, undefined],
   [uuid, undefined],
-])('the id of a session %j is of node %j', (id, node) => {
+])('the id of a session %j belongs to node %j', (id, node) => {
   expect(nodeOfSession(id)).toBe(node);
 });

@@ -1,4 +1,5 @@
-// Tools send the bytes of their arguments to the HTTP API, or refuse them (TC1, TC8).
+// Goal: tools send their arguments unchanged to the HTTP API, or reject them (TC1, TC8). Method: tables of arguments,
+// and an API that records requests.
 import { expect, it } from 'vitest';
 import { Api, type ApiAnswer, type ApiRequest } from '../../../../src/transport/mcp/api.ts';
 import { rawArguments, readMessage } from '../../../../src/transport/mcp/message-json.ts';
@@ -80,7 +81,7 @@ it.each([
   ['{"path":"/orders/a","method":5}', AS_BODY],
   ['{"path":"/var/lib","size":1}', AS_BODY],
   ['{"method":"card","path":"b","total":1}', AS_BODY],
-])('the command %s is sent as it was written to where it is understood', async (command, path) => {
+])('the command %s is sent as it was written, to the route for its form', async (command, path) => {
   const given = `{${COMMANDED},"command":${command}}`;
   expect(await sentBy('execute_state_change', given)).toEqual({ method: 'POST', path, body: command });
 });
@@ -140,7 +141,7 @@ it.each<[string, string, RegExp]>([
     String.raw`{${PUBLISHED},"wasm_base64":"","component_type":"state_view","events":["\ud800"]}`,
     /^events must not contain an unpaired surrogate$/,
   ],
-])('%s refuses %s', async (name, given, message) => {
+])('%s rejects %s', async (name, given, message) => {
   await expect(sentBy(name, given)).rejects.toThrow(message);
 });
 
@@ -148,7 +149,7 @@ it.each([
   ['{"id":1,"id":2}', /"id" is repeated/],
   ['{"id":1', /the end/],
   [`${'['.repeat(257)}${']'.repeat(257)}`, /at most 256 levels/],
-])('the message %s is refused', (text, message) => {
+])('the message %s is rejected', (text, message) => {
   const read = readMessage(Buffer.from(text));
   expect(String(read.kind === 'fault' ? read.message : undefined)).toMatch(message);
 });

@@ -1,4 +1,5 @@
-// The record of an operator's order names who showed its certificate, also one with several common names.
+// Goal: the audit record of an admin request names the client certificate, also one with several common names. Method:
+// issued certificates.
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { askerOf } from '../../../../src/transport/peer/admin-methods.ts';
@@ -12,11 +13,11 @@ function askedWith(cn: string | readonly string[]): ReturnType<typeof askerOf> {
   return askerOf({ getPeer: () => ADDRESS, getAuthContext: () => ({ sslPeerCertificate }) });
 }
 
-it('who asks is named by the common names of his certificate, by all that it has', () => {
+it('a client is named by all common names of its certificate', () => {
   expect(askedWith('operator')).toEqual({ address: ADDRESS, certificate: 'operator' });
   expect(askedWith(['operator', 'node-2'])).toEqual({ address: ADDRESS, certificate: 'operator, node-2' });
 });
 
-it('who asks without a certificate is named by his address', () => {
+it('a client without a certificate is named by its address', () => {
   expect(askerOf({ getPeer: () => ADDRESS, getAuthContext: () => ({}) })).toEqual({ address: ADDRESS });
 });

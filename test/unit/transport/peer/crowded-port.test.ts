@@ -1,4 +1,5 @@
-// However many connect to the port of peers, it takes no more descriptors than are left for it.
+// Goal: the peer port uses no more descriptors than its limit, for any number of connections. Method: more connections
+// than the limit.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
@@ -9,7 +10,7 @@ import { LinkedNode, OTHER_CLUSTER, placeOf } from '../../../support/peer-nodes.
 const CONNECTIONS_MAX = 3;
 const HEADER = { clusterId: OTHER_CLUSTER, from: placeOf(2), to: placeOf(1) };
 
-it('closes connections beyond the most as they come, and takes others when some have gone', async () => {
+it('closes connections beyond the maximum, and accepts others when some have ended', async () => {
   await using node = await LinkedNode.open(placeOf(1), { connectionsMax: CONNECTIONS_MAX });
   const crowd = Array.from({ length: 10 }, () => connect(node.links.port, '127.0.0.1').on('error', () => undefined));
   const open = (): number => crowd.filter(({ destroyed }) => !destroyed).length;
@@ -19,7 +20,7 @@ it('closes connections beyond the most as they come, and takes others when some 
   await until(async () => {
     const socket = connect(node.links.port, '127.0.0.1').on('error', () => undefined);
     await once(socket, 'connect');
-    // It answers what is none of its streams, and says why.
+    // The port rejects a greeting for another cluster with a reason.
     socket.write(writeHello({ header: HEADER, lane: 'beats', run: 1, address: undefined }));
     const answer = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
     socket.destroy();

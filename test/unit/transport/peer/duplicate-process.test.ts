@@ -1,5 +1,5 @@
-// TP12: a node accepts one process of another node at a time, as two would vote as one replica. Method: real links over
-// loopback; a copy is a second process of the same node and store.
+// TP12: a node accepts one process of another node at a time, because two of them would vote as one replica. Method:
+// real links over loopback; a copy is a second process of the same node and store.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { freePorts } from '../../../support/free-ports.ts';
 import { CLUSTER, LinkedNode, type NodeOptions, placeOf, QUICK, UNPINGED, Wire } from '../../../support/peer-nodes.ts';
 
 const [NORTH, SOUTH, WEST] = [placeOf(1), placeOf(2), placeOf(3)];
-/** A connection is silent after 40 ms. */
+/** A connection counts as silent after 40 ms. */
 const SHORT = { limits: { ...QUICK, pingEveryMs: 20, pingTimeoutMs: 20 } };
 const stack: AsyncDisposable[] = [];
 
@@ -34,7 +34,7 @@ function reaches(from: LinkedNode, to: typeof NORTH): boolean {
   return LANES.every((lane) => from.links.isOpen(to.node, lane));
 }
 
-/** A node, and another that it reaches and that reaches it. */
+/** Two nodes that reach each other. */
 async function pair(): Promise<{ north: LinkedNode; south: LinkedNode }> {
   const [north, south] = [await open(NORTH, { limits: UNPINGED }), await open(SOUTH, { limits: UNPINGED })];
   north.links.setPeers([south.peer]);
@@ -63,7 +63,7 @@ it('the second process of a node is refused while the first has connections, and
   expect(copy.observed.duplicates.at(-1)).toBeUndefined();
 });
 
-it('the second process is accepted when nothing is heard of the first, though its connections are open', async () => {
+it('the second process is accepted when the first is silent, although its connections are open', async () => {
   const [north, south, copy] = [await open(NORTH, { limits: UNPINGED }), await open(SOUTH, SHORT), await open(NORTH)];
   using wire = await Wire.to(south.links.port);
   north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
@@ -74,7 +74,7 @@ it('the second process is accepted when nothing is heard of the first, though it
   expect(reaches(north, SOUTH)).toBe(false);
 });
 
-it('a process that answers at the address of a node is refused while another one of that node has dialled long ago', async () => {
+it('a process that answers at the address of a node is refused while another one that dialled long ago still sends', async () => {
   const HOUR_MS = 3_600_000;
   const limits = { ...QUICK, pingEveryMs: 20, pingTimeoutMs: HOUR_MS };
   let pastMs = 0;
@@ -85,7 +85,7 @@ it('a process that answers at the address of a node is refused while another one
   pastMs = 2 * HOUR_MS;
   const { trips } = north.observed;
   const before = trips.length;
-  // Every lane of it asks as often.
+  // All lanes of a process ping equally often.
   await eventually(() => expect(trips.length).toBeGreaterThan(before + 5));
   south.links.setPeers([copy.peer]);
   const reason = `127.0.0.1:${copy.links.port}: ${wordsOf(north, copy)}`;
@@ -93,7 +93,7 @@ it('a process that answers at the address of a node is refused while another one
   expect([reaches(south, NORTH), reaches(north, SOUTH)]).toEqual([false, true]);
 });
 
-it('the address of a node is changed by the process that is heard, and by no other', async () => {
+it('the address of a node is changed only by the process from which messages arrive', async () => {
   const { north, south } = await pair();
   const copy = await open(NORTH);
   const asked: JoinRequest[] = [];
@@ -114,11 +114,11 @@ it('the address of a node is changed by the process that is heard, and by no oth
   await eventually(async () => expect(await ask(copy.run)).toEqual(taken));
 });
 
-it('a process that a node refuses for another one sends nothing to the others, and is to end when that lasts', async () => {
+it('a process that one node refuses as a duplicate sends nothing to the others, and ends when the refusals last', async () => {
   const { north, south } = await pair();
   const west = await open(WEST);
   const ends: string[] = [];
-  // The clock of the copy stands still, except where it is moved.
+  // The clock of the copy moves only when the test sets it.
   let nowMs = 0;
   const world = { ...NET, nowMs: () => nowMs };
   const copy = await open(NORTH, { ...SHORT, world, onDuplicate: (words) => void ends.push(words) });
@@ -144,7 +144,7 @@ it('a process that a node refuses for another one sends nothing to the others, a
   expect(west.numbersOf('beats')).toEqual([1]);
 });
 
-it('of two processes that starting nodes accepted, one each, all accept the one at the address in the catalog', async () => {
+it('when starting nodes accepted one of two processes each, all then accept the one at the address in the catalog', async () => {
   const limits = { ...UNPINGED, backoffFirstMs: 3_600_000, backoffLastMs: 3_600_000 };
   const [port = 0] = await freePorts(1);
   const [south, west, copy] = [await open(SOUTH), await open(WEST, { limits }), await open(NORTH)];
@@ -164,7 +164,7 @@ it('of two processes that starting nodes accepted, one each, all accept the one 
   expect([north.observed.duplicates, reaches(copy, WEST)]).toEqual([[], false]);
 });
 
-it('a new connection gives way to a process that answers at the address in the catalog, or else announces it', () => {
+it('a recent connection is replaced by a process that answers at the address in the catalog, or announces that address', () => {
   const limits = PEER_LIMITS;
   const world = { ...NET, nowMs: () => 100_000, afterArrivals: () => undefined };
   const [known, elsewhere] = [
@@ -196,7 +196,7 @@ it('a new connection gives way to a process that answers at the address in the c
   expect(accepts({ address: { ...known, host: 'node-2' } }, {})).toEqual(REFUSED);
 });
 
-it('a node outside the catalog that hears another process of this one neither mutes nor ends this one', async () => {
+it('a node outside the catalog that reports a duplicate neither mutes nor ends this process', async () => {
   const [south, stranger] = [await open(SOUTH), placeOf(4)];
   const refusing = createServer((socket) => {
     socket.on('error', () => undefined);

@@ -1,4 +1,4 @@
-// TP3 and TP4: raw sockets that break the rules of the peer port.
+// Goal: the peer port survives sockets that violate its protocol (TP3, TP4). Method: raw sockets with invalid bytes.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ import {
 } from '../../../support/http2-frames.ts';
 import { CLUSTER, LinkedNode, numbered, OTHER_CLUSTER, placeOf, QUICK } from '../../../support/peer-nodes.ts';
 
-/** The last field of the headers of gRPC. */
+/** Length of the last field of the headers of gRPC. */
 const CONTENT_TYPE_BYTES = 31;
 const NORTH = placeOf(1);
 const SOUTH = placeOf(2);
@@ -89,8 +89,8 @@ function record(bytes: Uint8Array): Buffer {
 describe('a stream', () => {
   it.each([
     ['no greeting', changed(1, 0x51), 'the stream has no greeting'],
-    ['a format of later', changed(4, 4), 'streams of format 4 are unknown here, 3 would be known'],
-    ['a lane that there is not', changed(5, 3), 'lane 3 is none of 0 to 2'],
+    ['a later format', changed(4, 4), 'streams of format 4 are unknown here, 3 would be known'],
+    ['an unknown lane', changed(5, 3), 'lane 3 is none of 0 to 2'],
     ['a long address', changed(9, 5), 'its address is too long'],
     ['no header', changed(12, 0), 'bytes that do not begin with CPFR are no frame'],
     ['damage', changed(12 + 28, 0xff), 'the greeting is damaged'],
@@ -101,7 +101,7 @@ describe('a stream', () => {
     ],
     ['another node', hello({ ...TO_SOUTH, to: placeOf(3) }), 'the sender means node 3, store'],
     ['a sender with another store', hello({ ...TO_SOUTH, from: placeOf(7) }), 'node 7 has store'],
-  ])('is refused by what is wrong with its greeting: %s (TP3)', async (_name, said, reason) => {
+  ])('is rejected with the fault of its greeting: %s (TP3)', async (_name, said, reason) => {
     const south = await openSouth();
     const { socket, answer } = strangerAt(south, said);
     socket.write(new Uint8Array(2000));
@@ -109,7 +109,7 @@ describe('a stream', () => {
     expect(south.observed.failed.received).toBe(1);
   });
 
-  it('of HTTP/2 that is reset behind headers that are refused leaves the node running (TP4)', async () => {
+  it('of HTTP/2 that is reset after rejected headers leaves the node running (TP4)', async () => {
     const south = await openSouth();
     const refused = [grpcHeaders('/absent'), grpcHeaders('/').subarray(0, -CONTENT_TYPE_BYTES)];
     const frames = refused.flatMap((payload, place) => {
@@ -124,7 +124,7 @@ describe('a stream', () => {
     expect(await askForCluster({ host: '127.0.0.1', port }, 5000)).toBe(CLUSTER);
   });
 
-  it('of HTTP/2 with a header that gRPC cannot read is noted, and nothing goes to stderr (O2)', async () => {
+  it('of HTTP/2 with a header that gRPC cannot parse is recorded, and nothing is written to stderr (O2)', async () => {
     const south = await openSouth();
     const header = Buffer.concat([Buffer.of(0, 1), Buffer.from('x'), Buffer.of(1, 0xe9)]);
     const payload = Buffer.concat([grpcHeaders(PING), header]);
@@ -133,7 +133,7 @@ describe('a stream', () => {
     await eventually(() => expect(south.observed.failed.received).toBe(1));
   });
 
-  it('is answered however often it asks, and not so often', async () => {
+  it('is answered for any number of pings, with few answers', async () => {
     const south = await openSouth();
     const { socket, answer, ended } = strangerAt(south, hello());
     await answer;
@@ -146,7 +146,7 @@ describe('a stream', () => {
     expect(heard).toBeLessThan(QUESTIONS / 100);
   });
 
-  it('is told that its node is there within the time of an answer, also while nothing of it is read', async () => {
+  it('receives a sign of life within the time of an answer, also while its frames are not read', async () => {
     const south = await openSouth({ pingEveryMs: 3_600_000, pingTimeoutMs: 100 });
     south.onFrame = (): Promise<void> => new Promise(() => undefined);
     const { socket, answer } = strangerAt(south, hello());
@@ -155,8 +155,9 @@ describe('a stream', () => {
     expect([...((await once(socket, 'data')) as [Buffer])[0]]).toEqual([...HERE]);
   });
 
-  it('makes way for the next one of its node and lane, and for no other (TP9)', async () => {
-    // As many as there may be: what was given up over there, and is not known to be here, keeps nobody out.
+  it('is replaced by the next one of its node and lane, and by no other (TP9)', async () => {
+    // The maximum number of streams. A stream that the peer has dropped, but this node does not know of, blocks no
+    // other.
     const south = await openSouth({ streamsMax: 2 });
     const beats = strangerAt(south, hello(TO_SOUTH, { lane: 'beats' }));
     const before = strangerAt(south, hello());
@@ -172,7 +173,7 @@ describe('a stream', () => {
     await eventually(() => expect(south.numbersOf('beats')).toEqual([2]));
   });
 
-  it('of nodes that nobody has named is refused when those of a few are heard, and others are taken (TP9)', async () => {
+  it('of unknown nodes is rejected when a few of them are connected, and others are accepted (TP9)', async () => {
     const south = await openSouth({ guestsMax: 2 });
     const from = (node: number, store?: number): Uint8Array => hello({ ...TO_SOUTH, from: placeOf(node, store) });
     const guests = [from(8), from(9)].map((said) => strangerAt(south, said));
@@ -190,7 +191,7 @@ describe('a stream', () => {
     await eventually(async () => expect((await strangerAt(south, from(10)).answer).kind).toBe('accepted'));
   });
 
-  it('drops what is no frame for this node, counts why, notes it once, and goes on with what is (TP3)', async () => {
+  it('drops frames for other nodes, counts and records the reason once, and continues with valid ones (TP3)', async () => {
     const south = await openSouth();
     const { socket } = strangerAt(south, hello());
     const bad: readonly (readonly [FrameFault['kind'], Uint8Array])[] = [
@@ -202,7 +203,7 @@ describe('a stream', () => {
       ['cluster', numbered({ ...TO_SOUTH, clusterId: OTHER_CLUSTER }, 2)],
       ['receiver', numbered({ ...TO_SOUTH, to: placeOf(2, 9) }, 3)],
       ['sender', numbered({ ...TO_SOUTH, from: placeOf(7) }, 4)],
-      // Another node that may send, on a stream that this one has opened; this one with another store.
+      // Another node, on a stream of this one, and this node with another store.
       ['sender', numbered({ ...TO_SOUTH, from: placeOf(3) }, 4)],
       ['sender', numbered({ ...TO_SOUTH, from: placeOf(1, 10) }, 4)],
       ['lane', numbered(TO_SOUTH, 4, 0, 'letter')],
@@ -214,7 +215,7 @@ describe('a stream', () => {
     expect(south.observed.notes.map(({ event, node }) => [event, node])).toEqual([['peer-refused', NORTH.node]]);
   });
 
-  it('ends with a frame beyond the bound, and no other stream does', async () => {
+  it('ends with a frame beyond the maximum length, and no other stream does', async () => {
     const south = await openSouth();
     const north = await LinkedNode.open(NORTH);
     stack.push(north);
@@ -242,13 +243,13 @@ describe('a connection of HTTP/2 to the peer port', () => {
     return frames.goAway;
   }
 
-  it('is closed at the first reference to a table of HPACK (S4)', async () => {
+  it('is closed at the first reference to an HPACK table (S4)', async () => {
     const frames = await openFrames((await openSouth()).links.port);
     frames.write(head(1, grpcHeadersWithTable(PING, Buffer.of(TABLE_REFERENCE)), 5));
     expect(await closed(frames)).toBe(COMPRESSION_ERROR);
   });
 
-  it('is closed at the first request of more than 256 headers, which is noted', async () => {
+  it('is closed at the first request with more than 256 headers, which is recorded', async () => {
     const south = await openSouth();
     const frames = await openFrames(south.links.port);
     frames.write(head(1, Buffer.concat([grpcHeaders(PING), Buffer.alloc(257, 0x80 | 15)]), 5));
@@ -256,7 +257,7 @@ describe('a connection of HTTP/2 to the peer port', () => {
     expect(south.observed.drops).toEqual(['malformed']);
   });
 
-  it('is closed when it floods with WINDOW_UPDATE frames, which is noted', async () => {
+  it('is closed when it floods with WINDOW_UPDATE frames, which is recorded', async () => {
     const south = await openSouth();
     const frames = await openFrames(south.links.port);
     frames.write(Buffer.alloc(13 * 300_000, frameOf({ type: 8, flags: 0, stream: 0, payload: Buffer.of(0, 0, 0, 1) })));
@@ -266,7 +267,7 @@ describe('a connection of HTTP/2 to the peer port', () => {
 
   const block = grpcHeadersWithTable(PING, Buffer.alloc(0));
   it.each([
-    ['whatever it is', frameOf({ type: 0xee, flags: 0, stream: 0, payload: Buffer.alloc(4_100) })],
+    ['of any frames', frameOf({ type: 0xee, flags: 0, stream: 0, payload: Buffer.alloc(4_100) })],
     ['of headers, and acknowledges then', Buffer.concat([head(1, block, 5), head(3, block, 5), ACKNOWLEDGEMENT])],
   ])('is closed when it sends more than 4 KiB before it acknowledges the settings: %s', async (_what, early) => {
     const frames = await dialFrames((await openSouth()).links.port);
@@ -280,7 +281,7 @@ describe('a connection of HTTP/2 to the peer port', () => {
     expect(await closed(frames)).toBeUndefined();
   });
 
-  it('is told how many streams it may have open, and is closed when it opens more', async () => {
+  it('receives its stream limit, and is closed when it exceeds it', async () => {
     const frames = await openFrames((await openSouth()).links.port);
     for (let place = 0; place <= STREAMS; place++) frames.write(head(2 * place + 1, grpcHeaders(PING)));
     expect(await closed(frames)).toBe(PROTOCOL_ERROR);
@@ -290,14 +291,14 @@ describe('a connection of HTTP/2 to the peer port', () => {
   });
 });
 
-it('a member of another cluster gets no refusal, which would end its process (K1)', async () => {
+it('a member of another cluster gets a retry instead of a refusal, which would end its process (K1)', async () => {
   const { port } = (await openSouth()).links;
   const request = { ...JOIN_REQUEST, clusterId: OTHER_CLUSTER };
   const expected = { kind: 'later', reason: `it belongs to the cluster ${CLUSTER}, and not to ${OTHER_CLUSTER}` };
   expect(await askToJoin({ host: '127.0.0.1', port }, request, 5_000)).toEqual(expected);
 });
 
-it('a place that nobody can dial keeps its node from being reached, and no other one (TP6)', async () => {
+it('an invalid address makes its node unreachable, and no other one (TP6)', async () => {
   const south = await openSouth();
   const north = await LinkedNode.open(NORTH);
   stack.push(north);

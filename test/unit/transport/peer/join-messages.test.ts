@@ -1,4 +1,5 @@
-// Requests and replies of Join arrive as they were written, and any other bytes are refused with a sentence.
+// Goal: requests and replies of Join are decoded as they were encoded, and other bytes are rejected with a reason.
+// Method: examples, changed and random bytes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
@@ -40,8 +41,8 @@ const JOINED: JoinReply = {
 describe('a JoinRequest', () => {
   it.each([
     ['of a node', REQUEST],
-    ['of a new store that knows little', { ...REQUEST, clusterId: undefined, release: '' }],
-  ])('%s arrives as it was said', (_name, request) => {
+    ['of a new store with few fields', { ...REQUEST, clusterId: undefined, release: '' }],
+  ])('%s is decoded as it was encoded', (_name, request) => {
     expect(readJoinRequest(writeJoinRequest(request))).toEqual({ kind: 'ok', value: request });
   });
 
@@ -56,19 +57,19 @@ describe('a JoinRequest', () => {
     [{ zone: 'a\tb' }, 'the zone'],
     ...['10.0.0.1', '€:1'].map((grpc) => [{ grpc }, 'the grpc'] as const),
     ...['ftp://10.0.0.1', 'http://a\r\nb'].map((http) => [{ http }, 'the http'] as const),
-  ])('with %j is refused', (wrong, reason) => {
+  ])('with %j is rejected', (wrong, reason) => {
     const request = { ...REQUEST, registration: { ...REQUEST.registration, ...wrong } };
     const read = { kind: 'failure', reason: expect.stringContaining(reason) };
     expect(readJoinRequest(writeJoinRequest(request))).toMatchObject(read);
   });
 
-  it('that is not UTF-8 is refused', () => {
+  it('that is not UTF-8 is rejected', () => {
     const bytes = writeJoinRequest(REQUEST);
     bytes[bytes.indexOf('cairn-2')] = 0xff;
     expect(readJoinRequest(bytes)).toEqual({ kind: 'failure', reason: 'the request is malformed' });
   });
 
-  it('has its ids in lowercase, however they were written', () => {
+  it('has its ids in lowercase, for any spelling', () => {
     const storeId = REQUEST.registration.storeId.toUpperCase();
     const shouted = {
       ...REQUEST,
@@ -78,7 +79,7 @@ describe('a JoinRequest', () => {
     expect(readJoinRequest(writeJoinRequest(shouted))).toEqual({ kind: 'ok', value: REQUEST });
   });
 
-  it('with a cluster_id that is none is refused', () => {
+  it('with an invalid cluster_id is rejected', () => {
     expect(readJoinRequest(writeJoinRequest({ ...REQUEST, clusterId: 'ours' }))).toMatchObject({ kind: 'failure' });
   });
 });
@@ -89,18 +90,18 @@ it.each<[string, JoinReply]>([
   ['later', { kind: 'later', reason: 'no leader' }],
   ['refused', { kind: 'refused', reason: '' }],
   ['removed', { kind: 'removed', node: toNodeId(2 ** 32 - 1) }],
-])('a JoinReply %s arrives as it was said', (_name, reply) => {
+])('a JoinReply %s is decoded as it was encoded', (_name, reply) => {
   expect(readJoinReply(writeJoinReply(reply))).toEqual(reply);
 });
 
-it('a node that was removed is refused by name to a release that knows nothing else (C39)', () => {
+it('a release without the reply "removed" receives a refusal that names the removed node (C39)', () => {
   const bytes = writeJoinReply({ kind: 'removed', node: toNodeId(3) });
   const known = bytes.subarray(0, bytes.lastIndexOf(8 * 8));
   expect(bytes.length - known.length).toBe(2);
   expect(readJoinReply(known)).toEqual({ kind: 'refused', reason: 'node 3 was removed' });
 });
 
-it('any other bytes are read as something, or refused, and never thrown at', () => {
+it('other bytes are decoded or rejected, never with an exception', () => {
   const written = [writeJoinRequest(REQUEST), writeJoinReply(JOINED)];
   const changed = fc
     .record({ which: fc.nat(1), at: fc.nat(150), flip: fc.integer({ min: 1, max: 255 }), isCut: fc.boolean() })

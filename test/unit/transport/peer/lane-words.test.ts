@@ -1,4 +1,4 @@
-// What is damaged on its way is never taken for what was said (TP10): every bit of what lanes say is turned.
+// Goal: damaged messages of lanes are never accepted (TP10). Method: every bit of each message is flipped.
 import { expect, it } from 'vitest';
 import { type FrameHeader, toNodeId } from '#cluster';
 import { toStoreId } from '../../../../src/cluster/peer/place.ts';
@@ -31,10 +31,10 @@ const ANSWERS = [
     { kind: 'accepted', header: expect.objectContaining(HEADER), run: RUN },
   ],
   ['refuses', writeAnswer({ kind: 'refused', reason: 'no' }), { kind: 'refused', reason: 'no' }],
-  ['hears another', writeAnswer({ kind: 'duplicate', reason: 'no' }), { kind: 'duplicate', reason: 'no' }],
+  ['reports a duplicate', writeAnswer({ kind: 'duplicate', reason: 'no' }), { kind: 'duplicate', reason: 'no' }],
 ] as const;
 
-/** The bytes with one bit turned, for each of their bits. */
+/** The bytes with one flipped bit, for each bit. */
 function damagedOf(bytes: Uint8Array): readonly Uint8Array[] {
   return Array.from({ length: 8 * bytes.length }, (_, bit) => {
     const damaged = bytes.slice();
@@ -43,27 +43,27 @@ function damagedOf(bytes: Uint8Array): readonly Uint8Array[] {
   });
 }
 
-/** Those that are as long as before; of what seems longer the rest never comes. */
+/** Damaged messages of at most the original length. The rest of a longer one would never arrive. */
 function readable(bytes: Uint8Array, lengthOf: (bytes: Uint8Array) => number | undefined): readonly Uint8Array[] {
   const read = damagedOf(bytes).filter((damaged) => (lengthOf(damaged) ?? Number.POSITIVE_INFINITY) <= damaged.length);
   expect(read.length).toBeGreaterThan(8 * bytes.length - 32);
   return read.map((damaged) => damaged.subarray(0, lengthOf(damaged)));
 }
 
-it('a greeting is read as it was written, and with any of its bits turned it is not believed (TP10)', () => {
+it('a greeting is decoded as it was encoded, and rejected with any flipped bit (TP10)', () => {
   const value = { header: HEADER, lane: 'bulk', run: RUN, address: { host: 'north', port: 50_052 } };
   expect(readHello(HELLO)).toMatchObject({ kind: 'ok', value });
   expect(readable(HELLO, helloLength).filter((damaged) => readHello(damaged).kind === 'ok')).toEqual([]);
 });
 
-it.each(ANSWERS)('an answer that %s accepts nobody with any of its bits turned (TP10)', (_what, bytes, answer) => {
+it.each(ANSWERS)('an answer that %s is no acceptance with any flipped bit (TP10)', (_what, bytes, answer) => {
   expect(readAnswer(bytes)).toEqual(answer);
   const read = readable(bytes, answerLength).map((damaged) => readAnswer(damaged).kind);
   expect(new Set(read)).toEqual(new Set(['refused']));
 });
 
 it.each([0, 1, 76, 65_536, 4 * 2 ** 20, 2 ** 32 - 1])(
-  'the head of a record says its length, %i, or with a bit turned nothing',
+  'the head of a record has its length, %i, and none with any flipped bit',
   (length) => {
     expect(recordLength(recordHead(length))).toBe(length);
     expect(new Set(damagedOf(recordHead(length)).map(recordLength))).toEqual(new Set([undefined]));

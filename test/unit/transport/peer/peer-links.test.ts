@@ -1,4 +1,5 @@
-// TP1 to TP4: order and loss of frames, bounded queues, identity and reconnection of links.
+// Goal: links keep the order of frames, lose them only with a connection, limit queues, verify identities and reconnect
+// (TP1 to TP4). Method: real links over loopback, with a proxy that can hold or cut connections.
 import { afterEach, expect, it } from 'vitest';
 import { LANES } from '#cluster';
 import { openPeerPort } from '#transport/peer';
@@ -57,12 +58,12 @@ function countTo(count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => at + 1);
 }
 
-/** The numbers above 0, which only says that a lane is open. */
+/** The numbers above 0, which only indicates that a lane is open. */
 function beyondZero(numbers: readonly number[]): readonly number[] {
   return numbers.filter((number) => number > 0);
 }
 
-it('links between two nodes that dial each other carry the frames of each lane in order, both ways at once (TP1)', async () => {
+it('links between two nodes that dial each other carry the frames of each lane in order, in both directions at once (TP1)', async () => {
   const { north, south } = await pair();
   for (const number of countTo(200)) {
     for (const lane of LANES) {
@@ -70,7 +71,7 @@ it('links between two nodes that dial each other carry the frames of each lane i
       expect(south.send(NORTH, lane, number, 20)).toBe(true);
     }
   }
-  // Frames with the number 0 were sent until the lanes were open, and may still come.
+  // Frames with the number 0 were sent until the lanes were open, and may still arrive.
   await eventually(() => {
     for (const lane of LANES) {
       expect(beyondZero(south.numbersOf(lane))).toEqual(countTo(200));
@@ -82,8 +83,8 @@ it('links between two nodes that dial each other carry the frames of each lane i
   await eventually(() => expect(beyondZero(south.numbersOf('appends'))).toEqual(countTo(201)));
 });
 
-it('a connection that breaks is told at once and once, and comes back by itself; what arrives stays in order (TP1, TP4)', async () => {
-  // No ping tells of it, so that the break itself does.
+it('a broken connection is reported once without delay, and reconnects; received frames stay in order (TP1, TP4)', async () => {
+  // Without pings, so that the break itself is noticed.
   const [north, south] = [await open(NORTH, { limits: UNPINGED }), await open(SOUTH)];
   const wire = await wireTo(south.links.port);
   north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
@@ -106,7 +107,7 @@ it('a connection that breaks is told at once and once, and comes back by itself;
   expect(north.reachable).toEqual(Array.from({ length: 6 }, () => SOUTH.node));
 });
 
-it('a connection that breaks is dialled again where the node is now, and not at all when it is gone', async () => {
+it('a broken connection is dialled again at the present address of the node, and not at all when the node is removed', async () => {
   const { north, south } = await pair();
   await south.links.close();
   await eventually(() => expect(north.unreachable).toEqual([SOUTH.node]));
@@ -120,7 +121,7 @@ it('a connection that breaks is dialled again where the node is now, and not at 
   expect(north.unreachable).toEqual([SOUTH.node]);
 });
 
-it('a node that has started and dials is dialled at once by the other, however long that would have waited', async () => {
+it('a node that dials after its start is dialled at once by the other, regardless of the backoff', async () => {
   const LONG_MS = 3_600_000;
   const [port = 0] = await freePorts(1);
   const north = await open(NORTH, { limits: { backoffFirstMs: LONG_MS, backoffLastMs: LONG_MS } });
@@ -133,7 +134,7 @@ it('a node that has started and dials is dialled at once by the other, however l
   await eventually(() => expect(LANES.every((lane) => north.send(SOUTH, lane, 1))).toBe(true));
 });
 
-it('a node at another address than the catalog has is reached while it dials, and sought at the known one afterwards (TP5)', async () => {
+it('a node at another address than in the catalog is reached while it dials, and dialled at the known one afterwards (TP5)', async () => {
   const [port = 0] = await freePorts(1);
   const north = await open(NORTH, { limits: { ...UNPINGED, backoffFirstMs: 3_600_000, backoffLastMs: 3_600_000 } });
   const lost = await wireTo(port);
@@ -153,7 +154,7 @@ it('a node at another address than the catalog has is reached while it dials, an
   expect([north.reachable, north.unreachable]).toEqual([[SOUTH.node], [SOUTH.node]]);
 });
 
-it('a node that starts refuses no other, which reaches it when it has started', async () => {
+it('a starting node refuses no other node, which reaches it after the start', async () => {
   const north = await open(NORTH);
   const port = await openPeerPort({ host: '127.0.0.1', port: 0, limits: QUICK });
   const wire = await wireTo(port.port);
@@ -166,13 +167,13 @@ it('a node that starts refuses no other, which reaches it when it has started', 
   expect(north.observed.refusedBy).toEqual([]);
 });
 
-it('a node that takes its time is sent no more than may wait, loses nothing of that, and holds up no other lane (TP2)', async () => {
+it('a slow node receives only a limited queue, loses none of it, and delays no other lane (TP2)', async () => {
   const { north, south } = await pair();
   const held = Promise.withResolvers<void>();
   south.onFrame = (_frame, lane): Promise<void> | undefined => (lane === 'bulk' ? held.promise : undefined);
   const KIB_512 = MEBIBYTE / 2;
   let taken = 0;
-  // Until it has refused for so long that nothing moves any more.
+  // Until sends were rejected for so long that nothing moves any more.
   await eventually(
     () => {
       const before = taken;
@@ -181,11 +182,11 @@ it('a node that takes its time is sent no more than may wait, loses nothing of t
     },
     { interval: 200 },
   );
-  // What waits here, what was read there, and what the sockets hold.
+  // The queue here, the frames that were read there, and the socket buffers.
   expect(taken * KIB_512).toBeLessThan(8 * MEBIBYTE + 2 * KIB_512 + 12 * MEBIBYTE);
   expect(beyondZero(south.numbersOf('bulk'))).toEqual([1]);
 
-  // Behind what is held they would never arrive.
+  // Frames of the held lane would block these.
   for (const number of countTo(100)) await beatThere(north, south, number);
   expect(beyondZero(south.numbersOf('bulk'))).toEqual([1]);
   held.resolve();
@@ -193,17 +194,17 @@ it('a node that takes its time is sent no more than may wait, loses nothing of t
   await eventually(() => expect(north.send(SOUTH, 'bulk', 0)).toBe(true));
 });
 
-it('a node that takes its time is not given up while it reads nothing, however long that is', async () => {
+it('a slow node stays connected while it reads nothing, for any time', async () => {
   const { north, south } = await pair({ limits: { ...QUICK, pingEveryMs: 20, pingTimeoutMs: 200 } });
   const held = Promise.withResolvers<void>();
   south.onFrame = (): Promise<void> => held.promise;
   for (const lane of LANES) expect(north.send(SOUTH, lane, 1)).toBe(true);
   const before = north.observed.trips.length;
-  // The other way nothing is held: each of these is a ping, three times as long as one may take.
+  // The other direction is not held: each of these is a ping, and together they take three times the timeout.
   const others = south.observed.trips.length;
   await eventually(() => expect(south.observed.trips.length).toBeGreaterThan(others + 30));
   expect(north.unreachable).toEqual([]);
-  // What was asked behind the frame that is held is answered when it was taken.
+  // A ping after the held frame is answered when the frame is released.
   expect(north.observed.trips.length).toBeLessThanOrEqual(before + 1);
   held.resolve();
   await eventually(() => expect(north.observed.trips.length).toBeGreaterThan(before + 1));

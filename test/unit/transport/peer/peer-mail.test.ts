@@ -1,4 +1,5 @@
-// Messages between the groups of two nodes over real connections; measures become metrics and log lines.
+// Goal: groups of two nodes exchange messages, and measures of links become metrics and log lines. Method: real
+// connections over loopback.
 import { afterEach, expect, it } from 'vitest';
 import { toLogIndex, toTerm } from '#base';
 import {
@@ -35,7 +36,7 @@ class PostedNode {
   readonly found: NodeId[] = [];
   readonly #drops = new Map<string, number>();
   unheard: Unheard | undefined;
-  /** Pending while it is not to be sent entries. */
+  /** Pending while the node has no room for entries. */
   room: Promise<void> | undefined;
 
   static async open(self: NodePlace): Promise<PostedNode> {
@@ -99,7 +100,7 @@ async function reached({ links }: PostedNode, to: NodePlace): Promise<void> {
   });
 }
 
-it('the messages of two nodes are answered although only one side knows the other, for as long as it sends (TP5)', async () => {
+it('the messages of two nodes are answered when only one side knows the other, while it sends (TP5)', async () => {
   const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
   north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);
   south.mail.setPeers([]);
@@ -108,7 +109,7 @@ it('the messages of two nodes are answered although only one side knows the othe
     north.mail.send(SOUTH.node, beats(1));
     expect(south.heard.length).toBeGreaterThan(0);
     south.mail.send(NORTH.node, answer);
-    // It is said again until it is heard, and may then arrive more than once.
+    // The answer is repeated until it arrives, and may arrive more than once.
     expect(north.heard.slice(0, 1)).toEqual(answer);
   });
   south.mail.setPeers([{ ...placeOf(3), host: '127.0.0.1', port: 1 }]);
@@ -123,7 +124,7 @@ it('the messages of two nodes are answered although only one side knows the othe
   expect(south.gatherer.take()?.beatFailures).toBe(1);
 });
 
-it('requests are said not to have left until their lane is connected', async () => {
+it('requests are reported as not sent until their lane is connected', async () => {
   const [north, south] = await Promise.all([PostedNode.open(NORTH), PostedNode.open(SOUTH)]);
   expect(north.mail.forward(SOUTH.node, [{ kind: 'leaving' }])).toBe(false);
   north.mail.setPeers([{ ...SOUTH, host: '127.0.0.1', port: south.links.port }]);
@@ -132,7 +133,7 @@ it('requests are said not to have left until their lane is connected', async () 
   expect(north.mail.forward(SOUTH.node, [{ kind: 'leaving' }])).toBe(true);
 });
 
-it('the messages of two nodes are dropped as a whole frame where one of them came by the lane of others (TP7)', async () => {
+it('the messages of two nodes are dropped as a whole frame when one of them used a wrong lane (TP7)', async () => {
   const { north, south } = await pair();
   const codec = new PeerCodec({ clusterId: CLUSTER, self: NORTH, crc32: nativeCrc32, random: nativeRandom });
   const notice = say(3, { kind: 'term-notice', term: TERM });
@@ -148,7 +149,7 @@ it('the messages of two nodes are dropped as a whole frame where one of them cam
   await eventually(() => expect(south.heard).toEqual([notice]));
 });
 
-it('what links tell becomes metrics by node, and lines of the log', async () => {
+it('measures of links become metrics by node, and log lines', async () => {
   const { north, south } = await pair();
   const metrics = createMetrics({ runtime: false });
   const lines: [string, LogFields | undefined][] = [];
@@ -173,7 +174,7 @@ it('what links tell becomes metrics by node, and lines of the log', async () => 
   expect(value('cairn_peer_active{peer="2"}')).toBe(1);
   expect(value('cairn_peer_sent_bytes_total{peer="2"}')).toBeGreaterThan(400);
   expect(value('cairn_peer_received_bytes_total{peer="2"}')).toBeGreaterThan(76);
-  // Frames that said to be from the one they were for: `reached` sent them.
+  // Frames whose sender is their receiver, sent by `reached`.
   expect(value('cairn_peer_received_failures_total{peer="2"}')).toBeGreaterThan(0);
   expect(value('cairn_peer_dropped_frames_total{reason="sender"}')).toBeGreaterThan(0);
   expect(lines).toContainEqual(['peer-reached', { peer: SOUTH.node, reason: `127.0.0.1:${south.links.port}` }]);
@@ -187,7 +188,7 @@ it('what links tell becomes metrics by node, and lines of the log', async () => 
   expect(lines.at(-1)?.[0]).toBe('peer-lost');
 });
 
-it('what links tell of more nodes than are told apart is counted together', () => {
+it('measures of nodes beyond the maximum are counted together', () => {
   const gatherer = new PeerMeasureGatherer();
   for (let node = 1; node <= 1000; node++) gatherer.receiveFailed(placeOf(node).node, { kind: 'malformed', words: '' });
   for (let times = 0; times < 1000; times++) gatherer.note({ event: 'peer-refused', node: undefined, reason: 'x' });

@@ -1,4 +1,5 @@
-// With peer TLS only peers of the authority are heard or asked (TP11), and others receive a reason.
+// Goal: with peer TLS only peers of the authority can exchange messages (TP11), and others receive a reason. Method:
+// nodes with certificates of two authorities.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
@@ -42,22 +43,25 @@ describe('TP11', () => {
   it.each([
     ['of another authority', { by: stranger }, /not one of the authority of peers here, .*UNABLE_TO_VERIFY/],
     ['that has expired', { days: [-3, -1] }, /not one of the authority of peers here, .*CERT_HAS_EXPIRED/],
-    ['that does not count yet', { days: [1, 2] }, /CERT_NOT_YET_VALID/],
-  ] as const)('a node with a certificate %s is told why, by whatever it tries', async (_which, shown, words) => {
-    await using one = await secured(1);
-    await using two = await secured(2, shown);
-    two.links.setPeers([one.peer, two.peer]);
-    await until(() => two.observed.notes.length > 0);
-    expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(words) });
-    expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason: expect.stringMatching(words) });
-    const tls = tlsOf(shown);
-    expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000, tls))).toMatch(words);
-    expect(await askForCluster(one.peer, 5_000, tls)).toBeUndefined();
-    expect([two.reachable, one.arrived]).toEqual([[], []]);
-    expect(new Set(one.observed.drops)).toEqual(new Set(['handshake']));
-  });
+    ['that is not valid yet', { days: [1, 2] }, /CERT_NOT_YET_VALID/],
+  ] as const)(
+    'a node with a certificate %s receives the reason, for each kind of request',
+    async (_which, shown, words) => {
+      await using one = await secured(1);
+      await using two = await secured(2, shown);
+      two.links.setPeers([one.peer, two.peer]);
+      await until(() => two.observed.notes.length > 0);
+      expect(two.observed.notes[0]).toMatchObject({ event: 'peer-refuses', reason: expect.stringMatching(words) });
+      expect(one.observed.notes[0]).toMatchObject({ event: 'peer-refused', reason: expect.stringMatching(words) });
+      const tls = tlsOf(shown);
+      expect(reasonOf(await askAdmin(one.peer, DESCRIBE, 5_000, tls))).toMatch(words);
+      expect(await askForCluster(one.peer, 5_000, tls)).toBeUndefined();
+      expect([two.reachable, one.arrived]).toEqual([[], []]);
+      expect(new Set(one.observed.drops)).toEqual(new Set(['handshake']));
+    },
+  );
 
-  it('nodes with different peer secrets name the setting, at both ends, until one has the other', async () => {
+  it('nodes with different peer secrets name the setting, at both ends, until they have the same secret', async () => {
     const tlsOfOne = new PeerTls({ secret: Buffer.alloc(32, 1) });
     await using one = await LinkedNode.open(placeOf(1), { tls: tlsOfOne });
     await using two = await LinkedNode.open(placeOf(2), { tls: new PeerTls({ secret: Buffer.alloc(32, 2) }) });
@@ -75,12 +79,12 @@ describe('TP11', () => {
     new Error('write EPROTO C0F6:error:0A0003FC:SSL routines:ssl3_read_bytes:ssl/tls alert bad record mac'),
     new Error('0A000119:SSL routines:ssl3_get_record:decryption failed or bad record mac'),
     Object.assign(new Error('unknown'), { code: 'ERR_SSL_SSL/TLS_ALERT_BAD_RECORD_MAC' }),
-  ])('finds different secrets in %s', (failure) => {
+  ])('detects different secrets in %s', (failure) => {
     expect(hasOtherSecret(failure)).toBe(true);
     expect(hasOtherSecret(new Error('connect ECONNREFUSED'))).toBe(false);
   });
 
-  it('whoever shows no certificate is told so, and nothing that it says is read', async () => {
+  it('a client without a certificate receives the reason, and nothing from it is read', async () => {
     await using one = await secured(1);
     const header = { clusterId: CLUSTER, from: placeOf(2), to: placeOf(1) };
     const socket = connectSecurely({ host: '127.0.0.1', port: one.links.port, ca: authority.cert });
@@ -91,7 +95,7 @@ describe('TP11', () => {
     expect(one.observed.drops).toEqual(['handshake']);
   });
 
-  it('whoever dials takes no certificate but one of the authority, for the host that it dials', async () => {
+  it('a client accepts only certificates of the authority, for the host that it dials', async () => {
     await using other = await secured(1, { by: stranger, takes: authority });
     await using elsewhere = await secured(3, { names: ['DNS:elsewhere.example'] });
     await using two = await secured(2);
@@ -106,7 +110,7 @@ describe('TP11', () => {
     expect(two.reachable).toEqual([]);
   });
 
-  it('a node with TLS at a plain port is told what is wrong, and so is whoever asks', async () => {
+  it('a node with TLS at a plain port receives the reason, and so do other clients', async () => {
     await using one = await LinkedNode.open(placeOf(1));
     await using two = await secured(2);
     two.links.setPeers([one.peer, two.peer]);
@@ -119,7 +123,7 @@ describe('TP11', () => {
   });
 });
 
-it('where TLS is preferred nodes with and without it, and those that require it, reach each other', async () => {
+it('with preferred TLS, nodes with and without it, and nodes that require it, reach each other', async () => {
   await using plain = await LinkedNode.open(placeOf(1));
   await using between = await secured(2, { mode: 'prefer' });
   await using strict = await secured(3);
@@ -135,11 +139,11 @@ it('where TLS is preferred nodes with and without it, and those that require it,
   expect(await askForCluster(strict.peer, 5_000, tlsOf({ mode: 'prefer' }))).toBe(CLUSTER);
 });
 
-it('connections that say nothing are closed in the time of a handshake', async () => {
+it('silent connections are closed after the time of a handshake', async () => {
   await using one = await secured(1, {}, { limits: { ...QUICK, handshakeMs: 20 } });
   const silent = connect(one.links.port, '127.0.0.1').resume();
   await once(silent, 'close');
-  // TLS that has begun is no better.
+  // A handshake that has begun counts as well.
   const slow = connect(one.links.port, '127.0.0.1').resume();
   slow.on('error', () => undefined).write(Uint8Array.of(0x16, 3, 1, 2, 0, 1));
   await once(slow, 'close');
@@ -147,7 +151,7 @@ it('connections that say nothing are closed in the time of a handshake', async (
   expect(one.observed.notes[0]?.reason).toMatch(/it was not through its handshake in 20 ms/);
 });
 
-it('connections that say nothing begin so many handshakes in a second, and no more', async () => {
+it('the number of handshakes per second is limited', async () => {
   await using one = await secured(1, {}, { limits: { ...QUICK, handshakesPerSecondMax: 3 } });
   const answers = await Promise.all(Array.from({ length: 8 }, () => askForCluster(one.peer, 5_000, tlsOf())));
   expect(answers.filter((cluster) => cluster === CLUSTER).length).toBeGreaterThan(0);
