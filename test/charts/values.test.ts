@@ -130,7 +130,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     expect(podTemplate(values)).not.toBe(podTemplate({}));
   });
 
-  it('restarts pods when the grants of a secret that nodes have read change', () => {
+  it('restarts pods when grants that nodes have read change', () => {
     const grants = (role: string): object => ({ auth: { existingSecret: 'a', grants: { clerks: [role] } } });
     expect(podTemplate(grants('reader'))).not.toBe(podTemplate(grants('writer')));
   });

@@ -32,7 +32,7 @@ const COMMENT = /^\s*(?:\/\/|\*|\/\*)/;
 const ENDINGS = ['', '.js', '.json', '.node', '/index.js'];
 const MIB = 2 ** 20;
 const ROOMY = { memoryBytes: 640 * MIB };
-/** Less memory than the default settings of a node need. */
+/** Less memory than a node needs, so that the log has the limit. */
 const TIGHT = { memoryBytes: 256 * MIB };
 describe.skipIf(lacksTool('runc', 'apt-get'))('the image', { timeout: 120_000 }, () => {
   const folder = tempDir();

@@ -253,7 +253,7 @@ describe('Maintenance', () => {
     expect([world.taken(), view.folded]).toEqual(['a a', 30]);
   });
 
-  it('drops a stored state when two newer ones exist, except one per number of events', async () => {
+  it('keeps the two newest stored states, and one per given number of events', async () => {
     const world = new World();
     const view = world.view({ name: 'a', applied: 60 });
     world.keep(view);

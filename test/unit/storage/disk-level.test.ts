@@ -41,7 +41,7 @@ describe('defaultThresholds', () => {
   it.each([
     ['by default', { segmentBytes: 64 * MIB, compactionBytes: compactionBytesMax() }, 640 * MIB],
     ['with the smallest settings', { segmentBytes: 4 * MIB, compactionBytes: SMALLEST }, 47 * MIB],
-  ])('make a disk large enough exactly when its free space allows writes, %s', (_what, needs, aboutBytes) => {
+  ])('determine the smallest disk that allows writes, %s', (_what, needs, aboutBytes) => {
     const capacityBytes = capacityNeeded(needs);
     expect(Math.floor(capacityBytes / MIB) * MIB).toBe(aboutBytes);
     // With the log of an empty node the free space just allows writes; with one byte less it does not.

@@ -132,7 +132,7 @@ describe('a leader of the catalog with a deletion (C26, C27)', () => {
     expect(fenced.posts).toEqual(['await-shown 51 to 2']);
   });
 
-  it('waits at most one lease after the deletion, for any answers', () => {
+  it('waits at most the time of the fence after the deletion, for any answers', () => {
     const fenced = deleting();
     fenced.pass(FENCE_MS - 1);
     fenced.say(SECOND, 'shown', 50);
@@ -208,7 +208,7 @@ describe('a follower of the catalog with a deletion (C26)', () => {
     expect(fenced.told).toEqual([1]);
   });
 
-  it('waits at most one lease, also without a leader', () => {
+  it('waits at most the time of the fence, also without a leader', () => {
     const fenced = new Fenced({ leads: false });
     fenced.leader = undefined;
     fenced.delete('shop', 51, 1);
