@@ -134,29 +134,33 @@ export class Connections {
   }
 
   #begin(socket: Socket, streams: ConnectionStreams): void {
-    const { http2, pingEveryMs, onSession } = this.#options;
+    const { http2, onSession } = this.#options;
     const session = performServerHandshake(socket, http2);
     this.#sessions.add(session);
-    const pinging = setInterval(() => this.#ping(session), pingEveryMs).unref();
-    session.once('close', () => {
-      this.#sessions.delete(session);
-      clearInterval(pinging);
-    });
+    this.#keepAlive(session);
+    session.once('close', () => this.#sessions.delete(session));
     // A session with an error is closed.
     session.on('error', () => undefined);
     onSession(session, socket, streams);
     if (this.#isClosing) session.close();
   }
 
-  #ping(session: ServerHttp2Session): void {
-    // A ping of a destroyed session throws, and its 'close' event comes later.
-    if (session.destroyed) return;
-    const late = setTimeout(() => session.destroy(), this.#options.pingTimeoutMs).unref();
-    const answered = (): void => clearTimeout(late);
-    session.once('close', answered);
-    session.ping((error) => {
-      session.off('close', answered);
-      if (error === null) answered();
+  /** Pings at intervals, one ping at a time, and destroys a session that does not answer. */
+  #keepAlive(session: ServerHttp2Session): void {
+    const { pingEveryMs, pingTimeoutMs } = this.#options;
+    let late: NodeJS.Timeout | undefined;
+    const pinging = setInterval(() => {
+      // A ping of a destroyed session throws, and its 'close' event comes later.
+      if (session.destroyed || late !== undefined) return;
+      late = setTimeout(() => session.destroy(), pingTimeoutMs).unref();
+      session.ping(() => {
+        clearTimeout(late);
+        late = undefined;
+      });
+    }, pingEveryMs).unref();
+    session.once('close', () => {
+      clearInterval(pinging);
+      clearTimeout(late);
     });
   }
 }
