@@ -33,6 +33,7 @@ import {
   exceptionsHaveReasons,
   leftoversNameAnIssue,
   noBannedCalls,
+  noDataIsEmptied,
   noPrivatePlaces,
   noTestIsLeftOut,
 } from './tidy/words.ts';
@@ -63,6 +64,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'tests fit a screen': testsFitAScreen,
   'comments are narrow': commentsAreNarrow,
   'comments are in plain words': commentsArePlain,
+  'no advice is to empty a directory': noDataIsEmptied,
   'unit tests mirror the layers': unitTestsMirrorLayers,
   'the lock file is whole': lockFileIsWhole,
   'versions are pinned': versionsArePinned,

@@ -33,7 +33,9 @@ it('a copied member is not ready, ends with the reason, is accepted in place of 
   await eventually(async () => expect(await readiness()).toContain(places));
   expect(await writeAt(second, DATABASE, 'b', POLL)).toBe(2);
   expect(await copy.process.ended).toBe(78);
-  expect(copy.process.log()).toMatch(/"DuplicateProcess".*Another process runs with the data.*"event":"fatal"/);
+  expect(copy.process.log()).toMatch(
+    /"DuplicateProcess".*Another process runs with the data.*move the directory of the copy away.*"event":"fatal"/,
+  );
   expect(copy.process.log()).toContain(places);
   expect(first.process.log()).toMatch(new RegExp(`${places}.*"event":"peer-refused"`));
   expect(await writeAt(second, DATABASE, 'c', POLL)).toBe(3);

@@ -32,6 +32,7 @@ import {
   exceptionsHaveReasons,
   leftoversNameAnIssue,
   noBannedCalls,
+  noDataIsEmptied,
   noPrivatePlaces,
   noTestIsLeftOut,
 } from './words.ts';
@@ -104,6 +105,11 @@ const CASES: readonly Case[] = [
     finds: ['/** Tells whoever asks. */', ' * Of its bytes.', '  // It goes on later.', '/** What is left. */'].map(
       found('src/cluster/core/a.ts'),
     ),
+  },
+  {
+    rule: noDataIsEmptied,
+    passes: ['start it with an empty directory', 'move the directory away'].map(at('docs/errors.md')),
+    finds: ['stop it; empty the directory of the copy', 'Empty the data directory'].map(found('src/cluster/a.ts')),
   },
   {
     rule: noTestIsLeftOut,

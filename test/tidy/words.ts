@@ -76,6 +76,12 @@ export function commentsArePlain(tree: Tree): readonly Fault[] {
   ];
 }
 
+/** No message and no page advises to empty a directory that holds data: it is moved away. */
+export function noDataIsEmptied(tree: Tree): readonly Fault[] {
+  const advising = under(others(tree), /^(?:src|operator|charts|docs(?!\/adr))\//);
+  return faultyLines(advising, /\bempty (?:the|its|this|that|a) (?:data )?(?:directory|volume)/i, 'move it away');
+}
+
 function others(tree: Tree): Tree {
   return new Map(
     [...tree].filter(([path]) => !OWN_FILES.test(path) && path !== 'package-lock.json' && !path.includes('/gen/')),
