@@ -47,11 +47,17 @@ if (command === 'run' && args.length > 0) {
 } else if (command === 'start') {
   await installWhenNeeded();
   buildWhenStale();
-  // `npm start` starts a new cluster unless its settings say otherwise; a node elsewhere needs the setting.
-  process.env.CAIRN_BOOTSTRAP ??= 'alone';
+  // A single node founds its cluster. One with a peer port or seeds may be a member that lost its disk.
+  if (isSingleNode()) process.env.CAIRN_BOOTSTRAP ??= 'alone';
   await become([join(dist, 'main.js'), ...args]);
 } else {
   fail('Usage: node scripts/bootstrap.mjs run <file> [argument...] | build | start [argument...]');
+}
+
+function isSingleNode() {
+  const { CAIRN_PEER_PORT, CAIRN_JOIN } = process.env;
+  const isOfCluster = args.some((arg) => /^--(?:peer-port|join)(?:=|$)/.test(arg));
+  return !isOfCluster && CAIRN_PEER_PORT === undefined && CAIRN_JOIN === undefined;
 }
 
 async function installWhenNeeded() {

@@ -20,7 +20,8 @@ const LOCK = {
 export const SERVER = `
   declare const process: any, setInterval: any, console: any;
   process.on('SIGTERM', () => { console.log('drained'); process.exit(7); });
-  console.log(JSON.stringify({ event: 'ready', pid: process.pid, node: process.execPath, args: process.argv.slice(2) }));
+  const bootstrap = process.env.CAIRN_BOOTSTRAP;
+  console.log(JSON.stringify({ event: 'ready', pid: process.pid, bootstrap, args: process.argv.slice(2) }));
   if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = Number(process.argv[2] ?? 0);
 `;
 const OTHER_ENTRIES = [

@@ -86,6 +86,22 @@ it.each([
   expect(existsSync(`/proc/${ready.pid}`)).toBe(false);
 });
 
+it('starting founds a cluster by itself only without a peer port and seeds (K1)', () => {
+  const project = builtProject();
+  const founding = (args: readonly string[], env: NodeJS.ProcessEnv = {}): unknown => {
+    const { stdout } = run({ ...project, env: { ...project.env, ...env } }, ['start', '0', ...args]);
+    const ready: { readonly bootstrap?: string } = JSON.parse(stdout);
+    return ready.bootstrap;
+  };
+  expect(founding(['--http-port=0'])).toBe('alone');
+  expect(founding([], { CAIRN_BOOTSTRAP: 'never' })).toBe('never');
+  for (const args of [['--peer-port', '0'], ['--peer-port=0'], ['--join', 'n1:1'], ['--join=n1:1']]) {
+    expect(founding(args)).toBeUndefined();
+  }
+  for (const name of ['CAIRN_PEER_PORT', 'CAIRN_JOIN']) expect(founding([], { [name]: 'x' })).toBeUndefined();
+  expect(founding(['--peer-port=0'], { CAIRN_BOOTSTRAP: 'alone' })).toBe('alone');
+});
+
 it('building happens once after a source or a file of dist has changed (H2)', () => {
   const project = builtProject();
   const builds = (): boolean => run(project, ['start']).stderr.includes('Building');
