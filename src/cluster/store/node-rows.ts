@@ -14,18 +14,16 @@
  */
 import {
   assert,
-  ByteReader,
   ByteWriter,
   crc32,
-  DatabaseError,
   formatUuid,
   type GroupId,
   toGroupId,
-  toHex,
   toNodeId,
   toReplicaId,
   uuidBytes,
 } from '#base';
+import { openRow } from '#database';
 import { KeyWriter, prefixEnd, readU32 } from '#kv';
 import type { WalIdentity } from '#storage';
 import type { Divergence } from '../link.ts';
@@ -37,7 +35,6 @@ const TRASH_FORMAT = 1;
 const JOINING_FORMAT = 1;
 const BEFORE_FORMAT = 1;
 const DIVERGED_FORMAT = 1;
-const CRC_BYTES = 4;
 const UUID_BYTES = 16;
 const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
 const DIVERGED_PREFIX = new KeyWriter().u8(0x00).u8(0x05).key();
@@ -57,9 +54,9 @@ export function writeJoining(storeId: string): Uint8Array {
   return sealed(JOINING_FORMAT, (row) => row.bytes(uuidBytes(storeId)));
 }
 
-/** Reads the id of a joining store. Throws when the row is corrupt. */
+/** Reads the id of a joining store. Throws when the row is corrupt or of an unknown format. */
 export function readJoining(value: Uint8Array): string {
-  return formatUuid(opened(JOINING_KEY, value, JOINING_FORMAT).bytes(UUID_BYTES));
+  return formatUuid(openRow(JOINING_KEY, value, JOINING_FORMAT).bytes(UUID_BYTES));
 }
 
 export function writeIdentity({ clusterId, storeId, node }: NodeIdentity): Uint8Array {
@@ -70,9 +67,9 @@ export function writeIdentity({ clusterId, storeId, node }: NodeIdentity): Uint8
   });
 }
 
-/** Throws when the row is corrupt. */
+/** Throws when the row is corrupt or of an unknown format. */
 export function readIdentity(value: Uint8Array): NodeIdentity {
-  const row = opened(IDENTITY_KEY, value, IDENTITY_FORMAT);
+  const row = openRow(IDENTITY_KEY, value, IDENTITY_FORMAT);
   const clusterId = formatUuid(row.bytes(UUID_BYTES));
   const storeId = formatUuid(row.bytes(UUID_BYTES));
   return { clusterId, storeId, node: toNodeId(row.u32le()) };
@@ -94,9 +91,9 @@ export function writeBefore({ clusterId, storeId, atMs }: ClusterBefore): Uint8A
   });
 }
 
-/** Throws when the row is corrupt. */
+/** Throws when the row is corrupt or of an unknown format. */
 export function readBefore(value: Uint8Array): ClusterBefore {
-  const row = opened(BEFORE_KEY, value, BEFORE_FORMAT);
+  const row = openRow(BEFORE_KEY, value, BEFORE_FORMAT);
   const clusterId = formatUuid(row.bytes(UUID_BYTES));
   const storeId = formatUuid(row.bytes(UUID_BYTES));
   return { clusterId, storeId, atMs: row.u64le() };
@@ -110,9 +107,9 @@ export function writeTrash(): Uint8Array {
   return sealed(TRASH_FORMAT, () => undefined);
 }
 
-/** The group of a trash row. Throws when the row is corrupt. */
+/** The group of a trash row. Throws when the row is corrupt or of an unknown format. */
 export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
-  opened(key, value, TRASH_FORMAT);
+  openRow(key, value, TRASH_FORMAT);
   return toGroupId(readU32(key, TRASH_PREFIX.length));
 }
 
@@ -133,9 +130,9 @@ export function writeDiverged({ replica, leader, reason }: Divergence): Uint8Arr
   });
 }
 
-/** Throws when the row is corrupt. */
+/** Throws when the row is corrupt or of an unknown format. */
 export function readDiverged(key: Uint8Array, value: Uint8Array): Divergence {
-  const row = opened(key, value, DIVERGED_FORMAT);
+  const row = openRow(key, value, DIVERGED_FORMAT);
   const group = toGroupId(readU32(key, DIVERGED_PREFIX.length));
   const [replica, leader] = [toReplicaId(row.u64le()), toNodeId(row.u32le())];
   return { group, replica, leader, reason: row.utf8(row.left) };
@@ -158,21 +155,6 @@ function sealed(format: number, write: (row: ByteWriter) => void): Uint8Array {
   write(row);
   row.u32le(crc32(row.view()));
   return row.take();
-}
-
-function opened(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
-  const end = value.length - CRC_BYTES;
-  if (end < 1) throw corrupt(key, `${value.length} bytes are too few for a format and a checksum`);
-  const stored = new ByteReader(value, end).u32le();
-  const found = crc32(value.subarray(0, end));
-  if (stored !== found) throw corrupt(key, `its checksum is ${stored}, its content gives ${found}`);
-  if (value[0] !== format) throw corrupt(key, `format ${value[0]} is unknown here, ${format} would be known`);
-  return new ByteReader(value, 1, end);
-}
-
-function corrupt(key: Uint8Array, fault: string): DatabaseError {
-  const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
-  return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' } });
 }
 
 /** Identity to write into the log. */

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { replicaOf, toGroupId, toNodeId } from '#base';
+import { crc32, replicaOf, toGroupId, toNodeId } from '#base';
 import type { Joined } from '#cluster';
 import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
@@ -197,6 +197,15 @@ describe('the rows of the node', () => {
     for (let length = 0; length < row.length; length += 1) {
       expect(() => readIdentity(row.subarray(0, length))).toThrow('is corrupt');
     }
+  });
+
+  it('of a format that is unknown here are not corrupt', () => {
+    const row = writeIdentity(identity).with(0, 3);
+    const end = row.length - 4;
+    new DataView(row.buffer).setUint32(end, crc32(row.subarray(0, end)), true);
+    const message = 'The row with key 0000 is not what was looked for: format 3 is unknown here, 2 would be known';
+    const unexpected = expect.objectContaining({ message, details: { reason: 'UnexpectedRow' } });
+    expect(() => readIdentity(row)).toThrow(unexpected);
   });
 });
 
