@@ -42,6 +42,14 @@ test.each(['0.0.0.0', '::', '10.0.0.7', 'cairn-0.cairn', '1270.example'])(
   },
 );
 
+test('with authentication a peer port is warned of only without TLS (S1)', () => {
+  const message = expect.stringMatching(/every client that reaches it can join the cluster.*Set --peer-secret-file/);
+  const peers = ['--peer-port=0', '--peer-tls=off'];
+  expect(warnings('--auth=on', ...peers)).toEqual([['peer-port-open', { message }]]);
+  expect(warnings('--auth=on', '--peer-port=0', '--peer-secret-file=/s')).toEqual([]);
+  expect(warnings('--auth=on', '--peer-port=off', '--peer-tls=off')).toEqual([]);
+});
+
 test.each([
   ['127.0.0.1', [], 'auto', true],
   ['0.0.0.0', [], 'auto', false],
