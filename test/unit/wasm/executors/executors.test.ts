@@ -86,6 +86,20 @@ describe('Executors', { timeout: 60_000 }, () => {
     expect(own.figures()).toMatchObject({ starts: 2, kills: 1 });
   });
 
+  it('kill the process of a fold that is abandoned while it computes, and do the next one in another (C16)', async () => {
+    await using own = executors();
+    const spinning = await artifactOf(SPINNING);
+    const client = new AbortController();
+    const fault = own.fold(foldOf(spinning, [EVENT], { ...ENDLESS, signal: client.signal }));
+    const after = own.fold(foldOf(await artifactOf(viewText()), [EVENT]));
+    // The process is looked at only while it computes.
+    await expect.poll(() => own.figures().residentBytes, { timeout: 20_000 }).toBeGreaterThan(0);
+    client.abort();
+    expect(await fault).toMatchObject({ kind: 'fault', fault: { code: 'Cancelled' } });
+    expect(await after).toMatchObject({ kind: 'state' });
+    expect(own.figures()).toMatchObject({ starts: 2, kills: 1 });
+  });
+
   it('kill a process that exceeds its memory', async () => {
     await using own = executors({ residentBytesMax: 2 ** 20 });
     const spinning = await artifactOf(SPINNING);
