@@ -30,9 +30,11 @@ beforeAll(async () => {
   const shown = Buffer.from(await (await hashingView({ hasBatch: true, hasQuery: true })).bytes());
   await client.send('publishStateView', PublishStateViewRequest.fromPartial({ ...view, wasmBytes: shown }), SLOW);
   const nothing = Buffer.from(await wat(changeText(NO_EVENT)));
+  const refusing = Buffer.from(await builtComponent('test/support/components/refusing-change.ts'));
   for (const [name, wasmBytes] of [
     [stateChangeName, change],
     ['nothing', nothing],
+    ['refusing', refusing],
   ] as const) {
     const published = { databaseName, stateChangeName: name, stateViewNames: ['balances'], wasmBytes };
     await client.send('publishStateChange', PublishStateChangeRequest.fromPartial(published), SLOW);
@@ -258,6 +260,26 @@ it('SPEC-HTTP-COLLECTION-PROCESS: answers success or failure inside of the body'
   const refused = errorOf(await api.post(path, { command: {}, other: 1 }), INVALID_ARGUMENT);
   expect(refused.details?.field).toBe('other');
   expect(jsonOf(await api.get('/databases/bank/state-changes'))).toMatchObject({
-    state_changes: [{ name: 'accounts', state_view_name: ['balances'] }, {}],
+    state_changes: [{ name: 'accounts', state_view_name: ['balances'] }, {}, {}],
   });
+});
+
+it('a refusal has the details of the component on every route that takes the command as its body (C7)', async () => {
+  const revision = await opened('http-f');
+  const details = { opens: 'Monday' };
+  for (const route of [
+    '/api/v1/db/bank/latest/state-changes/refusing/v1',
+    `/api/v1/db/bank/${revision}/state-changes/refusing/v1`,
+    '/api/v1/databases/bank/state-changes/refusing/versions/1',
+  ]) {
+    const refused = errorOf(await api.post(route, {}), INVALID_ARGUMENT);
+    expect([route, refused.message, refused.details]).toEqual([route, 'Not today', { reason: 'closed', details }]);
+  }
+  const inside = jsonOf(await api.post('/databases/bank/state-changes/refusing/process', { command: {} }));
+  expect(inside).toEqual({ success: false, error: { code: 'closed', message: 'Not today', details } });
+  const command = { contentType: 'application/json', bytes: Buffer.from('{}') };
+  const request = ProcessStateChangeRequest.fromPartial({ databaseName, stateChangeName: 'refusing', command });
+  const { result } = await server.client.send('processStateChange', request, SLOW);
+  const value = { code: 'closed', message: 'Not today', details: '{"opens":"Monday"}' };
+  expect(result).toEqual({ $case: 'error', value });
 });
