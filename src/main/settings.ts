@@ -182,7 +182,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   nodeName: {
     type: oneWord('a name', 63),
     default: 'node-1',
-    help: 'Name of this node for clients and in logs.',
+    help: 'Name of this node for clients and in logs, unique in the cluster. A node does not join under the name of another one that answers.',
   },
   logLevel: {
     type: oneOf(LOG_LEVELS),
