@@ -13,6 +13,8 @@ const LONG_AGO_MS = Date.UTC(2001, 1, 3);
 const LONG_AGO_COUNT = 12;
 const LONG_AGO_STEP_MS = 250;
 const NEAR_MS = 3000;
+/** The highest limit that a request may have. */
+const LIMIT_MAX = 2 ** 32 - 1;
 
 export class Sketches {
   readonly #random: Rng;
@@ -75,14 +77,16 @@ export class Sketches {
     const end = random.chance(0.3) ? random.between(start ?? 0, revision + 1) : undefined;
     const selector = this.selector();
     const effectiveTime = this.#effectiveTime(recordedMs);
+    const direction = random.chance(0.7) ? 'forward' : 'reverse';
+    const limit = random.chance(0.4) ? random.between(1, 10) : undefined;
     return {
       selector: this.#bounds.chance(0.3) ? ALL : selector,
-      revisions: { start, end },
+      revisions: { start, end: this.#bounds.chance(0.1) ? Number.MAX_SAFE_INTEGER : end },
       effectiveTime,
       // In order of effective time, a position must be that of an event.
       after: effectiveTime === undefined && this.#bounds.chance(0.4) ? this.#place(revision) : undefined,
-      direction: random.chance(0.7) ? 'forward' : 'reverse',
-      limit: random.chance(0.4) ? random.between(1, 10) : undefined,
+      direction,
+      limit: this.#bounds.chance(0.1) ? LIMIT_MAX : limit,
     };
   }
 
