@@ -1,7 +1,7 @@
 // Runs a node in a container of runc from an unpacked image, with the restrictions of Kubernetes: read-only root, no
 // capabilities, no new privileges, not root. It uses the network of this machine.
 import { execFileSync, spawn } from 'node:child_process';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { type NodeProcess, startedNode } from '../../chaos/support/node-process.ts';
 import type { UnpackedImage } from './archive.ts';
@@ -12,6 +12,8 @@ const FREE_PORTS = ['--host=127.0.0.1', ...['grpc', 'http', 'metrics', 'mcp'].ma
 export interface Container extends NodeProcess {
   /** Runs a command in the container and returns its output. */
   exec(...command: readonly string[]): string;
+  /** Number of its processes that the kernel has killed for lack of memory. */
+  oomKills(): number;
 }
 
 let started = 0;
@@ -46,5 +48,16 @@ export async function startContainer(
   return {
     ...node,
     exec: (...command) => execFileSync('runc', ['exec', id, ...command], { encoding: 'utf8', stdio: 'pipe' }),
+    oomKills: () => oomKillsOf(id),
   };
+}
+
+function oomKillsOf(cgroup: string): number {
+  const [unified, legacy] = [`${cgroup}/memory.events`, `memory/${cgroup}/memory.oom_control`].map(
+    (file) => `/sys/fs/cgroup/${file}`,
+  ) as [string, string];
+  const text = readFileSync(existsSync(unified) ? unified : legacy, 'utf8');
+  const found = /^oom_kill (\d+)$/m.exec(text)?.[1];
+  if (found === undefined) throw new Error(`no count of killed processes: ${text}`);
+  return Number(found);
 }
