@@ -23,6 +23,15 @@ export function helm(...args: readonly string[]): Ran {
   return { status, output: stdout, errors: stderr };
 }
 
+/** Remarks of `helm lint`, recommendations included; --quiet would hide those. */
+export function lint(...args: readonly string[]): {
+  readonly remarks: readonly string[] | null;
+  readonly status: number | null;
+} {
+  const { output, status } = helm('lint', '--strict', ...args);
+  return { remarks: output.match(/^\[.*/gm), status };
+}
+
 export function folderOf(chart: Chart): string {
   return join(ROOT, 'charts', chart);
 }
