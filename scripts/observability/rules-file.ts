@@ -79,7 +79,8 @@ export function runbooksIndex(): string {
     const levels = all.filter((alert) => alert.name === name);
     const page = runbookOf(name).slice(RUNBOOKS_PATH.length + 1);
     const severities = levels.map(({ severity }) => severity).join(', ');
-    return `| [${ALERT_PREFIX}${name}](${page}) | ${severities} | ${levels.at(-1)?.summary} |`;
+    const worst = levels.find(({ severity }) => severity === 'critical') ?? levels[0];
+    return `| [${ALERT_PREFIX}${name}](${page}) | ${severities} | ${worst?.summary} |`;
   });
   return `# Runbooks
 
