@@ -37,9 +37,9 @@ const OF_CAIRN = 'and on (namespace, job) cairn_build_info';
 export const WRITE_ROUTES = '.+/db/[^/]+(/async)?|/databases/[^/]+/events';
 const GRPC_WRITES = 'grpc_method="Transact"';
 const HTTP_WRITES = `method="POST",route=~"${WRITE_ROUTES}"`;
-/** Every other answer is the client's concern: constraints, names, sizes, rates, rights. */
+/** Every other answer is the client's concern: constraints, names, sizes, rates, rights, quotas (507). */
 const GRPC_ANSWERED = 'grpc_code!~"UNAVAILABLE|DEADLINE_EXCEEDED|INTERNAL|UNKNOWN|DATA_LOSS"';
-const HTTP_ANSWERED = 'code!~"5.."';
+const HTTP_ANSWERED = 'code=~"[1-4]..|507"';
 
 const BURN_WINDOWS = ['5m', '30m', '1h', '6h'] as const;
 type BurnWindow = (typeof BURN_WINDOWS)[number];

@@ -158,10 +158,16 @@ const OF_NODES: Readonly<Record<string, readonly AlertCase[]>> = {
     [
       '90m',
       [
-        ...['OK', 'FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND', 'INVALID_ARGUMENT', 'ABORTED'].map((code) =>
-          calls(code, '0+50x120'),
-        ),
-        ...[200, 404, 409, 429].map((code) => posts(code, '0+50x120')),
+        ...[
+          'OK',
+          'FAILED_PRECONDITION',
+          'ALREADY_EXISTS',
+          'NOT_FOUND',
+          'INVALID_ARGUMENT',
+          'ABORTED',
+          'RESOURCE_EXHAUSTED',
+        ].map((code) => calls(code, '0+50x120')),
+        ...[200, 404, 409, 413, 429, 507].map((code) => posts(code, '0+50x120')),
       ],
       [],
     ],
