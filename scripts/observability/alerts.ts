@@ -69,6 +69,15 @@ export const ALERTS: readonly Alert[] = [
       'The cluster has lost its quorum: no database can be created, moved or recovered, and most do not take writes.',
     description: `Only {{ $value }} nodes of ${CLUSTER} answer Prometheus, fewer than a quorum of its catalog.`,
   },
+  {
+    name: 'QuorumAtRisk',
+    severity: 'warning',
+    for: '5m',
+    expr: 'count by (namespace, job) (max by (namespace, job, peer) (cairn_peer_active) == 0) >= 2',
+    summary:
+      'Several nodes are down: databases with three replicas may be unavailable, and one more loss may end the quorum of all.',
+    description: `No other node of ${CLUSTER} reaches {{ $value }} of its nodes.`,
+  },
   ...(['warning', 'critical'] as const).map((severity) => ({
     name: 'MemberDown',
     severity,

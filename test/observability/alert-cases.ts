@@ -71,6 +71,24 @@ const OF_NODES: Readonly<Record<string, readonly AlertCase[]>> = {
     ['5m', [...NODES, 'cairn_raft_members{role="voter"} 3x10'], []],
     ['12m', ['cairn_build_info 1x5 stale', 'cairn_raft_members{role="voter"} 3x5 stale'], ['severity="critical"']],
   ],
+  QuorumAtRisk: [
+    [
+      '8m',
+      [
+        'cairn_peer_active{peer="2"} 1x30; cairn_peer_active{peer="3"} 1x30',
+        'cairn_peer_active{peer="4"} 0x30; cairn_peer_active{peer="5"} 0x30',
+      ],
+      [OF_CLUSTER],
+    ],
+    [
+      '8m',
+      [
+        'cairn_peer_active{peer="2"} 1x30; cairn_peer_active{peer="3"} 1x30; cairn_peer_active{peer="4"} 0x30',
+        'cairn_peer_active{peer="5"} 0x30; cairn_peer_active{peer="5",pod="b"} 1x30',
+      ],
+      [],
+    ],
+  ],
   MemberDown: [
     ['8m', ['cairn_peer_active{peer="2"} 0x30'], ['peer="2",severity="warning"']],
     ['20m', ['cairn_peer_active{peer="2"} 0x30'], ['peer="2",severity="warning"', 'peer="2",severity="critical"']],
