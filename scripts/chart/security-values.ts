@@ -128,7 +128,7 @@ export const SECURITY: Group['members'] = {
     clients: value(
       objects,
       [],
-      'From where clients reach gRPC, HTTP and MCP, as `from` of a NetworkPolicy. Empty: from everywhere.',
+      'From where clients reach gRPC, HTTP and MCP, as `from` of a NetworkPolicy. Empty: from everywhere. The gRPC port also serves the admin API (ClusterAdmin), which is guarded by the role `admin` alone.',
     ),
     metrics: METRICS_FROM,
     peers: value(objects, [], 'From where the peer port is reached, beside the pods of this cluster.'),
