@@ -20,9 +20,12 @@ RUN groupadd --gid 65532 cairn \
  && install --directory --owner=cairn --group=cairn --mode=0700 /var/lib/cairn
 COPY --from=build /image/ /
 ARG COMMIT=unknown
+ARG CREATED=1970-01-01T00:00:00.000Z
 LABEL org.opencontainers.image.title="cairn" \
-      org.opencontainers.image.description="An event database for Kubernetes" \
+      org.opencontainers.image.description="An event database for Kubernetes: CloudEvents in numbered revisions, transactions under optimistic constraints, every earlier revision readable." \
+      org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.revision="${COMMIT}" \
+      org.opencontainers.image.created="${CREATED}" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production \
     CAIRN_DATA_DIR=/var/lib/cairn \

@@ -17,6 +17,11 @@ export interface Image {
   readonly sbom: string;
 }
 
+interface Labels extends Readonly<Record<string, string>> {
+  readonly version: string;
+  readonly created: string;
+}
+
 export interface ImageOptions {
   /** The folder of the bundle. */
   readonly dist: string;
@@ -25,11 +30,9 @@ export interface ImageOptions {
 }
 
 export function imageOf(root: string, { dist, isProgramOnly = false }: ImageOptions): Image {
-  const { version, description }: { readonly version: string; readonly description: string } = JSON.parse(
-    readFileSync(join(root, 'package.json'), 'utf8'),
-  );
   const commit = readFileSync(join(dist, 'commit'), 'utf8').trim();
-  const created = timeOf(root);
+  const labels = labelsOf(root, commit);
+  const { version, created } = labels;
   const below = isProgramOnly
     ? []
     : [
@@ -44,7 +47,6 @@ export function imageOf(root: string, { dist, isProgramOnly = false }: ImageOpti
     textFile(`${PROGRAM_FOLDER.slice(1)}/cairn.cdx.json`, materials),
     textFile(`${PROGRAM_FOLDER.slice(1)}/THIRD-PARTY`, licenseList(software)),
   ];
-  const labels = { title: 'cairn', description, version, revision: commit, licenses: 'Apache-2.0', created };
   return {
     layers: [...parts, { name: 'cairn', entries }],
     sbom: materials,
@@ -56,6 +58,14 @@ export function imageOf(root: string, { dist, isProgramOnly = false }: ImageOpti
       config: containerConfig(labels),
     },
   };
+}
+
+/** Labels of the image; the Dockerfile has the same. */
+export function labelsOf(root: string, commit: string): Labels {
+  const { version, description }: { readonly version: string; readonly description: string } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
+  return { title: 'cairn', description, version, revision: commit, licenses: 'Apache-2.0', created: timeOf(root) };
 }
 
 /** Configuration of the image's containers; the Dockerfile has the same. */

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { PRODUCT_VARIABLE } from '../../chaos/support/product.ts';
-import { containerConfig } from '../../scripts/image/image.ts';
+import { containerConfig, labelsOf } from '../../scripts/image/image.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = dirname(process.env[PRODUCT_VARIABLE] ?? join(ROOT, 'dist/main.js'));
@@ -27,6 +27,14 @@ function sourcesOf(map: string): readonly string[] {
   const { sources }: { readonly sources: readonly string[] } = JSON.parse(readFileSync(map, 'utf8'));
   return sources.filter((name) => name.startsWith('.')).map((name) => relative(ROOT, resolve(DIST, name)));
 }
+
+it('has the labels of the archive, with revision and time as arguments', () => {
+  const labels = Object.fromEntries(
+    [...instruction('LABEL').matchAll(/([\w.]+)="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+  );
+  const wanted = { ...labelsOf(ROOT, '${COMMIT}'), created: '${CREATED}' };
+  expect(labels).toEqual(containerConfig(wanted).Labels);
+});
 
 it('starts a container as the archive does', () => {
   const { User, Env, Entrypoint, WorkingDir, Volumes, ExposedPorts, StopSignal } = containerConfig({});
