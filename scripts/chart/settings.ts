@@ -52,11 +52,17 @@ export function ownSettings(): readonly OwnSetting[] {
     const hasWords = type.read('on') !== undefined || type.read('off') !== undefined;
     const types: Json = hasWords ? ['string', 'number', 'boolean'] : ['string', 'number'];
     const description = `${help} Value: ${type.expects}.`;
-    const variable = variableName(key);
-    if (isOwn) found.push({ key, variable, defaultText: type.write(ownDefault), schema: { type: types, description } });
+    const schema = { type: types, description, ...boundsIn(type.expects) };
+    if (isOwn) found.push({ key, variable: variableName(key), defaultText: type.write(ownDefault), schema });
     return ownDefault;
   });
   return found;
+}
+
+/** Bounds of whole numbers. A schema applies them to numbers only, so words such as `off` remain valid. */
+function boundsIn(expects: string): Schema {
+  const { minimum, maximum } = /, (?<minimum>\d+) to (?<maximum>\d+)$/.exec(expects)?.groups ?? {};
+  return maximum === undefined ? {} : { minimum: Number(minimum), maximum: Number(maximum) };
 }
 
 export function configSchema(): Schema {
