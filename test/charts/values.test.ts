@@ -77,6 +77,7 @@ describe.skipIf(lacksTool('kube'))('the chart', () => {
     [{ monitoring: { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } } }, 'read twice'],
     [{ terminationGracePeriodSeconds: 119 }, 'at least 40 s more than drain.timeoutSeconds'],
     [{ drain: { lingerSeconds: 81 } }, 'and drain.lingerSeconds'],
+    [{ podDisruptionBudget: { maxUnavailable: 2 } }, 'of 3 nodes more than half must stay'],
   ])('refuses %j', (values, message) => {
     const { status, errors } = helm('template', 'shop', CHART, ...withValues(values));
     expect(errors).toContain(message);
