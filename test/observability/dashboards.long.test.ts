@@ -1,5 +1,7 @@
 // Goal: every panel shows something. Method: a real Prometheus scrapes a cluster under requests of many kinds, with the
-// shipped rules, and is asked each expression of the dashboards.
+// shipped rules, and is asked each expression of the dashboards. Five panels may be empty (EMPTY_WITHOUT): they need a
+// fault, a full pass of the scrub, certificates or a component, and the test has none of them. That they name metrics
+// that are exported is in dashboards.test.ts.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -16,12 +18,17 @@ import { endWithTest, testDir } from '../support/test-scope.ts';
 const TIMEOUT_MS = 120_000;
 vi.setConfig({ testTimeout: TIMEOUT_MS });
 
-/** What a new cluster has nothing of: alerts, snapshots, tables, TLS, and eager State Views. */
+/** Panels that may be empty, each with what fills it. docs/operations/cluster.md names them. */
 const EMPTY_WITHOUT: readonly string[] = [
+  // An alert that fires.
   'Overview / Alerts',
+  // A replica so far behind that it receives a snapshot.
   'Raft and replication / Duration, p99',
+  // Tables in the store, and a scrub that has read all of them.
   'Storage / Last whole scrub',
+  // Certificates at the ports of clients and between nodes.
   'API / Certificates expire',
+  // A State View of the mode Eager.
   'Components and State Views / Revisions that views lack',
 ];
 
