@@ -100,7 +100,7 @@ describe('a key in a request', () => {
     expect(await extractor.extract(credentialsOf({ 'x-api-key': key.text }))).toMatchObject({ kind: 'principal' });
     const refused = async (): Promise<void> => Promise.reject(new DatabaseError('unavailable', 'no leader'));
     await expect(extracted(undefined, { 'x-api-key': key.text }, 0, refused)).rejects.toThrow('no leader');
-    // What has expired is known to have.
+    // The expiry of a known key is decided without a read.
     expect(await extracted(known({ expiresAtMs: 1 }), { 'x-api-key': key.text }, 1, refused)).toBe('refused');
   });
 

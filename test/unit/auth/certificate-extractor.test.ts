@@ -1,5 +1,5 @@
-// Goal: who a certificate stands for is one principal, the one of the client, whoever passes the request on; and what
-// looks like one and is not gives nobody away. Method: certificates of an authority of the test, and made-up headers.
+// Goal: a certificate names one principal, that of the client, also when a proxy or a node relays the request; a header
+// that only looks like a certificate gives no principal. Method: certificates of a test authority, and forged headers.
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { type Credentials, certificateExtractor, clientCertOf, type Found } from '#auth';

@@ -1,5 +1,5 @@
-// Goal: code of an operator says who asks, sees the headers that it has named, and whatever it does wrong refuses the
-// request or leaves it undecided, in time, and is told. Method: extractors that answer what a test says.
+// Goal: an extractor of the administrator decides the principal, and sees only the headers that it has named. Its faults
+// refuse the request or leave it undecided, within a time limit, and are logged. Method: extractors with set answers.
 import { describe, expect, it, test } from 'vitest';
 import { customExtractor, type Found, type Principal } from '#auth';
 import type { DatabaseError } from '#base';

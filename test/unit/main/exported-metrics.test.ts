@@ -56,7 +56,7 @@ test('a node shows every metric of the catalogue at its first scrape, but what i
   expect(absent).toEqual(Object.keys(CATALOGUE).filter((name) => labels.some((label) => isOf(name, label))));
 });
 
-/** Those of which the body has no series. */
+/** Names of metrics without a series in the body. */
 function namesWithout(body: string): readonly string[] {
   return Object.keys(CATALOGUE).filter((name) => !new RegExp(`^${name}(?:_count)?[{ ]`, 'm').test(body));
 }

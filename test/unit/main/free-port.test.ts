@@ -1,4 +1,4 @@
-// Goal: a port that an outgoing connection holds is waited for, and one that somebody listens on is not.
+// Goal: a node waits for a port that an outgoing connection holds, but not for one on which another process listens.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ describe('a port that is to be bound', () => {
     if (listening.listening) listening.close();
   });
 
-  // The system may give the port to somebody else's connection as soon as it is given up, and that one may last.
+  // The system may give the port to another connection as soon as it is free, and that connection may last.
   it('is waited for while a connection that went out holds it', { retry: 2, timeout: 5_000 }, async () => {
     const outgoing = connect({ host: HOST, port });
     await once(outgoing, 'connect');

@@ -47,7 +47,7 @@ function linesOf(body: string): readonly string[] {
   return body.split('\n').filter((line) => /^cairn_(?:guest|stateview)_/.test(line));
 }
 
-/** What a scrape shows, series by series. */
+/** Series of a scrape. */
 function expected(base: number): readonly string[] {
   const poolNames = ['calls_total', 'fuel_total', 'host_calls_total', 'processes_started_total'].concat([
     'processes_killed_total',

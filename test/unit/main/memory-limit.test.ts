@@ -46,7 +46,7 @@ it('a thread collects near the limit of the process, and again when it has made 
   ownBytes = 73 * MIB;
   look();
   expect(collected).toBe(2);
-  // What was released since counts as room.
+  // Memory that was released since counts as room.
   ownBytes = 30 * MIB;
   look();
   ownBytes = 43 * MIB;

@@ -36,7 +36,7 @@ test.skipIf(lacksTool('script'))('a node at a terminal ends its start with the a
 });
 
 test('an older Node is told in one line what is needed, and how to run it', () => {
-  // What a Node of that release looks like from inside, and lacks.
+  // A Node of that release has this version, and lacks this function.
   const older = `Object.defineProperty(process, 'version', { value: 'v20.20.2' }); delete Promise.withResolvers;`;
   const { status, stdout, stderr } = runProduct(['--version'], [imported(older)]);
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

@@ -32,7 +32,7 @@ interface World {
   readonly environment?: Readonly<Record<string, string>>;
   /** The clusters of those who answer, by address. */
   readonly answers?: Readonly<Record<string, string>>;
-  /** What others say who do not let this side ask. */
+  /** Answers of nodes that refuse the question. */
   readonly refusals?: Readonly<Record<string, string>>;
 }
 

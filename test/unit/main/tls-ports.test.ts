@@ -48,7 +48,7 @@ function ports(options: { readonly asks?: 'request' | 'require'; readonly handsh
   return new TlsPorts(material, { clientAuth: asks ?? 'require', ...rest, onFailed: (why) => failures.push(why) });
 }
 
-/** Answers a word to whoever is let in. */
+/** Answers each accepted client with a word. */
 function wordServer(made: TlsPorts): Server {
   return made.createServer((socket) => {
     socket.on('error', () => undefined);
@@ -110,7 +110,7 @@ it('the bound on connections sees each that is accepted, whatever becomes of its
   const bound = ending.use(new ConnectionBound(shares, (one) => closed.push(one)));
   const port = await listening(ports({ handshakeMs: 60_000 }).createServer(() => undefined));
   bound.name(port, 'grpc');
-  // Those that this process dials count, too, so that two are all that there may be.
+  // Connections that this process dials count, too, so the limit is two.
   const silent = opened(port);
   await once(silent, 'connect');
   expect(closed).toEqual([]);

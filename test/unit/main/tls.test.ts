@@ -1,5 +1,5 @@
-// Goal: whoever starts a node with files of TLS that are wrong hears which and why; and one that runs goes on with
-// what it has until there is something right. Method: files of every kind, and a node's looks at them, in fast motion.
+// Goal: a node that is started with wrong TLS files names the file and the fault; a running node keeps its certificates
+// until the files are right again. Method: files with every fault, and reloads with a fake clock.
 import { createPrivateKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

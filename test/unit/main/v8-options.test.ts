@@ -1,4 +1,4 @@
-// Goal: a node runs with its options of V8 however it was started, and with those of whoever started it.
+// Goal: a node runs with its V8 options however it was started, and with those of the command line that started it.
 // Method: the choice of options as a function; a real process, asked for its command line.
 import { expect, test } from 'vitest';
 import { lackingV8Options } from '../../../src/main/v8-options.ts';
