@@ -1,4 +1,4 @@
-// Goal: an extractor of the administrator decides the principal, and sees only the headers that it has named. Its faults
+// Goal: an extractor of the administrator decides the principal, and sees only the headers that it names. Its faults
 // refuse the request or leave it undecided, within a time limit, and are logged. Method: extractors with set answers.
 import { describe, expect, it, test } from 'vitest';
 import { customExtractor, type Found, type Principal } from '#auth';
