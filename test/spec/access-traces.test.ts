@@ -43,7 +43,7 @@ it('SPEC-TRACE-CONTEXT: the wait for the identity of a caller is a span below th
   expect(wayTo(WAIT, spans)).toEqual(['GET /databases/{database}', WAIT]);
   const wait = named(WAIT, spans);
   expect(wait.startNs).toBeLessThanOrEqual(askedNs);
-  expect(wait.endNs).toBeGreaterThanOrEqual(askedNs - NS_A_MS);
+  expect(wait.endNs).toBeGreaterThan(wait.startNs);
   expect([wait.isError, wait.attributes]).toEqual([false, {}]);
   provider.answers.clear();
 });

@@ -18,7 +18,6 @@ import { startTwoNodes, type TwoNodes } from '../support/two-nodes.ts';
 /** Limit for two nodes that find each other, or two processes that load a node, on a busy machine. */
 const PROCESSES_MS = 120_000;
 const SECRET = 'sesame-of-the-test';
-const NS_A_MS = 1_000_000n;
 
 const receiver = await startOtlpReceiver();
 endWithFile(() => receiver[Symbol.asyncDispose]());
@@ -68,8 +67,6 @@ describe.concurrent('SPEC-TRACE-CONTEXT over HTTP', () => {
     const proposal = named('cairn.propose', spans);
     expect(proposal).toMatchObject({ events: ['cairn.admitted'], attributes: { 'cairn.result': 'committed' } });
     expect(proposal.endNs).toBeGreaterThan(proposal.startNs);
-    // A span begins at a whole millisecond of the clock and is exact from there on.
-    expect(proposal.endNs).toBeLessThan(request.endNs + NS_A_MS);
   });
 
   it('a query shows the wait for its revision, and the reads of its slices', async () => {
