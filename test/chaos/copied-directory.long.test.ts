@@ -28,7 +28,7 @@ it('a copied member is not ready, ends with the reason, is accepted in place of 
   const seeds = [first, second, third].map(({ process }) => process.peer).join(',');
   const startCopy = (): ReturnType<typeof startMember> => startMember(join(dir, 'copies'), 'node-2', seeds);
   const copy = await startCopy();
-  const places = `is heard at ${second.process.peer}; the one that is refused listens at ${copy.process.peer}`;
+  const places = `is already connected and listens at ${second.process.peer}; the refused process listens at ${copy.process.peer}`;
   const readiness = async (): Promise<string> => (await fetch(`${copy.process.http}/readyz?verbose`)).text();
   await eventually(async () => expect(await readiness()).toContain(places));
   expect(await writeAt(second, DATABASE, 'b', POLL)).toBe(2);

@@ -5,7 +5,7 @@ import { type Fault, faultyLines, sources, type Tree, tests, under } from './tre
 const OWN_FILES = /^test\/(?:tidy|unit\/house)\//;
 const CODE = /\.(?:ts|mjs|cjs|proto)$|^\.ci\//;
 
-/** A note about unfinished work names its issue: TODO(#12). */
+/** A note about unfinished work names the number of its issue. */
 export function leftoversNameAnIssue(tree: Tree): readonly Fault[] {
   return faultyLines(
     under(others(tree), CODE),

@@ -63,8 +63,8 @@ export function duplicateOf(
     for (const other of others) if (other.heardMs() <= sinceMs) other.destroy();
   });
   const { node, store } = first.place;
-  const words = `another process of node ${node}, store ${store}, is heard ${at(first.address)}; the one that is refused listens ${at(process.address)}`;
-  return { kind: 'duplicate', words };
+  const other = `another process of node ${node}, store ${store}, is already connected and listens ${at(first.address)}`;
+  return { kind: 'duplicate', words: `${other}; the refused process listens ${at(process.address)}` };
 }
 
 /** The greater, the better the claim of a process to the address of its node. */
@@ -74,5 +74,5 @@ function claimOf({ address, isDialled = false }: Run, known: Address | undefined
 }
 
 function at(address: Address | undefined): string {
-  return address === undefined ? 'at an address that it does not name' : `at ${formatAddress(address)}`;
+  return address === undefined ? 'at an unknown address' : `at ${formatAddress(address)}`;
 }

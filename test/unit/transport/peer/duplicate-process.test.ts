@@ -44,7 +44,7 @@ async function pair(): Promise<{ north: LinkedNode; south: LinkedNode }> {
 }
 
 const wordsOf = (original: LinkedNode, copy: LinkedNode): string =>
-  `another process of node 1, store ${NORTH.store}, is heard at 127.0.0.1:${original.links.port}; the one that is refused listens at 127.0.0.1:${copy.links.port}`;
+  `another process of node 1, store ${NORTH.store}, is already connected and listens at 127.0.0.1:${original.links.port}; the refused process listens at 127.0.0.1:${copy.links.port}`;
 
 it('the second process of a node is refused while the first has connections, and accepted when it has ended', async () => {
   const { north, south } = await pair();
