@@ -9,7 +9,8 @@ import { eventually } from '../support/eventually.ts';
 import { startServerIn, startTestServer, type TestServer } from '../support/server.ts';
 import { testDir } from '../support/test-scope.ts';
 
-const SOON = '--join-wait-ms=500';
+/** Long enough for an answer of the other node on a busy machine. */
+const JOIN_WAIT = '--join-wait-ms=3000';
 
 /** The names of the nodes; undefined when the node does not answer. */
 async function namesAt(peer: string, tls?: PeerTls): Promise<readonly string[] | undefined> {
@@ -35,11 +36,13 @@ test('a node without the secret of a cluster cannot join it, and a join is recor
   const shared = [...guarded, `--peer-secret-file=${secret}`];
   await using one = await startServerIn(join(dir, 'one'), ...shared, '--node-name=one', `--audit-log=${audit}`);
   const joining = (name: string, ...settings: readonly string[]): ReturnType<typeof startServerIn> =>
-    startServerIn(join(dir, name), `--node-name=${name}`, `--join=${one.peer}`, SOON, ...settings);
-  await expect(joining('stranger', '--peer-port=0')).rejects.toThrow('this port speaks TLS, and lets in peers alone');
-  await expect(joining('guesser', ...guarded, `--peer-secret-file=${other}`)).rejects.toThrow(
-    'that node has another --peer-secret-file',
-  );
+    startServerIn(join(dir, name), `--node-name=${name}`, `--join=${one.peer}`, JOIN_WAIT, ...settings);
+  await Promise.all([
+    expect(joining('stranger', '--peer-port=0')).rejects.toThrow('this port speaks TLS, and lets in peers alone'),
+    expect(joining('guesser', ...guarded, `--peer-secret-file=${other}`)).rejects.toThrow(
+      'that node has another --peer-secret-file',
+    ),
+  ]);
   const NONE = { peerTlsCertFile: 'none', peerTlsKeyFile: 'none', peerTlsCaFile: 'none' };
   const tls = readPeerTls({ ...NONE, peerSecretFile: secret });
   expect(await namesAt(one.peer)).toBeUndefined();
