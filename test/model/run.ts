@@ -16,7 +16,7 @@ const READS = 24;
 const SAVED_MAX = 20;
 /** Number of requests whose bytes are recorded. */
 const RECORDED = 200;
-/** Number of rounds between two kills. */
+/** Number of rounds between two kills, at least. */
 const ROUNDS_PER_KILL = 8;
 const UNAVAILABLE_MS = 30_000;
 const PAUSE_MS = 20;
@@ -106,11 +106,11 @@ class Session {
     for (const name of this.#names) await this.#send(drawCreate(this.#random, name));
     for (let round = 0; round < rounds && !this.#isOver; round++) {
       // The kill happens during the write or during the reads.
-      const [early, late] = round % ROUNDS_PER_KILL === 1 ? [this.#random.chance(50), true] : [false, false];
-      const killed = early ? this.#kill() : undefined;
+      const isKill = this.#isKillDue(round);
+      const killed = isKill && this.#random.chance(50) ? this.#kill() : undefined;
       await this.#write();
       const reads = Promise.all(this.#drawReads().map((each) => this.#exchange(each)));
-      const node = await (killed ?? (late ? this.#kill() : undefined));
+      const node = await (killed ?? (isKill ? this.#kill() : undefined));
       await reads;
       await node?.start?.();
       this.#requireSilence();
@@ -119,10 +119,16 @@ class Session {
       await this.#send({ kind: 'delete', via: 'DeleteDatabase', database: name });
   }
 
-  /** Kills a node in this round, if kills are left. */
-  async #kill(): Promise<ModelNode | undefined> {
-    const { plan, figures, deployment } = this.#running;
-    if (figures.kills >= (plan.kills ?? 0)) return undefined;
+  /** The kills are spread evenly over the requests. */
+  #isKillDue(round: number): boolean {
+    const { figures, plan } = this.#running;
+    const { requests, kills = 0 } = plan;
+    const isLate = figures.kills * requests <= figures.requests * kills;
+    return figures.kills < kills && isLate && round % ROUNDS_PER_KILL === 1;
+  }
+
+  async #kill(): Promise<ModelNode> {
+    const { figures, deployment } = this.#running;
     figures.kills += 1;
     const node = this.#random.pick(deployment);
     await node.kill?.();
@@ -275,8 +281,10 @@ function isUnavailable({ error = '' }: Answer): boolean {
   return /^(?:UNAVAILABLE|CANCELLED|503)/.test(error) || error.includes('"code":-32603');
 }
 
-function againBy({ seed, kills = 0 }: Plan, requests: number): string {
-  return `again: npm run test:model -- --seed ${seed} --requests ${requests}${kills > 0 ? ` --kills ${kills}` : ''}`;
+function againBy({ seed, requests, kills = 0 }: Plan, place: number): string {
+  // The number of requests determines which rounds have a kill.
+  const asked = kills > 0 ? `${requests} --kills ${kills}` : place;
+  return `again: npm run test:model -- --seed ${seed} --requests ${asked}`;
 }
 
 function add(counts: Map<string, number>, name: string): void {
