@@ -54,6 +54,12 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const LOG_BYTES_MAX = 1 << 20;
 const FREE_PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0'];
 
+/** Nodes that must not outlive this process, for example when a signal ends it. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Starts a node, on free loopback ports unless `ports` names others, and waits for its ready line. */
 export function startNode(options: NodeOptions): Promise<NodeProcess> {
   const [program = '', ...args] = [
@@ -75,6 +81,8 @@ export function startNode(options: NodeOptions): Promise<NodeProcess> {
  * @throws Error with the log when the process ends before.
  */
 export async function startedNode(child: ChildProcess, onSpawn?: NodeOptions['onSpawn']): Promise<NodeProcess> {
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   onSpawn?.(child);
   let output = '';
   let log = '';

@@ -23,6 +23,7 @@ const again = `again: npm run test:model -- ${process.argv.slice(2).join(' ')}`;
 const startedMs = performance.now();
 let logged: readonly string[] = [];
 let isOver = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 // A node in this process may end the process.
 process.on('exit', () => {
   if (!isOver) say([...logged, 'the process ends before the run is over', again].join('\n'));
