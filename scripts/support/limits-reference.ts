@@ -164,13 +164,6 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'the answer has the number of searched events',
         'CHANGED_EVENTS_MAX',
       ),
-      row(
-        'Transactions that are told as caused by one or of its `correlation_id`, and revisions on either side of it that are searched for them',
-        `${count(http.RELATED_MAX)} of ${count(http.RELATED_TRANSACTIONS_MAX)}, and ${bytes(http.PAGE_BYTES_MAX)}`,
-        'those behind are not told',
-        'RELATED_MAX',
-        'RELATED_TRANSACTIONS_MAX',
-      ),
       row('Bytes of a state on an HTML page', bytes(http.STATE_SHOWN_BYTES_MAX), TOO_LARGE, 'STATE_SHOWN_BYTES_MAX'),
       row(
         'Milliseconds between heartbeats of a subscription',

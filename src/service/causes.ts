@@ -1,5 +1,5 @@
 /** Follows the causes of a transaction from one `causation_id` to the next. */
-import { formatUuid, parseUuid, toRevision } from '#base';
+import { formatUuid, parseUuid } from '#base';
 import { optionsOfBody } from '#model';
 import { type StoredTransaction, transactionById } from '#query';
 import type { Cause } from './operations.ts';
@@ -16,7 +16,7 @@ export function causesOf(source: Source, stored: StoredTransaction): readonly Ca
     const id = parseUuid(optionsOfBody(effect.view.body).causationId ?? '');
     const cause = id === undefined ? undefined : transactionById(source, effect.revision - 1, id);
     if (id === undefined || cause === undefined) break;
-    causes.push({ transactionId: formatUuid(id), revision: toRevision(cause.revision) });
+    causes.push({ transactionId: formatUuid(id) });
     effect = cause;
   }
   return causes;

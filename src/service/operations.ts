@@ -210,7 +210,6 @@ export interface TransactionDescription {
 export interface Cause {
   /** Lowercase. */
   readonly transactionId: string;
-  readonly revision: Revision;
 }
 
 export interface FetchTransactionReply extends ReadScope {

@@ -105,7 +105,7 @@ export interface ShownEvent extends Scope {
   readonly causes: readonly Cause[];
 }
 
-export function eventPage(reply: ShownEvent, related: readonly Related[]): Description {
+export function eventPage(reply: ShownEvent): Description {
   const { event, eventCount, databaseName, correlationId } = reply;
   const { revision, index } = event.position;
   const last = eventCount - 1;
@@ -117,7 +117,6 @@ export function eventPage(reply: ShownEvent, related: readonly Related[]): Descr
       previous: index > 0 ? eventPath(reply, { revision, index: index - 1 }) : undefined,
       transaction: transactionPath(databaseName, reply.transactionId),
       ...causeLinks(databaseName, reply.causes),
-      ...relatedLinks(databaseName, related),
       transaction_events: queryPath(reply, { selector: ALL, revisions: { start: revision, end: revision } }),
       ...attributeLinks(reply),
       ...contextLinks(reply),
@@ -141,15 +140,6 @@ function causeLinks(databaseName: string, causes: readonly Cause[]): Links {
   );
 }
 
-function relatedLinks(databaseName: string, related: readonly Related[]): Links {
-  return Object.fromEntries(
-    related.map(({ how, revision, transactionId }) => [
-      `${how}_${revision}`,
-      transactionPath(databaseName, transactionId),
-    ]),
-  );
-}
-
 /** Links to events with the same stream, subject or type. */
 function attributeLinks({ event: { bytes }, ...scope }: ShownEvent): Links {
   const facts = eventFacts(bytes, 0, bytes.length);
@@ -160,13 +150,6 @@ function attributeLinks({ event: { bytes }, ...scope }: ShownEvent): Links {
     subject: subject === undefined ? undefined : attributePath(scope, 'subjects', subject),
     event_type: attributePath(scope, 'event-types', text(facts.typeStart, facts.typeEnd)),
   };
-}
-
-/** A later transaction that names this one as its cause, or one that has the same correlation id. */
-export interface Related {
-  readonly transactionId: string;
-  readonly revision: number;
-  readonly how: 'caused' | 'correlated';
 }
 
 export interface ShownTransaction extends Scope {
@@ -181,7 +164,7 @@ export interface ShownTransaction extends Scope {
 }
 
 /** `shownCount` of its events are on the page. */
-export function transactionPage(reply: ShownTransaction, shownCount: number, related: readonly Related[]): Description {
+export function transactionPage(reply: ShownTransaction, shownCount: number): Description {
   const { transactionId, revision, events, options } = reply.transaction;
   const scope = { databaseName: reply.databaseName, revision };
   const last = events[shownCount - 1]?.position;
@@ -195,7 +178,6 @@ export function transactionPage(reply: ShownTransaction, shownCount: number, rel
       next_events: shownCount < events.length ? queryPath(scope, rest) : undefined,
       first_event: eventPath(scope, { revision, index: 0 }),
       ...causeLinks(reply.databaseName, reply.causes),
-      ...relatedLinks(reply.databaseName, related),
       before: databasePath({ ...scope, revision: reply.transaction.basis }),
       after: databasePath(scope),
       latest: databasePath({ ...scope, revision: 'latest' }),

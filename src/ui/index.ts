@@ -15,7 +15,7 @@ export { isReadable, type ShownState, versionPage, versionsPage } from './compon
 export { catalogPage, changesPage, collectionPage, databasePage } from './database-pages.ts';
 export type { Action, Description, Form, FormField } from './description.ts';
 export { errorPage } from './error-page.ts';
-export { eventPage, eventsPage, type ListedEvents, type Related, transactionPage } from './event-pages.ts';
+export { eventPage, eventsPage, type ListedEvents, transactionPage } from './event-pages.ts';
 export { answeredPage, committedPath, type Members, membersOf, type SentForm, unsentPage } from './form-pages.ts';
 export { ASSETS, ASSETS_TAG } from './html/assets.ts';
 export { PAGE_HEADERS, renderHtml, renderHtmlNow } from './html/page.ts';

@@ -64,11 +64,7 @@ export const HTML_SIZES: ListSizes = { itemsDefault: 50, itemsMax: 500, bytesMax
 /** Events counted for the changes between two revisions, within the bytes of a page. */
 export const CHANGED_EVENTS_MAX = 10_000;
 
-/** Transactions before and after one that are searched for related ones, within the bytes of a page; most shown. */
-export const RELATED_TRANSACTIONS_MAX = 1_000;
-export const RELATED_MAX = 16;
-
-/** Bytes of a state that a page shows or compares. A longer one has only its own URL. */
+/** Bytes of a state that a page shows. A longer one has only its own URL. */
 export const STATE_SHOWN_BYTES_MAX: number = 64 * 1024;
 
 /** Bytes of the reply to one transaction or one event, as stored and as text. */

@@ -6,7 +6,6 @@ import { eventPage } from '#ui';
 import { ITEM_ANSWER_BYTES } from './limits.ts';
 import { eventJson } from './paging.ts';
 import { parseRevision } from './query-string.ts';
-import { relatedTransactions } from './related-transactions.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import { textBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
@@ -22,7 +21,7 @@ const INDEX = 'index';
 
 const eventById: Handler = numeric(async (request, context, at) => {
   const event = { kind: 'id', stream: request.param('stream'), id: request.param('event_id') } as const;
-  return eventReply(request, context, await context.service.singleEvent({ ...request.read(), at, event }));
+  return eventReply(request, await context.service.singleEvent({ ...request.read(), at, event }));
 });
 
 export const SINGLE_EVENT_ROUTES: readonly Route[] = [
@@ -58,24 +57,17 @@ async function eventAtPosition(
   const revision = parseRevision(segment, request.param(segment));
   const position = { revision, index: request.query().integer(INDEX, INDEX_BOUNDS) ?? 0 };
   const reply = await context.service.singleEvent({ ...request.read(), at, event: { kind: 'position', position } });
-  return eventReply(request, context, reply, position.index + 1);
+  return eventReply(request, reply, position.index + 1);
 }
 
 /** `nextIndex` becomes a link when the transaction has an event there (decisions 2.6). */
-async function eventReply(
-  request: HttpRequest,
-  context: RouteContext,
-  reply: SingleEventReply,
-  nextIndex?: number,
-): Promise<HttpReply> {
+async function eventReply(request: HttpRequest, reply: SingleEventReply, nextIndex?: number): Promise<HttpReply> {
   const isMore = nextIndex !== undefined && nextIndex < reply.eventCount;
   const next = isMore ? `${request.path()}?${request.query().with(INDEX, String(nextIndex))}` : undefined;
-  const { revision } = reply.event.position;
-  const related = await relatedTransactions(request, context, { ...reply, scope: reply, revision });
   const body = await request.inTurn(() => eventJson(reply.event));
   return show(request, {
     body: textBody(body),
     headers: { ...scopeHeaders(reply), ...nextLink(next) },
-    describe: () => eventPage(reply, related),
+    describe: () => eventPage(reply),
   });
 }

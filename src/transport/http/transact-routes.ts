@@ -43,7 +43,6 @@ import { errorReply, invalidField } from './errors.ts';
 import type { JsonText } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { firstOf } from './paging.ts';
-import { relatedTransactions } from './related-transactions.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Handler, Route, RouteContext } from './route.ts';
@@ -245,12 +244,9 @@ async function lookUp(request: HttpRequest, context: RouteContext): Promise<Http
   });
   const { events } = reply.transaction;
   const shown = request.rendering() === undefined ? events : firstOf(events, request.listSizes());
-  const { transactionId, revision, options } = reply.transaction;
-  const seen = { scope: reply, revision, transactionId, correlationId: options.correlationId, causes: reply.causes };
-  const related = await relatedTransactions(request, context, seen);
   return show(request, {
     body: await request.inTurn(() => storedTransaction(reply, shown)),
     headers: scopeHeaders(reply),
-    describe: () => transactionPage(reply, shown.length, related),
+    describe: () => transactionPage(reply, shown.length),
   });
 }
