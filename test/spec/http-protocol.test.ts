@@ -136,3 +136,14 @@ it('SPEC-HTTP-VERSION-1: HTTP/1.0 gets whole bodies with their length, and the c
   expect(reply?.headers.has('transfer-encoding')).toBe(false);
   expect(JSON.parse(reply?.body ?? '')).toMatchObject({ name });
 });
+
+it('SPEC-HTTP-JSON: answers end with a line break, short and long ones and errors', async () => {
+  const name = await api.created();
+  const long = Array.from({ length: 100 }, (_, at) => cloudEvent(`${at}`, { data: 'x'.repeat(1_000) }));
+  const committed = await api.post(`/api/v1/db/${name}`, { events: long });
+  for (const path of ['/', `/databases/${name}`, `/db/${name}/1/events`, `/db/${name}/9`, '/absent']) {
+    const { text } = await api.get(path);
+    expect([path, text.slice(-2)]).toEqual([path, '}\n']);
+  }
+  expect(committed.text).toMatch(/\}\n$/);
+});

@@ -175,7 +175,7 @@ describe('SPEC-MCP-TOOLS', () => {
     expect(await publish('state_change', 1, changeText(NO_EVENT))).toContain('"version":1');
     const command = (name: string, given: object): Promise<string> =>
       called('execute_state_change', { database: 'shop', state_change: name, version: 1, command: given });
-    expect(await command('orders', { path: '/orders/a' })).toBe('{"revision":0}');
+    expect(await command('orders', { path: '/orders/a' })).toBe('{"revision":0}\n');
     await expect(command('none', {})).rejects.toThrow(/status 404: .*StateChangeNotFound/s);
     await expect(
       called('execute_state_change', { database: 'shop', state_change: 'orders', version: 1 }),

@@ -115,7 +115,7 @@ function notModified(request: HttpRequest, headers: HttpReply['headers'], etag: 
 
 /** ETag of instance, revision and request. The number is raised when the same data is written as different JSON. */
 function tagOf(request: HttpRequest, headers: HttpReply['headers'], content?: HttpReply['body']): string {
-  const rendering = request.rendering()?.name ?? 'json/1';
+  const rendering = request.rendering()?.name ?? 'json/2';
   const target = `${request.path()}${request.search()}`;
   return weakTag([headers['x-database-id'], headers['x-revision'], rendering, target, content?.toString()]);
 }

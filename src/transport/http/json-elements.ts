@@ -55,7 +55,7 @@ export class JsonElements {
 
   /**
    * Returns an object of the first members, this array under its name, and the last members, or without a name the
-   * array alone: as text when it is short, as UTF-8 otherwise. Drops the elements.
+   * array alone: as text when it is short, as UTF-8 with a line break otherwise. Drops the elements.
    */
   inObject(first: string, name: string | undefined, last: string): JsonText | Buffer {
     if (name === undefined) return this.#between('[', ']');
@@ -66,7 +66,7 @@ export class JsonElements {
   #between(start: string, end: string): JsonText | Buffer {
     if (this.#pieces.length === 0) return `${start}${this.#texts.join(',')}${end}`;
     this.#toBytes();
-    const bytes = Buffer.concat([Buffer.from(start), ...this.#pieces, Buffer.from(end)]);
+    const bytes = Buffer.concat([Buffer.from(start), ...this.#pieces, Buffer.from(`${end}\n`)]);
     for (const piece of this.#pieces.splice(0)) giveBack(piece);
     return bytes;
   }

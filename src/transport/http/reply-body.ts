@@ -11,9 +11,9 @@ export function objectBody(members: JsonMembers): ReplyBody {
   return { first: jsonMembers(members), last: '' };
 }
 
-/** Data of an object that is JSON text already. */
+/** Data of an object that is JSON text already; a line break may follow it. */
 export function textBody(object: JsonText): ReplyBody {
-  return { first: object.slice(1, -1), last: '' };
+  return { first: object.slice(1, object.lastIndexOf('}')), last: '' };
 }
 
 export function listBody(

@@ -30,11 +30,13 @@ const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
+/** A body of JSON ends with a line break, for terminals. Bytes have it already. */
 export function jsonReply<Body extends JsonText | Buffer>(
   status: number,
-  body: Body,
+  json: Body,
   headers: Readonly<Record<string, string>> = NO_HEADERS,
-): HttpReply & { readonly body: Body } {
+): HttpReply & { readonly body: Body | string } {
+  const body = typeof json === 'string' ? `${json}\n` : json;
   return { status, headers, contentType: JSON_CONTENT_TYPE, body };
 }
 

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { createByteBudgets } from '#transport';
 import { gzipWish } from '../../../../src/transport/http/compression.ts';
-import { type HttpReply, jsonReply } from '../../../../src/transport/http/reply.ts';
+import type { HttpReply } from '../../../../src/transport/http/reply.ts';
 import type { Route } from '../../../../src/transport/http/route.ts';
 import { until } from '../../../support/budget-time.ts';
 import { type HttpWorld, startHttpWorld } from '../../../support/http-world.ts';
@@ -23,18 +23,22 @@ function route(name: string, answer: () => HttpReply): Route {
   return { method: 'GET', path: `/${name}`, handle: answer };
 }
 
+function json(status: number, body: string | Buffer, headers: HttpReply['headers'] = {}): HttpReply {
+  return { status, headers, contentType: 'application/json; charset=utf-8', body };
+}
+
 const ROUTES: readonly Route[] = [
-  route('text', () => jsonReply(200, TEXT)),
+  route('text', () => json(200, TEXT)),
   route('bytes', () => ({ status: 200, headers: {}, contentType: 'text/plain', body: Buffer.from(TEXT) })),
-  route('short', () => jsonReply(200, '{}')),
-  route('edge', () => jsonReply(200, 'x'.repeat(MIN))),
-  route('below', () => jsonReply(200, 'x'.repeat(MIN - 1))),
-  route('noise', () => jsonReply(200, NOISE)),
+  route('short', () => json(200, '{}')),
+  route('edge', () => json(200, 'x'.repeat(MIN))),
+  route('below', () => json(200, 'x'.repeat(MIN - 1))),
+  route('noise', () => json(200, NOISE)),
   route('image', () => ({ status: 200, headers: {}, contentType: 'image/png', body: TEXT })),
-  route('strong', () => jsonReply(200, TEXT, { etag: '"a"' })),
-  route('weak', () => jsonReply(200, TEXT, { etag: 'W/"a"', vary: 'accept' })),
-  route('secret', () => jsonReply(200, TEXT, { 'cache-control': 'no-store' })),
-  route('encoded', () => jsonReply(200, TEXT, { 'content-encoding': 'br' })),
+  route('strong', () => json(200, TEXT, { etag: '"a"' })),
+  route('weak', () => json(200, TEXT, { etag: 'W/"a"', vary: 'accept' })),
+  route('secret', () => json(200, TEXT, { 'cache-control': 'no-store' })),
+  route('encoded', () => json(200, TEXT, { 'content-encoding': 'br' })),
   route('streamed', () => ({
     status: 200,
     headers: {},
@@ -42,7 +46,7 @@ const ROUTES: readonly Route[] = [
     stream: Readable.from([Buffer.from(TEXT)]),
   })),
   route('unchanged', () => ({ status: 304, headers: { etag: 'W/"a"', vary: 'accept' } })),
-  route('failed', () => jsonReply(500, TEXT)),
+  route('failed', () => json(500, TEXT)),
 ];
 
 test.each([
@@ -107,7 +111,7 @@ it.each(['image', 'strong', 'secret', 'encoded', 'streamed'])(
 
 describe('answers that are being compressed', () => {
   const LONG = JSON.stringify({ text: 'what an event says, again and again '.repeat(60_000) });
-  const long = route('long', () => jsonReply(200, Buffer.from(LONG)));
+  const long = route('long', () => json(200, Buffer.from(LONG)));
 
   it('are limited to two at a time, and others are sent uncompressed', async () => {
     await using own = await startHttpWorld({ routes: [long], gzipBytesMin: MIN });

@@ -39,7 +39,7 @@ describe('SPEC-HTTP-ERRORS: error body', () => {
       '{"error":{"code":"INVALID_ARGUMENT",' +
         '"message":"The request is malformed: limit must be an integer from 1 to 1000; found 0",' +
         '"details":{"reason":"invalid_argument","field":"limit","value":"0",' +
-        '"violations":[{"field":"limit","description":"must be an integer from 1 to 1000","value":"0"}]}}}',
+        '"violations":[{"field":"limit","description":"must be an integer from 1 to 1000","value":"0"}]}}}\n',
     );
   });
 
@@ -47,7 +47,7 @@ describe('SPEC-HTTP-ERRORS: error body', () => {
     const details = { reason: 'overdrawn', refusalDetails: '{"cents":9007199254740993}' };
     expect(errorReply(new DatabaseError('invalid_argument', 'no', { details })).body).toBe(
       '{"error":{"code":"INVALID_ARGUMENT","message":"no",' +
-        '"details":{"reason":"overdrawn","details":{"cents":9007199254740993}}}}',
+        '"details":{"reason":"overdrawn","details":{"cents":9007199254740993}}}}\n',
     );
   });
 
