@@ -1,5 +1,5 @@
 /** API keys, for administrators, and tokens, for every client. Replies with a secret are not cached. */
-import { formatInstant, instantFromMs, instantToMs } from '#base';
+import { instantToMs } from '#base';
 import {
   type ApiKey,
   countFrom,
@@ -20,7 +20,7 @@ import type { ApiKeysRequest, IssuedApiKey } from '#service';
 import { authenticationOff } from '../access.ts';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { NO_STORE } from './caching.ts';
-import { type JsonText, jsonArray, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import { type Json, timestamp } from './json-text.ts';
 import { emptyReply, type HttpReply, jsonReply } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
@@ -59,12 +59,12 @@ function guarded(handle: Route['handle']): Route['handle'] {
 
 async function list(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const keys = await service.listApiKeys(asked(request));
-  return jsonReply(200, jsonObject({ keys: jsonArray(keys.map(keyObject)) }), NO_STORE);
+  return jsonReply(200, { keys: keys.map(keyMembers) }, NO_STORE);
 }
 
 async function find(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const key = await service.findApiKey({ id: request.param('key_id'), ...asked(request) });
-  return jsonReply(200, keyObject(key), NO_STORE);
+  return jsonReply(200, keyMembers(key), NO_STORE);
 }
 
 async function issue(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
@@ -79,12 +79,12 @@ async function issue(request: HttpRequest, { service }: RouteContext): Promise<H
 
 async function listTokens(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const tokens = await service.listTokens(asked(request));
-  return jsonReply(200, jsonObject({ tokens: jsonArray(tokens.map(tokenObject)) }), NO_STORE);
+  return jsonReply(200, { tokens: tokens.map(tokenMembers) }, NO_STORE);
 }
 
 async function findToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const token = await service.findToken({ id: request.param('token_id'), ...asked(request) });
-  return jsonReply(200, tokenObject(token), NO_STORE);
+  return jsonReply(200, tokenMembers(token), NO_STORE);
 }
 
 async function issueToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
@@ -95,7 +95,7 @@ async function issueToken(request: HttpRequest, { service }: RouteContext): Prom
   faults.throwIfAny('The token is malformed');
   const { key, text } = await service.issueToken({ ...named, lifeSeconds, ...asked(request) });
   const headers = { ...NO_STORE, location: `${TOKENS}/${key.id}` };
-  return jsonReply(201, jsonObject({ token: jsonString(text), ...shownMembers(key) }), headers);
+  return jsonReply(201, { token: text, ...tokenMembers(key) }, headers);
 }
 
 async function revokeToken(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
@@ -108,8 +108,6 @@ async function revokeToken(request: HttpRequest, { service }: RouteContext): Pro
 function asked(request: HttpRequest): ApiKeysRequest {
   return { signal: request.signal(), ...request.traced() };
 }
-
-type JsonMembers = Record<string, JsonText | undefined>;
 
 type Named = Pick<ApiKey, 'name' | 'grants'>;
 
@@ -150,44 +148,36 @@ function grantFrom(node: Parameters<typeof textFrom>[0], place: JsonPlace): Gran
 
 function issuedReply({ key, text }: IssuedApiKey): HttpReply {
   const headers = { ...NO_STORE, location: `${KEYS}/${key.id}` };
-  return jsonReply(201, jsonObject({ key: jsonString(text), ...keyMembers(key) }), headers);
-}
-
-function keyObject(key: ApiKey): JsonText {
-  return jsonObject(keyMembers(key));
+  return jsonReply(201, { key: text, ...keyMembers(key) }, headers);
 }
 
 /** When each secret was made, and when it expires. */
-function keyMembers(key: ApiKey): JsonMembers {
-  const secrets = key.secrets.map(({ createdAtMs, expiresAtMs }) =>
-    jsonObject({
-      created_at: jsonString(timeOf(createdAtMs)),
-      expires_at: jsonStringIfPresent(timeIfAny(expiresAtMs)),
-    }),
-  );
-  return { ...shownMembers(key), secrets: jsonArray(secrets) };
+function keyMembers(key: ApiKey): Readonly<Record<string, Json>> {
+  const secrets = key.secrets.map(({ createdAtMs, expiresAtMs }) => {
+    return { created_at: timestamp(createdAtMs), expires_at: timeIfAny(expiresAtMs) };
+  });
+  return { ...tokenMembers(key), secrets };
 }
 
 /** A token has one secret, as old as the token. */
-function tokenObject(token: ApiKey): JsonText {
-  return jsonObject(shownMembers(token));
-}
-
-function shownMembers({ id, name, grants, createdAtMs, createdBy, expiresAtMs }: ApiKey): JsonMembers {
+function tokenMembers({
+  id,
+  name,
+  grants,
+  createdAtMs,
+  createdBy,
+  expiresAtMs,
+}: ApiKey): Readonly<Record<string, Json>> {
   return {
-    id: jsonString(id),
-    name: jsonString(name),
-    roles: jsonArray(grants.map((grant) => jsonString(formatGrant(grant)))),
-    created_at: jsonString(timeOf(createdAtMs)),
-    created_by: jsonString(createdBy),
-    expires_at: jsonStringIfPresent(timeIfAny(expiresAtMs)),
+    id,
+    name,
+    roles: grants.map(formatGrant),
+    created_at: timestamp(createdAtMs),
+    created_by: createdBy,
+    expires_at: timeIfAny(expiresAtMs),
   };
 }
 
-function timeOf(ms: number): string {
-  return formatInstant(instantFromMs(ms));
-}
-
 function timeIfAny(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : timeOf(ms);
+  return ms === undefined ? undefined : timestamp(ms);
 }

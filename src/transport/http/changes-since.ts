@@ -9,7 +9,7 @@ import type { StoredEvent } from '#service';
 import { changesPage } from '#ui';
 import { databaseMetadata } from './database-json.ts';
 import { invalidField } from './errors.ts';
-import { type JsonMembers, type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
+import type { Json, JsonMembers } from './json-text.ts';
 import { CHANGED_EVENTS_MAX, PAGE_BYTES_MAX } from './limits.ts';
 import { type HttpReply, scopeHeaders } from './reply.ts';
 import { objectBody } from './reply-body.ts';
@@ -36,10 +36,10 @@ export async function changesSince(
   const { countedEvents } = tally;
   return show(request, {
     body: objectBody({
-      since: jsonInteger(since),
-      new_revisions: jsonInteger(database.revision - since),
-      new_events: jsonInteger(eventCount),
-      counted_events: jsonInteger(countedEvents),
+      since,
+      new_revisions: database.revision - since,
+      new_events: eventCount,
+      counted_events: countedEvents,
       ...tally.members(request.listSizes().itemsDefault),
       ...databaseMetadata(database),
     }),
@@ -93,8 +93,8 @@ class Tally {
       ['event_type', this.#types],
     ] as const;
     const members = named.flatMap(([noun, counts]) => [
-      [`${noun}_count`, jsonInteger(counts.size)] as const,
-      [`${noun}s`, namesJson(counts, namesMax)] as const,
+      [`${noun}_count`, counts.size] as const,
+      [`${noun}s`, namesIn(counts, namesMax)] as const,
     ]);
     return Object.fromEntries(members);
   }
@@ -110,9 +110,9 @@ function count(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-function namesJson(counts: ReadonlyMap<string, number>, namesMax: number): JsonText {
+function namesIn(counts: ReadonlyMap<string, number>, namesMax: number): Json {
   const first = [...counts]
     .toSorted(([one, ofOne], [other, ofOther]) => ofOther - ofOne || (one < other ? -1 : 1))
     .slice(0, namesMax);
-  return jsonArray(first.map(([name, events]) => jsonObject({ name: jsonString(name), events: jsonInteger(events) })));
+  return first.map(([name, events]) => ({ name, events }));
 }

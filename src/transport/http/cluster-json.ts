@@ -1,34 +1,29 @@
 /** The cluster as JSON: its nodes, and its databases with leader and replication lag. */
 import type { ClusterDescription } from '#cluster';
-import {
-  type JsonMembers,
-  type JsonText,
-  jsonArray,
-  jsonInteger,
-  jsonObject,
-  jsonString,
-  jsonStringIfPresent,
-} from './json-text.ts';
+import type { Json } from './json-text.ts';
 
 type Database = ClusterDescription['databases'][number];
 
 /** At most this many databases; those that need attention come first. */
-export function clusterMembers(cluster: ClusterDescription, databasesMax: number): JsonMembers {
+export function clusterMembers(cluster: ClusterDescription, databasesMax: number): Readonly<Record<string, Json>> {
   const { clusterId, node, catalogLeader, isConfirmed, level, nodes, databases } = cluster;
   const shown = databases.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, databasesMax);
   return {
-    cluster_id: jsonString(clusterId),
-    node: jsonInteger(node),
-    catalog_leader: catalogLeader === undefined ? undefined : jsonInteger(catalogLeader),
-    confirmed: String(isConfirmed),
-    feature_level: jsonInteger(level),
-    nodes: jsonArray(nodes.map(nodeJson)),
-    database_count: jsonInteger(databases.length),
-    databases: jsonArray(shown.map(databaseJson)),
-    diverged: cluster.diverged.length === 0 ? undefined : jsonArray(cluster.diverged.map(divergenceJson)),
-    other_clusters:
-      cluster.otherClusters.length === 0 ? undefined : jsonArray(cluster.otherClusters.map(otherClusterJson)),
+    cluster_id: clusterId,
+    node,
+    catalog_leader: catalogLeader,
+    confirmed: isConfirmed,
+    feature_level: level,
+    nodes: nodes.map(nodeMembers),
+    database_count: databases.length,
+    databases: shown.map(databaseMembers),
+    diverged: ifAny(cluster.diverged.map(({ node: at, title, reason }) => ({ node: at, of: title, reason }))),
+    other_clusters: ifAny(cluster.otherClusters.map(({ node: at, reason }) => ({ node: at, reason }))),
   };
+}
+
+function ifAny<Item>(items: readonly Item[]): readonly Item[] | undefined {
+  return items.length === 0 ? undefined : items;
 }
 
 function rankOf({ leader, isSettled, members }: Database): number {
@@ -51,44 +46,37 @@ function stateOf({ members, isSettled }: Database): string {
   return isSettled ? 'settled' : 'moving';
 }
 
-function nodeJson(node: ClusterDescription['nodes'][number]): JsonText {
-  return jsonObject({
-    node: jsonInteger(node.node),
-    name: jsonString(node.name),
-    state: jsonString(node.isDraining ? `${node.state}, drains` : node.state),
-    zone: jsonString(node.zone),
-    answers: String(node.answers),
-    catalog: jsonString(node.catalogRole),
-    copies: jsonInteger(node.copies),
-    leads: jsonInteger(node.leads),
-    lag: jsonInteger(node.lag),
-    release: jsonStringIfPresent(node.own?.release || undefined),
-    catalog_index: node.own && jsonInteger(node.own.catalogIndex),
-    unapplied: node.own && jsonInteger(node.own.unapplied),
-    grpc: jsonStringIfPresent(node.grpc === '' ? undefined : node.grpc),
-    http: jsonStringIfPresent(node.http === '' ? undefined : node.http),
-    mcp: jsonStringIfPresent(node.mcp),
-    clock_ahead_ms: node.clockAheadMs === undefined ? undefined : jsonInteger(node.clockAheadMs),
-  });
+function nodeMembers(described: ClusterDescription['nodes'][number]): Json {
+  const { node, name, state, zone, answers, copies, leads, lag, own, mcp } = described;
+  return {
+    node,
+    name,
+    state: described.isDraining ? `${state}, drains` : state,
+    zone,
+    answers,
+    catalog: described.catalogRole,
+    copies,
+    leads,
+    lag,
+    release: own?.release || undefined,
+    catalog_index: own?.catalogIndex,
+    unapplied: own?.unapplied,
+    grpc: described.grpc || undefined,
+    http: described.http || undefined,
+    mcp,
+    clock_ahead_ms: described.clockAheadMs,
+  };
 }
 
-function databaseJson(database: Database): JsonText {
+function databaseMembers(database: Database): Json {
   const { name, databaseId, nodes, leaving, leader, members } = database;
-  return jsonObject({
-    name: jsonString(name),
-    database_id: jsonString(databaseId),
-    nodes: jsonString(nodes.join(' ')),
-    leaving: jsonStringIfPresent(leaving.length === 0 ? undefined : leaving.join(' ')),
-    leader: leader === undefined ? undefined : jsonInteger(leader),
-    lag: members.length === 0 ? undefined : jsonInteger(lagOf(members)),
-    state: jsonString(stateOf(database)),
-  });
-}
-
-function divergenceJson({ node, title, reason }: ClusterDescription['diverged'][number]): JsonText {
-  return jsonObject({ node: jsonInteger(node), of: jsonString(title), reason: jsonString(reason) });
-}
-
-function otherClusterJson({ node, reason }: ClusterDescription['otherClusters'][number]): JsonText {
-  return jsonObject({ node: jsonInteger(node), reason: jsonString(reason) });
+  return {
+    name,
+    database_id: databaseId,
+    nodes: nodes.join(' '),
+    leaving: leaving.join(' ') || undefined,
+    leader,
+    lag: members.length === 0 ? undefined : lagOf(members),
+    state: stateOf(database),
+  };
 }

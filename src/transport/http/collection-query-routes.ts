@@ -18,7 +18,6 @@ import {
 import { eventsPage, type ListedEvents, queryPath } from '#ui';
 import { readJsonBody } from './body.ts';
 import { type Cursor, cursorBehind, cursorFrom } from './cursor.ts';
-import { jsonStringIfPresent } from './json-text.ts';
 import {
   boundedQuery,
   type EventPage,
@@ -116,7 +115,7 @@ function pageReply(
 ): Promise<HttpReply> {
   const { scope, events, first } = page;
   const { count } = events;
-  const more = { has_more: String(page.more !== undefined), next_cursor: jsonStringIfPresent(cursorOf(page)) };
+  const more = { has_more: page.more !== undefined, next_cursor: cursorOf(page) };
   return show(request, {
     body: listBody('events', events, { last: more }),
     headers: { ...scopeHeaders(scope), ...headers },

@@ -28,7 +28,7 @@ import { executeCommand, type NamedVersion, runCommand } from '#ui';
 import { assertNotEncoded, readJsonObject } from './body.ts';
 import { BATCH_ID, commandHeaders, LAST_SEEN } from './command-headers.ts';
 import { errorReply } from './errors.ts';
-import { type JsonText, jsonArray, jsonInteger, jsonObject, jsonString } from './json-text.ts';
+import { type JsonMembers, RawJson, rawObject } from './json-text.ts';
 import { COMMAND_REQUEST_BYTES_MAX } from './limits.ts';
 import { eventsJson } from './paging.ts';
 import { parseRevision } from './query-string.ts';
@@ -160,9 +160,8 @@ function execute(
 
 function dryReply(reply: DecideCommandReply): HttpReply {
   if (reply.kind !== 'decided') return errorReply(commandError(reply));
-  const events = eventsJson(reply.events);
-  const body = jsonObject({ dry_run: 'true', revision: jsonInteger(reply.revision), events });
-  return jsonReply(200, body, scopeHeaders(reply));
+  const { revision, events } = reply;
+  return jsonReply(200, { dry_run: true, revision, events: eventsJson(events) }, scopeHeaders(reply));
 }
 
 /** A refusal by the component is a reply, as over gRPC. A failure to decide is an error. */
@@ -180,18 +179,18 @@ async function processCommand(request: HttpRequest, context: RouteContext): Prom
   });
   const undecided = undecidedError(reply);
   if (undecided !== undefined) return errorReply(undecided);
-  return jsonReply(200, processedJson(reply), scopeHeaders(reply));
+  return jsonReply(200, processed(reply), scopeHeaders(reply));
 }
 
-function processedJson(reply: ExecuteCommandReply): JsonText {
+function processed(reply: ExecuteCommandReply): JsonMembers {
   if (reply.kind === 'committed' || reply.kind === 'nothing') {
-    const events = reply.kind === 'committed' ? eventsJson(storedEvents(reply.transaction)) : jsonArray([]);
-    return jsonObject({ success: 'true', events, revision: jsonInteger(reply.revision) });
+    const events = reply.kind === 'committed' ? eventsJson(storedEvents(reply.transaction)) : [];
+    return { success: true, events, revision: reply.revision };
   }
   const { message } = commandError(reply);
   const details = reply.kind === 'refused' ? reply.refusal.details : undefined;
-  const error = jsonObject({ code: jsonString(commandCode(reply)), message: jsonString(message), details });
-  return jsonObject({ success: 'false', error });
+  const error = rawObject({ code: commandCode(reply), message, details: details && new RawJson(details) });
+  return { success: false, error };
 }
 
 const DESCRIBED = ['method', 'path', 'body'];

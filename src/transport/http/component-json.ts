@@ -1,61 +1,53 @@
 /** Components as JSON: versions with the members of their publishing metadata, and entries of lists. */
 import { type DefinedVersion, type Definition, parametersOf, selectorToJson } from '#model';
-import {
-  type JsonMembers,
-  type JsonText,
-  jsonArray,
-  jsonInteger,
-  jsonObject,
-  jsonString,
-  jsonStringIfPresent,
-  jsonTimestamp,
-} from './json-text.ts';
+import { type Json, type JsonMembers, RawJson, timestamp } from './json-text.ts';
 
 /** All members of a version. */
 export function versionMembers(defined: DefinedVersion): JsonMembers {
   const { definition, version, component, definedAt, definedAtMs, status, foldEpoch } = defined;
   const isView = definition.kind === 'state-view';
   return {
-    kind: jsonString(definition.kind),
-    name: jsonString(definition.name),
-    version: jsonInteger(version),
+    kind: definition.kind,
+    name: definition.name,
+    version,
     ...definitionMembers(definition),
-    wasm_digest: jsonString(component.digest),
-    wasm_bytes: jsonInteger(component.size),
-    published_at: jsonTimestamp(definedAtMs),
-    published_at_revision: jsonInteger(definedAt),
-    active: isView ? String(status.active) : undefined,
-    maintenance_mode: isView ? jsonString(status.mode) : undefined,
-    fold_epoch: isView ? jsonInteger(foldEpoch) : undefined,
+    wasm_digest: component.digest,
+    wasm_bytes: component.size,
+    published_at: timestamp(definedAtMs),
+    published_at_revision: definedAt,
+    ...(isView && { active: status.active, maintenance_mode: status.mode, fold_epoch: foldEpoch }),
   };
 }
 
 /** Entry of a list at a revision. */
-export function listedVersion({ definition, version, status }: DefinedVersion): JsonText {
+export function listedVersion({ definition, version, status }: DefinedVersion): Json {
   const isView = definition.kind === 'state-view';
-  return jsonObject({
-    name: jsonString(definition.name),
-    version: jsonInteger(version),
-    ...(isView && { content_type: jsonString(definition.contentType), active: String(status.active) }),
-    ...(definition.kind === 'presenter' && { content_types: offersJson(definition) }),
-  });
+  return {
+    name: definition.name,
+    version,
+    ...(isView && { content_type: definition.contentType, active: status.active }),
+    ...(definition.kind === 'presenter' && { content_types: offersOf(definition) }),
+  };
 }
 
 /** Entry of a list of the collection-style family: the latest version of a name. */
-export function collectionEntry({ definition }: DefinedVersion): JsonText {
-  const named = { name: jsonString(definition.name), description: jsonStringIfPresent(definition.description) };
+export function collectionEntry({ definition }: DefinedVersion): Json {
+  const { name, description } = definition;
   switch (definition.kind) {
-    case 'state-view':
-      return jsonObject({
-        ...named,
-        content_type: jsonString(definition.contentType),
-        priority: jsonString(definition.priority),
-        parameterized: String(parametersOf(definition.selector).length > 0),
-      });
+    case 'state-view': {
+      const { contentType, priority, selector } = definition;
+      return {
+        name,
+        description,
+        content_type: contentType,
+        priority,
+        parameterized: parametersOf(selector).length > 0,
+      };
+    }
     case 'state-change':
-      return jsonObject({ ...named, state_view_name: jsonArray(definition.stateViews.map(jsonString)) });
+      return { name, description, state_view_name: definition.stateViews };
     case 'presenter':
-      return jsonObject({ ...named, content_types: offersJson(definition) });
+      return { name, description, content_types: offersOf(definition) };
   }
 }
 
@@ -65,54 +57,43 @@ export function latestOfNames(versions: readonly DefinedVersion[]): readonly Def
 }
 
 function definitionMembers(definition: Definition): JsonMembers {
-  const head = {
-    description: jsonStringIfPresent(definition.description),
-    source_code_uri: jsonStringIfPresent(definition.sourceCodeUri),
-  };
+  const { description, sourceCodeUri } = definition;
+  const head = { description, source_code_uri: sourceCodeUri };
   switch (definition.kind) {
     case 'state-view':
       return { ...head, ...stateViewMembers(definition) };
     case 'state-change':
-      return { ...head, state_view_names: jsonArray(definition.stateViews.map(jsonString)) };
-    case 'presenter': {
-      const settings = [...definition.settings].map(([key, value]) => [key, jsonString(value)] as const);
-      return { ...head, content_types: offersJson(definition), settings: jsonObject(Object.fromEntries(settings)) };
-    }
+      return { ...head, state_view_names: definition.stateViews };
+    case 'presenter':
+      return { ...head, content_types: offersOf(definition), settings: Object.fromEntries(definition.settings) };
   }
 }
 
 const ORDERS = { revision: 'revision', 'effective-time': 'effective_timestamp' } as const;
 const KEY_TYPES = { none: 'None', string: 'String', int64: 'Int64' } as const;
 
-function stateViewMembers(view: Definition & { readonly kind: 'state-view' }): JsonMembers {
+type View = Definition & { readonly kind: 'state-view' };
+
+function stateViewMembers(view: View): JsonMembers {
   const { presenter, schema } = view;
   return {
-    content_type: jsonString(view.contentType),
-    content_schema: schema === undefined ? undefined : schemaJson(schema),
-    event_selector: selectorToJson(view.selector),
-    query_temporality: jsonString(ORDERS[view.order]),
-    key_type: jsonString(KEY_TYPES[view.keyType]),
-    reduce_fn: jsonString(view.reduceFunction),
-    priority: jsonString(view.priority),
-    parameters: jsonArray(parametersOf(view.selector).map(jsonString)),
-    presenter:
-      presenter &&
-      jsonObject({
-        name: jsonString(presenter.name),
-        version: presenter.version === undefined ? undefined : jsonInteger(presenter.version),
-      }),
+    content_type: view.contentType,
+    content_schema: schema && schemaJson(schema),
+    event_selector: new RawJson(selectorToJson(view.selector)),
+    query_temporality: ORDERS[view.order],
+    key_type: KEY_TYPES[view.keyType],
+    reduce_fn: view.reduceFunction,
+    priority: view.priority,
+    parameters: parametersOf(view.selector),
+    presenter: presenter && { name: presenter.name, version: presenter.version },
   };
 }
 
 /** A stored schema is JSON as it was written. */
-function schemaJson(schema: NonNullable<(Definition & { readonly kind: 'state-view' })['schema']>): JsonText {
-  return schema.kind === 'uri' ? jsonString(schema.uri) : Buffer.from(schema.bytes).toString('utf8');
+function schemaJson(schema: NonNullable<View['schema']>): string | RawJson {
+  return schema.kind === 'uri' ? schema.uri : new RawJson(Buffer.from(schema.bytes).toString('utf8'));
 }
 
-function offersJson({ offers }: Definition & { readonly kind: 'presenter' }): JsonText {
-  return jsonArray(
-    offers.map(({ contentType, schema }) =>
-      jsonObject({ content_type: jsonString(contentType), schema: jsonStringIfPresent(schema) }),
-    ),
-  );
+function offersOf({ offers }: Definition & { readonly kind: 'presenter' }): Json {
+  return offers.map(({ contentType, schema }) => ({ content_type: contentType, schema }));
 }

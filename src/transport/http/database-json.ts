@@ -4,33 +4,33 @@ import { toHex } from '#base';
 import type { DefinedVersion } from '#model';
 import type { DatabaseDescription } from '#service';
 import { latestOfNames } from './component-json.ts';
-import {
-  type JsonMembers,
-  type JsonText,
-  jsonArray,
-  jsonInteger,
-  jsonObject,
-  jsonString,
-  jsonTimestamp,
-} from './json-text.ts';
+import { type Json, timestamp } from './json-text.ts';
+
+type Members = Readonly<Record<string, Json>>;
 
 /** The revision-scoped family. All members follow from instance and revision, so replies may be cached. */
-export function databaseMetadata(database: DatabaseDescription): JsonMembers {
+export function databaseMetadata(database: DatabaseDescription): Members {
   return {
-    database: jsonString(database.databaseName),
-    database_id: jsonString(database.databaseId),
-    created_at: jsonTimestamp(database.createdAtMs),
-    basis: jsonInteger(database.basis),
-    revision: jsonInteger(database.revision),
-    revision_timestamp: jsonTimestamp(database.revisionTimeMs),
-    event_count: jsonInteger(database.eventCount),
-    chain_hash: jsonString(toHex(database.chainHash)),
+    database: database.databaseName,
+    database_id: database.databaseId,
+    created_at: timestamp(database.createdAtMs),
+    basis: database.basis,
+    revision: database.revision,
+    revision_timestamp: timestamp(database.revisionTimeMs),
+    event_count: database.eventCount,
+    chain_hash: toHex(database.chainHash),
   };
 }
 
 /** The collection-style family, in lists and on creation. */
-export function databaseObject(database: DatabaseDescription): JsonText {
-  return jsonObject(collectionMembers(database));
+export function databaseObject(database: DatabaseDescription): Members {
+  return {
+    name: database.databaseName,
+    database_id: database.databaseId,
+    created_at: timestamp(database.createdAtMs),
+    latest_revision: database.latestRevision,
+    event_count: database.eventCount,
+  };
 }
 
 /** The collection-style read of one database, with the first components of each kind. */
@@ -38,24 +38,14 @@ export function singleDatabaseObject(
   database: DatabaseDescription,
   versions: readonly DefinedVersion[],
   componentsMax: number,
-): JsonMembers {
-  const entries = (kind: DefinedVersion['definition']['kind']): JsonText => {
-    const names = latestOfNames(versions.filter(({ definition }) => definition.kind === kind));
-    return jsonArray(names.slice(0, componentsMax).map(({ definition }) => jsonString(definition.name)));
+): Members {
+  const entries = (kind: DefinedVersion['definition']['kind']): readonly string[] => {
+    const latest = latestOfNames(versions.filter(({ definition }) => definition.kind === kind));
+    return latest.slice(0, componentsMax).map(({ definition }) => definition.name);
   };
   return {
-    ...collectionMembers(database),
+    ...databaseObject(database),
     state_views: entries('state-view'),
     state_changes: entries('state-change'),
-  };
-}
-
-function collectionMembers(database: DatabaseDescription): Readonly<Record<string, JsonText>> {
-  return {
-    name: jsonString(database.databaseName),
-    database_id: jsonString(database.databaseId),
-    created_at: jsonTimestamp(database.createdAtMs),
-    latest_revision: jsonInteger(database.latestRevision),
-    event_count: jsonInteger(database.eventCount),
   };
 }

@@ -9,7 +9,7 @@ import { changesSince, SINCE } from './changes-since.ts';
 import { CUT_PARAMETERS, cutList, type Naming } from './cut-list.ts';
 import { databaseMetadata, databaseObject, singleDatabaseObject } from './database-json.ts';
 import { invalidField } from './errors.ts';
-import { type JsonText, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
+import type { Json, JsonMembers } from './json-text.ts';
 import { parseRevision } from './query-string.ts';
 import { emptyReply, type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
 import { listBody, objectBody } from './reply-body.ts';
@@ -45,7 +45,7 @@ const NAME_MEMBERS = [SCOPED_NAME, COLLECTION_NAME];
 
 async function createByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const database = await create(request, context, requiredName(readJsonObject(request, NAME_MEMBERS), SCOPED_NAME));
-  return createdReply(database, jsonObject(databaseMetadata(database)), `/db/${database.databaseName}/latest`);
+  return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
 }
 
 async function createByPath(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
@@ -56,7 +56,7 @@ async function createByPath(request: HttpRequest, context: RouteContext): Promis
     throw invalidField('database_name', `must be absent or ${quote(name)}, as in the path`, named);
   }
   const database = await create(request, context, name);
-  return createdReply(database, jsonObject(databaseMetadata(database)), `/db/${database.databaseName}/latest`);
+  return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
 }
 
 async function createInCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
@@ -72,8 +72,8 @@ async function create(
   return service.createDatabase({ databaseName, ...request.traced() });
 }
 
-function createdReply(database: DatabaseDescription, body: JsonText, location: string): HttpReply {
-  return jsonReply(201, body, { ...scopeHeaders(database), location });
+function createdReply(database: DatabaseDescription, members: JsonMembers, location: string): HttpReply {
+  return jsonReply(201, members, { ...scopeHeaders(database), location });
 }
 
 /** Reads a valid name. `field` is the member in the error when the body has none. */
@@ -117,7 +117,7 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
 }
 
 function listNames(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  return listed(request, context, ({ databaseName }) => jsonString(databaseName));
+  return listed(request, context, ({ databaseName }) => databaseName);
 }
 
 function listCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
@@ -127,12 +127,12 @@ function listCollection(request: HttpRequest, context: RouteContext): Promise<Ht
 async function listed(
   request: HttpRequest,
   { service }: RouteContext,
-  entry: (database: DatabaseDescription) => JsonText,
+  entry: (database: DatabaseDescription) => Json,
 ): Promise<HttpReply> {
   const all = await service.listDatabases({ signal: request.signal(), ...request.traced() });
   const { shown, next } = cutList(request, all, BY_NAME);
   return show(request, {
-    body: listBody('databases', shown.map(entry), { last: { next: jsonStringIfPresent(next) } }),
+    body: listBody('databases', shown.map(entry), { last: { next } }),
     headers: nextLink(next),
     describe: () => catalogPage({ databases: shown, next }),
   });

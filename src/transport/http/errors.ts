@@ -5,8 +5,9 @@
  * `details` and the status tell them apart. Clients need not read the text of a message.
  */
 import { challenge } from '#auth';
-import { type DatabaseError, type ErrorCode, type ErrorDetails, formatInstant, instantFromMs } from '#base';
+import type { DatabaseError, ErrorCode } from '#base';
 import { Faults, type Found } from '#model';
+import { RawJson, rawObject, timestamp } from './json-text.ts';
 import { jsonReply, scopeHeaders, type TextReply } from './reply.ts';
 
 export type WireCode =
@@ -52,7 +53,8 @@ export function errorReply(error: DatabaseError): TextReply {
   const { retryAfterMs, scope } = error.details;
   const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
   const readAt = scope === undefined ? {} : scopeHeaders(scope);
-  return jsonReply(status, errorBody(code, error), { ...wait, ...readAt, ...challengeTo(error) });
+  const body = { error: rawObject({ code, message: error.message, details: wireDetails(error) }) };
+  return jsonReply(status, body, { ...wait, ...readAt, ...challengeTo(error) });
 }
 
 /** Challenge of an unauthenticated request (RFC 9110, section 11.6.1). */
@@ -68,26 +70,24 @@ export function invalidField(field: string, description: string, found?: Found):
   return faults.toError('The request is malformed');
 }
 
-function errorBody(code: WireCode, { code: ownCode, message, details }: DatabaseError): string {
-  const known = JSON.stringify(wireDetails(ownCode, details));
-  const { refusalDetails: own } = details;
-  // Details of a component are inserted as text, so that numbers keep their digits.
-  const all = own === undefined ? known : `${known.slice(0, -1)},"details":${own}}`;
-  return `{"error":{"code":${JSON.stringify(code)},"message":${JSON.stringify(message)},"details":${all}}}`;
-}
-
 /**
  * The members of `details`. `reason` is the most specific name: our own code distinguishes errors that share one of the
  * six. The first fault is repeated at the top as `field` and `value`, as in the specification.
  */
-function wireDetails(code: ErrorCode, details: ErrorDetails): Readonly<Record<string, unknown>> {
-  const { reason = code, violations, constraints, leader, refused } = details;
+function wireDetails({ code, details }: DatabaseError): RawJson {
+  const { reason = code, violations, constraints, leader, refused, refusalDetails } = details;
   const first = violations?.[0];
-  const faults = violations?.map(({ field, description, value }) => ({ field, description, value }));
-  const lookedUp = refused && {
-    transaction_id: refused.transactionId,
-    refused_at: formatInstant(instantFromMs(refused.atMs)),
-    refused_revision: refused.revision,
-  };
-  return { reason, field: first?.field, value: first?.value, violations: faults, constraints, leader, ...lookedUp };
+  return rawObject({
+    reason,
+    field: first?.field,
+    value: first?.value,
+    violations: violations?.map(({ field, description, value }) => ({ field, description, value })),
+    constraints: constraints?.map((each) => ({ ...each })),
+    leader: leader && { ...leader },
+    transaction_id: refused?.transactionId,
+    refused_at: refused && timestamp(refused.atMs),
+    refused_revision: refused?.revision,
+    // Text of a component, so that its numbers keep their digits.
+    details: refusalDetails === undefined ? undefined : new RawJson(refusalDetails),
+  });
 }

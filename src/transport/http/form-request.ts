@@ -13,7 +13,7 @@ import { Faults, parseJson, RAW_DATA } from '#model';
 import type { Action, Form, FormField } from '#ui';
 import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
-import { type JsonText, jsonObject, jsonString } from './json-text.ts';
+import { type JsonMembers, jsonObject, RawJson } from './json-text.ts';
 import { FORM_BYTES_MAX, FORM_FIELDS_MAX } from './limits.ts';
 import { parseFields, withoutBlanks } from './query-string.ts';
 import { renderingFor } from './renderings.ts';
@@ -74,7 +74,7 @@ function textOf(body: Uint8Array): string {
 export function saidBy({ fields }: Form, given: ReadonlyMap<string, string>): SaidByForm {
   const faults = new Faults();
   const headers = new Map<string, string | undefined>();
-  const members = new Map<string, JsonText>();
+  const members = new Map<string, JsonMembers[string]>();
   let body: Uint8Array = NO_BYTES;
   for (const [name, value] of given) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -83,7 +83,7 @@ export function saidBy({ fields }: Form, given: ReadonlyMap<string, string>): Sa
     else if (value === '') continue;
     else if (field.becomes === 'header') headers.set(name, withoutBlanks(value));
     else if (field.becomes === 'body') body = Buffer.from(asTyped(value));
-    else members.set(name, field.becomes === 'json' ? jsonIn(name, asTyped(value), faults) : jsonString(value));
+    else members.set(name, field.becomes === 'json' ? jsonIn(name, asTyped(value), faults) : value);
   }
   faults.throwIfAny('The form is malformed');
   const isObject = Object.values(fields).some(({ becomes }) => becomes === 'text' || becomes === 'json');
@@ -103,8 +103,8 @@ function asTyped(value: string): string {
 }
 
 /** Checks that the text is one JSON value, so that it cannot add other members. */
-function jsonIn(name: string, text: string, faults: Faults): JsonText {
+function jsonIn(name: string, text: string, faults: Faults): RawJson {
   const node = parseJson(Buffer.from(text), { raw: RAW_DATA });
   if (node.kind === 'fault') faults.add(name, `must be JSON: ${node.message}`);
-  return text;
+  return new RawJson(text);
 }

@@ -6,7 +6,6 @@
 import { PROBE_PATHS, type ProbePath, probeReply, VERBOSE } from '#observability';
 import { clusterPage, nodePage } from '#ui';
 import { clusterMembers } from './cluster-json.ts';
-import { type JsonMembers, jsonInteger, jsonObject, jsonString } from './json-text.ts';
 import { type HttpReply, textReply } from './reply.ts';
 import { objectBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
@@ -34,12 +33,12 @@ function probe(path: ProbePath): Route {
 async function readHealth(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const health = service.health();
   const { status, version, storage, uptimeSeconds } = health;
-  const own: JsonMembers = {
-    status: jsonString(status),
-    version: jsonString(version),
-    storage: jsonObject({ adapter: jsonString(storage.adapter), status: jsonString(storage.status) }),
-    uptime_seconds: jsonInteger(uptimeSeconds),
-    authentication: jsonString(request.privacy().isRequired ? 'on' : 'off'),
+  const own = {
+    status,
+    version,
+    storage: { adapter: storage.adapter, status: storage.status },
+    uptime_seconds: uptimeSeconds,
+    authentication: request.privacy().isRequired ? 'on' : 'off',
   };
   if (!request.query().flag(CLUSTER))
     return show(request, { body: objectBody(own), headers: {}, describe: () => nodePage(health) });

@@ -1,30 +1,32 @@
-/** Writes JSON as text, so that stored payloads enter a reply byte for byte, without parsing. */
+/** Writes replies as JSON text, so that stored payloads enter them byte for byte, without parsing. */
 import { formatInstant, instantFromMs } from '#base';
 
 /** A value that is JSON text already. */
 export type JsonText = string;
 
-/** The JSON text of a string. */
-export function jsonString(text: string): JsonText {
-  return JSON.stringify(text);
-}
+/** A value that JSON.stringify writes. An absent member is left out. Numbers are safe integers, so no digit is lost. */
+export type Json = string | number | boolean | undefined | readonly Json[] | { readonly [name: string]: Json };
 
-/** A string when there is one; an absent value leaves its member out of `jsonObject`. */
-export function jsonStringIfPresent(text: string | undefined): JsonText | undefined {
-  return text === undefined ? undefined : JSON.stringify(text);
-}
+/** A member that is JSON text already. */
+export class RawJson {
+  readonly text: JsonText;
 
-/** The JSON text of an integer. Revisions are safe integers, so no digit is lost. */
-export function jsonInteger(value: number): JsonText {
-  return String(value);
+  constructor(text: JsonText) {
+    this.text = text;
+  }
 }
 
 /** Members by name. An undefined one is left out. */
-export type JsonMembers = Readonly<Record<string, JsonText | undefined>>;
+export type JsonMembers = Readonly<Record<string, Json | RawJson>>;
 
 /** An object with the members in the given order. */
 export function jsonObject(members: JsonMembers): JsonText {
   return `{${jsonMembers(members)}}`;
+}
+
+/** An object as a member, where it has JSON text inside. */
+export function rawObject(members: JsonMembers): RawJson {
+  return new RawJson(jsonObject(members));
 }
 
 /** The inside of an object. */
@@ -32,16 +34,14 @@ export function jsonMembers(members: JsonMembers): string {
   let text = '';
   for (const name in members) {
     const value = members[name];
-    if (value !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${value}`;
+    if (value === undefined) continue;
+    const json = value instanceof RawJson ? value.text : JSON.stringify(value);
+    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${json}`;
   }
   return text;
 }
 
-export function jsonArray(elements: readonly JsonText[]): JsonText {
-  return `[${elements.join(',')}]`;
-}
-
 /** An instant in milliseconds as RFC 3339, in the canonical spelling that events have too. */
-export function jsonTimestamp(ms: number): JsonText {
-  return `"${formatInstant(instantFromMs(ms))}"`;
+export function timestamp(ms: number): string {
+  return formatInstant(instantFromMs(ms));
 }

@@ -2,9 +2,8 @@
 
 import type { AskedRevision } from '#base';
 import { Faults, parseNamePrefix } from '#model';
-import type { ListedName, ListNamesReply, ListNamesRequest, Service } from '#service';
+import type { ListNamesReply, ListNamesRequest, Service } from '#service';
 import { type Attribute, namesPage } from '#ui';
-import { type JsonText, jsonInteger, jsonObject, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { pageLimit } from './paging.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
 import { listBody } from './reply-body.ts';
@@ -52,15 +51,12 @@ function toListRequest(request: HttpRequest, at: AskedRevision): ListNamesReques
 function listingReply({ segment }: Listing, request: HttpRequest, reply: ListNamesReply): Promise<HttpReply> {
   const last = reply.hasMore ? reply.names.at(-1)?.name : undefined;
   const next = last === undefined ? undefined : `${request.path()}?${request.query().with('after', last)}`;
-  const first = { database: jsonString(reply.databaseName), revision: jsonInteger(reply.revision) };
-  const more = { has_more: String(reply.hasMore), next: jsonStringIfPresent(next) };
+  const first = { database: reply.databaseName, revision: reply.revision };
+  const more = { has_more: reply.hasMore, next };
+  const names = reply.names.map(({ name, firstRevision }) => ({ name, first_revision: firstRevision }));
   return show(request, {
-    body: listBody(segment.replace('-', '_'), reply.names.map(listedName), { first, last: more }),
+    body: listBody(segment.replace('-', '_'), names, { first, last: more }),
     headers: { ...scopeHeaders(reply), ...nextLink(next) },
     describe: () => namesPage(segment, reply, next),
   });
-}
-
-function listedName({ name, firstRevision }: ListedName): JsonText {
-  return jsonObject({ name: jsonString(name), first_revision: jsonInteger(firstRevision) });
 }

@@ -4,7 +4,7 @@ import { type Direction, type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { invalidField } from './errors.ts';
 import { JsonElements } from './json-elements.ts';
-import { type JsonText, jsonArray } from './json-text.ts';
+import { type JsonText, RawJson } from './json-text.ts';
 import {
   ITEM_ANSWER_BYTES,
   JSON_SIZES,
@@ -167,8 +167,8 @@ export function eventJson(event: StoredEvent): JsonText {
   return eventToJson(event.bytes, { ...position, recordedTimeMs, storedId });
 }
 
-export function eventsJson(events: readonly StoredEvent[]): JsonText {
-  return jsonArray(events.map(eventJson));
+export function eventsJson(events: readonly StoredEvent[]): RawJson {
+  return new RawJson(`[${events.map(eventJson).join(',')}]`);
 }
 
 /** Throws when the next page would come from another database instance (TH8). */

@@ -5,7 +5,6 @@ import { type ComponentSegment, expireSnapshots as expireAction, publish, versio
 import { lettingGo } from '../let-go.ts';
 import { readOptionalJsonObject } from './body.ts';
 import { versionMembers } from './component-json.ts';
-import { jsonInteger, jsonObject } from './json-text.ts';
 import { readParts } from './multipart.ts';
 import { emptyReply, type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
@@ -66,7 +65,7 @@ function publishing(segment: ComponentSegment): Handler {
     const { version, databaseName } = published;
     // The page of the new version.
     const location = versionPath(databaseName, segment, { name: version.definition.name, version: version.version });
-    return jsonReply(201, jsonObject(versionMembers(version)), { ...scopeHeaders(published), location });
+    return jsonReply(201, versionMembers(version), { ...scopeHeaders(published), location });
   };
 }
 
@@ -86,7 +85,7 @@ async function expireSnapshots(request: HttpRequest, { service }: RouteContext):
     floor: request.floor(),
     ...request.traced(),
   });
-  return jsonReply(200, jsonObject({ epoch: jsonInteger(reply.foldEpoch) }), scopeHeaders(reply));
+  return jsonReply(200, { epoch: reply.foldEpoch }, scopeHeaders(reply));
 }
 
 /** Deletes all versions. */

@@ -1,7 +1,7 @@
 /** Makes the data of replies, which each rendering reads. */
 import type { ReplyData } from '#ui';
 import { JsonElements } from './json-elements.ts';
-import { type JsonMembers, type JsonText, jsonMembers } from './json-text.ts';
+import { type Json, type JsonMembers, type JsonText, jsonMembers } from './json-text.ts';
 
 export interface ReplyBody extends ReplyData {
   readonly list?: { readonly name: string | undefined; readonly items: JsonElements };
@@ -18,10 +18,10 @@ export function textBody(object: JsonText): ReplyBody {
 
 export function listBody(
   name: string | undefined,
-  items: JsonElements | readonly JsonText[],
+  items: JsonElements | readonly Json[],
   { first = {}, last = {} }: { readonly first?: JsonMembers; readonly last?: JsonMembers } = {},
 ): ReplyBody {
-  const elements = items instanceof JsonElements ? items : JsonElements.of(items);
+  const elements = items instanceof JsonElements ? items : JsonElements.of(items.map((item) => JSON.stringify(item)));
   return { first: jsonMembers(first), list: { name, items: elements }, last: jsonMembers(last) };
 }
 

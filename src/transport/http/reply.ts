@@ -1,6 +1,6 @@
 /** A reply as a value: routes return it, server.ts sends it. No route touches the socket. */
 import type { Readable } from 'node:stream';
-import type { JsonText } from './json-text.ts';
+import { type JsonMembers, type JsonText, jsonObject } from './json-text.ts';
 
 export interface HttpReply {
   readonly status: number;
@@ -30,14 +30,19 @@ const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** A body of JSON ends with a line break, for terminals. Bytes have it already. */
-export function jsonReply<Body extends JsonText | Buffer>(
+/** `json`: the text, or the members of an object. The body ends with a line break, for terminals. */
+export function jsonReply(
   status: number,
-  json: Body,
+  json: JsonText | JsonMembers,
   headers: Readonly<Record<string, string>> = NO_HEADERS,
-): HttpReply & { readonly body: Body | string } {
-  const body = typeof json === 'string' ? `${json}\n` : json;
-  return { status, headers, contentType: JSON_CONTENT_TYPE, body };
+): TextReply {
+  const text = typeof json === 'string' ? json : jsonObject(json);
+  return { status, headers, contentType: JSON_CONTENT_TYPE, body: `${text}\n` };
+}
+
+/** The same for a body that is long, as bytes with their line break. */
+export function jsonBytesReply(body: Buffer, headers: HttpReply['headers']): HttpReply {
+  return { status: 200, headers, contentType: JSON_CONTENT_TYPE, body };
 }
 
 export function textReply(body: string): HttpReply {

@@ -25,7 +25,7 @@ import { cursorBehind, cursorFrom } from './cursor.ts';
 import { nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
 import { FILTER_PARAMETERS, filterFrom, filtersIn } from './event-filters.ts';
-import { type JsonMembers, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
+import type { JsonMembers } from './json-text.ts';
 import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './paging.ts';
 import type { QueryParameters } from './query-string.ts';
 import { type HttpReply, nextLink, redirectReply, scopeHeaders } from './reply.ts';
@@ -81,7 +81,7 @@ async function queryAtRevision(request: HttpRequest, context: RouteContext, at: 
   const endAt = end === undefined ? undefined : formatInstant(end);
   const next = page.more === undefined ? undefined : { ...query, after: page.more.position };
   return pageReply(request, page, {
-    members: { effective_time_end_at: jsonStringIfPresent(endAt) },
+    members: { effective_time_end_at: endAt },
     headers: endAt === undefined ? {} : { 'x-effective-time-end-at': endAt },
     next: next === undefined ? undefined : `${request.path()}?q=${queryToParameter(next)}`,
   });
@@ -131,7 +131,7 @@ function eventsOf({ name, kind, parse, absent }: Attribute): RevisionHandler {
     });
     if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, { name, value, reason: absent });
     const what = `of the ${name.replace('_', ' ')} ${quote(value)}`;
-    const members = { [name]: jsonString(value) };
+    const members = { [name]: value };
     const filters = new URLSearchParams({ [name.replace('event_', '')]: value }).toString();
     return pageReply(request, page, { members, headers: {}, next, what, path: request.path(), filters });
   };
@@ -185,8 +185,8 @@ function pageReply(request: HttpRequest, page: EventPage, parts: PageParts): Pro
   const { members, headers, next, ...said } = parts;
   const { scope, events, first } = page;
   const { count } = events;
-  const where = { database: jsonString(scope.databaseName), revision: jsonInteger(scope.revision) };
-  const more = { has_more: String(next !== undefined), next: jsonStringIfPresent(next) };
+  const where = { database: scope.databaseName, revision: scope.revision };
+  const more = { has_more: next !== undefined, next };
   return show(request, {
     body: listBody('events', events, { first: { ...where, ...members }, last: more }),
     headers: { ...scopeHeaders(scope), ...headers, ...nextLink(next) },

@@ -5,7 +5,7 @@ import { type Description, errorPage } from '#ui';
 import { isUntried, RELAYED, UNTRIED } from '../relay.ts';
 import { errorReply } from './errors.ts';
 import { type Rendering, renderingFor } from './renderings.ts';
-import { type HttpReply, jsonReply } from './reply.ts';
+import { type HttpReply, jsonBytesReply, jsonReply } from './reply.ts';
 import { bodyJson, type ReplyBody, textBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -21,7 +21,11 @@ export const VARIES = 'accept';
 
 export async function show(request: HttpRequest, { body, headers, describe }: Shown): Promise<HttpReply> {
   const rendering = request.rendering();
-  if (rendering === undefined) return jsonReply(200, bodyJson(body), { ...headers, vary: VARIES });
+  if (rendering === undefined) {
+    const json = bodyJson(body);
+    const all = { ...headers, vary: VARIES };
+    return typeof json === 'string' ? jsonReply(200, json, all) : jsonBytesReply(json, all);
+  }
   const description = describe();
   // A form with an id in it is for this reader alone.
   const isForOne = rendering.hasForms && description.actions.some(({ filled }) => filled !== undefined);

@@ -5,7 +5,7 @@ import { isJsonType, parseJson } from '#model';
 import { isReadable, laidOut, type ShownState } from '#ui';
 import { CUT, cutFrom, NOW, nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
-import { type JsonMembers, jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
+import type { JsonMembers } from './json-text.ts';
 import { STATE_SHOWN_BYTES_MAX } from './limits.ts';
 import { parseRevision } from './query-string.ts';
 import { renderParameters } from './render-parameters.ts';
@@ -50,11 +50,7 @@ export async function shownState(
 export function stateMembers(shown: ShownState | undefined): JsonMembers {
   if (shown === undefined) return {};
   const { revision, cut, state } = shown;
-  return {
-    state_revision: jsonInteger(revision),
-    effective_time_end_at: jsonStringIfPresent(cut),
-    state: jsonString(state),
-  };
+  return { state_revision: revision, effective_time_end_at: cut, state };
 }
 
 interface Shape {

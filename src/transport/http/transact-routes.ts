@@ -40,7 +40,7 @@ import { transact, transactionPage } from '#ui';
 import { type JsonBody, readJsonBody } from './body.ts';
 import { BATCH_ID } from './command-headers.ts';
 import { errorReply, invalidField } from './errors.ts';
-import type { JsonText } from './json-text.ts';
+import type { JsonMembers } from './json-text.ts';
 import { ITEM_ANSWER_BYTES, PIECE_BYTES, TRANSACT_BODY_BYTES_MAX } from './limits.ts';
 import { firstOf } from './paging.ts';
 import { type HttpReply, jsonReply, scopeHeaders } from './reply.ts';
@@ -89,7 +89,7 @@ const CONSTRAINT_NAMES = ['constraints', 'conditions'];
 
 const BODY_NAMES = ['transaction_id', 'events', ...CONSTRAINT_NAMES, ...OPTION_NAMES];
 
-function transacting(toJson: (recorded: RecordedTransaction) => JsonText): Handler {
+function transacting(toJson: (recorded: RecordedTransaction) => JsonMembers): Handler {
   return async (request, { service }) => {
     const reply = await service.transact(await readTransaction(request));
     if (reply.kind === 'recorded') return jsonReply(200, toJson(reply), scopeHeaders(reply));

@@ -2,7 +2,6 @@
 import { toHex } from '#base';
 import { ORIGIN_NAMES, type TransactionOptions } from '#model';
 import {
-  type EventIdMapping,
   eventIdMappings,
   type FetchTransactionReply,
   type ProposedTransaction,
@@ -10,62 +9,41 @@ import {
   type RecordedTransaction,
   type StoredEvent,
 } from '#service';
-import {
-  type JsonText,
-  jsonArray,
-  jsonInteger,
-  jsonObject,
-  jsonString,
-  jsonStringIfPresent,
-  jsonTimestamp,
-} from './json-text.ts';
+import { JsonElements } from './json-elements.ts';
+import { type Json, timestamp } from './json-text.ts';
 import { eventJson } from './paging.ts';
 import { listBody, type ReplyBody } from './reply-body.ts';
+
+type Members = Readonly<Record<string, Json>>;
 
 interface Summary extends Pick<RecordedTransaction, 'transactionId' | 'revision' | 'basis' | 'recordedTimeMs'> {
   readonly events: readonly unknown[];
 }
 
 /** The revision-scoped family: the transaction record. */
-export function transactionRecord(recorded: RecordedTransaction): JsonText {
-  return jsonObject({
-    transaction: jsonObject({
-      ...summaryMembers(recorded, recorded),
-      replayed: String(recorded.replayed),
-    }),
-    event_id_mappings: mappingsJson(eventIdMappings(recorded)),
-  });
+export function transactionRecord(recorded: RecordedTransaction): Members {
+  return { transaction: recordedSummary(recorded), event_id_mappings: mappingsOf(recorded) };
 }
 
 /** The result of a command; without a transaction when the State Change emitted no event. */
-export function commandRecord(revision: number, recorded: RecordedTransaction | undefined): JsonText {
-  return jsonObject({
-    transaction: recorded && jsonObject({ ...summaryMembers(recorded, recorded), replayed: String(recorded.replayed) }),
-    revision: jsonInteger(revision),
-    event_id_mappings: recorded && mappingsJson(eventIdMappings(recorded)),
-  });
+export function commandRecord(revision: number, recorded: RecordedTransaction | undefined): Members {
+  return {
+    transaction: recorded && recordedSummary(recorded),
+    revision,
+    event_id_mappings: recorded && mappingsOf(recorded),
+  };
 }
 
 /** An accepted transaction, whose outcome is not known yet. */
-export function acceptedTransaction({ databaseName, databaseId, transactionId }: ProposedTransaction): JsonText {
-  return jsonObject({
-    transaction: jsonObject({
-      database: jsonString(databaseName),
-      database_id: jsonString(databaseId),
-      transaction_id: jsonString(transactionId),
-    }),
-  });
+export function acceptedTransaction({ databaseName, databaseId, transactionId }: ProposedTransaction): Members {
+  return { transaction: { database: databaseName, database_id: databaseId, transaction_id: transactionId } };
 }
 
 /** The collection-style family. */
-export function transactionReceipt(recorded: RecordedTransaction): JsonText {
-  return jsonObject({
-    revision: jsonInteger(recorded.revision),
-    events_count: jsonInteger(recorded.events.length),
-    transaction_id: jsonString(recorded.transactionId),
-    replayed: String(recorded.replayed),
-    event_id_mappings: mappingsJson(eventIdMappings(recorded)),
-  });
+export function transactionReceipt(recorded: RecordedTransaction): Members {
+  const { revision, events, transactionId, replayed } = recorded;
+  const outcome = { revision, events_count: events.length, transaction_id: transactionId, replayed };
+  return { ...outcome, event_id_mappings: mappingsOf(recorded) };
 }
 
 /** A stored transaction with its first events. */
@@ -73,49 +51,51 @@ export function storedTransaction(
   { transaction: stored, ...scope }: FetchTransactionReply,
   shown: readonly StoredEvent[],
 ): ReplyBody {
-  const mappings = eventIdMappings({
+  const mappings = mappingsOf({
     events: shown.map(({ bytes }) => bytes),
     storedIds: shown.flatMap(({ storedId: id, position: { index } }) => (id === undefined ? [] : [{ index, id }])),
   });
-  const transaction = jsonObject({
+  const transaction = {
     ...summaryMembers(scope, stored),
-    origin: jsonString(ORIGIN_NAMES[stored.origin]),
+    origin: ORIGIN_NAMES[stored.origin],
     ...optionMembers(stored.options),
-    chain_hash: jsonString(toHex(stored.chainHash)),
+    chain_hash: toHex(stored.chainHash),
+  };
+  return listBody('events', JsonElements.of(shown.map(eventJson)), {
+    first: { transaction, event_id_mappings: mappings },
   });
-  const first = { transaction, event_id_mappings: mappingsJson(mappings) };
-  return listBody('events', shown.map(eventJson), { first });
 }
 
-function summaryMembers(scope: ReadScope, summary: Summary): Readonly<Record<string, JsonText>> {
+function recordedSummary(recorded: RecordedTransaction): Members {
+  return { ...summaryMembers(recorded, recorded), replayed: recorded.replayed };
+}
+
+function summaryMembers(scope: ReadScope, summary: Summary): Members {
   return {
-    database: jsonString(scope.databaseName),
-    database_id: jsonString(scope.databaseId),
-    transaction_id: jsonString(summary.transactionId),
-    revision: jsonInteger(summary.revision),
-    basis: jsonInteger(summary.basis),
-    transaction_timestamp: jsonTimestamp(summary.recordedTimeMs),
-    event_count: jsonInteger(summary.events.length),
+    database: scope.databaseName,
+    database_id: scope.databaseId,
+    transaction_id: summary.transactionId,
+    revision: summary.revision,
+    basis: summary.basis,
+    transaction_timestamp: timestamp(summary.recordedTimeMs),
+    event_count: summary.events.length,
   };
 }
 
-function optionMembers(options: TransactionOptions): Readonly<Record<string, JsonText | undefined>> {
+function optionMembers(options: TransactionOptions): Members {
   const { lastReadRevision, principalAttributes, commitMessage, correlationId, causationId } = options;
-  const attributes = [...principalAttributes].map(([name, value]) => `${jsonString(name)}:${jsonString(value)}`);
   return {
-    last_read_revision: lastReadRevision === undefined ? undefined : jsonInteger(lastReadRevision),
-    principal_attributes: attributes.length === 0 ? undefined : `{${attributes.join(',')}}`,
-    commit_message: jsonStringIfPresent(commitMessage),
-    correlation_id: jsonStringIfPresent(correlationId),
-    causation_id: jsonStringIfPresent(causationId),
+    last_read_revision: lastReadRevision,
+    principal_attributes: principalAttributes.size === 0 ? undefined : Object.fromEntries(principalAttributes),
+    commit_message: commitMessage,
+    correlation_id: correlationId,
+    causation_id: causationId,
   };
 }
 
 /** Every event of the transaction, in order (decisions 2.8). */
-function mappingsJson(mappings: readonly EventIdMapping[]): JsonText {
-  return jsonArray(
-    mappings.map(({ clientEventId, storedEventId }) =>
-      jsonObject({ client_event_id: jsonString(clientEventId), stored_event_id: jsonString(storedEventId) }),
-    ),
-  );
+function mappingsOf(transaction: Parameters<typeof eventIdMappings>[0]): Json {
+  return eventIdMappings(transaction).map(({ clientEventId, storedEventId }) => {
+    return { client_event_id: clientEventId, stored_event_id: storedEventId };
+  });
 }

@@ -6,7 +6,6 @@ import type { ListVersionsReply } from '#service';
 import { type ComponentSegment, versionPage, versionsPage } from '#ui';
 import { collectionEntry, latestOfNames, listedVersion, versionMembers } from './component-json.ts';
 import { CUT_PARAMETERS, type CutList, cutList, type Naming } from './cut-list.ts';
-import { jsonInteger, jsonString, jsonStringIfPresent } from './json-text.ts';
 import { KIND_SEGMENTS } from './publish-routes.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
@@ -46,9 +45,8 @@ const ALL_VERSIONS = { entries: (versions: readonly DefinedVersion[]) => version
 const SCOPED: ListForm = {
   ...ALL_VERSIONS,
   body: (segment, { databaseName, revision }, { shown, next }) => {
-    const first = { database: jsonString(databaseName), revision: jsonInteger(revision) };
-    const last = { next: jsonStringIfPresent(next) };
-    return listBody(memberOf(segment), shown.map(listedVersion), { first, last });
+    const first = { database: databaseName, revision };
+    return listBody(memberOf(segment), shown.map(listedVersion), { first, last: { next } });
   },
 };
 
@@ -60,10 +58,8 @@ const ARRAY: ListForm = {
 const COLLECTION: ListForm = {
   entries: latestOfNames,
   naming: BY_NAME,
-  body: (segment, _list, { shown, next }) => {
-    const last = { next: jsonStringIfPresent(next) };
-    return listBody(memberOf(segment), shown.map(collectionEntry), { last });
-  },
+  body: (segment, _list, { shown, next }) =>
+    listBody(memberOf(segment), shown.map(collectionEntry), { last: { next } }),
 };
 
 const SEGMENTS: readonly ComponentSegment[] = ['state-views', 'state-changes', 'presenters'];

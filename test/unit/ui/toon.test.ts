@@ -2,6 +2,8 @@
 // in pieces. Method: random and given data, decoded by a TOON decoder.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { JsonElements } from '../../../src/transport/http/json-elements.ts';
+import { RawJson } from '../../../src/transport/http/json-text.ts';
 import { bodyJson, listBody, objectBody, type ReplyBody } from '../../../src/transport/http/reply-body.ts';
 import type { Description } from '../../../src/ui/description.ts';
 import type { InTurn } from '../../../src/ui/reply-data.ts';
@@ -22,7 +24,7 @@ function row(data: string | undefined, more: object = {}): string {
 }
 
 async function rowsOf(...rows: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const data = (await dataOf(listBody('events', rows))) as { readonly events: never };
+  const data = (await dataOf(listBody('events', JsonElements.of(rows)))) as { readonly events: never };
   return data.events;
 }
 
@@ -63,10 +65,9 @@ it('a page of TOON has the data of its JSON', async () => {
   const arbRows = fc.oneof(fc.array(arbRow, { maxLength: 40 }), sameShape());
   await fc.assert(
     fc.asyncProperty(arbRows, arbText, async (rows, text) => {
-      const members = { first: { before: JSON.stringify(text) }, last: { behind: JSON.stringify({ x: [text] }) } };
-      const texts = rows.map((each) => JSON.stringify(each));
-      const data = await dataOf(listBody('events', texts, members));
-      expect(undone(data)).toEqual(JSON.parse(String(bodyJson(listBody('events', texts, members)))));
+      const members = { first: { before: text }, last: { behind: { x: [text] } } };
+      const body = listBody('events', JsonElements.of(rows.map((each) => JSON.stringify(each))), members);
+      expect(undone(await dataOf(body))).toEqual(JSON.parse(String(bodyJson(body))));
     }),
   );
 });
@@ -104,7 +105,9 @@ it.each([
   ['"007"', 'data', '007'],
 ])('a page of TOON keeps the number %s exactly', async (number, name, shown) => {
   expect((await rowsOf(row(number)))[0]).toMatchObject({ [name]: shown });
-  const nested = (await dataOf(objectBody({ data: `{"n":${number}}` }))) as Readonly<Record<string, unknown>>;
+  const nested = (await dataOf(objectBody({ data: new RawJson(`{"n":${number}}`) }))) as Readonly<
+    Record<string, unknown>
+  >;
   expect(nested[name]).toEqual(name === 'data' ? { n: shown } : `{"n":${number}}`);
 });
 
@@ -133,7 +136,7 @@ it('a long page of TOON is rendered in many pieces', async () => {
     return Promise.resolve(made);
   };
   const rows = Array.from({ length: 250 }, (_, at) => row(`{"at":${at}}`, { id: `e-${at}` }));
-  const text = await renderToon(listBody('events', rows), NOTHING, counted);
+  const text = await renderToon(listBody('events', JsonElements.of(rows)), NOTHING, counted);
   expect(pieceCount).toBeGreaterThan(250);
   expect(Math.max(...sizes)).toBe(17);
   expect(text).toContain('events[250]{id,specversion,data{at}}:\n  e-0,"1.0",0\n');

@@ -19,14 +19,16 @@ function textOf(written: string | Buffer): string {
 }
 
 function inside(members: JsonMembers): readonly string[] {
-  return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${value}`]));
+  return Object.entries(members).flatMap(([name, value]) =>
+    value === undefined ? [] : [`"${name}":${JSON.stringify(value)}`],
+  );
 }
 
 it.each([
   ['alone', {}, {}],
-  ['with members before', { a: '1' }, {}],
-  ['with members behind', {}, { z: '"x"', none: undefined }],
-  ['with both', { a: '1', none: undefined }, { z: '"x"' }],
+  ['with members before', { a: 1 }, {}],
+  ['with members behind', {}, { z: 'x', none: undefined }],
+  ['with both', { a: 1, none: undefined }, { z: 'x' }],
 ])('elements in an object are written %s', (_, first, last) => {
   for (const values of [[], ['x'], [1, null, { x: ['y'] }], [LONG], ['x', LONG, 'y', LONG]]) {
     const text = textOf(elementsOf([values]).inObject(jsonMembers(first), 'events', jsonMembers(last)));
