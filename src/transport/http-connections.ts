@@ -66,8 +66,10 @@ export class HttpConnections {
     return this.#places.makeRoom();
   }
 
+  /** Ends connections that have sent nothing or have got everything: Node counts them as busy, and would wait. */
   close(): void {
     clearInterval(this.#looking);
+    for (const { socket } of this.#open) if (socket.bytesRead === 0 || socket.writableFinished) socket.destroy();
   }
 
   #came(socket: Socket): void {

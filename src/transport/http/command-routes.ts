@@ -128,7 +128,7 @@ interface Run {
 async function run(request: HttpRequest, context: RouteContext, what: Run): Promise<HttpReply> {
   const { faults = new Faults(), at, lastSeen, version, field } = what;
   const command = commandFrom({ ...what.asked, headers: commandHeaders(request) }, { field, faults });
-  const decision = { databaseName: request.param('database'), name: request.param('name'), version, command, faults };
+  const decision = { name: request.param('name'), version, command, faults };
   if (request.query().flag(DRY_RUN)) {
     const dry = { ...decision, ...request.read(), at: lastSeen ?? at };
     return dryReply(await context.service.decideCommand(dry));
@@ -144,16 +144,15 @@ type Executed = Parameters<RouteContext['service']['executeCommand']>[0];
 function execute(
   request: HttpRequest,
   { service }: RouteContext,
-  asked: Pick<Executed, 'databaseName' | 'name' | 'version' | 'command' | 'faults' | 'at' | 'lastSeen'>,
+  asked: Pick<Executed, 'name' | 'version' | 'command' | 'faults' | 'at' | 'lastSeen'>,
 ): Promise<ExecuteCommandReply> {
   return service.executeCommand({
+    ...request.write(),
     ...asked,
     batchId: request.header(BATCH_ID),
     batchIdField: BATCH_ID,
     origin: ORIGIN.HTTP_STATE_CHANGE,
     options: NO_OPTIONS,
-    floor: request.floor(),
-    ...request.traced(),
     signal: request.signal(),
   });
 }
@@ -171,12 +170,7 @@ async function processCommand(request: HttpRequest, context: RouteContext): Prom
   const parameters = readMember(sent, ['parameters'], { field: '', faults }, textsFrom);
   const asked = { ...jsonMember(sent, 'command'), parameters, headers: commandHeaders(request) };
   const command = commandFrom(asked, { field: 'command', faults });
-  const reply = await execute(request, context, {
-    databaseName: request.param('database'),
-    name: request.param('name'),
-    command,
-    faults,
-  });
+  const reply = await execute(request, context, { name: request.param('name'), command, faults });
   const undecided = undecidedError(reply);
   if (undecided !== undefined) return errorReply(undecided);
   return jsonReply(200, processed(reply), scopeHeaders(reply));

@@ -106,13 +106,7 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
   readOptionalJsonObject(request, []);
   const databaseId = request.query().get(INSTANCE);
   const instance = databaseId === undefined ? {} : { databaseId };
-  const databaseName = request.param('database');
-  const reply = await service.deleteDatabase({
-    databaseName,
-    ...instance,
-    floor: request.floor(),
-    ...request.traced(),
-  });
+  const reply = await service.deleteDatabase({ ...request.write(), ...instance });
   return emptyReply(reply.kind === 'deleted' ? { 'x-database-id': reply.databaseId } : {});
 }
 

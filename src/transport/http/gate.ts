@@ -38,24 +38,17 @@ export class Gate {
     this.#origins = origins;
   }
 
-  /** Calls back with the refusal, or with undefined; synchronously when possible. `span`: the span of the request. */
-  pass(request: FastifyRequest, span: Span | undefined, goOn: (refusal?: DatabaseError) => void): void {
-    if (isForAnybody(request)) return goOn();
-    let refusal: DatabaseError | undefined;
+  /** Undefined when the request is allowed. `span`: the span of the request. */
+  async refusal(request: FastifyRequest, span: Span | undefined): Promise<DatabaseError | undefined> {
+    if (isForAnybody(request)) return undefined;
     try {
       const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders, HTTP));
-      if (found instanceof Promise) return void this.#later(request, authenticating(found, span), goOn);
-      refusal = this.#let(request, found);
+      const principal = found instanceof Promise ? await authenticating(found, span) : found;
+      this.#principals.set(request, principal);
+      return refusalOfOrigin(request, principal, this.#origins);
     } catch (failure) {
-      refusal = refusalIn(failure);
+      return refusalIn(failure);
     }
-    goOn(refusal);
-  }
-
-  /** Undefined when the request is allowed. */
-  #let(request: FastifyRequest, principal: Principal): DatabaseError | undefined {
-    this.#principals.set(request, principal);
-    return refusalOfOrigin(request, principal, this.#origins);
   }
 
   /** Principal of an authenticated request; undefined for routes without authentication. */
@@ -91,20 +84,6 @@ export class Gate {
     const made = { ...this.#open, service: this.#access.serviceOf(principal) };
     this.#contexts.set(principal, made);
     return made;
-  }
-
-  async #later(
-    request: FastifyRequest,
-    found: Promise<Principal>,
-    goOn: (refusal?: DatabaseError) => void,
-  ): Promise<void> {
-    let refusal: DatabaseError | undefined;
-    try {
-      refusal = this.#let(request, await found);
-    } catch (failure) {
-      refusal = refusalIn(failure);
-    }
-    goOn(refusal);
   }
 }
 

@@ -52,14 +52,12 @@ function publishing(segment: ComponentSegment): Handler {
     const faults = new Faults();
     const definition = definitionFromJson(kind, withoutMark(parts.get('metadata') ?? NO_BYTES), faults);
     const asked = {
-      databaseName: request.param('database'),
+      ...request.write(),
       definition,
       faults,
       component: parts.get('wasm') ?? NO_BYTES,
       componentField: 'wasm',
       version: request.query().integer(VERSION, { min: 1, max: Number.MAX_SAFE_INTEGER }),
-      floor: request.floor(),
-      ...request.traced(),
     };
     const published = await lettingGo(request.body(), 0, () => service.publishComponent(asked));
     const { version, databaseName } = published;
@@ -79,24 +77,14 @@ function withoutMark(text: Uint8Array): Uint8Array {
 async function expireSnapshots(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
   const name = request.param('name');
-  const reply = await service.expireSnapshots({
-    databaseName: request.param('database'),
-    name,
-    floor: request.floor(),
-    ...request.traced(),
-  });
+  const reply = await service.expireSnapshots({ ...request.write(), name });
   return jsonReply(200, { epoch: reply.foldEpoch }, scopeHeaders(reply));
 }
 
 /** Deletes all versions. */
 async function deleteStateView(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
-  const deleted = await service.deleteVersions({
-    databaseName: request.param('database'),
-    kind: 'state-view',
-    name: request.param('name'),
-    floor: request.floor(),
-    ...request.traced(),
-  });
+  const name = request.param('name');
+  const deleted = await service.deleteVersions({ ...request.write(), kind: 'state-view', name });
   return emptyReply({ 'x-database-id': deleted.databaseId });
 }

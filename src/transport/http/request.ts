@@ -28,6 +28,11 @@ export interface RequestLimits {
   readonly privacy: Privacy;
 }
 
+export interface WriteToDatabase extends Traced {
+  readonly databaseName: string;
+  readonly floor: RevisionFloor | undefined;
+}
+
 export class HttpRequest {
   readonly #request: RoutedRequest;
   readonly #reply: FastifyReply;
@@ -152,17 +157,21 @@ export class HttpRequest {
   read(): ReadRequest {
     const shown = shownBy((name) => this.header(name));
     const read = { databaseName: this.param('database'), signal: this.signal() };
-    return { ...read, ...this.floor(), ...shown, ...this.#traced };
+    return { ...read, ...this.#floor(), ...shown, ...this.#traced };
   }
 
-  /** The same requirement for a write. */
-  floor(): RevisionFloor | undefined {
+  /** Members of every write to a database. */
+  write(): WriteToDatabase {
+    return { databaseName: this.param('database'), floor: this.#floor(), ...this.#traced };
+  }
+
+  #floor(): RevisionFloor | undefined {
     const text = this.header('x-min-revision');
     if (text === undefined) return undefined;
     return { minRevision: parseRevision('x-min-revision', text), signal: this.signal() };
   }
 
-  /** Trace context of a write, as a member of its request. */
+  /** Trace context, as a member of a request to no database. */
   traced(): Traced {
     return this.#traced;
   }

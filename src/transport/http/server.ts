@@ -5,7 +5,6 @@
  * lossless JSON, one form of errors, and that an admitted request is finished.
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
-import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { assert, BrokenInvariant, type Clock, cannotListen, type DatabaseError, formatAddress, giveBack } from '#base';
 import { type LogFields, type Probes, traceFields } from '#observability';
@@ -81,12 +80,6 @@ declare module 'fastify' {
   }
 }
 
-interface Entering {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly done: (error?: Error) => void;
-}
-
 interface Routed {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -113,7 +106,6 @@ class HttpFront {
   readonly #traces: RequestTraces | undefined;
   readonly #fastify: FastifyInstance;
   readonly #connections: HttpConnections;
-  readonly #sockets = new Set<Socket>();
   /** Requests whose client waits for 100 Continue. */
   readonly #unsentBodies = new WeakSet<IncomingMessage>();
   #closing = false;
@@ -152,19 +144,7 @@ class HttpFront {
     this.#fastify.removeAllContentTypeParsers();
     this.#fastify.addContentTypeParser('*', (request, payload, done) => this.#bodies.receive(request, payload, done));
     this.#fastify.addHook('onRequest', (request, reply, done) => {
-      this.#track(request, reply);
-      const fault = headFault(request);
-      // The body of a request with an invalid head is not read.
-      if (fault !== undefined) {
-        reply.raw.shouldKeepAlive = false;
-        this.#send(request, reply, refused(request, this.#limiting?.refusal(request) ?? fault));
-      } else if (isAboutServer(request)) this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
-      else if (this.#gate === undefined) {
-        this.#passed(refusalOfStranger(request, this.#origins), { request, reply, done });
-      } else {
-        const span = this.#traces?.spanOf(request);
-        this.#gate.pass(request, span, (refusal) => this.#passed(refusal, { request, reply, done }));
-      }
+      this.#enter(request, reply, done).catch(done);
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of routes) this.#register(route);
@@ -176,10 +156,6 @@ class HttpFront {
       onDisplaced: (waiting) => {
         options.metrics.counter('cairn_connections_displaced_total', { protocol: 'http', waiting }).add();
       },
-    });
-    this.#fastify.server.on(options.secure === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
     });
     answerHalfClosed(this.#fastify.server, this.#lines);
     answerUnusualRequests(this.#fastify.server, {
@@ -209,8 +185,6 @@ class HttpFront {
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
     this.#connections.close();
-    // Node counts a connection without any input as busy, and would wait for it.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0 || socket.writableFinished) socket.destroy();
     const deadline = setTimeout(() => this.#fastify.server.closeAllConnections(), deadlineMs);
     try {
       await this.#fastify.close();
@@ -220,31 +194,33 @@ class HttpFront {
     }
   }
 
-  /** Continues after authentication. The body of a refused request is not read. */
-  #passed(stranger: DatabaseError | undefined, { request, reply, done }: Entering): void {
-    // The client disconnected during authentication.
+  /** Judges a request by its head. `done` reads the body, which is not called for a request that is answered. */
+  async #enter(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): Promise<void> {
+    this.#track(request, reply);
+    const fault = headFault(request);
+    if (fault === undefined && isAboutServer(request)) {
+      this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
+      return;
+    }
+    const stranger = fault ?? (await this.#stranger(request));
     if (reply.raw.destroyed) {
       reply.hijack();
       return;
     }
-    const refusal =
-      this.#limiting?.refusal(request, this.#gate?.principalOf(request)) ?? stranger ?? this.#stray(request);
-    if (refusal === undefined) this.#let(request, reply, done);
-    else {
-      if (!request.raw.complete) reply.raw.shouldKeepAlive = false;
+    const refusal = this.#limiting?.refusal(request, this.#gate?.principalOf(request)) ?? stranger;
+    if (refusal !== undefined) {
+      if (fault !== undefined || !request.raw.complete) reply.raw.shouldKeepAlive = false;
       if (refusal.code === 'internal') void this.#fail(refusal, request, reply);
       else this.#send(request, reply, refused(request, refusal));
-    }
-  }
-
-  /** Refuses a form from a page of another server. */
-  #stray(request: FastifyRequest): DatabaseError | undefined {
-    return formOf(request) && refusalOfForm(request, this.#options.allowedOrigins);
-  }
-
-  #let(request: FastifyRequest, reply: FastifyReply, done: Entering['done']): void {
-    if (request.is404) this.#send(request, reply, notFound(request));
+    } else if (request.is404) this.#send(request, reply, notFound(request));
     else done(this.#admit(request, reply));
+  }
+
+  /** Refuses a client without a valid credential, and pages of other servers. */
+  async #stranger(request: FastifyRequest): Promise<DatabaseError | undefined> {
+    const refusal = await (this.#gate?.refusal(request, this.#traces?.spanOf(request)) ??
+      refusalOfStranger(request, this.#origins));
+    return refusal ?? (formOf(request) && refusalOfForm(request, this.#options.allowedOrigins));
   }
 
   /** Sends 100 Continue to a client that waits for it, once there is room (RFC 9110, section 10.1.1). */

@@ -140,9 +140,7 @@ function toTransactRequest(request: HttpRequest): TransactRequest {
   if (id === undefined) faults.add(BATCH_ID, 'must be the transaction_id of the body where both are given', inHeader);
   if (id === undefined || !parts.isShaped) throw misshapen(parts, inHeader, faults);
   return {
-    databaseName: request.param('database'),
-    floor: request.floor(),
-    ...request.traced(),
+    ...request.write(),
     transactionId: id.value,
     origin: ORIGIN.HTTP_TRANSACTION,
     options: parts.options,
